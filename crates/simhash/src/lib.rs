@@ -1,0 +1,17 @@
+//! Bits: what a fingerprint is, how far apart two are, which blocks must agree, and how that becomes row keys.
+//!
+//! This crate has no dependencies and knows nothing of text, documents, files or networks. What may not change
+//! without a new format version is drawn in `schema/README.md`.
+#![forbid(unsafe_code)]
+
+mod accumulator;
+mod fingerprint;
+mod row_key;
+mod scheme;
+mod sketch;
+
+pub use accumulator::{Accumulator, Weight};
+pub use fingerprint::{Fingerprint, ParseFingerprintError};
+pub use row_key::{KeyRange, ROW_KEY_LEN, RowKey, RowKeyError};
+pub use scheme::{MAX_KEY_BITS, SCHEME_NAMES, SchemeError, Table, TableScheme};
+pub use sketch::{BucketKey, Sketch};
