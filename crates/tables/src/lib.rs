@@ -1,5 +1,11 @@
 //! In-memory search for sketches, and the join of a whole corpus with itself. Knows bits only: no documents, no text, no I/O.
+#![forbid(unsafe_code)]
 
+mod bucket_tables;
+mod heap;
+mod naive;
 mod tables;
 
+pub use bucket_tables::BucketTables;
+pub use naive::NaiveTables;
 pub use tables::{Cost, Hit, Postings, Tables};

@@ -1,0 +1,75 @@
+//! The oracle: every stored sketch is compared with every query. It defines what the other layouts have to answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use simhash::Sketch;
+
+use crate::heap::btree_bytes;
+use crate::{Cost, Hit, Postings, Tables};
+
+/// A plain scan: a query costs O(sketches × keys), and nothing in it can be wrong in a clever way.
+#[derive(Clone, Debug, Default)]
+pub struct NaiveTables {
+    /// No set is empty.
+    postings: BTreeMap<Sketch, BTreeSet<u64>>,
+}
+
+impl NaiveTables {
+    /// Nothing stored.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Tables for NaiveTables {
+    fn insert(&mut self, sketch: &Sketch, number: u64) -> bool {
+        self.postings.entry(sketch.clone()).or_default().insert(number)
+    }
+
+    fn remove(&mut self, sketch: &Sketch, number: u64) -> bool {
+        let Some(numbers) = self.postings.get_mut(sketch) else { return false };
+        let removed = numbers.remove(&number);
+        if numbers.is_empty() {
+            self.postings.remove(sketch);
+        }
+        removed
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: u32, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
+        let mut cost = Cost::default();
+        for (query, sketch) in queries.iter().enumerate() {
+            cost.n_buckets += sketch.keys().len() as u64;
+            for (stored, numbers) in &self.postings {
+                let n_shared = sketch.keys().iter().filter(|key| stored.keys().contains(key)).count();
+                cost.n_candidates += n_shared as u64;
+                let fingerprint = stored.fingerprint();
+                let distance = fingerprint.distance(sketch.fingerprint());
+                if n_shared > 0 && distance <= max_distance {
+                    let postings = match numbers.first() {
+                        Some(&number) if numbers.len() == 1 => Postings::One(number),
+                        _ => Postings::Many(numbers),
+                    };
+                    visit(Hit { query, fingerprint, distance, postings });
+                }
+            }
+        }
+        cost
+    }
+
+    fn n_postings(&self) -> usize {
+        self.postings.values().map(BTreeSet::len).sum()
+    }
+
+    fn n_sketches(&self) -> usize {
+        self.postings.len()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let element_bytes = size_of::<Sketch>() + size_of::<BTreeSet<u64>>();
+        let owned = |(sketch, numbers): (&Sketch, &BTreeSet<u64>)| {
+            size_of_val(sketch.keys()) + btree_bytes(numbers.len(), size_of::<u64>())
+        };
+        btree_bytes(self.postings.len(), element_bytes) + self.postings.iter().map(owned).sum::<usize>()
+    }
+}
