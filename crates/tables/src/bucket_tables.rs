@@ -1,13 +1,34 @@
-//! The general layout: one growing hash table of buckets for each flag.
+//! The general layout: one growing hash table of buckets for each flag. Its parts are drawn in the crate's README.
 
-use simhash::Sketch;
+mod arena;
+mod chunks;
+mod crowd;
+mod directory;
+mod entries;
+mod table;
 
-use crate::{Cost, Hit, NaiveTables, Tables};
+use simhash::{Fingerprint, Sketch};
 
-/// Exact search for sketches of any kind.
+use crate::{Cost, Hit, Tables};
+use entries::{Entries, Removed};
+use table::{SegmentProbe, Table};
+
+/// Queries that are served together, so that their misses overlap.
+const QUERIES_PER_ROUND: usize = 8;
+
+/// Exact search for sketches of any kind, simhash or not: a bucket is whatever a sketch's keys say.
+///
+/// An insert or removal costs O(keys), a query O(keys + candidates), whatever is stored, and no call stops to rebuild
+/// anything. Different sketches, and the keys of one sketch, may number up to 2^32 (at about 14 bytes a key and 40 a sketch,
+/// 10^12 bytes and more); the insert that would go beyond panics, with nothing changed. The memory of what is removed is used
+/// again but not given back.
 #[derive(Clone, Debug, Default)]
 pub struct BucketTables {
-    scan: NaiveTables,
+    entries: Entries,
+    /// By flag.
+    tables: Vec<Table>,
+    /// The entry of a sketch, by a hash of fingerprint and keys.
+    catalog: Table,
 }
 
 impl BucketTables {
@@ -16,30 +37,169 @@ impl BucketTables {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// The entry of exactly this sketch, fingerprint and keys.
+    fn find(&self, sketch: &Sketch, hash: u32) -> Option<u32> {
+        let is_it = |entry: u32| {
+            self.entries.fingerprint(entry) == sketch.fingerprint()
+                && self.entries.n_keys(entry) == sketch.keys().len()
+                && sketch.keys().iter().all(|key| {
+                    let table = self.tables.get(usize::from(key.flag));
+                    table.is_some_and(|table| table.contains(key.segment, entry))
+                })
+        };
+        let probe = self.catalog.probe(hash);
+        match self.catalog.crowd(probe) {
+            Some(crowd) => crowd.iter().map(|(entry, _)| entry).find(|&entry| is_it(entry)),
+            None => self.catalog.entries(probe).find(|&entry| is_it(entry)),
+        }
+    }
+
+    fn add_sketch(&mut self, sketch: &Sketch, hash: u32, number: u64) {
+        let entry = self.entries.add_entry(sketch.fingerprint(), sketch.keys().len(), number);
+        let fingerprints = self.entries.fingerprints();
+        self.catalog.insert(hash, entry, fingerprints);
+        for key in sketch.keys() {
+            let flag = usize::from(key.flag);
+            if self.tables.len() <= flag {
+                self.tables.resize_with(flag + 1, Table::default);
+            }
+            self.tables[flag].insert(key.segment, entry, fingerprints);
+        }
+    }
+
+    fn remove_sketch(&mut self, sketch: &Sketch, hash: u32, entry: u32) {
+        let fingerprint = sketch.fingerprint().0;
+        self.catalog.remove(hash, entry, fingerprint);
+        for key in sketch.keys() {
+            self.tables[usize::from(key.flag)].remove(key.segment, entry, fingerprint);
+        }
+        self.entries.free_entry(entry);
+    }
+}
+
+/// Equal sketches have equal hashes, and hardly any others do.
+fn hash_of(sketch: &Sketch) -> u32 {
+    let step = |hash: u64, word: u64| {
+        let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
+        (product >> 64) as u64 ^ product as u64
+    };
+    let keys = sketch.keys().iter().map(|key| u64::from(key.flag) << 32 | u64::from(key.segment));
+    step(keys.fold(step(0x243f_6a88_85a3_08d3, sketch.fingerprint().0), step), 0) as u32
+}
+
+/// A candidate near enough, ordered by query.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Found {
+    query: u32,
+    entry: u32,
+    distance: u32,
 }
 
 impl Tables for BucketTables {
     fn insert(&mut self, sketch: &Sketch, number: u64) -> bool {
-        self.scan.insert(sketch, number)
+        let hash = hash_of(sketch);
+        match self.find(sketch, hash) {
+            Some(entry) => self.entries.add_number(entry, number),
+            None => {
+                self.add_sketch(sketch, hash, number);
+                true
+            }
+        }
     }
 
     fn remove(&mut self, sketch: &Sketch, number: u64) -> bool {
-        self.scan.remove(sketch, number)
+        let hash = hash_of(sketch);
+        let Some(entry) = self.find(sketch, hash) else { return false };
+        match self.entries.remove_number(entry, number) {
+            Removed::No => return false,
+            Removed::One => {}
+            Removed::Last => self.remove_sketch(sketch, hash, entry),
+        }
+        true
     }
 
     fn near(&self, queries: &[Sketch], max_distance: u32, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
-        self.scan.near(queries, max_distance, visit)
+        let mut round = Round::default();
+        let mut cost = Cost::default();
+        for (n, queries) in queries.chunks(QUERIES_PER_ROUND).enumerate() {
+            cost.n_buckets += queries.iter().map(|query| query.keys().len() as u64).sum::<u64>();
+            cost.n_candidates += round.search(self, queries, max_distance);
+            for found in &round.found {
+                visit(Hit {
+                    query: n * QUERIES_PER_ROUND + found.query as usize,
+                    fingerprint: self.entries.fingerprint(found.entry),
+                    distance: found.distance,
+                    postings: self.entries.postings(found.entry),
+                });
+            }
+        }
+        cost
     }
 
     fn n_postings(&self) -> usize {
-        self.scan.n_postings()
+        self.entries.n_postings()
     }
 
     fn n_sketches(&self) -> usize {
-        self.scan.n_sketches()
+        self.entries.n_used()
     }
 
     fn heap_bytes(&self) -> usize {
-        self.scan.heap_bytes()
+        self.entries.heap_bytes()
+            + self.catalog.heap_bytes()
+            + self.tables.iter().map(Table::heap_bytes).sum::<usize>()
+            + self.tables.capacity() * size_of::<Table>()
+    }
+}
+
+/// A few queries on their way through the tables together, a stage at a time: what one stage reads for all of them does
+/// not depend on anything else that it reads, so the memory system serves it in parallel.
+#[derive(Default)]
+struct Round<'a> {
+    probes: Vec<(u32, &'a Table, SegmentProbe)>,
+    candidates: Vec<(u32, u32)>,
+    found: Vec<Found>,
+}
+
+impl<'a> Round<'a> {
+    /// Leaves in `found` each stored sketch once for each query that finds it, and returns how many were compared.
+    fn search(&mut self, tables: &'a BucketTables, queries: &[Sketch], max_distance: u32) -> u64 {
+        self.probes.clear();
+        self.candidates.clear();
+        self.found.clear();
+        for (query, sketch) in (0..).zip(queries) {
+            for key in sketch.keys() {
+                if let Some(table) = tables.tables.get(usize::from(key.flag)) {
+                    self.probes.push((query, table, table.probe(key.segment)));
+                }
+            }
+        }
+        let mut n_candidates = 0;
+        for &(query, table, probe) in &self.probes {
+            if let Some(crowd) = table.crowd(probe) {
+                n_candidates += crowd.len() as u64;
+                let wanted = queries[query as usize].fingerprint();
+                for (entry, fingerprint) in crowd.iter() {
+                    let distance = wanted.distance(Fingerprint(fingerprint));
+                    if distance <= max_distance {
+                        self.found.push(Found { query, entry, distance });
+                    }
+                }
+            } else {
+                self.candidates.extend(table.entries(probe).map(|entry| (query, entry)));
+            }
+        }
+        n_candidates += self.candidates.len() as u64;
+        for &(query, entry) in &self.candidates {
+            let distance = queries[query as usize].fingerprint().distance(tables.entries.fingerprint(entry));
+            if distance <= max_distance {
+                self.found.push(Found { query, entry, distance });
+            }
+        }
+        // One that shares several buckets was found in each.
+        self.found.sort_unstable();
+        self.found.dedup();
+        n_candidates
     }
 }

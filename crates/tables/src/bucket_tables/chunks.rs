@@ -1,0 +1,122 @@
+//! A growing array that never moves more than one chunk of itself, so that no push stops the world.
+
+use std::ops::{Index, IndexMut};
+
+const CHUNK_BITS: u32 = 16;
+
+/// How many elements a chunk holds; a power of two.
+pub(super) const CHUNK_LEN: usize = 1 << CHUNK_BITS;
+
+/// An array in chunks of [`CHUNK_LEN`]: all but the last are full. The first grows as a `Vec` does, so that a small
+/// array stays small; every later one is allocated whole.
+#[derive(Clone, Debug)]
+pub(super) struct Chunks<T> {
+    chunks: Vec<Vec<T>>,
+}
+
+impl<T> Default for Chunks<T> {
+    fn default() -> Self {
+        Self { chunks: Vec::new() }
+    }
+}
+
+impl<T> Chunks<T> {
+    pub(super) fn len(&self) -> usize {
+        self.chunks.last().map_or(0, |last| (self.chunks.len() - 1) * CHUNK_LEN + last.len())
+    }
+
+    pub(super) fn push(&mut self, element: T) {
+        self.room().push(element);
+    }
+
+    /// How many elements fit before a new chunk is begun.
+    pub(super) fn left_in_chunk(&self) -> usize {
+        self.chunks.last().map_or(0, |last| CHUNK_LEN - last.len())
+    }
+
+    /// The last chunk, with room for one element at least.
+    fn room(&mut self) -> &mut Vec<T> {
+        if self.left_in_chunk() == 0 {
+            let is_first = self.chunks.is_empty();
+            self.chunks.push(if is_first { Vec::new() } else { Vec::with_capacity(CHUNK_LEN) });
+        }
+        self.chunks.last_mut().expect("a chunk was pushed where there was none")
+    }
+
+    /// `len` elements from `start`; they lie in one chunk.
+    #[inline]
+    pub(super) fn slice(&self, start: usize, len: usize) -> &[T] {
+        let at = start % CHUNK_LEN;
+        &self.chunks[start / CHUNK_LEN][at..at + len]
+    }
+
+    /// `len` elements from `start`; they lie in one chunk.
+    pub(super) fn slice_mut(&mut self, start: usize, len: usize) -> &mut [T] {
+        let at = start % CHUNK_LEN;
+        &mut self.chunks[start / CHUNK_LEN][at..at + len]
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        let elements: usize = self.chunks.iter().map(Vec::capacity).sum();
+        elements * size_of::<T>() + self.chunks.capacity() * size_of::<Vec<T>>()
+    }
+}
+
+impl<T: Copy + Default> Chunks<T> {
+    /// Appends `len` default elements, at most [`left_in_chunk`](Self::left_in_chunk) or a new chunk's worth.
+    pub(super) fn grow(&mut self, len: usize) {
+        let chunk = self.room();
+        chunk.resize(chunk.len() + len, T::default());
+    }
+}
+
+impl<T: Copy> Chunks<T> {
+    /// Copies `len` elements; both places lie in one chunk each, and do not overlap.
+    pub(super) fn copy(&mut self, from: usize, to: usize, len: usize) {
+        let (from_chunk, from) = (from / CHUNK_LEN, from % CHUNK_LEN);
+        let (to_chunk, to) = (to / CHUNK_LEN, to % CHUNK_LEN);
+        if let Ok([source, target]) = self.chunks.get_disjoint_mut([from_chunk, to_chunk]) {
+            target[to..to + len].copy_from_slice(&source[from..from + len]);
+        } else {
+            self.chunks[to_chunk].copy_within(from..from + len, to);
+        }
+    }
+}
+
+impl<T> Index<usize> for Chunks<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, index: usize) -> &T {
+        &self.chunks[index / CHUNK_LEN][index % CHUNK_LEN]
+    }
+}
+
+impl<T> IndexMut<usize> for Chunks<T> {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        &mut self.chunks[index / CHUNK_LEN][index % CHUNK_LEN]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_stay_where_they_were_pushed() {
+        let mut chunks = Chunks::default();
+        let n = 2 * CHUNK_LEN + 3;
+        for i in 0..n {
+            assert_eq!(chunks.len(), i);
+            chunks.push(i);
+        }
+        chunks[CHUNK_LEN] += 1;
+        assert_eq!(chunks[CHUNK_LEN - 1], CHUNK_LEN - 1);
+        assert_eq!(chunks[CHUNK_LEN], CHUNK_LEN + 1);
+        assert_eq!(chunks.slice(2 * CHUNK_LEN, 3), [n - 3, n - 2, n - 1]);
+        assert_eq!(chunks.left_in_chunk(), CHUNK_LEN - 3);
+        // Whatever was not asked for is not held: three chunks, and their list.
+        assert!(chunks.heap_bytes() <= 3 * CHUNK_LEN * 8 + 4 * size_of::<Vec<usize>>());
+    }
+}

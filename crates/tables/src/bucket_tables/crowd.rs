@@ -1,0 +1,72 @@
+//! The many sketches of one segment: boilerplate, or a scheme with short keys.
+
+use super::directory::{BucketFull, Directory, Item, mix};
+
+/// A sketch in a crowd, with its fingerprint beside it, so that a query reads memory in a row instead of one random
+/// place for each candidate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Member {
+    fingerprint_high: u32,
+    fingerprint_low: u32,
+    entry: u32,
+}
+
+impl Member {
+    fn new(entry: u32, fingerprint: u64) -> Self {
+        Self { fingerprint_high: (fingerprint >> 32) as u32, fingerprint_low: fingerprint as u32, entry }
+    }
+
+    fn fingerprint(self) -> u64 {
+        u64::from(self.fingerprint_high) << 32 | u64::from(self.fingerprint_low)
+    }
+}
+
+impl Item for Member {
+    const LOAD: usize = 64;
+
+    fn hash(self) -> u32 {
+        mix(self.entry)
+    }
+}
+
+/// The sketches of one segment in a directory of their own, by entry number, so that one is found, added or removed
+/// without reading the rest.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Crowd {
+    members: Directory<Member>,
+}
+
+impl Crowd {
+    pub(super) fn len(&self) -> usize {
+        self.members.n_items()
+    }
+
+    pub(super) fn contains(&self, entry: u32) -> bool {
+        let probe = self.members.probe(mix(entry));
+        self.members.items(probe).iter().any(|member| member.entry == entry)
+    }
+
+    /// Adds an entry, which the caller knows is not there.
+    pub(super) fn insert(&mut self, entry: u32, fingerprint: u64) {
+        let member = Member::new(entry, fingerprint);
+        // Splitting makes room at last: `mix` keeps different entries different, so no 1,025 of them agree in more
+        // than 22 bits of the hash. With entries numbered as they come it has never been seen to be needed.
+        while let Err(BucketFull) = self.members.insert(member) {
+            self.members.split();
+        }
+    }
+
+    /// Takes an entry away; false where it is not there.
+    pub(super) fn remove(&mut self, entry: u32, fingerprint: u64) -> bool {
+        self.members.remove(Member::new(entry, fingerprint))
+    }
+
+    /// Entry and fingerprint of each member.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64)> {
+        self.members.buckets().flatten().map(|member| (member.entry, member.fingerprint()))
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.members.heap_bytes()
+    }
+}

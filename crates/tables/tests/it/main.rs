@@ -1,0 +1,4 @@
+//! Fingerprints in, matches out: every clever thing against the naive one.
+
+mod corpora;
+mod tables;

@@ -1,0 +1,242 @@
+//! Layouts against the naive scan: random inserts and removals, then every query that could tell them apart.
+
+use proptest::prelude::*;
+use simhash::{BucketKey, Fingerprint, Sketch, TableScheme};
+use tables::{BucketTables, Cost, NaiveTables, Postings, Tables};
+
+use crate::corpora::{explicit_sketches, fingerprints, flipped, schemes};
+
+/// Query, fingerprint, distance and numbers of a hit.
+type Answer = (usize, Fingerprint, u32, Vec<u64>);
+
+/// What a call visits, in an order of its own; that queries come in their order is checked here.
+fn near(tables: &dyn Tables, queries: &[Sketch], max_distance: u32) -> (Vec<Answer>, Cost) {
+    let mut answers: Vec<Answer> = Vec::new();
+    let cost = tables.near(queries, max_distance, &mut |hit| {
+        let numbers = match hit.postings {
+            Postings::One(number) => vec![number],
+            Postings::Many(numbers) => {
+                assert!(numbers.len() > 1);
+                numbers.iter().copied().collect()
+            }
+        };
+        assert!(answers.last().is_none_or(|(query, ..)| *query <= hit.query));
+        answers.push((hit.query, hit.fingerprint, hit.distance, numbers));
+    });
+    answers.sort();
+    (answers, cost)
+}
+
+fn check_same(tables: &dyn Tables, naive: &NaiveTables, queries: &[Sketch], distances: &[u32]) {
+    assert_eq!(tables.n_postings(), naive.n_postings());
+    assert_eq!(tables.n_sketches(), naive.n_sketches());
+    for &max_distance in distances {
+        let (expected, expected_cost) = near(naive, queries, max_distance);
+        let (answers, cost) = near(tables, queries, max_distance);
+        assert_eq!(answers, expected, "max distance {max_distance}");
+        assert_eq!(cost, expected_cost);
+        let mut one_at_a_time = Vec::new();
+        for (n, query) in queries.iter().enumerate() {
+            let (answers, _) = near(tables, std::slice::from_ref(query), max_distance);
+            one_at_a_time
+                .extend(answers.into_iter().map(|(_, fp, distance, numbers)| (n, fp, distance, numbers)));
+        }
+        assert_eq!(one_at_a_time, expected);
+    }
+}
+
+/// What to do with which sketch and number.
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    is_insert: bool,
+    sketch: usize,
+    number: u64,
+}
+
+fn operations() -> impl Strategy<Value = Vec<Operation>> {
+    let number = prop_oneof![0..3_u64, Just(u64::MAX)];
+    let operation = (proptest::bool::weighted(0.65), any::<usize>(), number)
+        .prop_map(|(is_insert, sketch, number)| Operation { is_insert, sketch, number });
+    proptest::collection::vec(operation, 1..120)
+}
+
+fn check_operations(sketches: &[Sketch], operations: &[Operation]) {
+    let (mut tables, mut naive) = (BucketTables::new(), NaiveTables::new());
+    for &Operation { is_insert, sketch, number } in operations {
+        let sketch = &sketches[sketch % sketches.len()];
+        if is_insert {
+            assert_eq!(tables.insert(sketch, number), naive.insert(sketch, number));
+        } else {
+            assert_eq!(tables.remove(sketch, number), naive.remove(sketch, number));
+        }
+    }
+    check_same(&tables, &naive, sketches, &[0, 1, 3, 64]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn operations_on_simhash_sketches(fingerprints in fingerprints(40), operations in operations()) {
+        for scheme in schemes() {
+            let sketches: Vec<_> = fingerprints.iter().map(|&bits| scheme.sketch(Fingerprint(bits))).collect();
+            check_operations(&sketches, &operations);
+        }
+    }
+
+    #[test]
+    fn operations_on_explicit_sketches(sketches in explicit_sketches(40), operations in operations()) {
+        check_operations(&sketches, &operations);
+    }
+
+    /// Within a scheme's distance the tables find what a scan of the fingerprints alone would.
+    #[test]
+    fn every_fingerprint_within_the_distance_is_found(fingerprints in fingerprints(60)) {
+        for scheme in schemes() {
+            let mut tables = BucketTables::new();
+            for (&bits, number) in fingerprints.iter().zip(0..) {
+                tables.insert(&scheme.sketch(Fingerprint(bits)), number);
+            }
+            for &bits in &fingerprints {
+                let query = scheme.sketch(Fingerprint(bits));
+                let (answers, _) = near(&tables, &[query], scheme.max_distance());
+                let mut found: Vec<u64> = answers.into_iter().flat_map(|(.., numbers)| numbers).collect();
+                found.sort_unstable();
+                let is_near = |other: &u64| (other ^ bits).count_ones() <= scheme.max_distance();
+                let expected: Vec<u64> =
+                    (0..).zip(&fingerprints).filter(|(_, other)| is_near(other)).map(|(n, _)| n).collect();
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+}
+
+fn found(tables: &dyn Tables, query: &Sketch, max_distance: u32) -> Vec<u64> {
+    let (answers, _) = near(tables, std::slice::from_ref(query), max_distance);
+    answers.into_iter().flat_map(|(.., numbers)| numbers).collect()
+}
+
+/// Candidates at exactly the distance were dropped: `<` for `<=`.
+#[test]
+fn a_candidate_at_exactly_the_distance_is_found_and_one_bit_further_is_not() {
+    for scheme in schemes() {
+        for layout in [&mut BucketTables::new() as &mut dyn Tables, &mut NaiveTables::new()] {
+            let centre = 0x5555_0000_ffff_1234;
+            layout.insert(&scheme.sketch(Fingerprint(centre)), 7);
+            for start in 0..60 {
+                let three = scheme.sketch(Fingerprint(flipped(centre, &[start, start + 2, start + 3])));
+                let four =
+                    scheme.sketch(Fingerprint(flipped(centre, &[start, start + 1, start + 2, start + 3])));
+                assert_eq!(found(layout, &three, 3), [7], "{} from bit {start}", scheme.name());
+                assert_eq!(found(layout, &three, 2), []);
+                assert_eq!(found(layout, &four, 3), []);
+            }
+        }
+    }
+}
+
+/// Identical fingerprints returned nothing, or only the last one filed.
+#[test]
+fn identical_fingerprints_are_all_returned() {
+    for scheme in schemes() {
+        for bits in [0, u64::MAX, 0x0123_4567_89ab_cdef] {
+            let sketch = scheme.sketch(Fingerprint(bits));
+            let mut tables = BucketTables::new();
+            for number in (0..500).rev() {
+                assert!(tables.insert(&sketch, number));
+                assert!(!tables.insert(&sketch, number));
+            }
+            assert_eq!((tables.n_sketches(), tables.n_postings()), (1, 500));
+            assert_eq!(found(&tables, &sketch, 0), (0..500).collect::<Vec<_>>());
+        }
+    }
+}
+
+/// An index of one element never matched.
+#[test]
+fn one_element_matches_and_none_does_not() {
+    for scheme in schemes() {
+        for bits in [0, 1, u64::MAX] {
+            let sketch = scheme.sketch(Fingerprint(bits));
+            let mut tables = BucketTables::new();
+            assert_eq!(found(&tables, &sketch, 3), []);
+            assert_eq!(tables.heap_bytes(), 0);
+            assert!(!tables.remove(&sketch, 9));
+            assert!(tables.insert(&sketch, 9));
+            assert_eq!(found(&tables, &sketch, 0), [9]);
+            assert_eq!(found(&tables, &sketch, 3), [9]);
+            assert!(tables.remove(&sketch, 9));
+            assert!(!tables.remove(&sketch, 9));
+            assert_eq!(found(&tables, &sketch, 3), []);
+            assert_eq!((tables.n_sketches(), tables.n_postings()), (0, 0));
+        }
+    }
+}
+
+/// Thousands in one bucket: all of a block's values, so that every one has near neighbours, some removed again.
+#[test]
+fn a_crowd_that_differs_in_one_block_only() {
+    for (name, n) in [("5c2", 2500), ("4c1", 1500), ("t8", 256)] {
+        let scheme: TableScheme = name.parse().unwrap();
+        let (mut tables, mut naive) = (BucketTables::new(), NaiveTables::new());
+        let sketches: Vec<_> =
+            (0..n).map(|low| scheme.sketch(Fingerprint(0xabcd_0000 << 32 | low))).collect();
+        for (sketch, number) in sketches.iter().zip(0..) {
+            assert!(tables.insert(sketch, number));
+            naive.insert(sketch, number);
+        }
+        let queries: Vec<_> = sketches.iter().step_by(97).cloned().collect();
+        check_same(&tables, &naive, &queries, &[0, 3]);
+        for (sketch, number) in sketches.iter().zip(0..).filter(|(_, number)| number % 3 > 0) {
+            assert!(!tables.insert(sketch, number), "it is filed");
+            assert!(tables.remove(sketch, number));
+            naive.remove(sketch, number);
+        }
+        check_same(&tables, &naive, &queries, &[0, 3]);
+        for (sketch, number) in sketches.iter().zip(0..) {
+            tables.remove(sketch, number);
+        }
+        assert_eq!((tables.n_sketches(), tables.n_postings()), (0, 0));
+        assert_eq!(found(&tables, &queries[0], 64), []);
+    }
+}
+
+/// One fingerprint under many keys is as many sketches; each is added and removed without reading the others.
+#[test]
+fn equal_fingerprints_under_different_keys_are_different_sketches() {
+    let sketch = |n: u32| Sketch::new(Fingerprint(5), vec![key(1, 0), key(2, n)]);
+    let (mut tables, mut naive) = (BucketTables::new(), NaiveTables::new());
+    for n in 0..2000 {
+        assert!(tables.insert(&sketch(n), 1));
+        assert!(!tables.insert(&sketch(n), 1));
+        naive.insert(&sketch(n), 1);
+    }
+    let subset = Sketch::new(Fingerprint(5), vec![key(2, 1)]);
+    assert!(!tables.remove(&subset, 1));
+    check_same(&tables, &naive, &[sketch(3), subset, Sketch::new(Fingerprint(4), vec![key(2, 7)])], &[0, 1]);
+}
+
+fn key(flag: u8, segment: u32) -> BucketKey {
+    BucketKey { flag, segment }
+}
+
+/// What is removed is used again: a stream of as many inserts as removals holds no more memory at its end.
+#[test]
+fn a_window_over_a_stream_does_not_grow() {
+    let scheme = TableScheme::default();
+    let mut tables = BucketTables::new();
+    let sketch = |n: u64| scheme.sketch(Fingerprint(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    let window = 5000;
+    let mut held = [0; 4];
+    for (round, held) in (0..).zip(&mut held) {
+        for n in round * 4 * window..(round + 1) * 4 * window {
+            tables.insert(&sketch(n), n);
+            if n >= window {
+                assert!(tables.remove(&sketch(n - window), n - window));
+            }
+        }
+        *held = tables.heap_bytes();
+    }
+    assert_eq!(tables.n_sketches(), window as usize);
+    assert!(held[3] < held[0] + held[0] / 20, "{held:?}");
+}
