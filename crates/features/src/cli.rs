@@ -1,0 +1,147 @@
+//! The recipe on a command line: the same arguments for every program that makes fingerprints.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::recipe::field;
+use crate::{Dictionaries, LineError, Recipe, Segmenter, Weights};
+
+/// How texts become fingerprints. All are optional: an index knows its recipe, and what is given here must agree with
+/// it; for a new index, what is not given here has its default.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Text to fingerprint")]
+pub struct RecipeArgs {
+    /// How texts are cut into terms
+    ///
+    /// `jieba` for texts with Chinese in them (other scripts are cut at Unicode word boundaries); `jieba-no-hmm` is faster
+    /// and joins only words that the dictionary has; `words` for other languages with spaces between words; `chars:N` takes
+    /// every N characters in a row and works for any language, short texts and misspelt ones (5 is a good N); `shingles:N`
+    /// takes every N words in a row and notices their order. [default: jieba]
+    #[arg(long, env = "PIGEONHOLE_SEGMENTER", value_name = "HOW")]
+    pub segmenter: Option<Segmenter>,
+
+    /// How terms are weighed: `tf-idf`, `levels` or `uniform`
+    ///
+    /// `tf-idf`: occurrences × inverse document frequency; `levels`: grades 1 to 5, by the tf-idf weight held against the
+    /// heaviest of the text; `uniform`: every distinct term weighs the same. [default: tf-idf]
+    #[arg(long, env = "PIGEONHOLE_WEIGHTS", value_name = "HOW")]
+    pub weights: Option<Weights>,
+
+    /// How many of a text's heaviest terms count; 0 for all [default: 200]
+    #[arg(long, env = "PIGEONHOLE_TOP_TERMS", value_name = "N")]
+    pub top_terms: Option<u32>,
+
+    /// Seed of the term hash; fingerprints of different seeds have nothing in common [default: 0]
+    #[arg(long, env = "PIGEONHOLE_SEED", value_name = "N")]
+    pub seed: Option<u32>,
+
+    /// Whether traditional Chinese counts as its simplified form [default: true]
+    #[arg(long, env = "PIGEONHOLE_SIMPLIFY", value_name = "true|false")]
+    pub simplify: Option<bool>,
+
+    /// Words that jieba should know: `word [frequency] [tag]` a line, in UTF-8
+    ///
+    /// Without a frequency the word gets one that makes it win. A word of jieba's with a new frequency keeps the new one.
+    #[arg(long, env = "PIGEONHOLE_USER_DICT", value_name = "FILE")]
+    pub user_dict: Option<PathBuf>,
+
+    /// Terms that never count, one a line, in UTF-8 [default: none]
+    #[arg(long, env = "PIGEONHOLE_STOP_WORDS", value_name = "FILE")]
+    pub stop_words: Option<PathBuf>,
+
+    /// Inverse document frequencies: a term, a space or tab, and the value a line, in UTF-8 [default: jieba's]
+    ///
+    /// jieba's were counted in Chinese texts; for others, count your own. A term that the file lacks has its median.
+    #[arg(long, env = "PIGEONHOLE_IDF", value_name = "FILE")]
+    pub idf: Option<PathBuf>,
+}
+
+impl RecipeArgs {
+    /// Reads the files that the arguments name, every line of them.
+    ///
+    /// # Errors
+    /// Where a file cannot be read, is not UTF-8, or has a bad line.
+    pub fn dictionaries(&self) -> Result<Dictionaries, DictionaryFileError> {
+        let dictionaries = Dictionaries {
+            user_dictionary: self.user_dict.as_deref().map(read).transpose()?,
+            stop_words: self.stop_words.as_deref().map(read).transpose()?,
+            idf: self.idf.as_deref().map(read).transpose()?,
+        };
+        dictionaries.check().map_err(|(field, source)| {
+            let path = if field == field::IDF { &self.idf } else { &self.user_dict };
+            DictionaryFileError { path: path.clone().unwrap_or_default(), kind: Kind::Line(source) }
+        })?;
+        Ok(dictionaries)
+    }
+
+    /// The fields of a recipe that were asked for: what must agree with a stored recipe.
+    #[must_use]
+    pub fn explicit_fields(&self, dictionaries: &Dictionaries) -> BTreeMap<String, String> {
+        let asked = [
+            (field::SEGMENTER, self.segmenter.is_some()),
+            (field::WEIGHTS, self.weights.is_some()),
+            (field::TOP_TERMS, self.top_terms.is_some()),
+            (field::SEED, self.seed.is_some()),
+            (field::SIMPLIFY, self.simplify.is_some()),
+            (field::USER_DICTIONARY, dictionaries.user_dictionary.is_some()),
+            (field::STOP_WORDS, dictionaries.stop_words.is_some()),
+            (field::IDF, dictionaries.idf.is_some()),
+        ];
+        let mut fields = self.recipe(dictionaries).fields();
+        fields.retain(|name, _| asked.contains(&(name, true)));
+        fields
+    }
+
+    /// The recipe of the arguments, with defaults for those that were not given.
+    #[must_use]
+    pub fn recipe(&self, dictionaries: &Dictionaries) -> Recipe {
+        let default = Recipe::default();
+        Recipe {
+            simplify: self.simplify.unwrap_or(default.simplify),
+            segmenter: self.segmenter.unwrap_or(default.segmenter),
+            weights: self.weights.unwrap_or(default.weights),
+            top_terms: self.top_terms.unwrap_or(default.top_terms),
+            seed: self.seed.unwrap_or(default.seed),
+            ..default
+        }
+        .with_dictionaries(dictionaries)
+    }
+}
+
+fn read(path: &Path) -> Result<String, DictionaryFileError> {
+    std::fs::read_to_string(path)
+        .map_err(|source| DictionaryFileError { path: path.to_owned(), kind: Kind::Read(source) })
+}
+
+/// A dictionary file that cannot be used.
+#[derive(Debug)]
+pub struct DictionaryFileError {
+    path: PathBuf,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Read(std::io::Error),
+    Line(LineError),
+}
+
+impl fmt::Display for DictionaryFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match &self.kind {
+            Kind::Read(_) => write!(f, "failed to read dictionary `{path}`"),
+            Kind::Line(_) => write!(f, "bad dictionary `{path}`"),
+        }
+    }
+}
+
+impl std::error::Error for DictionaryFileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(match &self.kind {
+            Kind::Read(source) => source,
+            Kind::Line(source) => source,
+        })
+    }
+}

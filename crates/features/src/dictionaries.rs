@@ -1,0 +1,135 @@
+//! The user's dictionaries: their texts, and how their lines are read.
+
+use crate::LineError;
+use crate::weight::idf;
+
+/// The contents of the user's dictionary files; by default there are none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dictionaries {
+    /// Words for jieba: `word [frequency] [tag]` a line.
+    pub user_dictionary: Option<String>,
+    /// Terms that never count, one a line.
+    pub stop_words: Option<String>,
+    /// Inverse document frequencies: `term`, a space or tab, and the value.
+    pub idf: Option<String>,
+}
+
+/// Highest frequency of a user's word. jieba's own dictionary sums to 60 million.
+const FREQUENCY_MAX: usize = u32::MAX as usize;
+
+/// One line of a user dictionary.
+pub(crate) struct UserWord<'t> {
+    pub(crate) word: &'t str,
+    /// As given, or `None` for jieba to choose one that makes the word win.
+    pub(crate) frequency: Option<usize>,
+}
+
+/// The lines of a text without a byte order mark, blank ones left out, numbered from 1.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())).filter(|(_, line)| !line.is_empty())
+}
+
+/// Reads a user dictionary.
+pub(crate) fn user_words(text: &str) -> impl Iterator<Item = Result<UserWord<'_>, LineError>> {
+    lines(text).map(|(number, line)| {
+        let mut parts = line.split_whitespace();
+        let word = parts.next().unwrap_or_default();
+        let (second, third, more) = (parts.next(), parts.next(), parts.next());
+        let is_tag = |part: &str| part.bytes().all(|b| b.is_ascii_alphabetic());
+        let error = |reason| Err(LineError::new(number, reason, line));
+        let frequency = match second {
+            None => None,
+            Some(tag) if is_tag(tag) && third.is_none() => None,
+            Some(second) => match second.parse() {
+                Ok(frequency) if frequency <= FREQUENCY_MAX => Some(frequency),
+                _ => return error("the frequency after the word must be a whole number below 2^32"),
+            },
+        };
+        if more.is_some() || third.is_some_and(|tag| !is_tag(tag)) {
+            return error("expected `word [frequency] [tag]`");
+        }
+        Ok(UserWord { word, frequency })
+    })
+}
+
+/// Reads a list of stop words.
+pub(crate) fn stop_words(text: &str) -> impl Iterator<Item = &str> {
+    lines(text).map(|(_, line)| line)
+}
+
+/// Reads an idf dictionary as (term, fixed-point idf).
+pub(crate) fn idf_entries(text: &str) -> impl Iterator<Item = Result<(&str, u32), LineError>> {
+    // The built-in dictionary is sorted by value, and has a hundred terms a value.
+    let mut last = ("", 0);
+    lines(text).map(move |(number, line)| {
+        let error = |reason| Err(LineError::new(number, reason, line));
+        let Some((term, value)) = line.rsplit_once([' ', '\t']) else {
+            return error("expected a term, a space or tab, and its idf");
+        };
+        if value != last.0 {
+            match value.parse::<f64>() {
+                Ok(number) if (0.0..=idf::IDF_MAX).contains(&number) => last = (value, idf::to_fixed(number)),
+                _ => return error("the idf must be a number from 0 to 1000000"),
+            }
+        }
+        Ok((term.trim_end(), last.1))
+    })
+}
+
+impl Dictionaries {
+    /// Reads every line of every dictionary, so that a bad one is found before it is needed.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, LineError)> {
+        use crate::recipe::field;
+        if let Some(text) = &self.user_dictionary {
+            user_words(text).try_for_each(|line| line.map(drop)).map_err(|e| (field::USER_DICTIONARY, e))?;
+        }
+        if let Some(text) = &self.idf {
+            let n = idf_entries(text)
+                .try_fold(0, |n: usize, line| line.map(|_| n + 1))
+                .map_err(|e| (field::IDF, e))?;
+            if n == 0 {
+                return Err((field::IDF, LineError::new(0, "it has no entry, so there is no median", "")));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn good_lines_are_read() {
+        let words: Vec<_> = user_words("\u{feff}鸽巢 5 n\r\n\n  原理\tn \n定理\n引理 7\n")
+            .map(|line| line.map(|w| (w.word, w.frequency)).unwrap())
+            .collect();
+        assert_eq!(words, [("鸽巢", Some(5)), ("原理", None), ("定理", None), ("引理", Some(7))]);
+        assert_eq!(stop_words("的\n\n of the \n").collect::<Vec<_>>(), ["的", "of the"]);
+        let idf: Vec<_> = idf_entries("的 0.5\nof the\t 2\n原理 0.5").map(Result::unwrap).collect();
+        assert_eq!(idf, [("的", 512), ("of the", 2048), ("原理", 512)]);
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        for (text, line) in [
+            ("鸽巢 5\n鸽巢 -5", 2),
+            ("鸽巢 5 n n", 1),
+            ("鸽巢 4294967296", 1),
+            ("\n鸽巢 5 名", 2),
+            ("鸽巢 n 5", 1),
+        ] {
+            let error = user_words(text).find_map(Result::err);
+            assert_eq!(error.map(|e| e.line), Some(line), "{text:?}");
+        }
+        for (text, line) in
+            [("鸽巢", 1), ("a 1\nb x", 2), ("a nan", 1), ("a -1", 1), ("a inf", 1), ("a 1e9", 1)]
+        {
+            let error = idf_entries(text).find_map(Result::err);
+            assert_eq!(error.map(|e| e.line), Some(line), "{text:?}");
+        }
+        let empty = Dictionaries { idf: Some("\n".to_owned()), ..Dictionaries::default() };
+        assert_eq!(empty.check().map_err(|(field, e)| (field, e.line)), Err(("idf", 0)));
+    }
+}

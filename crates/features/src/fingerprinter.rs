@@ -1,0 +1,222 @@
+//! The whole way from a text to its fingerprint.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jieba_rs::Jieba;
+use simhash::{Accumulator, Fingerprint, Weight};
+
+use crate::analysis::{Analysis, Term};
+use crate::dictionaries::{self, Dictionaries};
+use crate::hash::term_hash;
+use crate::normalize::Normalizer;
+use crate::recipe::{Recipe, field};
+use crate::segment::{Segmenter, jieba, ngrams, shingles, words};
+use crate::terms::{self, TermCounts, WeighedTerm};
+use crate::weight::idf::{self, IdfTable};
+use crate::{Digest, RECIPE_VERSION, RecipeError, built_in};
+
+/// Makes fingerprints by one recipe. Share it between threads; give each thread a [`Scratch`] of its own.
+pub struct Fingerprinter {
+    recipe: Recipe,
+    normalizer: Normalizer,
+    /// Where the recipe's segmenter is jieba.
+    jieba: Option<Arc<Jieba>>,
+    /// Hashes of the stop words.
+    stop_words: std::collections::HashSet<u64>,
+    idf: IdfTable,
+}
+
+/// Buffers that one thread uses again for every text.
+#[derive(Default)]
+pub struct Scratch {
+    normalized: String,
+    counts: TermCounts,
+    terms: Vec<WeighedTerm>,
+}
+
+/// Bytes of a buffer that are kept for the next text; more than that is given back.
+const BUFFER_KEPT_MAX: usize = 4 << 20;
+
+impl Scratch {
+    /// Empty buffers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl std::fmt::Debug for Fingerprinter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fingerprinter").field("recipe", &self.recipe).finish_non_exhaustive()
+    }
+}
+
+impl Fingerprinter {
+    /// Reads the dictionaries that the recipe needs, and no others.
+    ///
+    /// # Errors
+    /// Where a digest of the recipe is not that of the dictionary given, where a dictionary is missing, bad, not expected
+    /// or never read, and where the recipe's version is not [`RECIPE_VERSION`]; each names the field.
+    pub fn new(recipe: Recipe, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
+        check(&recipe, dictionaries)?;
+        let normalizer = Normalizer::new(recipe.simplify);
+        let jieba = match (recipe.segmenter, &dictionaries.user_dictionary) {
+            (Segmenter::Jieba { .. }, None) => Some(built_in::jieba()),
+            (Segmenter::Jieba { .. }, Some(text)) => Some(Arc::new(with_user_words(text, &normalizer)?)),
+            _ => None,
+        };
+        let mut normalized = String::new();
+        let mut hash = |term: &str| {
+            normalizer.normalize(term, &mut normalized);
+            term_hash(normalized.as_bytes(), recipe.seed)
+        };
+        let stop_words = dictionaries.stop_words.as_deref().map_or("", |text| text);
+        let stop_words = dictionaries::stop_words(stop_words).map(&mut hash).collect();
+        let idf = if recipe.weights.uses_idf() {
+            match &dictionaries.idf {
+                Some(text) => idf_table(text, hash)?,
+                None => idf_table(&built_in::idf(), hash)?,
+            }
+        } else {
+            IdfTable::default()
+        };
+        Ok(Self { recipe, normalizer, jieba, stop_words, idf })
+    }
+
+    /// What the fingerprints are made with.
+    #[must_use]
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// The fingerprint of a text, or `None` for a text without features: an empty one, or one of punctuation only.
+    #[must_use]
+    pub fn fingerprint(&self, text: &str) -> Option<Fingerprint> {
+        self.fingerprint_with(&mut Scratch::new(), text)
+    }
+
+    /// The same, in buffers that the caller keeps.
+    #[must_use]
+    pub fn fingerprint_with(&self, scratch: &mut Scratch, text: &str) -> Option<Fingerprint> {
+        self.weigh(scratch, text, |_, _| {});
+        accumulate(&scratch.terms).fingerprint()
+    }
+
+    /// The terms that decide the fingerprint of a text, heaviest first, and how clearly each bit was decided.
+    #[must_use]
+    pub fn analyze(&self, text: &str) -> Analysis {
+        let mut scratch = Scratch::new();
+        let mut texts: HashMap<u64, String> = HashMap::new();
+        self.weigh(&mut scratch, text, |hash, term| {
+            texts.entry(hash).or_insert_with(|| term.to_owned());
+        });
+        scratch.terms.sort_unstable_by_key(terms::heaviest_first);
+        let sums = accumulate(&scratch.terms);
+        let term = |&WeighedTerm { hash, count, weight }: &WeighedTerm| Term {
+            text: texts.remove(&hash).unwrap_or_default(),
+            count,
+            idf: self.idf.get(hash).map(idf::to_float),
+            weight: Weight(weight),
+            hash,
+        };
+        Analysis {
+            terms: scratch.terms.iter().map(term).collect(),
+            fingerprint: sums.fingerprint(),
+            margins: sums.margins(),
+        }
+    }
+
+    /// Leaves the terms that count in `scratch.terms`. `note` sees every occurrence of every term.
+    fn weigh(&self, scratch: &mut Scratch, text: &str, mut note: impl FnMut(u64, &str)) {
+        let Scratch { normalized, counts, terms } = scratch;
+        self.normalizer.normalize(text, normalized);
+        counts.clear();
+        let mut count = |term: &str| {
+            let hash = term_hash(term.as_bytes(), self.recipe.seed);
+            note(hash, term);
+            counts.add(hash);
+        };
+        let is_kept = |term: &str| {
+            self.stop_words.is_empty()
+                || !self.stop_words.contains(&term_hash(term.as_bytes(), self.recipe.seed))
+        };
+        let mut count_kept = |term: &str| {
+            if is_kept(term) {
+                count(term);
+            }
+        };
+        match (self.recipe.segmenter, &self.jieba) {
+            (Segmenter::Jieba { hmm }, Some(jieba)) => {
+                jieba::for_each_word(jieba, hmm, normalized, &mut count_kept);
+            }
+            (Segmenter::CharNgrams(n), _) => {
+                ngrams::for_each_ngram(normalized, n.into(), &mut count_kept);
+            }
+            (Segmenter::Shingles(n), _) => {
+                shingles::for_each_shingle(normalized, n.into(), is_kept, &mut count);
+            }
+            (Segmenter::Words | Segmenter::Jieba { .. }, _) => {
+                words::for_each_word(normalized, &mut count_kept);
+            }
+        }
+        let top = self.recipe.top_terms as usize;
+        terms::weigh(counts, self.recipe.weights, &self.idf, top, terms);
+        if normalized.capacity() > BUFFER_KEPT_MAX {
+            *normalized = String::new();
+        }
+    }
+}
+
+fn accumulate(terms: &[WeighedTerm]) -> Accumulator {
+    let mut sums = Accumulator::new();
+    for term in terms {
+        sums.add(term.hash, Weight(term.weight));
+    }
+    sums
+}
+
+/// Whether the recipe is one that this program can follow with these dictionaries.
+fn check(recipe: &Recipe, dictionaries: &Dictionaries) -> Result<(), RecipeError> {
+    if recipe.version != RECIPE_VERSION {
+        return Err(RecipeError::Version(recipe.version));
+    }
+    if dictionaries.user_dictionary.is_some() && !recipe.segmenter.uses_dictionary() {
+        return Err(RecipeError::Unused { field: field::USER_DICTIONARY, read_by: "the segmenter `jieba`" });
+    }
+    if dictionaries.idf.is_some() && !recipe.weights.uses_idf() {
+        return Err(RecipeError::Unused { field: field::IDF, read_by: "the weights `tf-idf` and `levels`" });
+    }
+    dictionaries.check().map_err(|(field, source)| RecipeError::Dictionary { field, source })?;
+    let available = recipe.clone().with_dictionaries(dictionaries);
+    let same = |field, recipe: Option<Digest>, given: Option<Digest>| match (recipe, given) {
+        (Some(recipe), Some(given)) if recipe != given => Err(RecipeError::Mismatch { field, recipe, given }),
+        (Some(recipe), None) => Err(RecipeError::NotGiven { field, recipe }),
+        (None, Some(_)) => Err(RecipeError::NotExpected { field }),
+        _ => Ok(()),
+    };
+    same(field::DICTIONARY, recipe.dictionary, available.dictionary)?;
+    same(field::USER_DICTIONARY, recipe.user_dictionary, available.user_dictionary)?;
+    same(field::STOP_WORDS, recipe.stop_words, available.stop_words)?;
+    same(field::IDF, recipe.idf, available.idf)
+}
+
+fn with_user_words(text: &str, normalizer: &Normalizer) -> Result<Jieba, RecipeError> {
+    let mut jieba = Jieba::clone(&built_in::jieba());
+    let mut normalized = String::new();
+    for word in dictionaries::user_words(text) {
+        let word =
+            word.map_err(|source| RecipeError::Dictionary { field: field::USER_DICTIONARY, source })?;
+        normalizer.normalize(word.word, &mut normalized);
+        jieba.add_word(&normalized, word.frequency, None);
+    }
+    Ok(jieba)
+}
+
+fn idf_table(text: &str, mut hash: impl FnMut(&str) -> u64) -> Result<IdfTable, RecipeError> {
+    let entries: Result<Vec<_>, _> =
+        dictionaries::idf_entries(text).map(|entry| entry.map(|(term, idf)| (hash(term), idf))).collect();
+    entries
+        .map(|entries| IdfTable::new(&entries))
+        .map_err(|source| RecipeError::Dictionary { field: field::IDF, source })
+}

@@ -1,0 +1,40 @@
+//! Language: from a text to its fingerprint. Normalise, segment, weigh, hash; the sum is [`simhash`]'s.
+//!
+//! A [`Recipe`] says how, a [`Fingerprinter`] does it. This crate knows nothing of documents, files or stores: texts and
+//! dictionaries come as `&str`, fingerprints leave as 64 bits. (Its arguments for command lines, behind the feature
+//! `cli`, do read dictionary files.)
+//!
+//! ```
+//! use features::{Dictionaries, Fingerprinter, Recipe};
+//!
+//! let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default())?;
+//! let simplified = fingerprinter.fingerprint("一目了然的鸽巢原理");
+//! assert_eq!(simplified, fingerprinter.fingerprint("一目瞭然的鴿巢原理"));
+//! assert_eq!(fingerprinter.fingerprint("……"), None);
+//! # Ok::<(), features::RecipeError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod analysis;
+mod built_in;
+#[cfg(feature = "cli")]
+pub mod cli;
+mod dictionaries;
+mod digest;
+mod error;
+mod fingerprinter;
+mod hash;
+mod normalize;
+mod recipe;
+mod segment;
+mod terms;
+mod weight;
+
+pub use analysis::{Analysis, Term};
+pub use dictionaries::Dictionaries;
+pub use digest::{Digest, ParseDigestError};
+pub use error::{LineError, RecipeError};
+pub use fingerprinter::{Fingerprinter, Scratch};
+pub use recipe::{RECIPE_VERSION, Recipe};
+pub use segment::{ParseSegmenterError, Segmenter};
+pub use weight::{ParseWeightsError, Weights};

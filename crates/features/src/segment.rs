@@ -1,0 +1,79 @@
+//! Where a normalised text is cut into terms.
+
+pub(crate) mod jieba;
+pub(crate) mod ngrams;
+pub(crate) mod shingles;
+pub(crate) mod words;
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How a text is cut into terms. Its text form is `jieba`, `jieba-no-hmm`, `words`, `chars:N` or `shingles:N`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Segmenter {
+    /// jieba's words for Han text, words as in [`Segmenter::Words`] for the rest.
+    Jieba {
+        /// Whether jieba's hidden Markov model joins characters into words that its dictionary lacks.
+        hmm: bool,
+    },
+    /// Words as of UAX #29, which takes each Han character for a word.
+    Words,
+    /// Every run of so many characters that holds a letter or digit, white space and punctuation included.
+    CharNgrams(u8),
+    /// Every run of so many words, joined by a space.
+    Shingles(u8),
+}
+
+impl Segmenter {
+    pub(crate) const EXPECTED: &str =
+        "`jieba`, `jieba-no-hmm`, `words`, `chars:N` or `shingles:N` with N from 1 to 255";
+
+    pub(crate) fn uses_dictionary(self) -> bool {
+        matches!(self, Self::Jieba { .. })
+    }
+}
+
+impl fmt::Display for Segmenter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Jieba { hmm: true } => write!(f, "jieba"),
+            Self::Jieba { hmm: false } => write!(f, "jieba-no-hmm"),
+            Self::Words => write!(f, "words"),
+            Self::CharNgrams(n) => write!(f, "chars:{n}"),
+            Self::Shingles(n) => write!(f, "shingles:{n}"),
+        }
+    }
+}
+
+/// A text that names no segmenter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseSegmenterError;
+
+impl fmt::Display for ParseSegmenterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}", Segmenter::EXPECTED)
+    }
+}
+
+impl std::error::Error for ParseSegmenterError {}
+
+impl FromStr for Segmenter {
+    type Err = ParseSegmenterError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let size = |text: &str| text.parse().ok().filter(|&n| n > 0).ok_or(ParseSegmenterError);
+        match text.split_once(':') {
+            None if text == "jieba" => Ok(Self::Jieba { hmm: true }),
+            None if text == "jieba-no-hmm" => Ok(Self::Jieba { hmm: false }),
+            None if text == "words" => Ok(Self::Words),
+            Some(("chars", n)) => size(n).map(Self::CharNgrams),
+            Some(("shingles", n)) => size(n).map(Self::Shingles),
+            _ => Err(ParseSegmenterError),
+        }
+    }
+}
+
+/// Whether a term counts: it must hold a letter or a digit of some script.
+pub(crate) fn is_wordlike(term: &str) -> bool {
+    term.chars().any(char::is_alphanumeric)
+}

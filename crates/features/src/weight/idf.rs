@@ -1,0 +1,104 @@
+//! Inverse document frequencies by term hash, in fixed point.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Fractional bits of a fixed-point idf: steps of 1/1024, finer than a count of documents is ever known.
+pub(crate) const FRACTION_BITS: u32 = 10;
+
+/// The largest idf that a dictionary may hold. A ln of a ratio of documents stays below 50; the limit is there so that
+/// every value fits in 32 bits.
+pub(crate) const IDF_MAX: f64 = 1_000_000.0;
+
+/// `idf` in fixed point, rounded half away from zero.
+pub(crate) fn to_fixed(idf: f64) -> u32 {
+    (idf * f64::from(1 << FRACTION_BITS)).round() as u32
+}
+
+/// The value of a fixed-point idf.
+pub(crate) fn to_float(fixed: u32) -> f64 {
+    f64::from(fixed) / f64::from(1 << FRACTION_BITS)
+}
+
+/// Keys are term hashes already.
+#[derive(Default)]
+struct KeepHash(u64);
+
+impl Hasher for KeepHash {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are u64");
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// idf by term hash.
+#[derive(Default)]
+pub(crate) struct IdfTable {
+    by_hash: HashMap<u64, u32, BuildHasherDefault<KeepHash>>,
+    median: u32,
+}
+
+impl IdfTable {
+    /// A table of (term hash, fixed-point idf). The median is over all entries, as jieba has it: the lower one where
+    /// their number is even. Of entries with one hash (terms that normalise to the same) the lowest idf counts, that of
+    /// the most frequent writing.
+    pub(crate) fn new(entries: &[(u64, u32)]) -> Self {
+        let mut by_hash = HashMap::with_capacity_and_hasher(entries.len(), BuildHasherDefault::default());
+        for &(hash, idf) in entries {
+            by_hash.entry(hash).and_modify(|lowest: &mut u32| *lowest = idf.min(*lowest)).or_insert(idf);
+        }
+        let mut values: Vec<u32> = entries.iter().map(|&(_, idf)| idf).collect();
+        let middle = values.len().saturating_sub(1) / 2;
+        let median = if values.is_empty() { 0 } else { *values.select_nth_unstable(middle).1 };
+        Self { by_hash, median }
+    }
+
+    /// The idf of a term that the dictionary has.
+    #[inline]
+    pub(crate) fn get(&self, hash: u64) -> Option<u32> {
+        self.by_hash.get(&hash).copied()
+    }
+
+    /// The idf of any other term.
+    #[inline]
+    pub(crate) fn median(&self) -> u32 {
+        self.median
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_point_rounds_to_the_nearest_step() {
+        for (idf, fixed) in
+            [(0.0, 0), (1.0, 1024), (0.884_742_026_19, 906), (0.0005, 1), (IDF_MAX, 1_024_000_000)]
+        {
+            assert_eq!(to_fixed(idf), fixed, "{idf}");
+            assert!((to_float(fixed) - idf).abs() <= 1.0 / 2048.0);
+        }
+    }
+
+    #[test]
+    fn the_median_is_the_lower_one_and_the_lowest_value_of_a_term_counts() {
+        for (entries, median) in [
+            (&[][..], 0),
+            (&[(1, 9)], 9),
+            (&[(1, 9), (2, 5)], 5),
+            (&[(1, 9), (2, 5), (3, 7)], 7),
+            (&[(1, 9), (1, 5), (1, 7), (2, 8)], 7),
+        ] {
+            assert_eq!(IdfTable::new(entries).median(), median, "{entries:?}");
+        }
+        let table = IdfTable::new(&[(1, 9), (1, 5), (1, 7)]);
+        assert_eq!((table.get(1), table.get(2)), (Some(5), None));
+    }
+}
