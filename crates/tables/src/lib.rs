@@ -4,8 +4,10 @@
 mod bucket_tables;
 mod heap;
 mod naive;
+mod self_join;
 mod tables;
 
 pub use bucket_tables::BucketTables;
 pub use naive::NaiveTables;
+pub use self_join::{Groups, Pair, self_join};
 pub use tables::{Cost, Hit, Postings, Tables};

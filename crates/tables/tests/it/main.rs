@@ -1,4 +1,5 @@
 //! Fingerprints in, matches out: every clever thing against the naive one.
 
 mod corpora;
+mod self_join;
 mod tables;

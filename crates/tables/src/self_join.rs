@@ -1,0 +1,160 @@
+//! All pairs of a corpus: which different fingerprints lie near one another.
+
+mod groups;
+mod partition;
+
+use simhash::TableScheme;
+
+pub use groups::Groups;
+
+/// Two groups of equal fingerprints that lie near each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Pair {
+    /// The group of the lesser fingerprint.
+    pub first: usize,
+    /// The other one's.
+    pub second: usize,
+    /// The distance between the two, 1 or more.
+    pub distance: u32,
+}
+
+/// Up to this many fingerprints are compared each with each; of more, only those that agree in some block are.
+const COMPARE_ALL_MAX: usize = 128;
+
+/// Calls `visit` once, in no particular order, for each pair of groups within the scheme's distance.
+///
+/// Pairs are of groups, not of documents, so that a million copies of one text are one group and not 5·10^11 pairs.
+///
+/// One table of the scheme at a time, the fingerprints are brought together by the bits that must agree, and those that
+/// fell into one bin compared; a pair counts in the first table that catches it only. Where very many agree, what differs
+/// in them lies outside those bits, so they are joined in the same way by `max_distance + 1` blocks of the bits that do vary:
+/// one of them must agree too.
+///
+/// Time is O(n) for each table while buckets are small, plus the pairs. Memory beside the groups is 16 bytes a
+/// fingerprint, and where many share a bucket up to 16 more for each of those and for each time they are cut again.
+pub fn self_join(groups: &Groups, scheme: &TableScheme, visit: &mut dyn FnMut(Pair)) {
+    let masks = scheme.tables().iter().map(|table| table.mask()).collect();
+    let mut join = Join { groups, max_distance: scheme.max_distance(), path: Vec::new(), visit };
+    // Groups differ, so there is nothing at distance 0.
+    if scheme.max_distance() > 0 {
+        join.by_masks(groups.fingerprints(), masks);
+    }
+}
+
+struct Join<'a> {
+    groups: &'a Groups,
+    max_distance: u32,
+    /// How the fingerprints at hand were brought together: by this table, and within it by this block, and so on.
+    path: Vec<Step>,
+    visit: &'a mut dyn FnMut(Pair),
+}
+
+/// Masks of which any pair within the distance agrees in one at least, and the one that is being looked at.
+struct Step {
+    masks: Vec<u64>,
+    current: usize,
+}
+
+impl Step {
+    /// Whether two fingerprints that differ in these bits meet here and have not met at an earlier mask.
+    fn is_first(&self, differing: u64) -> bool {
+        self.masks.iter().position(|mask| mask & differing == 0) == Some(self.current)
+    }
+}
+
+impl Join<'_> {
+    fn by_masks(&mut self, fingerprints: &[u64], masks: Vec<u64>) {
+        let depth = self.path.len();
+        self.path.push(Step { masks, current: 0 });
+        for current in 0..self.path[depth].masks.len() {
+            self.path[depth].current = current;
+            let mask = self.path[depth].masks[current];
+            partition::for_each_bin(fingerprints, mask, &mut |bin| self.bin(bin, mask));
+        }
+        self.path.pop();
+    }
+
+    /// Joins a bin: fingerprints that agree in the mask, and now and then some that do not.
+    fn bin(&mut self, bin: &mut [u64], mask: u64) {
+        if bin.len() <= COMPARE_ALL_MAX {
+            return self.compare_all(bin);
+        }
+        bin.sort_unstable_by_key(|bits| bits & mask);
+        for agreeing in bin.chunk_by(|a, b| (a ^ b) & mask == 0) {
+            let ones = agreeing.iter().fold(0, |ones, bits| ones | bits);
+            let common = agreeing.iter().fold(u64::MAX, |common, bits| common & bits);
+            let varying = ones & !common;
+            if agreeing.len() <= COMPARE_ALL_MAX || varying.count_ones() <= self.max_distance {
+                self.compare_all(agreeing);
+            } else {
+                self.by_masks(agreeing, blocks(varying, self.max_distance + 1));
+            }
+        }
+    }
+
+    fn compare_all(&mut self, fingerprints: &[u64]) {
+        for (i, &a) in fingerprints.iter().enumerate() {
+            for &b in &fingerprints[..i] {
+                if is_within(a ^ b, self.max_distance) {
+                    self.report(a, b);
+                }
+            }
+        }
+    }
+
+    fn report(&mut self, a: u64, b: u64) {
+        let differing = a ^ b;
+        if self.path.iter().all(|step| step.is_first(differing)) {
+            let [first, second] = [a.min(b), a.max(b)].map(|bits| self.groups.position(bits));
+            (self.visit)(Pair { first, second, distance: differing.count_ones() });
+        }
+    }
+}
+
+/// Whether at most `max_distance` bits are set. A plain x86-64 build has no instruction to count them all.
+#[inline]
+fn is_within(differing: u64, max_distance: u32) -> bool {
+    (0..max_distance).fold(differing, |bits, _| bits & bits.wrapping_sub(1)) == 0
+}
+
+/// Cuts the bits of `mask`, `n` or more, into `n` blocks of nearly equal size, neighbours together.
+fn blocks(mask: u64, n: u32) -> Vec<u64> {
+    let mut rest = mask;
+    let mut take = |n_bits: u32| {
+        let before = rest;
+        for _ in 0..n_bits {
+            rest &= rest - 1;
+        }
+        before ^ rest
+    };
+    let n_bits = mask.count_ones();
+    (0..n).map(|i| take(n_bits * (i + 1) / n - n_bits * i / n)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_cover_the_mask_and_do_not_overlap() {
+        for mask in [0b1111, 0xf0f0_f0f0_0000_00ff, u64::MAX, 0x8000_0000_0001_0101] {
+            for n in 1..=mask.count_ones().min(8) {
+                let blocks = blocks(mask, n);
+                assert_eq!(blocks.len(), n as usize);
+                assert_eq!(blocks.iter().map(|block| block.count_ones()).sum::<u32>(), mask.count_ones());
+                assert_eq!(blocks.iter().fold(0, |all, block| all | block), mask);
+                let sizes = blocks.iter().map(|block| block.count_ones());
+                assert!(sizes.clone().max().unwrap() - sizes.min().unwrap() <= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn within_counts_bits() {
+        for bits in [0, 1, 0b11, 0b1011, 0x8000_0000_0000_0001, 0x8001_0000_0000_0101, u64::MAX] {
+            for max_distance in 0..8 {
+                assert_eq!(is_within(bits, max_distance), bits.count_ones() <= max_distance);
+            }
+        }
+    }
+}
