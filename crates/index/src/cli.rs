@@ -1,0 +1,99 @@
+//! The flags by which every program names an index.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+
+use crate::{Mode, OpenOptions, StoreUri};
+
+/// Which index, and how it is built if it is new.
+#[derive(Args, Clone, Debug, Default)]
+pub struct StoreArgs {
+    /// Where the index is.
+    ///
+    /// embedded:PATH keeps it in a directory of this machine, for up to some hundred million documents; one program
+    /// writes at a time, any number read beside it. Example: --store embedded:./news-index
+    ///
+    /// memory: keeps it in this program only, and it is gone when the program ends.
+    #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", value_parser = check_uri, help_heading = "Index")]
+    store: Option<String>,
+
+    /// The table scheme: which blocks of the fingerprint must agree.
+    ///
+    /// An index keeps the scheme that it was made with, so this is for a new one [default: 5c2]; for an existing one
+    /// leave it out, or the program refuses where it differs. Known are 5c2 4c1 4x4 t6 t8 t11 t14.
+    #[arg(long, value_name = "NAME", help_heading = "Index")]
+    scheme: Option<String>,
+
+    /// In how many of the 64 bits near-duplicates may differ.
+    ///
+    /// An index keeps the distance that it was made with, so this is for a new one [default: 3, the most that the
+    /// schemes find]; a smaller one calls fewer documents duplicates. Example: --max-distance 2
+    #[arg(long, value_name = "BITS", help_heading = "Index")]
+    max_distance: Option<u32>,
+}
+
+impl StoreArgs {
+    /// The URL, where one was given.
+    #[must_use]
+    pub fn uri(&self) -> Option<&str> {
+        self.store.as_deref()
+    }
+
+    /// What these flags insist on, together with the fields of the recipe that the caller insists on, and the recipe of
+    /// a new index.
+    #[must_use]
+    pub fn open_options(
+        &self,
+        mode: Mode,
+        recipe: BTreeMap<String, String>,
+        recipe_default: BTreeMap<String, String>,
+    ) -> OpenOptions {
+        OpenOptions {
+            mode,
+            scheme: self.scheme.clone(),
+            max_distance: self.max_distance,
+            recipe,
+            recipe_default,
+        }
+    }
+}
+
+fn check_uri(uri: &str) -> crate::Result<String> {
+    uri.parse::<StoreUri>()?;
+    Ok(uri.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use simhash::SCHEME_NAMES;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        store: StoreArgs,
+    }
+
+    #[test]
+    fn flags_become_options() {
+        let args = ["program", "--store", "embedded:./x", "--scheme", "t11", "--max-distance", "2"];
+        let Program { store } = Program::parse_from(args);
+        assert_eq!(store.uri(), Some("embedded:./x"));
+        let options = store.open_options(Mode::MustExist, BTreeMap::new(), BTreeMap::new());
+        assert_eq!(options.mode, Mode::MustExist);
+        assert_eq!(options.scheme.as_deref(), Some("t11"));
+        assert_eq!(options.max_distance, Some(2));
+        assert!(Program::try_parse_from(["program", "--store", "./x"]).is_err());
+    }
+
+    #[test]
+    fn the_help_names_every_scheme() {
+        let help = <Program as clap::CommandFactory>::command().render_long_help().to_string();
+        for name in SCHEME_NAMES {
+            assert!(help.contains(name), "{name}");
+        }
+    }
+}

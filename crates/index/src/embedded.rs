@@ -1,0 +1,317 @@
+//! `embedded:PATH`: documents in LMDB in a directory of this machine, search tables in memory.
+//!
+//! A document costs one durable record and not one for each of its buckets; the tables are built from the records when
+//! they are first searched and follow the commits from then on, those of other processes too. Every change has a number,
+//! and the record of a document stands under the number of the change that inserted it: so a follower reads what came
+//! after the last number it knows.
+//!
+//! Locks are taken in this order and never the other way: the environment's gate, LMDB's write lock, the tables.
+
+mod batch;
+mod directory;
+mod environment;
+mod ram;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+
+use heed::RoTxn;
+use simhash::{Sketch, TableScheme};
+use tables::Tables;
+
+use self::batch::Batch;
+use self::environment::{Environment, Failure, Opened};
+use self::ram::Ram;
+use crate::store::{check_batch, check_documents, not_created, page_len};
+use crate::{
+    Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Mode, Neighbours, Page, Result,
+    Status, Store, rule, search,
+};
+
+/// Under which key of `meta` the metadata is stored.
+const METADATA_KEY: &str = "metadata";
+
+/// Changes that the tables follow in one step: some milliseconds, for which searches wait and a snapshot is held.
+const FOLLOW_STEP: u64 = 16_384;
+/// How often a search lets go of the tables for others to search and catches up, before it keeps them for itself.
+const SHARED_ATTEMPTS_MAX: usize = 3;
+
+/// What the tests set smaller.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// The map of a new environment; it doubles when it is full. Address space, not disk or memory.
+    map_bytes: usize,
+    /// Removals kept for followers: some 40 MB.
+    removals_kept_max: u64,
+    follow_step: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { map_bytes: 64 << 20, removals_kept_max: 1_000_000, follow_step: FOLLOW_STEP }
+    }
+}
+
+/// A store in a directory. Opening one path several times in one process gives several handles to one store, which
+/// share their tables.
+pub struct EmbeddedStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    environment: Environment,
+    /// Set once the metadata is there, which never changes.
+    scheme: OnceLock<TableScheme>,
+    /// `None` until the first search.
+    ram: RwLock<Option<Ram>>,
+    limits: Limits,
+}
+
+/// The stores that are open in this process, by canonical path: LMDB must not open one twice.
+static OPEN: Mutex<Option<HashMap<PathBuf, Weak<Shared>>>> = Mutex::new(None);
+
+impl EmbeddedStore {
+    /// Opens the store in the directory `path`, or makes both where `mode` allows it.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none and none may be made; `InvalidArgument` for a file, or a directory of something
+    /// else; `PermissionDenied` for one that this user cannot write to, which readers must as well, to say what they
+    /// read.
+    pub fn open(path: &Path, mode: Mode) -> Result<Self> {
+        Self::open_with(path, mode, Limits::default())
+    }
+
+    fn open_with(path: &Path, mode: Mode, limits: Limits) -> Result<Self> {
+        let directory = directory::prepare(path, mode)?;
+        // Nothing in here panics halfway through a change of the map.
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = open.get_or_insert_default();
+        if let Some(shared) = open.get(&directory).and_then(Weak::upgrade) {
+            return Ok(Self { shared });
+        }
+        open.retain(|_, store| store.strong_count() > 0);
+        let environment = Environment::open(directory.clone(), limits.map_bytes)?;
+        let shared =
+            Arc::new(Shared { environment, scheme: OnceLock::new(), ram: RwLock::new(None), limits });
+        open.insert(directory, Arc::downgrade(&shared));
+        Ok(Self { shared })
+    }
+}
+
+impl Shared {
+    fn scheme(&self, opened: &Opened, txn: &RoTxn<'_>) -> Result<&TableScheme, Failure> {
+        if let Some(scheme) = self.scheme.get() {
+            return Ok(scheme);
+        }
+        let metadata = read_metadata(opened, txn)?.ok_or_else(not_created)?;
+        Ok(self.scheme.get_or_init(|| metadata.scheme))
+    }
+
+    /// Does `work` in a snapshot.
+    fn read<T>(&self, work: impl Fn(&Opened, &RoTxn<'_>, &TableScheme) -> Result<T, Failure>) -> Result<T> {
+        self.environment.with(|opened| {
+            let txn = opened.env.read_txn()?;
+            work(opened, &txn, self.scheme(opened, &txn)?)
+        })
+    }
+
+    /// Does `work` in a snapshot with the tables of the same change.
+    fn search<T>(&self, work: impl Fn(&Opened, &RoTxn<'_>, &dyn Tables) -> Result<T, Failure>) -> Result<T> {
+        for _ in 0..SHARED_ATTEMPTS_MAX {
+            let answer = self.environment.with(|opened| {
+                // In this order: the tables are never ahead of a snapshot that is taken after them.
+                let ram = self.ram.read().map_err(|_| Error::poisoned())?;
+                let txn = opened.env.read_txn()?;
+                match &*ram {
+                    Some(ram) if ram.applied == opened.last_change(&txn)? => {
+                        work(opened, &txn, &*ram.tables).map(Some)
+                    }
+                    _ => Ok(None),
+                }
+            })?;
+            match answer {
+                Some(answer) => return Ok(answer),
+                None => self.catch_up()?,
+            }
+        }
+        // Somebody commits faster than we follow.
+        self.environment.with(|opened| {
+            let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
+            let txn = opened.env.read_txn()?;
+            let scheme = self.scheme(opened, &txn)?;
+            Ram::follow(&mut ram, opened, &txn, scheme, u64::MAX)?;
+            work(opened, &txn, &*built(&ram)?.tables)
+        })
+    }
+
+    /// Brings the tables up to the last commit before this call, step by step, so that searches get in between.
+    fn catch_up(&self) -> Result<()> {
+        let mut target = None;
+        loop {
+            let (applied, last) = self.environment.with(|opened| {
+                let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
+                let txn = opened.env.read_txn()?;
+                let scheme = self.scheme(opened, &txn)?;
+                let applied = Ram::follow(&mut ram, opened, &txn, scheme, self.limits.follow_step)?;
+                Ok((applied, opened.last_change(&txn)?))
+            })?;
+            if applied >= *target.get_or_insert(last) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Does `work` in a write transaction, which no other thread or process can come between, and commits it. Gives it
+    /// tables of the last commit if it `searches`.
+    fn write<T>(&self, searches: bool, work: impl Fn(&mut Batch<'_, '_>) -> Result<T, Failure>) -> Result<T> {
+        if searches {
+            // Not needed, but what is followed here is not followed while others wait to write.
+            self.catch_up()?;
+        }
+        let answer = self.environment.with(|opened| {
+            let mut txn = opened.env.write_txn()?;
+            let scheme = self.scheme(opened, &txn)?;
+            let ram = if searches {
+                let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
+                Ram::follow(&mut ram, opened, &txn, scheme, u64::MAX)?;
+                drop(ram);
+                // Still the last commit, because nobody can commit until this transaction ends.
+                Some(self.ram.read().map_err(|_| Error::poisoned())?)
+            } else {
+                None
+            };
+            let committed = match &ram {
+                Some(ram) => Some(&*built(ram)?.tables),
+                None => None,
+            };
+            let mut batch = Batch::new(opened, &mut txn, scheme, committed)?;
+            let answer = work(&mut batch)?;
+            batch.finish(self.limits.removals_kept_max)?;
+            txn.commit()?;
+            Ok(answer)
+        })?;
+        // The batch is committed, whatever comes now; a search that finds the tables behind follows by itself.
+        if self.is_prepared() {
+            let _ = self.catch_up();
+        }
+        Ok(answer)
+    }
+
+    fn is_prepared(&self) -> bool {
+        self.ram.read().is_ok_and(|ram| ram.is_some())
+    }
+}
+
+/// Tables that have just been followed are there.
+fn built(ram: &Option<Ram>) -> Result<&Ram> {
+    ram.as_ref().ok_or_else(|| {
+        Error::new(ErrorKind::Internal, "the search tables were dropped while they were in use")
+    })
+}
+
+fn read_metadata(opened: &Opened, txn: &RoTxn<'_>) -> Result<Option<Metadata>, Failure> {
+    match opened.meta.get(txn, METADATA_KEY)? {
+        Some(bytes) => Ok(Some(Metadata::decode(bytes)?)),
+        None => Ok(None),
+    }
+}
+
+impl Store for EmbeddedStore {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        self.shared.environment.with(|opened| {
+            let txn = opened.env.read_txn()?;
+            read_metadata(opened, &txn)
+        })
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        let environment = &self.shared.environment;
+        let stored = environment.with(|opened| {
+            let mut txn = opened.env.write_txn()?;
+            if let Some(stored) = read_metadata(opened, &txn)? {
+                return Ok(stored);
+            }
+            opened.meta.put(&mut txn, METADATA_KEY, &metadata.encode()?)?;
+            txn.commit()?;
+            Ok(metadata.clone())
+        })?;
+        directory::sync(environment.directory())?;
+        Ok(stored)
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.shared.catch_up()
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        self.shared.write(false, |batch| {
+            documents.iter().map(|document| rule::insert(batch, document, None)).collect()
+        })
+    }
+
+    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        self.shared.write(true, |batch| {
+            documents.iter().map(|document| rule::insert(batch, document, Some(max_distance))).collect()
+        })
+    }
+
+    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+        check_batch(ids.len())?;
+        self.shared.write(false, |batch| ids.iter().map(|id| rule::remove(batch, id)).collect())
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+        check_batch(ids.len())?;
+        self.shared.read(|opened, txn, scheme| {
+            let get = |id| Ok(batch::find(opened, txn, scheme, id)?.map(|(_, document)| document));
+            ids.iter().map(get).collect()
+        })
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+        check_batch(queries.len())?;
+        self.shared.search(|opened, txn, tables| {
+            let id_of = |number| batch::id_of(opened, txn, number);
+            let near = |query| Ok(search::neighbours(tables, query, max_distance, limit, &id_of)?);
+            queries.iter().map(near).collect()
+        })
+    }
+
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        let (after, len) = (after.number()?, page_len(limit)?);
+        self.shared.read(|opened, txn, scheme| {
+            let mut page = Page::default();
+            let mut last = after;
+            let rest = (std::ops::Bound::Excluded(after), std::ops::Bound::Unbounded);
+            for entry in opened.log.range(txn, &rest)? {
+                if page.documents.len() == len {
+                    page.next = Some(Cursor::after(last));
+                    break;
+                }
+                let (number, bytes) = entry?;
+                page.documents.push(record::decode_document(number, bytes, scheme)?);
+                last = number;
+            }
+            Ok(page)
+        })
+    }
+
+    fn status(&self) -> Result<Status> {
+        let n_documents = self.shared.environment.with(|opened| {
+            let txn = opened.env.read_txn()?;
+            Ok(opened.log.len(&txn)?)
+        })?;
+        let ram = self.shared.ram.read().map_err(|_| Error::poisoned())?;
+        Ok(Status {
+            n_documents,
+            n_disk_bytes: Some(directory::data_bytes(self.shared.environment.directory())),
+            n_table_bytes: ram.as_ref().map(|ram| ram.tables.heap_bytes() as u64),
+        })
+    }
+}

@@ -1,0 +1,286 @@
+//! The bytes of one change: a document, or the removal of one. Drawn in `schema/embedded.md`.
+
+use simhash::{BucketKey, Fingerprint, Sketch, TableScheme};
+
+use crate::{Document, DocumentId, Error, Result};
+
+/// The version that every record begins with.
+const VERSION: u8 = 1;
+
+const DOCUMENT: u8 = 0;
+const REMOVAL: u8 = 1;
+/// Set where the keys are listed, because they do not follow from the fingerprint.
+const LISTED: u8 = 2;
+
+/// The most keys that a record lists: their number is one byte.
+const MAX_LISTED_KEYS: usize = 255;
+
+/// The removal of a document, with all that a follower needs to take it out of its tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Removal {
+    /// The number of the document that is gone.
+    pub(super) number: u64,
+    /// What it was filed under.
+    pub(super) sketch: Sketch,
+}
+
+/// The record of a document that is stored under `number`.
+pub(super) fn encode_document(number: u64, document: &Document, scheme: &TableScheme) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(14 + document.id.as_str().len());
+    put_head(&mut bytes, DOCUMENT, &document.sketch, scheme)?;
+    bytes.extend_from_slice(document.id.as_str().as_bytes());
+    Ok(seal(bytes, number))
+}
+
+/// The record of a removal that is stored under `number`.
+pub(super) fn encode_removal(number: u64, removal: &Removal, scheme: &TableScheme) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(22);
+    put_head(&mut bytes, REMOVAL, &removal.sketch, scheme)?;
+    bytes.extend_from_slice(&removal.number.to_be_bytes());
+    Ok(seal(bytes, number))
+}
+
+/// Reads a document's record back.
+pub(super) fn decode_document(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<Document> {
+    let (sketch, id) = open(number, bytes, DOCUMENT, scheme)?;
+    Ok(Document { id: document_id(number, id)?, sketch })
+}
+
+/// Reads only the sketch of a document's record.
+pub(super) fn decode_sketch(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<Sketch> {
+    open(number, bytes, DOCUMENT, scheme).map(|(sketch, _)| sketch)
+}
+
+/// Reads only the id of a document's record.
+pub(super) fn decode_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
+    document_id(number, unseal(number, bytes, DOCUMENT)?.rest)
+}
+
+/// Reads a removal's record back.
+pub(super) fn decode_removal(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<Removal> {
+    let (sketch, rest) = open(number, bytes, REMOVAL, scheme)?;
+    let removed = rest.try_into().map_err(|_| damaged(number, "it has a wrong length"))?;
+    Ok(Removal { number: u64::from_be_bytes(removed), sketch })
+}
+
+/// A number by itself, as a value of `meta`.
+pub(super) fn encode_number(number: u64) -> Vec<u8> {
+    seal(number.to_be_bytes().to_vec(), 0)
+}
+
+/// Reads a number by itself back.
+pub(super) fn decode_number(bytes: &[u8]) -> Result<u64> {
+    let damaged = || {
+        Error::corrupt("a number of the index is damaged; restore the index from a backup or build it anew")
+    };
+    let (body, sealed) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
+    if checksum(0, body) != u32::from_be_bytes(*sealed) {
+        return Err(damaged());
+    }
+    Ok(u64::from_be_bytes(body.try_into().map_err(|_| damaged())?))
+}
+
+fn damaged(number: u64, what: &str) -> Error {
+    Error::corrupt(format!(
+        "record {number} is damaged: {what}; restore the index from a backup or build it anew"
+    ))
+}
+
+fn document_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
+    let id =
+        str::from_utf8(bytes).map_err(|error| damaged(number, "its id is not UTF-8").caused_by(error))?;
+    DocumentId::new(id).map_err(|error| damaged(number, "its id").caused_by(error))
+}
+
+fn put_head(bytes: &mut Vec<u8>, kind: u8, sketch: &Sketch, scheme: &TableScheme) -> Result<()> {
+    let follows = follows(sketch, scheme);
+    bytes.push(VERSION);
+    bytes.push(if follows { kind } else { kind | LISTED });
+    bytes.extend_from_slice(&sketch.fingerprint().0.to_be_bytes());
+    if !follows {
+        let len = u8::try_from(sketch.keys().len()).map_err(|_| {
+            Error::invalid(format!(
+                "a sketch has {} keys, at most {MAX_LISTED_KEYS} can be stored",
+                sketch.keys().len()
+            ))
+        })?;
+        bytes.push(len);
+        for key in sketch.keys() {
+            bytes.push(key.flag);
+            bytes.extend_from_slice(&key.segment.to_be_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// Whether the keys are those that the scheme gives the fingerprint.
+fn follows(sketch: &Sketch, scheme: &TableScheme) -> bool {
+    sketch.keys().len() == scheme.tables().len() && scheme.sketch(sketch.fingerprint()) == *sketch
+}
+
+/// Adds the checksum, which also covers the number that the record is stored under.
+fn seal(mut bytes: Vec<u8>, number: u64) -> Vec<u8> {
+    let checksum = checksum(number, &bytes);
+    bytes.extend_from_slice(&checksum.to_be_bytes());
+    bytes
+}
+
+fn checksum(number: u64, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&number.to_be_bytes());
+    hasher.update(bytes);
+    hasher.finalize()
+}
+
+/// The parts of a record whose checksum fits.
+struct Parts<'a> {
+    fingerprint: Fingerprint,
+    /// The bytes of the keys, where they are listed.
+    keys: Option<&'a [u8]>,
+    /// A document's id, or the number that a removal removes.
+    rest: &'a [u8],
+}
+
+/// Checks a record of `kind` and takes it apart.
+fn unseal(number: u64, bytes: &[u8], kind: u8) -> Result<Parts<'_>> {
+    let Some((body, sealed)) = bytes.split_last_chunk::<4>() else {
+        return Err(damaged(number, "it is too short"));
+    };
+    if checksum(number, body) != u32::from_be_bytes(*sealed) {
+        return Err(damaged(number, "its checksum does not fit"));
+    }
+    let Some((&[version, got_kind, ref fingerprint @ ..], rest)) = body.split_first_chunk::<10>() else {
+        return Err(damaged(number, "it is too short"));
+    };
+    if version != VERSION {
+        return Err(damaged(number, &format!("its version is {version}")));
+    }
+    if got_kind & !LISTED != kind {
+        return Err(damaged(number, &format!("its kind is {got_kind}")));
+    }
+    let fingerprint = Fingerprint(u64::from_be_bytes(*fingerprint));
+    if got_kind & LISTED == 0 {
+        return Ok(Parts { fingerprint, keys: None, rest });
+    }
+    let keys = rest.split_first().and_then(|(&len, rest)| rest.split_at_checked(5 * usize::from(len)));
+    let (keys, rest) = keys.ok_or_else(|| damaged(number, "its keys are cut off"))?;
+    Ok(Parts { fingerprint, keys: Some(keys), rest })
+}
+
+fn open<'a>(number: u64, bytes: &'a [u8], kind: u8, scheme: &TableScheme) -> Result<(Sketch, &'a [u8])> {
+    let Parts { fingerprint, keys, rest } = unseal(number, bytes, kind)?;
+    let Some(keys) = keys else { return Ok((scheme.sketch(fingerprint), rest)) };
+    let key = |&[flag, ref segment @ ..]: &[u8; 5]| BucketKey { flag, segment: u32::from_be_bytes(*segment) };
+    Ok((Sketch::new(fingerprint, keys.as_chunks().0.iter().map(key).collect()), rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn listed() -> Sketch {
+        let keys = [(1, 0xdead_beef), (14, 7)].map(|(flag, segment)| BucketKey { flag, segment });
+        Sketch::new(Fingerprint(0x0123_4567_89ab_cdef), keys.to_vec())
+    }
+
+    /// Fixed bytes: a change here is a new version.
+    #[test]
+    fn golden_vectors() {
+        let scheme = TableScheme::default();
+        let following = scheme.sketch(Fingerprint(0x0123_4567_89ab_cdef));
+        let id = DocumentId::new("é1").unwrap();
+        for (sketch, document, removal) in [
+            (following, "01000123456789abcdefc3a9315535773c", "01010123456789abcdef00000000000000074189e854"),
+            (
+                listed(),
+                "01020123456789abcdef0201deadbeef0e00000007c3a9319fb18284",
+                "01030123456789abcdef0201deadbeef0e00000007000000000000000781bcf7d2",
+            ),
+        ] {
+            let example = Document { id: id.clone(), sketch: sketch.clone() };
+            let bytes = encode_document(9, &example, &scheme).unwrap();
+            assert_eq!(hex(&bytes), document);
+            assert_eq!(decode_document(9, &bytes, &scheme).unwrap(), example);
+            assert_eq!(decode_sketch(9, &bytes, &scheme).unwrap(), sketch);
+            assert_eq!(decode_id(9, &bytes).unwrap(), id);
+            let example = Removal { number: 7, sketch };
+            let bytes = encode_removal(9, &example, &scheme).unwrap();
+            assert_eq!(hex(&bytes), removal);
+            assert_eq!(decode_removal(9, &bytes, &scheme).unwrap(), example);
+        }
+    }
+
+    /// Every change of one byte is found, and so is a whole record under another's number or of another kind.
+    #[test]
+    fn one_changed_byte() {
+        let scheme = TableScheme::default();
+        let document = Document { id: DocumentId::new("https://example.org/1").unwrap(), sketch: listed() };
+        let bytes = encode_document(9, &document, &scheme).unwrap();
+        for position in 0..bytes.len() {
+            for flip in 1..=255_u8 {
+                let mut changed = bytes.clone();
+                changed[position] ^= flip;
+                assert!(decode_document(9, &changed, &scheme).is_err(), "byte {position} ^ {flip:02x}");
+            }
+        }
+        for len in 0..bytes.len() {
+            assert!(decode_document(9, &bytes[..len], &scheme).is_err(), "cut to {len}");
+        }
+        assert!(decode_document(8, &bytes, &scheme).is_err());
+        assert!(decode_removal(9, &bytes, &scheme).is_err());
+        let removal = encode_removal(9, &Removal { number: 7, sketch: listed() }, &scheme).unwrap();
+        assert!(decode_document(9, &removal, &scheme).is_err());
+    }
+
+    #[test]
+    fn a_number_by_itself() {
+        let bytes = encode_number(0x0123_4567_89ab_cdef);
+        assert_eq!(hex(&bytes), "0123456789abcdefa15e4592");
+        assert_eq!(decode_number(&bytes).unwrap(), 0x0123_4567_89ab_cdef);
+        for position in 0..bytes.len() {
+            for flip in 1..=255_u8 {
+                let mut changed = bytes.clone();
+                changed[position] ^= flip;
+                assert!(decode_number(&changed).is_err(), "byte {position} ^ {flip:02x}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_keys_than_a_byte_counts_are_refused() {
+        let keys = |len| (0..len).map(|segment| BucketKey { flag: 1, segment }).collect();
+        for (len, fits) in [(0, true), (255, true), (256, false)] {
+            let sketch = Sketch::new(Fingerprint(1), keys(len));
+            let document = Document { id: DocumentId::new("a").unwrap(), sketch };
+            assert_eq!(encode_document(1, &document, &TableScheme::default()).is_ok(), fits, "{len} keys");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn comes_back(
+            number: u64, bits: u64, follows: bool, id in "\\PC{1,40}",
+            keys in proptest::collection::vec((1..=255_u8, any::<u32>()), 0..20),
+        ) {
+            let scheme = TableScheme::default();
+            let sketch = if follows {
+                scheme.sketch(Fingerprint(bits))
+            } else {
+                let keys = keys.into_iter().map(|(flag, segment)| BucketKey { flag, segment });
+                Sketch::new(Fingerprint(bits), keys.collect())
+            };
+            let document = Document { id: DocumentId::new(id).unwrap(), sketch: sketch.clone() };
+            let bytes = encode_document(number, &document, &scheme).unwrap();
+            prop_assert_eq!(decode_document(number, &bytes, &scheme).unwrap(), document);
+            let removal = Removal { number, sketch };
+            let bytes = encode_removal(number, &removal, &scheme).unwrap();
+            prop_assert_eq!(decode_removal(number, &bytes, &scheme).unwrap(), removal);
+        }
+    }
+}

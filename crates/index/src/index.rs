@@ -1,0 +1,199 @@
+//! An index that describes itself: a store, and the rules that every store is used by.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+use simhash::{Fingerprint, Sketch, TableScheme};
+
+use crate::{
+    Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Mode, Neighbours, OpenOptions, Page,
+    Result, Status, Store, StoreUri,
+};
+
+/// Fingerprints under document ids, in the store that a URL names.
+pub struct Index {
+    store: Box<dyn Store>,
+    metadata: Metadata,
+}
+
+impl Index {
+    /// Opens the index at `uri`, or creates it where `options` allow.
+    ///
+    /// # Errors
+    /// `Mismatch` for an index that differs from what `options` insist on, naming the fields; `NotFound` where there is
+    /// none and it may not be made; and those of the store.
+    pub fn open(uri: &str, options: &OpenOptions) -> Result<Self> {
+        let uri: StoreUri = uri.parse()?;
+        // Options that cannot be are refused before anything is created for them.
+        options.new_metadata()?;
+        Self::over(uri.open(options.mode)?, options)
+    }
+
+    /// The index in a store that is open already.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn over(store: Box<dyn Store>, options: &OpenOptions) -> Result<Self> {
+        let metadata = match (store.metadata()?, options.mode) {
+            (Some(metadata), _) => metadata,
+            (None, Mode::CreateIfMissing) => store.create(&options.new_metadata()?)?,
+            (None, Mode::MustExist) => {
+                return Err(Error::new(
+                    ErrorKind::NotFound,
+                    "there is no index here yet; make one with `indexer index --store URL FILE`",
+                ));
+            }
+        };
+        options.check(&metadata)?;
+        Ok(Self { store, metadata })
+    }
+
+    /// What the index says of itself.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Which bits must agree.
+    #[must_use]
+    pub fn scheme(&self) -> &TableScheme {
+        &self.metadata.scheme
+    }
+
+    /// The distance up to which documents count as near-duplicates.
+    #[must_use]
+    pub fn max_distance(&self) -> u32 {
+        self.metadata.max_distance
+    }
+
+    /// How a text becomes a fingerprint of this index.
+    #[must_use]
+    pub fn recipe(&self) -> &BTreeMap<String, String> {
+        &self.metadata.recipe
+    }
+
+    /// See [`Store::prepare`]: a service calls it before it says that it is ready.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn prepare(&self) -> Result<()> {
+        self.store.prepare()
+    }
+
+    /// See [`Store::insert`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn insert(&self, documents: &[(DocumentId, Fingerprint)]) -> Result<Vec<Insertion>> {
+        self.store.insert(&self.documents(documents))
+    }
+
+    /// See [`Store::insert_if_new`]; near is what is within [`max_distance`](Self::max_distance).
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn insert_if_new(&self, documents: &[(DocumentId, Fingerprint)]) -> Result<Vec<Insertion>> {
+        self.store.insert_if_new(&self.documents(documents), self.metadata.max_distance)
+    }
+
+    /// See [`Store::near`].
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a distance above the index's own, at which the tables would miss some; and those of the
+    /// store.
+    pub fn near(&self, queries: &[Fingerprint], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+        if max_distance > self.metadata.max_distance {
+            return Err(Error::invalid(format!(
+                "distance {max_distance} is above the {} that this index finds; ask for less",
+                self.metadata.max_distance
+            )));
+        }
+        let queries: Vec<Sketch> = queries.iter().map(|&query| self.metadata.scheme.sketch(query)).collect();
+        self.store.near(&queries, max_distance, limit)
+    }
+
+    /// See [`Store::remove`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+        self.store.remove(ids)
+    }
+
+    /// See [`Store::get`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+        self.store.get(ids)
+    }
+
+    /// See [`Store::scan`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        self.store.scan(after, limit)
+    }
+
+    /// How many documents there are.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn n_documents(&self) -> Result<u64> {
+        Ok(self.store.status()?.n_documents)
+    }
+
+    /// See [`Store::status`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn status(&self) -> Result<Status> {
+        self.store.status()
+    }
+
+    /// 64 hexadecimal digits that are equal for equal contents, whatever the store and the order of insertion.
+    ///
+    /// It is the SHA-256 of the sorted SHA-256s of all documents, each over the length of the id, the id, the
+    /// fingerprint and the keys. Sorting digests and not ids bounds the memory at 32 bytes a document. Contents that
+    /// change meanwhile give a digest of neither state.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn digest(&self) -> Result<String> {
+        let mut digests = Vec::new();
+        let mut next = Some(Cursor::start());
+        while let Some(after) = next {
+            let page = self.store.scan(after, crate::MAX_BATCH)?;
+            digests.extend(page.documents.iter().map(digest_of));
+            next = page.next;
+        }
+        digests.sort_unstable();
+        let mut whole = Sha256::new();
+        for digest in &digests {
+            whole.update(digest);
+        }
+        Ok(whole.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    fn documents(&self, documents: &[(DocumentId, Fingerprint)]) -> Vec<Document> {
+        let sketch = |&fingerprint| self.metadata.scheme.sketch(fingerprint);
+        documents
+            .iter()
+            .map(|(id, fingerprint)| Document { id: id.clone(), sketch: sketch(fingerprint) })
+            .collect()
+    }
+}
+
+fn digest_of(document: &Document) -> [u8; 32] {
+    let id = document.id.as_str();
+    let mut hash = Sha256::new();
+    hash.update((id.len() as u64).to_be_bytes());
+    hash.update(id);
+    hash.update(document.sketch.fingerprint().0.to_be_bytes());
+    for key in document.sketch.keys() {
+        hash.update([key.flag]);
+        hash.update(key.segment.to_be_bytes());
+    }
+    hash.finalize().into()
+}

@@ -1,0 +1,35 @@
+//! Documents: the [`Store`] seam with its backends, the insert-if-new rule, and the [`Index`] that describes itself.
+//!
+//! This crate joins ids to sketches and keeps them. It knows no language: a recipe is named fields that must be equal,
+//! and what they mean is for the crate `features`. How a store searches in memory is for the crate `tables`.
+//!
+//! A store is opened by URL ([`StoreUri`]): `memory:` and `embedded:PATH` so far. Stores on servers, `hbase://` and
+//! `redis://`, are to be modules beside `memory` and `embedded`, with an arm in `uri`; claims, by which those decide
+//! who inserts without a lock over all, and retention are to be modules of their own.
+
+#[cfg(feature = "cli")]
+pub mod cli;
+mod document;
+mod embedded;
+mod error;
+mod index;
+mod memory;
+mod metadata;
+mod options;
+mod rule;
+mod search;
+mod store;
+#[cfg(feature = "testsuite")]
+pub mod testsuite;
+mod uri;
+
+pub use document::{Document, DocumentId, Insertion, InvalidDocumentId, MAX_ID_BYTES, Match, Neighbours};
+pub use embedded::EmbeddedStore;
+pub use error::{Error, ErrorKind, Result};
+pub use index::Index;
+pub use memory::MemoryStore;
+pub use metadata::{FORMAT_VERSION, Metadata};
+pub use options::{Mode, OpenOptions};
+pub use store::{Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store};
+pub use tables::Cost;
+pub use uri::StoreUri;

@@ -1,0 +1,224 @@
+//! What an index says of itself: with which tables it was built and from which recipe its fingerprints come.
+//!
+//! It is stored as JSON that a person can read, with a checksum. Of the recipe this crate knows only that it has named
+//! fields.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use simhash::TableScheme;
+
+use crate::{Error, ErrorKind, Result};
+
+/// The version that this program writes, and the newest that it reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// What is stored with the index when it is created, and never changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metadata {
+    /// Of the stored bytes.
+    pub format_version: u32,
+    /// Which bits must agree.
+    pub scheme: TableScheme,
+    /// The distance up to which documents count as near-duplicates, at most the scheme's.
+    pub max_distance: u32,
+    /// How a text becomes a fingerprint.
+    pub recipe: BTreeMap<String, String>,
+}
+
+/// The stored form. Masks are hexadecimal, because many readers of JSON keep only 53 bits of a number.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    format_version: u32,
+    scheme: StoredScheme,
+    max_distance: u32,
+    recipe: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    crc32: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredScheme {
+    name: String,
+    max_distance: u32,
+    tables: Vec<StoredTable>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredTable {
+    flag: u8,
+    mask: String,
+}
+
+/// All that can be asked of another version's metadata.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
+}
+
+impl Stored {
+    /// Of the JSON without the checksum itself: fields come in their order, maps in the order of their keys.
+    fn checksum(&mut self) -> Result<String> {
+        self.crc32 = String::new();
+        let bytes = serde_json::to_vec(self)
+            .map_err(|error| damaged("it cannot be written again").caused_by(error))?;
+        Ok(format!("{:08x}", crc32fast::hash(&bytes)))
+    }
+}
+
+fn damaged(what: &str) -> Error {
+    Error::corrupt(format!(
+        "the metadata of the index is damaged: {what}; restore the index from a backup or build it anew"
+    ))
+}
+
+impl Metadata {
+    /// The stored JSON.
+    ///
+    /// # Errors
+    /// None that is known: JSON of strings and numbers can always be written.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        let tables = self.scheme.tables().iter();
+        let scheme = StoredScheme {
+            name: self.scheme.name().to_owned(),
+            max_distance: self.scheme.max_distance(),
+            tables: tables
+                .map(|table| StoredTable { flag: table.flag(), mask: format!("{:016x}", table.mask()) })
+                .collect(),
+        };
+        let mut stored = Stored {
+            format_version: self.format_version,
+            scheme,
+            max_distance: self.max_distance,
+            recipe: self.recipe.clone(),
+            crc32: String::new(),
+        };
+        stored.crc32 = stored.checksum()?;
+        serde_json::to_vec_pretty(&stored)
+            .map_err(|error| Error::new(ErrorKind::Internal, "failed to write metadata").caused_by(error))
+    }
+
+    /// Reads stored JSON back.
+    ///
+    /// # Errors
+    /// `Corrupt` where it is not what was written, `Mismatch` where a newer version wrote it.
+    pub fn decode(bytes: &[u8]) -> Result<Self> {
+        let Version { format_version } = serde_json::from_slice(bytes)
+            .map_err(|error| damaged("it is not JSON with a version").caused_by(error))?;
+        if format_version > FORMAT_VERSION {
+            return Err(Error::new(
+                ErrorKind::Mismatch,
+                format!(
+                    "the index has format version {format_version}, this program knows versions up to \
+                     {FORMAT_VERSION}; use the newer program that wrote it"
+                ),
+            ));
+        }
+        let mut stored: Stored = serde_json::from_slice(bytes)
+            .map_err(|error| damaged("its fields are not as expected").caused_by(error))?;
+        let checksum = std::mem::take(&mut stored.crc32);
+        if format_version != FORMAT_VERSION || checksum != stored.checksum()? {
+            return Err(damaged("its checksum does not fit"));
+        }
+        let mut masks = Vec::new();
+        for StoredTable { flag, mask } in &stored.scheme.tables {
+            masks.push((
+                *flag,
+                u64::from_str_radix(mask, 16).map_err(|error| damaged("a mask").caused_by(error))?,
+            ));
+        }
+        let scheme = TableScheme::new(&stored.scheme.name, stored.scheme.max_distance, &masks)
+            .map_err(|error| damaged("its table scheme").caused_by(error))?;
+        if stored.max_distance > scheme.max_distance() {
+            return Err(damaged("its max distance is above its scheme's"));
+        }
+        Ok(Self { format_version, scheme, max_distance: stored.max_distance, recipe: stored.recipe })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Metadata {
+        Metadata {
+            format_version: FORMAT_VERSION,
+            scheme: TableScheme::new("halves", 1, &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)]).unwrap(),
+            max_distance: 1,
+            recipe: [("version", "1"), ("segmenter", "jieba \"0.11\"")]
+                .map(|(field, value)| (field.to_owned(), value.to_owned()))
+                .into(),
+        }
+    }
+
+    /// Fixed bytes: a change here is a new format version.
+    #[test]
+    fn golden() {
+        let expected = r#"{
+  "format_version": 1,
+  "scheme": {
+    "name": "halves",
+    "max_distance": 1,
+    "tables": [
+      {
+        "flag": 1,
+        "mask": "ffffffff00000000"
+      },
+      {
+        "flag": 2,
+        "mask": "00000000ffffffff"
+      }
+    ]
+  },
+  "max_distance": 1,
+  "recipe": {
+    "segmenter": "jieba \"0.11\"",
+    "version": "1"
+  },
+  "crc32": "56256c66"
+}"#;
+        assert_eq!(String::from_utf8(example().encode().unwrap()).unwrap(), expected);
+        assert_eq!(Metadata::decode(expected.as_bytes()).unwrap(), example());
+    }
+
+    #[test]
+    fn every_named_scheme_comes_back() {
+        for name in simhash::SCHEME_NAMES {
+            let metadata = Metadata { scheme: name.parse().unwrap(), ..example() };
+            assert_eq!(Metadata::decode(&metadata.encode().unwrap()).unwrap(), metadata);
+        }
+    }
+
+    /// A changed byte is found, or changes nothing but white space.
+    #[test]
+    fn one_changed_byte() {
+        let bytes = example().encode().unwrap();
+        for position in 0..bytes.len() {
+            for flip in 1..=255_u8 {
+                let mut changed = bytes.clone();
+                changed[position] ^= flip;
+                match Metadata::decode(&changed) {
+                    Ok(read) => {
+                        assert_eq!(read, example());
+                        assert!(bytes[position].is_ascii_whitespace(), "byte {position} ^ {flip:02x}");
+                    }
+                    Err(error) => {
+                        assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Mismatch), "{error}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_future_is_told_from_damage() {
+        let future = br#"{"format_version": 2, "shape": "unknown"}"#;
+        assert_eq!(Metadata::decode(future).unwrap_err().kind(), ErrorKind::Mismatch);
+        for bytes in ["", "{}", "null", r#"{"format_version": 0}"#, r#"{"format_version": 1}"#] {
+            assert_eq!(Metadata::decode(bytes.as_bytes()).unwrap_err().kind(), ErrorKind::Corrupt, "{bytes}");
+        }
+    }
+}

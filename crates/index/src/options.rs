@@ -1,0 +1,95 @@
+//! How a caller wants an index opened, and whether the one that is there is what it wants.
+
+use std::collections::BTreeMap;
+
+use simhash::TableScheme;
+
+use crate::metadata::FORMAT_VERSION;
+use crate::{Error, ErrorKind, Metadata, Result};
+
+/// What to do where there is no index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Make one.
+    #[default]
+    CreateIfMissing,
+    /// Fail with `NotFound`, and leave nothing behind.
+    MustExist,
+}
+
+/// What the caller insists on; whatever it leaves out is taken from the index.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// What to do where there is no index.
+    pub mode: Mode,
+    /// The name of the table scheme; for a new index the default is `5c2`.
+    pub scheme: Option<String>,
+    /// The greatest distance of a near-duplicate; for a new index the default is the scheme's.
+    pub max_distance: Option<u32>,
+    /// The fields of the recipe that the caller insists on.
+    pub recipe: BTreeMap<String, String>,
+    /// The recipe of a new index, with the fields of `recipe` over it.
+    pub recipe_default: BTreeMap<String, String>,
+}
+
+impl OpenOptions {
+    /// The metadata of a new index.
+    pub(crate) fn new_metadata(&self) -> Result<Metadata> {
+        let scheme = match &self.scheme {
+            Some(name) => parse_scheme(name)?,
+            None => TableScheme::default(),
+        };
+        let max_distance = self.max_distance.unwrap_or(scheme.max_distance());
+        if max_distance > scheme.max_distance() {
+            return Err(Error::invalid(format!(
+                "max distance {max_distance} is above the {} that the tables of scheme {} find; ask for less",
+                scheme.max_distance(),
+                scheme.name()
+            )));
+        }
+        let mut recipe = self.recipe_default.clone();
+        recipe.extend(self.recipe.clone());
+        Ok(Metadata { format_version: FORMAT_VERSION, scheme, max_distance, recipe })
+    }
+
+    /// Refuses an index that differs from what the caller insists on, and names every field that does.
+    pub(crate) fn check(&self, stored: &Metadata) -> Result<()> {
+        let mut differing = Vec::new();
+        let mut differs = |field: &str, stored: &str, wanted: &str| {
+            differing.push(format!("{field} is {stored:?} in the index and {wanted:?} was asked for"));
+        };
+        if let Some(name) = &self.scheme {
+            let wanted = parse_scheme(name)?;
+            if wanted.name() != stored.scheme.name() {
+                differs("scheme", stored.scheme.name(), name);
+            } else if wanted.tables() != stored.scheme.tables() {
+                differs("scheme", &format!("{name} with other masks"), name);
+            }
+        }
+        if let Some(wanted) = self.max_distance
+            && wanted != stored.max_distance
+        {
+            differs("max distance", &stored.max_distance.to_string(), &wanted.to_string());
+        }
+        for (field, wanted) in &self.recipe {
+            let stored = stored.recipe.get(field);
+            if stored != Some(wanted) {
+                differs(&format!("recipe field {field}"), stored.map_or("absent", String::as_str), wanted);
+            }
+        }
+        if differing.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::Mismatch,
+            format!(
+                "the index was built otherwise: {}; leave the option out to take the index's own, or build another index",
+                differing.join("; ")
+            ),
+        ))
+    }
+}
+
+fn parse_scheme(name: &str) -> Result<TableScheme> {
+    name.parse().map_err(|error| Error::invalid("the table scheme is not known").caused_by(error))
+}

@@ -1,0 +1,194 @@
+//! The seam that every backend stands behind, in terms of documents.
+
+use simhash::Sketch;
+
+use crate::{Document, DocumentId, Insertion, Metadata, Neighbours, Result};
+
+/// The most documents, ids or queries in one call, and the most documents in one page of a scan.
+pub const MAX_BATCH: usize = 10_000;
+
+/// The most buckets that one sketch may be filed under.
+pub const MAX_SKETCH_KEYS: usize = 255;
+
+/// A place that keeps documents and finds near ones.
+///
+/// Calls block and may be made from many threads at once; a caller on an asynchronous runtime crosses over once. Every
+/// call takes a batch and answers in its order, one answer for each item; an empty batch is answered at once. A batch of
+/// more than [`MAX_BATCH`] is refused with [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
+///
+/// A store keeps sketches, not fingerprints: it files a document under `sketch.keys()` and searches by them, and never
+/// computes them anew, because for some kinds of sketch they do not follow from the fingerprint.
+///
+/// # What an acknowledgement means
+/// When a writing call has returned `Ok`, its changes are as durable as the store ever makes them and every search that
+/// starts later, by any process, sees them. When it has returned an error, the caller cannot know: the batch may have
+/// been written (the answer was lost), or not; each store says whether it can have been written in part. In every case
+/// repeating the same call is right and ends in the same contents as one success. Only the answers may differ: what the
+/// failed call had inserted is then `Unchanged`, what it had removed is then absent.
+pub trait Store: Send + Sync {
+    /// What the index says of itself, or `None` before [`create`](Self::create).
+    ///
+    /// # Errors
+    /// `Corrupt` where it is damaged, `Mismatch` where a newer version of this program wrote it.
+    fn metadata(&self) -> Result<Option<Metadata>>;
+
+    /// Stores `metadata` unless there is some already, and returns what is stored then. Of several creators at once one
+    /// wins and all get what it stored. Metadata never changes afterwards.
+    ///
+    /// # Errors
+    /// As [`metadata`](Self::metadata), and those of a write.
+    fn create(&self, metadata: &Metadata) -> Result<Metadata>;
+
+    /// Makes the first search as fast as the later ones: a store that searches in memory fills it now. A service calls
+    /// it before it says that it is ready; a program that does not search saves itself the time and the memory. What is
+    /// filled stays filled and follows all later changes. Calling it again costs nothing.
+    ///
+    /// # Errors
+    /// `NotFound` before [`create`](Self::create), and those of a read.
+    fn prepare(&self) -> Result<()>;
+
+    /// Writes documents in their order: an id that is not there is `Inserted`, one that is there with the same sketch is
+    /// `Unchanged`, and with another sketch `Replaced`. An id that comes twice in a batch meets its first occurrence.
+    /// A sketch without keys is stored and never found; one of more than [`MAX_SKETCH_KEYS`] is refused with
+    /// `InvalidArgument`, before anything is written.
+    ///
+    /// # Errors
+    /// `NotFound` before [`create`](Self::create); `StorageFull` leaves everything as it was.
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>>;
+
+    /// Writes those documents that nothing stored is near to, one after another in their order, so that later ones of
+    /// the batch meet earlier ones. Of the documents within `max_distance` under another id the nearest, by distance,
+    /// then id, decides:
+    ///
+    /// | the id is | and none is near | and one is near |
+    /// |---|---|---|
+    /// | not there | `Inserted` | `Duplicate` |
+    /// | there with the same sketch | `Unchanged` | `Unchanged` |
+    /// | there with another sketch | `Replaced` | `Duplicate`, and the old version stays |
+    ///
+    /// A document's own old version is never what makes it a duplicate. No other insertion can come between the search
+    /// and the write, whichever thread or process makes it.
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>>;
+
+    /// Removes documents by id and says which were there. An id that comes twice is there the first time only.
+    ///
+    /// # Errors
+    /// `NotFound` before [`create`](Self::create), and those of a write: removing needs room as well.
+    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>>;
+
+    /// The documents with these ids, all as of one moment.
+    ///
+    /// # Errors
+    /// `NotFound` before [`create`](Self::create), `Corrupt` for a record that is not what was written.
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>>;
+
+    /// The stored documents that share a bucket with a query and differ from it in at most `max_distance` bits: the
+    /// nearest `limit` of them by distance, then id, and how many there are. For sketches of one table scheme and
+    /// distances up to its own these are all documents within the distance. With a limit of 0 they are only counted.
+    ///
+    /// Every change that was acknowledged before the call, in whatever process, is seen. Memory is bounded by `limit`
+    /// for each query; time grows with the number of matches.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>>;
+
+    /// The next documents of the whole contents, at most `limit` and at most [`MAX_BATCH`], in an order of the store's
+    /// own. From [`Cursor::start`] until [`Page::next`] is `None`, each document that is there all the time comes once;
+    /// one that is inserted, replaced or removed meanwhile may come or not, and a replaced one may come twice.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); `InvalidArgument` for a limit of 0 or another store's cursor.
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page>;
+
+    /// How much is stored.
+    ///
+    /// # Errors
+    /// Those of a read.
+    fn status(&self) -> Result<Status>;
+}
+
+/// Where a scan goes on; only the store that made it can read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cursor(Vec<u8>);
+
+impl Cursor {
+    /// Before the first document.
+    #[must_use]
+    pub fn start() -> Self {
+        Self::default()
+    }
+
+    /// After the document of this number, for stores that number their documents from 1.
+    pub(crate) fn after(number: u64) -> Self {
+        Self(number.to_be_bytes().to_vec())
+    }
+
+    /// The number it stands after, 0 for the start.
+    pub(crate) fn number(&self) -> Result<u64> {
+        match <[u8; 8]>::try_from(self.0.as_slice()) {
+            Ok(bytes) => Ok(u64::from_be_bytes(bytes)),
+            Err(_) if self.0.is_empty() => Ok(0),
+            Err(_) => Err(crate::Error::invalid("the cursor is another store's; start the scan anew")),
+        }
+    }
+}
+
+/// A piece of a scan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Documents, in the store's order.
+    pub documents: Vec<Document>,
+    /// Where to go on, `None` after the last document.
+    pub next: Option<Cursor>,
+}
+
+/// How much is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Documents.
+    pub n_documents: u64,
+    /// Bytes of this store's files, where it has files.
+    pub n_disk_bytes: Option<u64>,
+    /// Bytes of memory that its search tables hold in this process, where it has some.
+    pub n_table_bytes: Option<u64>,
+}
+
+/// Refuses a batch above [`MAX_BATCH`].
+pub(crate) fn check_batch(len: usize) -> Result<()> {
+    if len > MAX_BATCH {
+        return Err(crate::Error::invalid(format!(
+            "a batch of {len} is too large; split it into at most {MAX_BATCH}"
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses a batch above [`MAX_BATCH`], and a sketch above [`MAX_SKETCH_KEYS`].
+pub(crate) fn check_documents(documents: &[Document]) -> Result<()> {
+    check_batch(documents.len())?;
+    match documents.iter().find(|document| document.sketch.keys().len() > MAX_SKETCH_KEYS) {
+        Some(document) => Err(crate::Error::invalid(format!(
+            "the sketch of document {:?} has {} keys, at most {MAX_SKETCH_KEYS} can be stored",
+            document.id.as_str(),
+            document.sketch.keys().len()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The length of a page for a limit, or an error for one of 0, which would never end.
+pub(crate) fn page_len(limit: usize) -> Result<usize> {
+    if limit == 0 {
+        return Err(crate::Error::invalid("a scan needs a limit of at least 1"));
+    }
+    Ok(limit.min(MAX_BATCH))
+}
+
+/// What a store answers before it has been given metadata.
+pub(crate) fn not_created() -> crate::Error {
+    crate::Error::new(crate::ErrorKind::NotFound, "there is no index here yet; create it first")
+}
