@@ -32,40 +32,58 @@ impl Normalizer {
         out.clear();
         out.reserve(text.len() + text.len() / 8);
         let mut open: Option<Stretch> = None;
+        // What comes before `copied` is in `out`; what comes after stays as it is, and is copied in one piece.
+        let mut copied = 0;
         // Where the last character that stood alone starts, in `text` and in `out`.
         let mut previous = Mark { input: 0, output: 0 };
+        let mut after_space = true;
         for (input, c) in text.char_indices() {
             let entry = self.table.entry(c);
-            if entry.stands_alone() {
-                if !entry.is_han()
-                    && let Some(stretch) = open.take()
-                    && stretch.by_library
-                {
-                    self.redo(text, stretch.from, input, out);
-                }
-                previous = Mark { input, output: out.len() };
-                if entry.is_han() {
-                    let stretch = open.get_or_insert(Stretch { from: previous, by_library: false });
-                    stretch.by_library |= entry.depends_on_neighbours();
-                }
-                push(entry.char(), out);
-            } else {
+            if !entry.stands_alone() {
                 open.get_or_insert(Stretch { from: previous, by_library: true }).by_library = true;
+                continue;
             }
+            if !entry.is_han()
+                && let Some(stretch) = open.take()
+                && stretch.by_library
+            {
+                self.redo(text, copied, stretch.from, input, out);
+                copied = input;
+                after_space = out.is_empty() || out.ends_with(' ');
+            }
+            previous = Mark { input, output: out.len() + (input - copied) };
+            if entry.is_han() {
+                let stretch = open.get_or_insert(Stretch { from: previous, by_library: false });
+                stretch.by_library |= entry.depends_on_neighbours();
+            }
+            let is_space = entry.is_space();
+            if !entry.stays(c) || is_space && after_space {
+                out.push_str(&text[copied..input]);
+                copied = input + c.len_utf8();
+                if !is_space {
+                    out.push(entry.char());
+                } else if !after_space {
+                    out.push(' ');
+                }
+            }
+            after_space = is_space;
         }
-        if let Some(stretch) = open
-            && stretch.by_library
-        {
-            self.redo(text, stretch.from, text.len(), out);
+        match open {
+            Some(stretch) if stretch.by_library => self.redo(text, copied, stretch.from, text.len(), out),
+            _ => out.push_str(&text[copied..]),
         }
         if out.ends_with(' ') {
             out.pop();
         }
     }
 
-    /// Takes back what was written since `from` and writes the libraries' answer.
-    fn redo(&self, text: &str, from: Mark, end: usize, out: &mut String) {
-        out.truncate(from.output);
+    /// Makes `out` end where it ended at `from`, with what comes before `copied` in it already, and writes the
+    /// libraries' answer for what follows up to `end`.
+    fn redo(&self, text: &str, copied: usize, from: Mark, end: usize, out: &mut String) {
+        match text.get(copied..from.input) {
+            Some(unchanged) => out.push_str(unchanged),
+            None => out.truncate(from.output),
+        }
         let folded: String =
             text[from.input..end].nfkc().flat_map(char::to_lowercase).map(fold_sigma).collect();
         let simplified = match self.simplifier {
@@ -93,7 +111,6 @@ fn fold_sigma(c: char) -> char {
 }
 
 /// Appends a character; white space as a space, and only after something else.
-#[inline]
 fn push(c: char, out: &mut String) {
     if !c.is_whitespace() {
         out.push(c);

@@ -19,6 +19,7 @@ const CHAR_MASK: u32 = 0x1f_ffff;
 const ALONE: u32 = 1 << 31;
 const HAN: u32 = 1 << 30;
 const NEIGHBOURS: u32 = 1 << 29;
+const SPACE: u32 = 1 << 28;
 
 impl Entry {
     /// A character of which only the libraries know what becomes of it.
@@ -42,6 +43,18 @@ impl Entry {
         self.0 & NEIGHBOURS != 0
     }
 
+    /// Whether it becomes white space.
+    #[inline]
+    pub(super) fn is_space(self) -> bool {
+        self.0 & SPACE != 0
+    }
+
+    /// Whether `c`, whose entry this is and which stands alone, becomes itself.
+    #[inline]
+    pub(super) fn stays(self, c: char) -> bool {
+        self.0 & CHAR_MASK == u32::from(c)
+    }
+
     /// What a character that stands alone becomes.
     #[inline]
     pub(super) fn char(self) -> char {
@@ -51,6 +64,9 @@ impl Entry {
     fn of(c: char, simplifier: Option<&Simplifier>) -> Self {
         let Some(folded) = fold(c) else { return Self::UNKNOWN };
         let (simplified, mut flags) = (simplifier.map_or(folded, |s| s.convert_char(folded)), ALONE);
+        if folded.is_whitespace() {
+            return Self(u32::from(' ') | ALONE | SPACE);
+        }
         if simplifier.is_some() && is_ideograph(folded) {
             flags |= HAN;
             if Simplifier::depends_on_neighbours(folded) {

@@ -15,9 +15,9 @@ const RUN_LEN_MAX: usize = 1 << 15;
 /// Hands each word of `text` to `emit`.
 pub(crate) fn for_each_word<'t>(jieba: &Jieba, hmm: bool, text: &'t str, emit: &mut impl FnMut(&'t str)) {
     let mut done = 0;
-    while let Some(han) = text[done..].find(is_han) {
-        let run = run_around(text, done, done + han);
-        words::for_each_word(&text[done..run.start], emit);
+    while let Some(han) = find_han(text, done) {
+        let run = run_around(text, done, han);
+        for_each_word_outside(&text[done..run.start], emit);
         done = run.end;
         let mut run = &text[run];
         while !run.is_empty() {
@@ -30,7 +30,28 @@ pub(crate) fn for_each_word<'t>(jieba: &Jieba, hmm: bool, text: &'t str, emit: &
             run = after;
         }
     }
-    words::for_each_word(&text[done..], emit);
+    for_each_word_outside(&text[done..], emit);
+}
+
+/// The words of what lies between two runs: most often nothing but punctuation, which is seen at once.
+fn for_each_word_outside<'t>(text: &'t str, emit: &mut impl FnMut(&'t str)) {
+    if !text.chars().all(|c| if c.is_ascii() { !c.is_ascii_alphanumeric() } else { is_punctuation(c) }) {
+        words::for_each_word(text, emit);
+    }
+}
+
+/// Where the first Han character at or after `from` starts.
+fn find_han(text: &str, from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        // The first byte of every Han character is at least this, and no continuation byte is.
+        at += text.as_bytes()[at..].iter().position(|&byte| byte >= 0xe3)?;
+        let c = text[at..].chars().next()?;
+        if is_han(c) {
+            return Some(at);
+        }
+        at += c.len_utf8();
+    }
 }
 
 /// As much of a run as jieba is given at once.
@@ -71,10 +92,17 @@ fn is_jieba_ascii(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '&' | '.' | '_' | '%' | '-')
 }
 
+/// What most often stands beside Han: of General Punctuation and of CJK Symbols and Punctuation, what is no letter,
+/// digit or mark and stands in no word or number.
+fn is_punctuation(c: char) -> bool {
+    matches!(c, '\u{201c}'..='\u{2023}' | '\u{2026}' | '\u{3001}'..='\u{3004}' | '\u{3008}'..='\u{3020}')
+}
+
 /// Whether a word of UAX #29 may reach across `c` to an ASCII letter or digit: letters, digits, marks, joiners, and
 /// what stands inside words and numbers (MidLetter, MidNum, MidNumLet).
 fn binds(c: char) -> bool {
     !is_han(c)
+        && !is_punctuation(c)
         && (c.is_alphanumeric()
             || unicode_normalization::char::is_combining_mark(c)
             || matches!(

@@ -1,5 +1,7 @@
 //! Character n-grams: every run of n characters of the normalised text that holds a letter or digit.
 
+use super::is_letter_or_digit;
+
 /// Hands each n-gram of `text` to `emit`. A text of fewer than `n` characters is one n-gram.
 pub(crate) fn for_each_ngram<'t>(text: &'t str, n: usize, emit: &mut impl FnMut(&'t str)) {
     // Where the window's characters start; and the last character seen that is a letter or digit.
@@ -11,7 +13,7 @@ pub(crate) fn for_each_ngram<'t>(text: &'t str, n: usize, emit: &mut impl FnMut(
             emit(&text[starts[i % n]..at]);
         }
         starts[i % n] = at;
-        if c.is_alphanumeric() {
+        if is_letter_or_digit(c) {
             last_wordlike = Some(i);
         }
         count = i + 1;
