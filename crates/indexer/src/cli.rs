@@ -1,0 +1,111 @@
+//! The command line: what may be asked, and how `--help` explains it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use features::cli::RecipeArgs;
+use index::cli::StoreArgs;
+
+/// Find near-duplicate texts: fingerprint a corpus, index it, or drop its near-duplicates.
+#[derive(Debug, Parser)]
+#[command(
+    name = "indexer",
+    version,
+    about,
+    after_help = "\
+Examples:
+  indexer dedup news.jsonl                                  show the groups of near-duplicates
+  indexer dedup news.jsonl.gz --output kept.jsonl --duplicates dropped.jsonl
+  indexer index --store embedded:./news-index news.jsonl    write an index to query later
+  indexer fingerprint news.jsonl | sort -t$'\\t' -k2         one line a document: id, tab, 16 hex digits
+
+Input is JSON Lines, plain or gzip, one object a line with a field for the id and one for the text.
+Exit status: 0 all done, 1 some records were rejected (see --rejects), 2 could not run."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print the fingerprint of every document
+    ///
+    /// One line a document: its id, a tab, and 16 hexadecimal digits. Nothing follows the tab where a text has no
+    /// features (it is empty, or holds only punctuation).
+    Fingerprint(FingerprintArgs),
+    /// Add every document to an index
+    ///
+    /// A document whose id is in the index already changes nothing where its fingerprint is the same, and replaces the
+    /// older version where it is not; so a run that broke off can simply be run again. Nothing is dropped: use `dedup`
+    /// for that.
+    Index(IndexArgs),
+    /// Drop near-duplicates from a corpus, or show them
+    ///
+    /// Goes through the documents in order and drops one when a document kept before it is within the index's
+    /// distance. Without --output and --duplicates it prints the groups found.
+    Dedup(DedupArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FingerprintArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) recipe: RecipeArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) recipe: RecipeArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DedupArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) recipe: RecipeArgs,
+    /// Write the documents that stay here, each line as it was read [gzip where the name ends in .gz; - for stdout]
+    #[arg(long, value_name = "KEPT", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    /// Write one JSON object for each dropped document: id, duplicate_of, both fingerprints and the distance
+    #[arg(long, value_name = "DUPS", help_heading = "Output")]
+    pub(crate) duplicates: Option<PathBuf>,
+    /// How many groups to print where no output file is given
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
+    pub(crate) groups: usize,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    /// JSON Lines files, plain or gzip (told apart by their content); - reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The field that holds a document's id, a string or an integer
+    #[arg(long, value_name = "FIELD", default_value = "id", env = "PIGEONHOLE_ID_FIELD")]
+    pub(crate) id_field: String,
+    /// The field that holds a document's text
+    #[arg(long, value_name = "FIELD", default_value = "text", env = "PIGEONHOLE_TEXT_FIELD")]
+    pub(crate) text_field: String,
+    /// Write every rejected record here, as JSON with source, line and reason
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+    /// Reject a line longer than this many bytes, which bounds memory
+    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
+    pub(crate) record_bytes_max: usize,
+    /// Threads that fingerprint [default: one for each core]
+    #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// No progress on stderr
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,92 @@
+//! What a person sees of a deduplication: the groups, with the beginning of each text.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use index::DocumentId;
+
+use crate::numbers::Grouped;
+use crate::pipeline::Features;
+
+/// Duplicates shown in one group.
+const SHOWN_PER_GROUP: usize = 10;
+
+/// Kept documents whose beginning is held in case a duplicate of them comes; a bound on memory.
+const EXCERPTS_MAX: usize = 200_000;
+
+/// The first groups found, each the duplicates of one kept document.
+pub(super) struct Groups {
+    n_shown: usize,
+    shown: Vec<Group>,
+    /// Where a kept document's group is in `shown`; beyond its length for those that are only counted.
+    by_kept: HashMap<DocumentId, usize>,
+    excerpts: HashMap<DocumentId, Box<str>>,
+}
+
+struct Group {
+    kept: DocumentId,
+    excerpt: Box<str>,
+    n_duplicates: u64,
+    duplicates: Vec<(DocumentId, u32, Box<str>)>,
+}
+
+impl Groups {
+    pub(super) fn new(n_shown: usize) -> Self {
+        Self { n_shown, shown: Vec::new(), by_kept: HashMap::new(), excerpts: HashMap::new() }
+    }
+
+    /// Takes note of a document that stays.
+    pub(super) fn add_kept(&mut self, features: &Features) {
+        if self.shown.len() < self.n_shown && self.excerpts.len() < EXCERPTS_MAX {
+            self.excerpts.insert(features.id.clone(), features.excerpt.clone());
+        }
+    }
+
+    /// Takes note of a document that was dropped as near-duplicate of `kept`.
+    pub(super) fn add_duplicate(&mut self, features: &Features, kept: &DocumentId, distance: u32) {
+        let n_groups = self.by_kept.len();
+        let number = *self.by_kept.entry(kept.clone()).or_insert(n_groups);
+        if number == self.shown.len() && number < self.n_shown {
+            let excerpt = self.excerpts.remove(kept).unwrap_or_else(|| "(in the index before)".into());
+            self.shown.push(Group { kept: kept.clone(), excerpt, n_duplicates: 0, duplicates: Vec::new() });
+        }
+        if let Some(group) = self.shown.get_mut(number) {
+            group.n_duplicates += 1;
+            if group.duplicates.len() < SHOWN_PER_GROUP {
+                group.duplicates.push((features.id.clone(), distance, features.excerpt.clone()));
+            }
+        }
+    }
+}
+
+impl fmt::Display for Groups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for group in &self.shown {
+            writeln!(f, "kept      {}  {}", group.kept, group.excerpt)?;
+            for (id, distance, excerpt) in &group.duplicates {
+                let unit = if *distance == 1 { "bit " } else { "bits" };
+                writeln!(f, "  {distance} {unit}  {id}  {excerpt}")?;
+            }
+            let more = group.n_duplicates - group.duplicates.len() as u64;
+            if more > 0 {
+                writeln!(f, "  and {} more", Grouped(more))?;
+            }
+            writeln!(f)?;
+        }
+        let n_groups = self.by_kept.len();
+        write!(
+            f,
+            "{} {} of near-duplicates",
+            Grouped(n_groups as u64),
+            if n_groups == 1 { "group" } else { "groups" }
+        )?;
+        if n_groups > self.shown.len() {
+            write!(
+                f,
+                "; the first {} are shown (--groups N shows more, --duplicates FILE has all)",
+                self.shown.len()
+            )?;
+        }
+        writeln!(f)
+    }
+}

@@ -1,0 +1,42 @@
+//! The batch job: reads a corpus and prints its fingerprints, writes them into an index, or drops near-duplicates.
+//!
+//! Blocking threads throughout, with a bound on every queue: one thread reads, all cores fingerprint, and one puts the
+//! results to use in the order of the input.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod commands;
+mod input;
+mod numbers;
+mod output;
+mod pipeline;
+mod progress;
+mod rejects;
+mod report;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// Runs the command line of this process: 0 all done, 1 some records were rejected, 2 could not run.
+#[must_use]
+pub fn main() -> ExitCode {
+    match commands::run(&cli::Cli::parse()) {
+        Ok(report) if report.n_rejected == 0 => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(1),
+        // Whoever reads our output has seen enough, as in `indexer fingerprint … | head`.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            progress::complain(format_args!("error: {error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|e| e.kind() == io::ErrorKind::BrokenPipe)
+}

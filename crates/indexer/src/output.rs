@@ -1,0 +1,96 @@
+//! Files that are whole or not there: written beside their place and moved into it at the end.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use flate2::write::GzEncoder;
+use tempfile::NamedTempFile;
+
+/// A file being written, gzip where its name ends in `.gz`, or standard output for `-`.
+///
+/// What a name that is not a regular file leads to (`/dev/null`, a pipe) is written directly: it cannot be replaced.
+pub(crate) struct Output {
+    path: PathBuf,
+    writer: Writer,
+}
+
+enum Writer {
+    Direct(BufWriter<Box<dyn Write>>),
+    Plain(BufWriter<NamedTempFile>),
+    Gzip(GzEncoder<BufWriter<NamedTempFile>>),
+}
+
+impl Output {
+    pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
+        let failed = || format!("failed to create {}", path.display());
+        let writer = if path.as_os_str() == "-" {
+            Writer::Direct(BufWriter::new(Box::new(io::stdout())))
+        } else if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            let file = fs::OpenOptions::new().write(true).open(path).with_context(failed)?;
+            Writer::Direct(BufWriter::new(Box::new(file)))
+        } else {
+            let folder = match path.parent() {
+                Some(folder) if !folder.as_os_str().is_empty() => folder,
+                _ => Path::new("."),
+            };
+            let mut builder = tempfile::Builder::new();
+            let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
+            builder.prefix(&prefix).suffix(".partial");
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                // What the file gets when it is simply created; the process's umask is taken off.
+                builder.permissions(fs::Permissions::from_mode(0o666));
+            }
+            let file = BufWriter::new(builder.tempfile_in(folder).with_context(failed)?);
+            if path.extension().is_some_and(|extension| extension == "gz") {
+                Writer::Gzip(GzEncoder::new(file, flate2::Compression::default()))
+            } else {
+                Writer::Plain(file)
+            }
+        };
+        Ok(Self { path: path.to_owned(), writer })
+    }
+
+    /// What to report when a write to it failed.
+    pub(crate) fn failed(&self, error: io::Error) -> anyhow::Error {
+        anyhow!(error).context(format!("failed to write {}", self.path.display()))
+    }
+
+    /// Moves the file to its place. Without this nothing is left of it.
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        let path = self.path;
+        let finish = || -> io::Result<()> {
+            let file = match self.writer {
+                Writer::Direct(mut writer) => return writer.flush(),
+                Writer::Plain(writer) => writer,
+                Writer::Gzip(encoder) => encoder.finish()?,
+            };
+            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+            file.as_file().sync_all()?;
+            file.persist(&path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        finish().with_context(|| format!("failed to write {}", path.display()))
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.writer {
+            Writer::Direct(writer) => writer.write(bytes),
+            Writer::Plain(writer) => writer.write(bytes),
+            Writer::Gzip(writer) => writer.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.writer {
+            Writer::Direct(writer) => writer.flush(),
+            Writer::Plain(writer) => writer.flush(),
+            Writer::Gzip(writer) => writer.flush(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Read → fingerprint on all cores → hand on in the order of the input, with a bound on every queue.
+
+use std::panic;
+use std::sync::Arc;
+
+use anyhow::anyhow;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use features::{Fingerprinter, Scratch};
+use index::DocumentId;
+use simhash::Fingerprint;
+
+use crate::input::{Chunk, Fields, Inputs};
+
+/// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
+const CHUNKS_PER_THREAD: usize = 4;
+
+/// How many characters of a text an excerpt shows.
+const EXCERPT_CHARS: usize = 60;
+
+/// What to make of each line.
+pub(crate) struct Pipeline<'a> {
+    pub(crate) fingerprinter: &'a Fingerprinter,
+    pub(crate) fields: &'a Fields,
+    pub(crate) n_threads: usize,
+    pub(crate) excerpts: bool,
+}
+
+/// The records of a chunk, in order.
+pub(crate) struct Batch {
+    pub(crate) source: Arc<str>,
+    pub(crate) records: Vec<Fingerprinted>,
+}
+
+/// What became of one line.
+pub(crate) struct Fingerprinted {
+    pub(crate) line_number: u64,
+    /// The line as it was read; empty where it could not be.
+    pub(crate) line: Box<[u8]>,
+    pub(crate) outcome: Result<Features, String>,
+}
+
+/// A record and what its text gives.
+pub(crate) struct Features {
+    pub(crate) id: DocumentId,
+    /// `None` where the text has no features.
+    pub(crate) fingerprint: Option<Fingerprint>,
+    pub(crate) n_text_bytes: usize,
+    /// The beginning of the text, on one line; empty where none was asked for.
+    pub(crate) excerpt: Box<str>,
+}
+
+impl Pipeline<'_> {
+    /// Runs over all of `inputs` and calls `consume` with the batches in the order of the input, on this thread. An
+    /// error from `consume` ends the run.
+    pub(crate) fn run(
+        &self,
+        inputs: Inputs,
+        mut consume: impl FnMut(Batch) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        // Each chunk travels twice: itself to whichever thread is free, and, in the order of the input, the end of a
+        // channel on which its batch will come.
+        let (to_threads, chunks) = bounded::<(Chunk, Sender<Batch>)>(self.n_threads);
+        let (in_order, batches) = bounded::<Receiver<Batch>>(self.n_threads * CHUNKS_PER_THREAD);
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                inputs.read(|chunk| {
+                    let (done, batch) = bounded(1);
+                    in_order.send(batch).is_ok() && to_threads.send((chunk, done)).is_ok()
+                });
+            });
+            let threads: Vec<_> = (0..self.n_threads)
+                .map(|_| {
+                    let chunks = chunks.clone();
+                    scope.spawn(move || {
+                        let mut scratch = Scratch::default();
+                        for (chunk, done) in chunks {
+                            // Nobody waits for the batch any more once `consume` has failed.
+                            if done.send(self.fingerprint(&mut scratch, &chunk)).is_err() {
+                                break;
+                            }
+                        }
+                    })
+                })
+                .collect();
+            drop(chunks);
+            let result = batches.iter().try_for_each(|batch| {
+                consume(batch.recv().map_err(|_| anyhow!("a fingerprinting thread broke off"))?)
+            });
+            // The threads before us end once nobody takes what they send.
+            drop(batches);
+            for thread in threads {
+                if let Err(payload) = thread.join() {
+                    panic::resume_unwind(payload);
+                }
+            }
+            result
+        })
+    }
+
+    fn fingerprint(&self, scratch: &mut Scratch, chunk: &Chunk) -> Batch {
+        let records = chunk.lines().map(|(line_number, line)| {
+            let outcome = line.map_err(ToString::to_string).and_then(|line| {
+                let record = self.fields.parse(line)?;
+                Ok(Features {
+                    id: record.id,
+                    fingerprint: self.fingerprinter.fingerprint_with(scratch, &record.text),
+                    n_text_bytes: record.text.len(),
+                    excerpt: if self.excerpts { excerpt(&record.text).into() } else { Box::default() },
+                })
+            });
+            Fingerprinted { line_number, line: line.unwrap_or_default().into(), outcome }
+        });
+        Batch { source: Arc::clone(&chunk.source), records: records.collect() }
+    }
+}
+
+/// The beginning of a text as one line that is safe to print: control characters and runs of white space become one
+/// space.
+fn excerpt(text: &str) -> String {
+    let mut excerpt = String::new();
+    let mut n_chars = 0;
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+        if n_chars > 0 {
+            excerpt.push(' ');
+            n_chars += 1;
+        }
+        for c in word.chars() {
+            if n_chars >= EXCERPT_CHARS {
+                excerpt.push('…');
+                return excerpt;
+            }
+            excerpt.push(c);
+            n_chars += 1;
+        }
+    }
+    excerpt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn excerpts_are_one_safe_line() {
+        for (text, expected) in [
+            ("", ""),
+            (" a\n\tb\u{1b}[31m ", "a b [31m"),
+            (&"字".repeat(EXCERPT_CHARS), &"字".repeat(EXCERPT_CHARS)),
+            (&"字".repeat(EXCERPT_CHARS + 1), &format!("{}…", "字".repeat(EXCERPT_CHARS))),
+        ] {
+            assert_eq!(excerpt(text), expected);
+        }
+    }
+}

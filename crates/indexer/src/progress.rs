@@ -1,0 +1,110 @@
+//! What a person sees while it runs, all of it on stderr: a bar on a terminal, a line now and then elsewhere.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::input::Inputs;
+use crate::numbers::{Grouped, megabytes, megabytes_per_second};
+
+/// Time between two lines where stderr is no terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How far a run has come.
+pub(crate) struct Progress {
+    start: Instant,
+    next_line: Instant,
+    n_bytes_read: Arc<AtomicU64>,
+    n_bytes: Option<u64>,
+    view: View,
+}
+
+enum View {
+    Bar(ProgressBar),
+    Lines,
+    Nothing,
+}
+
+impl Progress {
+    pub(crate) fn new(inputs: &Inputs, quiet: bool) -> Self {
+        let view = if quiet {
+            View::Nothing
+        } else if io::stderr().is_terminal() {
+            View::Bar(bar(inputs.n_bytes))
+        } else {
+            View::Lines
+        };
+        let start = Instant::now();
+        Self {
+            start,
+            next_line: start + LINE_INTERVAL,
+            n_bytes_read: Arc::clone(&inputs.n_bytes_read),
+            n_bytes: inputs.n_bytes,
+            view,
+        }
+    }
+
+    /// Time since the start.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Shows how far it is, if it is time for that again.
+    pub(crate) fn show(&mut self, n_documents: u64) {
+        let n_bytes_read = self.n_bytes_read.load(Ordering::Relaxed);
+        match &self.view {
+            View::Nothing => {}
+            View::Bar(bar) => {
+                bar.set_position(n_bytes_read);
+                bar.set_message(Grouped(n_documents).to_string());
+            }
+            View::Lines if Instant::now() < self.next_line => {}
+            View::Lines => {
+                self.next_line = Instant::now() + LINE_INTERVAL;
+                let elapsed = self.start.elapsed();
+                let left = self.n_bytes.filter(|_| n_bytes_read > 0).map(|n_bytes| {
+                    elapsed.mul_f64(n_bytes.saturating_sub(n_bytes_read) as f64 / n_bytes_read as f64)
+                });
+                complain(format_args!(
+                    "{} documents, {:.1} MB read, {:.1} MB/s{}",
+                    Grouped(n_documents),
+                    megabytes(n_bytes_read),
+                    megabytes_per_second(n_bytes_read, elapsed),
+                    left.map_or_else(String::new, |left| format!(", about {} left", HumanDuration(left)))
+                ));
+            }
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let View::Bar(bar) = &self.view {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(n_bytes: Option<u64>) -> ProgressBar {
+    let (bar, template) = match n_bytes {
+        Some(n_bytes) => (
+            ProgressBar::new(n_bytes),
+            "{wide_bar} {percent:>3} %  {msg} documents  {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left",
+        ),
+        None => {
+            (ProgressBar::new_spinner(), "{spinner} {msg} documents  {bytes}  {bytes_per_sec}  {elapsed}")
+        }
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+    bar.set_style(ProgressStyle::with_template(template).expect("the template is fixed and well-formed"));
+    bar
+}
+
+/// Prints a line to stderr. That nobody listens there is no reason to stop.
+pub(crate) fn complain(message: fmt::Arguments<'_>) {
+    writeln!(io::stderr(), "indexer: {message}").unwrap_or(());
+}
