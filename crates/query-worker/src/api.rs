@@ -1,0 +1,65 @@
+//! What HTTP sees: the routes, one JSON body for requests, and one for everything that goes wrong.
+
+mod documents;
+mod problem;
+mod query;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+pub use problem::Problem;
+
+use crate::server::Worker;
+
+/// All routes over one worker.
+pub fn router(worker: Arc<Worker>) -> Router {
+    let body_bytes_max = worker.body_bytes_max();
+    Router::new()
+        .route("/v1/query", post(query::query))
+        .route("/v1/documents", post(documents::insert_if_new))
+        .route("/healthz", get(async || axum::Json(json!({ "status": "ok" }))))
+        .fallback(async |uri: Uri| Problem::not_found(uri.path()))
+        .method_not_allowed_fallback(async |method: Method, uri: Uri| {
+            Problem::method_not_allowed(&method, uri.path())
+        })
+        .layer(DefaultBodyLimit::max(body_bytes_max))
+        .with_state(worker)
+}
+
+/// A JSON body, whatever its content type says; what is wrong with it is a [`Problem`].
+struct Json<T>(T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<Worker>> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, worker: &Arc<Worker>) -> Result<Self, Problem> {
+        let State(worker) = State::<Arc<Worker>>(Arc::clone(worker));
+        let body = Bytes::from_request(request, &worker).await.map_err(|rejection| match rejection {
+            BytesRejection::FailedToBufferBody(failed)
+                if failed.status() == StatusCode::PAYLOAD_TOO_LARGE =>
+            {
+                Problem::too_large(worker.body_bytes_max())
+            }
+            other => {
+                Problem::bad_request(&format!("the request body could not be read: {}", other.body_text()))
+            }
+        })?;
+        serde_json::from_slice(&body)
+            .map(Self)
+            .map_err(|error| Problem::bad_request(&format!("the body is not the JSON expected: {error}")))
+    }
+}
+
+/// A JSON answer with its status.
+fn answer(status: StatusCode, body: serde_json::Value) -> impl IntoResponse {
+    (status, axum::Json(body))
+}

@@ -1,0 +1,112 @@
+//! The one body for everything that goes wrong: `application/problem+json` (RFC 9457).
+
+use axum::Json;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use index::ErrorKind;
+use serde_json::json;
+use tracing::error;
+
+/// Something that went wrong, as the client is told of it.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    status: StatusCode,
+    /// The last part of the `type` URI; stable, for programs to tell problems apart.
+    kind: &'static str,
+    title: &'static str,
+    detail: String,
+}
+
+impl Problem {
+    fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, kind, title, detail: detail.into() }
+    }
+
+    /// 400: the request is not understood.
+    #[must_use]
+    pub fn bad_request(detail: &str) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "bad-request", "The request is not understood", detail)
+    }
+
+    /// 404: no such path.
+    #[must_use]
+    pub fn not_found(path: &str) -> Self {
+        let detail =
+            format!("there is no {path}; POST /v1/query, POST /v1/documents and GET /healthz are there");
+        Self::new(StatusCode::NOT_FOUND, "not-found", "No such path", detail)
+    }
+
+    /// 405: the path is there, but not for this method.
+    #[must_use]
+    pub fn method_not_allowed(method: &Method, path: &str) -> Self {
+        let detail = format!("{path} does not answer {method}");
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method-not-allowed",
+            "The path does not answer this method",
+            detail,
+        )
+    }
+
+    /// 413: the body is larger than the worker takes.
+    #[must_use]
+    pub fn too_large(body_bytes_max: usize) -> Self {
+        let detail = format!("a request body may have {body_bytes_max} bytes (--body-bytes-max)");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The request body is too large", detail)
+    }
+
+    /// 422: a text without features can be neither found nor indexed.
+    #[must_use]
+    pub fn no_features() -> Self {
+        let detail = "the text has nothing to compare: it is empty, or holds only punctuation or stop words";
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no-features", "The text has no features", detail)
+    }
+
+    /// 503: as many requests as allowed are being worked on.
+    #[must_use]
+    pub fn busy() -> Self {
+        let detail = "too many requests are being worked on; try again in a second";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "The worker is busy", detail)
+    }
+
+    /// 500: our fault.
+    #[must_use]
+    pub fn internal() -> Self {
+        let detail = "the request could not be finished; the worker's log says why";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "The worker failed", detail)
+    }
+}
+
+impl From<index::Error> for Problem {
+    fn from(error: index::Error) -> Self {
+        match error.kind() {
+            ErrorKind::InvalidArgument => return Self::bad_request(&error.to_string()),
+            ErrorKind::Unavailable | ErrorKind::StorageFull => {
+                error!(%error, "the store cannot be used");
+                let detail = "the store cannot be used at the moment; nothing was written";
+                return Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", "No store", detail);
+            }
+            _ => {}
+        }
+        error!(%error, "the store failed");
+        Self::internal()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = json!({
+            "type": format!("urn:pigeonhole:problem:{}", self.kind),
+            "title": self.title,
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+        });
+        let mut response = (self.status, Json(body)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}

@@ -1,0 +1,78 @@
+//! The service: answers over HTTP whether a text has been seen, and inserts what is new.
+//!
+//! The stores and the fingerprinter block, so a request crosses from async to a blocking thread once, with all its
+//! work; see [`server`]. What HTTP sees is in [`api`].
+#![forbid(unsafe_code)]
+
+pub mod api;
+pub mod config;
+pub mod server;
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use tokio::net::TcpListener;
+use tracing::{info, warn};
+
+use crate::config::Config;
+use crate::server::Worker;
+
+/// Runs the command line of this process: 0 after an orderly stop, 2 if it could not run.
+#[must_use]
+pub fn main() -> ExitCode {
+    let config = Config::parse();
+    tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+    match run(&config) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // That nobody listens on stderr is no reason to fail in another way.
+            writeln!(io::stderr(), "query-worker: error: {error:#}").unwrap_or(());
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Opens the store, binds, and serves until the process is told to stop.
+fn run(config: &Config) -> anyhow::Result<()> {
+    let worker = Worker::open(config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .max_blocking_threads(config.requests_max.get())
+        .build()
+        .context("failed to start the async runtime")?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .with_context(|| format!("failed to listen on {}", config.listen))?;
+        let address = listener.local_addr().context("failed to read the address listened on")?;
+        if !address.ip().is_loopback() {
+            warn!(%address, "whoever reaches this address can read and write the index");
+        }
+        let stop = stop_signal()?;
+        info!(%address, store = config.store.uri().unwrap_or_default(), "ready");
+        server::serve(listener, worker, stop, config.grace()).await
+    })
+}
+
+/// Resolves when the process is asked to stop: Ctrl-C, or SIGTERM where there is such a thing.
+fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
+    #[cfg(unix)]
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
+        .context("failed to listen for SIGTERM")?;
+    Ok(async move {
+        #[cfg(unix)]
+        let terminated = terminate.recv();
+        #[cfg(not(unix))]
+        let terminated = std::future::pending::<Option<()>>();
+        tokio::select! {
+            _ = terminated => {}
+            interrupted = tokio::signal::ctrl_c() => {
+                if let Err(error) = interrupted {
+                    warn!(%error, "Ctrl-C cannot be heard; stopping now");
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,133 @@
+//! The running service: what the handlers share, the crossing to blocking threads, and the orderly stop.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use features::{Fingerprinter, Recipe, Scratch};
+use index::{Index, Mode};
+use simhash::Fingerprint;
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, Semaphore};
+use tokio::task;
+use tracing::{error, info, warn};
+
+use crate::api::{self, Problem};
+use crate::config::Config;
+
+/// The index and what goes with it, shared by all requests.
+pub struct Worker {
+    index: Index,
+    fingerprinter: Fingerprinter,
+    /// One permit for each request being worked on.
+    permits: Arc<Semaphore>,
+    body_bytes_max: usize,
+}
+
+impl Worker {
+    /// Opens or creates the index and builds the fingerprinter of its recipe.
+    ///
+    /// # Errors
+    /// The index cannot be opened, or not with the recipe or scheme that the configuration insists on.
+    pub fn open(config: &Config) -> anyhow::Result<Self> {
+        let uri = config
+            .store
+            .uri()
+            .context("name the index with --store, for example --store embedded:./my-index")?;
+        let dictionaries = config.recipe.dictionaries()?;
+        let options = config.store.open_options(
+            Mode::CreateIfMissing,
+            config.recipe.explicit_fields(&dictionaries),
+            config.recipe.recipe(&dictionaries).fields(),
+        );
+        let index = Index::open(uri, &options).with_context(|| format!("failed to open index {uri}"))?;
+        let recipe = Recipe::from_fields(index.recipe())
+            .with_context(|| format!("failed to read the recipe of {uri}"))?;
+        let fingerprinter = Fingerprinter::new(recipe, &dictionaries)
+            .with_context(|| format!("failed to build the recipe of {uri}"))?;
+        // So that the first query is as quick as the later ones.
+        index.prepare().with_context(|| format!("failed to read index {uri}"))?;
+        Ok(Self {
+            index,
+            fingerprinter,
+            permits: Arc::new(Semaphore::new(config.requests_max.get())),
+            body_bytes_max: config.body_bytes_max,
+        })
+    }
+
+    /// The index.
+    #[must_use]
+    pub fn index(&self) -> &Index {
+        &self.index
+    }
+
+    /// The largest request body taken, in bytes.
+    #[must_use]
+    pub fn body_bytes_max(&self) -> usize {
+        self.body_bytes_max
+    }
+
+    /// The fingerprint of a text; `None` where it has no features. Blocks for as long as the text is.
+    #[must_use]
+    pub fn fingerprint(&self, text: &str) -> Option<Fingerprint> {
+        thread_local! {
+            static SCRATCH: RefCell<Scratch> = RefCell::default();
+        }
+        SCRATCH.with_borrow_mut(|scratch| self.fingerprinter.fingerprint_with(scratch, text))
+    }
+
+    /// Does the whole work of a request on a blocking thread, or refuses where too many are under way. The one place
+    /// where async meets blocking.
+    ///
+    /// # Errors
+    /// [`Problem::busy`], or what `work` answers.
+    pub async fn work<T: Send + 'static>(
+        self: Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Problem::busy())?;
+        let done = task::spawn_blocking(move || {
+            let _permit = permit;
+            work(&self)
+        });
+        done.await.unwrap_or_else(|panicked| {
+            error!(error = %panicked, "a request's work broke off");
+            Err(Problem::internal())
+        })
+    }
+}
+
+/// Serves until `stop` resolves, then takes no new connections and gives requests under way `grace` to finish.
+///
+/// # Errors
+/// The listener fails, or requests are still under way after `grace`.
+pub async fn serve(
+    listener: TcpListener,
+    worker: Worker,
+    stop: impl Future<Output = ()> + Send + 'static,
+    grace: Duration,
+) -> anyhow::Result<()> {
+    let stopping = Arc::new(Notify::new());
+    let stopped = Arc::clone(&stopping);
+    let server = axum::serve(listener, api::router(Arc::new(worker))).with_graceful_shutdown(async move {
+        stop.await;
+        info!("stopping: no new connections, waiting for requests under way");
+        stopped.notify_one();
+    });
+    let out_of_time = async {
+        stopping.notified().await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        served = server => {
+            served.context("failed to serve")?;
+            info!("stopped");
+            Ok(())
+        }
+        () = out_of_time => {
+            warn!(grace_seconds = grace.as_secs(), "requests were still under way; stopping without them");
+            anyhow::bail!("requests were still under way after {} seconds", grace.as_secs())
+        }
+    }
+}
