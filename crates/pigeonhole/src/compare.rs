@@ -1,0 +1,144 @@
+//! `pigeonhole compare`: why two texts match, or do not.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use features::cli::RecipeArgs;
+use features::{Analysis, Fingerprinter, Term};
+use simhash::{Fingerprint, TableScheme};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A text, or a file that holds one
+    a: String,
+    /// Another text, or a file
+    b: String,
+    /// Take A and B as texts even where files of these names exist
+    #[arg(long)]
+    literal: bool,
+    /// How many terms to show, the heaviest first
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    terms: usize,
+    #[command(flatten)]
+    recipe: RecipeArgs,
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    let dictionaries = args.recipe.dictionaries()?;
+    let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
+    let a = Side::new(&fingerprinter, &args.a, args.literal)?;
+    let b = Side::new(&fingerprinter, &args.b, args.literal)?;
+    for (name, side) in [("a", &a), ("b", &b)] {
+        writeln!(
+            out,
+            "{name}  {}  {} terms, {} bytes",
+            side.fingerprint,
+            side.analysis.terms.len(),
+            side.n_bytes
+        )?;
+    }
+    let differing = a.fingerprint.0 ^ b.fingerprint.0;
+    let max_distance = TableScheme::default().max_distance();
+    let verdict =
+        if differing.count_ones() <= max_distance { "near-duplicates" } else { "not near-duplicates" };
+    writeln!(out, "\ndistance {} of 64 bits: {verdict} (at most {max_distance})", differing.count_ones())?;
+    let bits: Vec<u32> = (0..Fingerprint::BITS).rev().filter(|bit| differing >> bit & 1 == 1).collect();
+    let terms = joined(&a.analysis, &b.analysis);
+    if !bits.is_empty() {
+        writeln!(out, "\nbits that differ (63 is the first), and how clearly each side decided them")?;
+        for &bit in &bits {
+            writeln!(out, "  bit {bit:>2}   a {}   b {}", a.decision(bit), b.decision(bit))?;
+        }
+    }
+    writeln!(out, "\nheaviest terms; + pushes a differing bit from a's side to b's, - the other way")?;
+    writeln!(out, "  weight a  weight b  term")?;
+    for term in terms.iter().take(args.terms) {
+        write!(out, "  {:>8}  {:>8}  {}", term.weight_a, term.weight_b, printable(&term.text))?;
+        let moved: Vec<String> = bits.iter().filter_map(|&bit| term.push(bit, &a)).collect();
+        writeln!(out, "{}{}", if moved.is_empty() { "" } else { "  " }, moved.join(" "))?;
+    }
+    if terms.len() > args.terms {
+        writeln!(out, "  … {} more (--terms N)", terms.len() - args.terms)?;
+    }
+    Ok(())
+}
+
+struct Side {
+    n_bytes: usize,
+    analysis: Analysis,
+    fingerprint: Fingerprint,
+    /// The sum of all weights, which is what a bit's margin is at most.
+    mass: i128,
+}
+
+impl Side {
+    fn new(fingerprinter: &Fingerprinter, argument: &str, literal: bool) -> anyhow::Result<Self> {
+        let path = Path::new(argument);
+        let text = if !literal && path.is_file() {
+            let bytes = fs::read(path).with_context(|| format!("failed to read {argument}"))?;
+            String::from_utf8(bytes).with_context(|| format!("{argument} is not UTF-8 text"))?
+        } else {
+            argument.to_owned()
+        };
+        let analysis = fingerprinter.analyze(&text);
+        let Some(fingerprint) = analysis.fingerprint else {
+            bail!("{argument:?} has no features: it is empty, or holds only punctuation or stop words");
+        };
+        let mass = analysis.terms.iter().map(|term| i128::from(term.weight.0)).sum();
+        Ok(Self { n_bytes: text.len(), analysis, fingerprint, mass })
+    }
+
+    /// The bit, and by how much of all weight it was decided.
+    fn decision(&self, bit: u32) -> String {
+        let margin = self.analysis.margins[bit as usize];
+        let value = self.fingerprint.0 >> bit & 1;
+        format!("{value} by {:>4.1} %", margin.unsigned_abs() as f64 / self.mass as f64 * 100.0)
+    }
+}
+
+/// A term of either text, with its weight in each; 0 where it is not among those kept.
+struct Joined {
+    text: String,
+    hash: u64,
+    weight_a: u32,
+    weight_b: u32,
+}
+
+impl Joined {
+    /// `+bit` or `-bit` where the weights of the two sides differ.
+    fn push(&self, bit: u32, a: &Side) -> Option<String> {
+        let heavier_in_b = match self.weight_b.cmp(&self.weight_a) {
+            std::cmp::Ordering::Equal => return None,
+            order => order.is_gt(),
+        };
+        // A bit that is 1 in a moves to b's side when ones lose weight or zeros gain it.
+        let votes_one = self.hash >> bit & 1 == 1;
+        let is_one_in_a = a.fingerprint.0 >> bit & 1 == 1;
+        let towards_b = (votes_one == heavier_in_b) != is_one_in_a;
+        Some(format!("{}{bit}", if towards_b { '+' } else { '-' }))
+    }
+}
+
+/// The terms of both texts, those with the greatest weight on either side first.
+fn joined(a: &Analysis, b: &Analysis) -> Vec<Joined> {
+    let mut by_hash: HashMap<u64, Joined> = HashMap::new();
+    let new = |term: &Term| Joined { text: term.text.clone(), hash: term.hash, weight_a: 0, weight_b: 0 };
+    for term in &a.terms {
+        by_hash.entry(term.hash).or_insert_with(|| new(term)).weight_a = term.weight.0;
+    }
+    for term in &b.terms {
+        by_hash.entry(term.hash).or_insert_with(|| new(term)).weight_b = term.weight.0;
+    }
+    let mut terms: Vec<Joined> = by_hash.into_values().collect();
+    // Terms that differ say more than those both sides share at the same weight.
+    terms.sort_by_key(|t| (std::cmp::Reverse(t.weight_a.max(t.weight_b)), t.weight_a == t.weight_b, t.hash));
+    terms
+}
+
+/// A term as it can be printed: n-grams may hold white space and control characters.
+fn printable(term: &str) -> String {
+    term.chars().map(|c| if c.is_control() { '�' } else { c }).collect()
+}

@@ -1,0 +1,78 @@
+//! The operator's tool: one file a command, each of which writes what it finds to the writer it is given.
+#![forbid(unsafe_code)]
+
+mod compare;
+mod info;
+mod key;
+mod query;
+mod scheme;
+mod stored;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Look at texts, fingerprints, row keys, table schemes and indexes.
+#[derive(Debug, Parser)]
+#[command(
+    name = "pigeonhole",
+    version,
+    about,
+    after_help = "\
+Examples:
+  pigeonhole compare '你妈妈喊你回家吃饭哦' '你妈妈叫你回家吃饭啦'   why two texts match, or do not
+  pigeonhole query --store embedded:./news-index 'a text'   which documents are near it
+  pigeonhole key encode 0123456789abcdef                    the rows that hold a fingerprint
+  pigeonhole key decode '\\x00\\x04\\x8D\\x15\\x01\\x01#Eg\\x89\\xAB\\xCD\\xEF'
+  pigeonhole scheme t11                                     a table scheme, its proof and its cost
+
+Exit status: 0 done, 2 could not run."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compare two texts: fingerprints, distance, the heaviest terms and the bits they move
+    Compare(compare::Args),
+    /// Decode a row key, or list the row keys of a fingerprint
+    #[command(subcommand)]
+    Key(key::Command),
+    /// Find the documents of an index that are near a text or a fingerprint
+    Query(query::Args),
+    /// Show a table scheme: masks, proof of completeness, expected candidates
+    Scheme(scheme::Args),
+    /// Show what an index says of itself: scheme, recipe, number of documents, digest of its contents
+    Info(info::Args),
+}
+
+/// Runs the command line of this process: 0 done, 2 could not run.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut stdout = io::BufWriter::new(io::stdout());
+    let done = match &cli.command {
+        Command::Compare(args) => compare::run(args, &mut stdout),
+        Command::Key(command) => key::run(command, &mut stdout),
+        Command::Query(args) => query::run(args, &mut stdout),
+        Command::Scheme(args) => scheme::run(args, &mut stdout),
+        Command::Info(args) => info::run(args, &mut stdout),
+    };
+    match done.and_then(|()| Ok(stdout.flush()?)) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads our output has seen enough, as in `pigeonhole … | head`.
+        Err(error)
+            if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) =>
+        {
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            // That nobody listens on stderr is no reason to fail in another way.
+            writeln!(io::stderr(), "pigeonhole: error: {error:#}").unwrap_or(());
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `pigeonhole scheme`: which bits must agree, the proof, and what a query costs.
+
+use std::io::Write;
+
+use simhash::{Fingerprint, SCHEME_NAMES, TableScheme};
+
+/// Corpus sizes for which the expected candidates are shown.
+const SIZES: [i32; 5] = [6, 7, 8, 9, 10];
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// One scheme in full; without it, one line for each
+    #[arg(value_name = "NAME", value_parser = SCHEME_NAMES)]
+    name: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    match &args.name {
+        Some(name) => one(&name.parse()?, out),
+        None => overview(out),
+    }
+}
+
+fn overview(out: &mut dyn Write) -> anyhow::Result<()> {
+    write!(out, "scheme  tables  key bits  candidates a query, uniform fingerprints:")?;
+    writeln!(out, "{}", SIZES.map(|size| format!("  10^{size}")).concat())?;
+    for name in SCHEME_NAMES {
+        let scheme: TableScheme = name.parse()?;
+        write!(out, "{name:<6}  {:>6}  {:>8}  {:>43}", scheme.tables().len(), key_bits(&scheme), "")?;
+        for size in SIZES {
+            write!(out, "  {:.2}", scheme.expected_candidates(10_f64.powi(size)))?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "\n`pigeonhole scheme NAME` shows the masks and the proof.")?;
+    Ok(())
+}
+
+fn one(scheme: &TableScheme, out: &mut dyn Write) -> anyhow::Result<()> {
+    writeln!(
+        out,
+        "{}: {} tables, max distance {}\n",
+        scheme.name(),
+        scheme.tables().len(),
+        scheme.max_distance()
+    )?;
+    writeln!(out, "flag  key bits  mask")?;
+    for table in scheme.tables() {
+        let bits = format!("{:064b}", table.mask()).replace('0', "·").replace('1', "█");
+        writeln!(out, "{:>4}  {:>8}  {}  {bits}", table.flag(), table.key_bits(), Fingerprint(table.mask()))?;
+    }
+    writeln!(
+        out,
+        "\nproved in {} steps: every one of the {} sets of {} bits misses at least one mask, so any two\n\
+         fingerprints that differ in at most {} bits share a bucket\n",
+        scheme.proof_steps(),
+        binomial(Fingerprint::BITS, scheme.max_distance()),
+        scheme.max_distance(),
+        scheme.max_distance(),
+    )?;
+    writeln!(out, "fingerprints  candidates a query, expected for uniform fingerprints")?;
+    for size in SIZES {
+        writeln!(out, "10^{size:<9}  {:.2}", scheme.expected_candidates(10_f64.powi(size)))?;
+    }
+    Ok(())
+}
+
+fn key_bits(scheme: &TableScheme) -> String {
+    let bits = scheme.tables().iter().map(simhash::Table::key_bits);
+    match (bits.clone().min(), bits.max()) {
+        (Some(min), Some(max)) if min != max => format!("{min}–{max}"),
+        (min, _) => min.unwrap_or_default().to_string(),
+    }
+}
+
+fn binomial(n: u32, k: u32) -> u64 {
+    (0..u64::from(k)).fold(1, |product, i| product * (u64::from(n) - i) / (i + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binomials() {
+        for (k, expected) in [(0, 1), (1, 64), (3, 41_664), (7, 621_216_192)] {
+            assert_eq!(binomial(64, k), expected);
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! An existing index, opened for looking at.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use features::cli::RecipeArgs;
+use features::{Fingerprinter, Recipe};
+use index::{Index, Mode, OpenOptions};
+
+/// Which index.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StoredArgs {
+    /// The index, for example embedded:./news-index
+    #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE")]
+    store: String,
+}
+
+impl StoredArgs {
+    /// Opens it; the caller insists on the given fields of the recipe.
+    pub(crate) fn open(&self, recipe: BTreeMap<String, String>) -> anyhow::Result<Index> {
+        let options = OpenOptions { mode: Mode::MustExist, recipe, ..OpenOptions::default() };
+        Index::open(&self.store, &options).with_context(|| format!("failed to open index {}", self.store))
+    }
+
+    /// Opens it together with the fingerprinter of its recipe, whose dictionaries come from the arguments.
+    pub(crate) fn open_with_recipe(&self, recipe: &RecipeArgs) -> anyhow::Result<(Index, Fingerprinter)> {
+        let dictionaries = recipe.dictionaries()?;
+        let index = self.open(recipe.explicit_fields(&dictionaries))?;
+        let stored = Recipe::from_fields(index.recipe()).context("failed to read the index's recipe")?;
+        let fingerprinter =
+            Fingerprinter::new(stored, &dictionaries).context("failed to build the index's recipe")?;
+        Ok((index, fingerprinter))
+    }
+}
