@@ -56,13 +56,19 @@ struct Step {
 }
 
 impl Step {
+    /// Whether all pairs that differ in these bits at most have met at an earlier mask.
+    fn has_met(&self, varying: u64) -> bool {
+        self.masks[..self.current].iter().any(|mask| mask & varying == 0)
+    }
+
     /// Whether two fingerprints that differ in these bits meet here and have not met at an earlier mask.
     fn is_first(&self, differing: u64) -> bool {
-        self.masks.iter().position(|mask| mask & differing == 0) == Some(self.current)
+        self.masks[self.current] & differing == 0 && !self.has_met(differing)
     }
 }
 
 impl Join<'_> {
+    /// Joins fingerprints of which any pair within the distance agrees in one of the masks.
     fn by_masks(&mut self, fingerprints: &[u64], masks: Vec<u64>) {
         let depth = self.path.len();
         self.path.push(Step { masks, current: 0 });
@@ -84,6 +90,10 @@ impl Join<'_> {
             let ones = agreeing.iter().fold(0, |ones, bits| ones | bits);
             let common = agreeing.iter().fold(u64::MAX, |common, bits| common & bits);
             let varying = ones & !common;
+            // Where an earlier mask leaves out all that varies, every pair here has met at that one.
+            if self.path.iter().any(|step| step.has_met(varying)) {
+                continue;
+            }
             if agreeing.len() <= COMPARE_ALL_MAX || varying.count_ones() <= self.max_distance {
                 self.compare_all(agreeing);
             } else {

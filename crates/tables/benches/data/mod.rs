@@ -1,8 +1,11 @@
-//! Corpora from a fixed seed, and the median.
+//! Corpora from a fixed seed, the clock, and the median.
 
 /// The top 26 bits are the first two blocks of `5c2`.
-const BOILERPLATE_MASK: u64 = !(u64::MAX >> 26);
-const BOILERPLATE: u64 = 0x5bd1_e995_7f4a_7c15 & BOILERPLATE_MASK;
+pub(crate) const BOILERPLATE_MASK: u64 = !(u64::MAX >> 26);
+pub(crate) const BOILERPLATE: u64 = 0x5bd1_e995_7f4a_7c15 & BOILERPLATE_MASK;
+
+/// Where fingerprints that are alike in 28 bits differ: three blocks of `5c2` or so.
+const ALIKE_MASK: u64 = (u64::MAX >> 28) << 10;
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 pub(crate) struct Random(u64);
@@ -34,37 +37,38 @@ impl Random {
     }
 }
 
-/// Fingerprints of which a tenth are within distance 3 of an earlier one. `uniform`, or `skewed`: 30 % share two blocks.
+/// A corpus of one of these kinds:
+/// - `uniform`: a tenth is within distance 3 of an earlier one, the rest is random.
+/// - `skewed`: so too, but 30 % share the first two blocks of `5c2`, as texts with the same boilerplate might.
+/// - `alike`: random, but the same in 28 bits, so that a bucket of some tables holds all of them.
+/// - `equal`: a thousand different ones, again and again.
 pub(crate) struct Corpus {
-    pub(crate) name: String,
     pub(crate) fingerprints: Vec<u64>,
+    /// Different fingerprints of the corpus that are near each other.
+    pub(crate) planted: Vec<(u64, u64)>,
 }
 
 impl Corpus {
     pub(crate) fn new(name: &str, n: usize) -> Self {
-        let is_skewed = match name {
-            "uniform" => false,
-            "skewed" => true,
-            _ => panic!("no corpus is named {name}"),
-        };
         let mut random = Random::new(42);
-        let mut fingerprints = Vec::with_capacity(n);
+        let mut corpus = Self { fingerprints: Vec::with_capacity(n), planted: Vec::new() };
         for i in 0..n {
-            let bits = if i % 10 == 9 {
-                let earlier = fingerprints[random.below(i)];
-                random.neighbour(earlier, 3)
-            } else if is_skewed && i % 10 < 3 {
-                random.next() & !BOILERPLATE_MASK | BOILERPLATE
-            } else {
-                random.next()
+            let bits = match name {
+                "uniform" | "skewed" if i % 10 == 9 => {
+                    let earlier = corpus.fingerprints[random.below(i)];
+                    let bits = random.neighbour(earlier, 3);
+                    corpus.planted.push((earlier, bits));
+                    bits
+                }
+                "skewed" if i % 10 < 3 => random.next() & !BOILERPLATE_MASK | BOILERPLATE,
+                "uniform" | "skewed" => random.next(),
+                "alike" => random.next() & ALIKE_MASK,
+                "equal" => (i as u64 % 1000).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                _ => panic!("no corpus is named {name}"),
             };
-            fingerprints.push(bits);
+            corpus.fingerprints.push(bits);
         }
-        Self { name: name.to_owned(), fingerprints }
-    }
-
-    pub(crate) fn is_boilerplate(&self, bits: u64) -> bool {
-        self.name == "skewed" && bits & BOILERPLATE_MASK == BOILERPLATE
+        corpus
     }
 }
 
@@ -72,4 +76,23 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
+}
+
+/// Processor time of this thread, so that what else runs on the machine counts less. Linux counts it in steps of a few milliseconds.
+pub(crate) struct Stopwatch(f64);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self(cpu_seconds())
+    }
+
+    pub(crate) fn seconds(&self) -> f64 {
+        cpu_seconds() - self.0
+    }
+}
+
+fn cpu_seconds() -> f64 {
+    let line = std::fs::read_to_string("/proc/thread-self/schedstat").expect("linux");
+    let nanoseconds = line.split(' ').next().expect("its first field");
+    nanoseconds.parse::<f64>().expect("nanoseconds on a processor") / 1e9
 }
