@@ -32,35 +32,74 @@ fn main() {
 
     let started = Instant::now();
     let jieba = Jieba::new();
-    println!("{:<24}{:>8.0} ms", "start Jieba::new", started.elapsed().as_secs_f64() * 1e3);
-    for (segmenter, weights, top_terms) in RECIPES {
-        let recipe = Recipe { segmenter, weights, top_terms, ..Recipe::default() };
-        let recipe = recipe.with_dictionaries(&Dictionaries::default());
-        let started = Instant::now();
-        let fingerprinter =
-            Fingerprinter::new(recipe, &Dictionaries::default()).expect("nothing to mismatch");
-        let start_ms = started.elapsed().as_secs_f64() * 1e3;
-        let mut scratch = Scratch::new();
-        let name = format!("{segmenter} {weights} {top_terms}");
-        measure(&name, bytes, &format!("started in {start_ms:.0} ms"), || {
-            for text in &texts {
-                black_box(fingerprinter.fingerprint_with(&mut scratch, text));
-            }
-        });
-    }
+    println!("Jieba::new alone: {:.0} ms", ms(started));
+    let mut subjects: Vec<Subject> =
+        RECIPES.into_iter().map(|recipe| fingerprinter(recipe, &texts)).collect();
+    let jieba = &jieba;
     for hmm in [true, false] {
-        measure(&format!("jieba-rs cut, hmm {hmm}"), bytes, "", || {
-            for text in &texts {
-                black_box(jieba.cut(text, hmm));
-            }
-        });
+        let name = format!("jieba-rs cut, hmm {hmm}");
+        subjects.push(Subject::new(name, &texts, move |text| drop(black_box(jieba.cut(text, hmm)))));
     }
     let tf_idf = TfIdf::default();
-    measure("jieba-rs TfIdf top 200", bytes, "", || {
-        for text in &texts {
-            black_box(tf_idf.extract_keywords(&jieba, text, 200, vec![]));
-        }
-    });
+    subjects.push(Subject::new("jieba-rs TfIdf top 200".to_owned(), &texts, move |text| {
+        drop(black_box(tf_idf.extract_keywords(jieba, text, 200, vec![])));
+    }));
+
+    // All in every round, so that a noisy minute does not fall on one of them.
+    for _ in 0..=ROUNDS {
+        subjects.iter_mut().for_each(|subject| subject.round());
+    }
+    for subject in &mut subjects {
+        subject.report(bytes);
+    }
+}
+
+fn ms(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+fn fingerprinter(
+    (segmenter, weights, top_terms): (Segmenter, Weights, u32),
+    texts: &[String],
+) -> Subject<'_> {
+    let recipe = Recipe { segmenter, weights, top_terms, ..Recipe::default() };
+    let recipe = recipe.with_dictionaries(&Dictionaries::default());
+    let started = Instant::now();
+    let fingerprinter = Fingerprinter::new(recipe, &Dictionaries::default()).expect("nothing to mismatch");
+    println!("Fingerprinter::new, {segmenter} {weights}: {:.0} ms", ms(started));
+    let mut scratch = Scratch::new();
+    Subject::new(format!("{segmenter} {weights} {top_terms}"), texts, move |text| {
+        black_box(fingerprinter.fingerprint_with(&mut scratch, text));
+    })
+}
+
+/// Something that is done to every text, and how long each round of it took.
+struct Subject<'t> {
+    name: String,
+    texts: &'t [String],
+    work: Box<dyn FnMut(&str) + 't>,
+    seconds: Vec<f64>,
+}
+
+impl<'t> Subject<'t> {
+    fn new(name: String, texts: &'t [String], work: impl FnMut(&str) + 't) -> Self {
+        Self { name, texts, work: Box::new(work), seconds: Vec::new() }
+    }
+
+    fn round(&mut self) {
+        let started = Instant::now();
+        self.texts.iter().for_each(|text| (self.work)(text));
+        self.seconds.push(started.elapsed().as_secs_f64());
+    }
+
+    /// The median of all rounds but the first, which warms up.
+    fn report(&mut self, bytes: usize) {
+        let rounds = &mut self.seconds[1..];
+        rounds.sort_by(f64::total_cmp);
+        let rate = |seconds: f64| bytes as f64 / 1e6 / seconds;
+        let [slowest, median, fastest] = [ROUNDS - 1, ROUNDS / 2, 0].map(|i| rate(rounds[i]));
+        println!("{:<24}{median:>8.1} MB/s ({slowest:.1} to {fastest:.1})", self.name);
+    }
 }
 
 const RECIPES: [(Segmenter, Weights, u32); 9] = [
@@ -74,21 +113,6 @@ const RECIPES: [(Segmenter, Weights, u32); 9] = [
     (Segmenter::CharNgrams(5), Weights::Uniform, 0),
     (Segmenter::Shingles(3), Weights::Uniform, 0),
 ];
-
-fn measure(name: &str, bytes: usize, note: &str, mut round: impl FnMut()) {
-    round();
-    let mut seconds: Vec<f64> = (0..ROUNDS)
-        .map(|_| {
-            let started = Instant::now();
-            round();
-            started.elapsed().as_secs_f64()
-        })
-        .collect();
-    seconds.sort_by(f64::total_cmp);
-    let rate = |seconds: f64| bytes as f64 / 1e6 / seconds;
-    let (slowest, fastest) = (rate(seconds[ROUNDS - 1]), rate(seconds[0]));
-    println!("{name:<24}{:>8.1} MB/s ({slowest:.1} to {fastest:.1}) {note}", rate(seconds[ROUNDS / 2]));
-}
 
 /// The `text` of every line.
 fn read(path: &Path) -> Vec<String> {

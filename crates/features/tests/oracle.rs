@@ -1,5 +1,6 @@
 //! The whole pipeline against a slow and plain one: the libraries on the whole text, strings as terms, no table, no
 //! fixed tricks.
+#![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;

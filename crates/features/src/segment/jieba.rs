@@ -12,32 +12,108 @@ use super::{is_wordlike, words};
 /// A longer run is cut here, at a character. jieba needs some 100 bytes a byte of run; no sentence comes near.
 const RUN_LEN_MAX: usize = 1 << 15;
 
+/// Runs with nothing but punctuation between them are given to jieba together, up to about this length: every call
+/// allocates its answer anew.
+const WINDOW_LEN: usize = 1 << 10;
+
+/// A run that jieba is given.
+struct Run {
+    start: usize,
+    end: usize,
+    /// Whether ASCII was left out at the start, or at the end.
+    is_cut: (bool, bool),
+}
+
 /// Hands each word of `text` to `emit`.
 pub(crate) fn for_each_word<'t>(jieba: &Jieba, hmm: bool, text: &'t str, emit: &mut impl FnMut(&'t str)) {
     let mut done = 0;
-    while let Some(han) = find_han(text, done) {
-        let run = run_around(text, done, han);
-        for_each_word_outside(&text[done..run.start], emit);
-        done = run.end;
-        let mut run = &text[run];
-        while !run.is_empty() {
-            let (piece, after) = run.split_at(piece_len(run));
+    let mut next = next_run(text, 0);
+    while let Some(first) = next {
+        for_each_word_outside(&text[done..first.start], emit);
+        let (start, mut last) = (first.start, first);
+        next = next_run(text, last.end);
+        while let Some(run) = next.take_if(|run| {
+            run.end - start <= WINDOW_LEN
+                && !(last.is_cut.1 || run.is_cut.0)
+                && is_all_punctuation(&text[last.end..run.start])
+        }) {
+            next = next_run(text, run.end);
+            last = run;
+        }
+        done = last.end;
+        let mut window = &text[start..last.end];
+        while !window.is_empty() {
+            let (piece, after) = window.split_at(piece_len(window));
             for token in jieba.cut(piece, hmm) {
-                if is_wordlike(token.word) {
+                // Nearly every token starts with one of the main block, E4 B8 80 to E9 BF BF.
+                if matches!(token.word.as_bytes()[0], 0xe5..=0xe9) || is_wordlike(token.word) {
                     emit(token.word);
                 }
             }
-            run = after;
+            window = after;
         }
     }
     for_each_word_outside(&text[done..], emit);
 }
 
-/// The words of what lies between two runs: most often nothing but punctuation, which is seen at once.
+/// The words of what lies between two runs.
 fn for_each_word_outside<'t>(text: &'t str, emit: &mut impl FnMut(&'t str)) {
-    if !text.chars().all(|c| if c.is_ascii() { !c.is_ascii_alphanumeric() } else { is_punctuation(c) }) {
+    if !is_all_punctuation(text) {
         words::for_each_word(text, emit);
     }
+}
+
+fn is_all_punctuation(text: &str) -> bool {
+    text.chars().all(|c| if c.is_ascii() { !c.is_ascii_alphanumeric() } else { is_punctuation(c) })
+}
+
+/// As much of a window as jieba is given at once. Only a single run can be longer.
+fn piece_len(window: &str) -> usize {
+    if window.len() <= RUN_LEN_MAX {
+        return window.len();
+    }
+    (0..=RUN_LEN_MAX).rev().find(|&len| window.is_char_boundary(len)).unwrap_or(window.len())
+}
+
+/// The first run that ends after `from`, where no run reaches across `from`.
+fn next_run(text: &str, from: usize) -> Option<Run> {
+    let bytes = text.as_bytes();
+    let first_han = find_han(text, from)?;
+    let mut start = first_han;
+    while start > from && is_jieba_ascii(bytes[start - 1]) {
+        start -= 1;
+    }
+    let (mut end, mut han_end) = (first_han, first_han);
+    loop {
+        match bytes.get(end) {
+            // Most of the main block, without decoding.
+            Some(0xe5..=0xe9) => {
+                end += 3;
+                han_end = end;
+            }
+            Some(&byte) if byte.is_ascii() => {
+                if !is_jieba_ascii(byte) {
+                    break;
+                }
+                end += 1;
+            }
+            Some(_) => match text[end..].chars().next().filter(|&c| is_han(c)) {
+                Some(c) => {
+                    end += c.len_utf8();
+                    han_end = end;
+                }
+                None => break,
+            },
+            None => break,
+        }
+    }
+    let cut_start = start < first_han && text[from..start].ends_with(binds);
+    let cut_end = han_end < end && text[end..].starts_with(binds);
+    Some(Run {
+        start: if cut_start { first_han } else { start },
+        end: if cut_end { han_end } else { end },
+        is_cut: (cut_start, cut_end),
+    })
 }
 
 /// Where the first Han character at or after `from` starts.
@@ -54,28 +130,6 @@ fn find_han(text: &str, from: usize) -> Option<usize> {
     }
 }
 
-/// As much of a run as jieba is given at once.
-fn piece_len(run: &str) -> usize {
-    if run.len() <= RUN_LEN_MAX {
-        return run.len();
-    }
-    (0..=RUN_LEN_MAX).rev().find(|&len| run.is_char_boundary(len)).unwrap_or(run.len())
-}
-
-/// The run around the first Han character `han` at or after `from`.
-fn run_around(text: &str, from: usize, han: usize) -> std::ops::Range<usize> {
-    let before = text[from..han].trim_end_matches(is_jieba_ascii);
-    let start = if before.ends_with(binds) { han } else { from + before.len() };
-    let after = text[han..].trim_start_matches(|c| is_han(c) || is_jieba_ascii(c));
-    let end = text.len() - after.len();
-    let end = if after.starts_with(binds) {
-        han + text[han..end].trim_end_matches(is_jieba_ascii).len()
-    } else {
-        end
-    };
-    start..end
-}
-
 /// jieba's Han characters.
 fn is_han(c: char) -> bool {
     matches!(c,
@@ -88,8 +142,8 @@ fn is_han(c: char) -> bool {
 }
 
 /// What else jieba reads in one run with them.
-fn is_jieba_ascii(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '&' | '.' | '_' | '%' | '-')
+fn is_jieba_ascii(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'#' | b'&' | b'.' | b'_' | b'%' | b'-')
 }
 
 /// What most often stands beside Han: of General Punctuation and of CJK Symbols and Punctuation, what is no letter,
