@@ -11,7 +11,6 @@ use index::cli::StoreArgs;
 #[command(
     name = "indexer",
     version,
-    about,
     after_help = "\
 Examples:
   indexer dedup news.jsonl                                  show the groups of near-duplicates
@@ -43,7 +42,9 @@ pub(crate) enum Command {
     /// Drop near-duplicates from a corpus, or show them
     ///
     /// Goes through the documents in order and drops one when a document kept before it is within the index's
-    /// distance. Without --output and --duplicates it prints the groups found.
+    /// distance. Without --output and --duplicates it prints the groups found. The kept documents are indexed in memory, for
+    /// this run only, unless --store names an index: then also a document near to one of that index is dropped, and those
+    /// that are kept are added to it.
     Dedup(DedupArgs),
 }
 

@@ -8,14 +8,15 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use features::{Fingerprinter, Scratch};
 use index::DocumentId;
 use simhash::Fingerprint;
+use unicode_width::UnicodeWidthChar;
 
 use crate::input::{Chunk, Fields, Inputs};
 
 /// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
 const CHUNKS_PER_THREAD: usize = 4;
 
-/// How many characters of a text an excerpt shows.
-const EXCERPT_CHARS: usize = 60;
+/// How many columns of a terminal an excerpt takes at most, before the mark that there is more.
+const EXCERPT_COLUMNS: usize = 60;
 
 /// What to make of each line.
 pub(crate) struct Pipeline<'a> {
@@ -118,19 +119,17 @@ impl Pipeline<'_> {
 /// space.
 fn excerpt(text: &str) -> String {
     let mut excerpt = String::new();
-    let mut n_chars = 0;
+    let mut n_columns = 0;
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
-        if n_chars > 0 {
-            excerpt.push(' ');
-            n_chars += 1;
-        }
-        for c in word.chars() {
-            if n_chars >= EXCERPT_CHARS {
+        let space = (n_columns > 0).then_some(' ');
+        for c in space.into_iter().chain(word.chars()) {
+            // Chinese characters take two columns.
+            n_columns += c.width().unwrap_or(0);
+            if n_columns > EXCERPT_COLUMNS {
                 excerpt.push('…');
                 return excerpt;
             }
             excerpt.push(c);
-            n_chars += 1;
         }
     }
     excerpt
@@ -145,8 +144,9 @@ mod tests {
         for (text, expected) in [
             ("", ""),
             (" a\n\tb\u{1b}[31m ", "a b [31m"),
-            (&"字".repeat(EXCERPT_CHARS), &"字".repeat(EXCERPT_CHARS)),
-            (&"字".repeat(EXCERPT_CHARS + 1), &format!("{}…", "字".repeat(EXCERPT_CHARS))),
+            (&"字".repeat(30), &"字".repeat(30)),
+            (&"字".repeat(31), &format!("{}…", "字".repeat(30))),
+            (&"e\u{301}".repeat(61), &format!("{}…", "e\u{301}".repeat(60))),
         ] {
             assert_eq!(excerpt(text), expected);
         }

@@ -18,7 +18,6 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "pigeonhole",
     version,
-    about,
     after_help = "\
 Examples:
   pigeonhole compare '你妈妈喊你回家吃饭哦' '你妈妈叫你回家吃饭啦'   why two texts match, or do not

@@ -22,13 +22,17 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 fn overview(out: &mut dyn Write) -> anyhow::Result<()> {
-    write!(out, "scheme  tables  key bits  candidates a query, uniform fingerprints:")?;
-    writeln!(out, "{}", SIZES.map(|size| format!("  10^{size}")).concat())?;
+    writeln!(out, "                          candidates a query among this many uniform fingerprints")?;
+    write!(out, "scheme  tables  key bits")?;
+    for size in SIZES {
+        write!(out, "  {:>9}", format!("10^{size}"))?;
+    }
+    writeln!(out)?;
     for name in SCHEME_NAMES {
         let scheme: TableScheme = name.parse()?;
-        write!(out, "{name:<6}  {:>6}  {:>8}  {:>43}", scheme.tables().len(), key_bits(&scheme), "")?;
+        write!(out, "{name:<6}  {:>6}  {:>8}", scheme.tables().len(), key_bits(&scheme))?;
         for size in SIZES {
-            write!(out, "  {:.2}", scheme.expected_candidates(10_f64.powi(size)))?;
+            write!(out, "  {:>9}", candidates(&scheme, size))?;
         }
         writeln!(out)?;
     }
@@ -60,9 +64,16 @@ fn one(scheme: &TableScheme, out: &mut dyn Write) -> anyhow::Result<()> {
     )?;
     writeln!(out, "fingerprints  candidates a query, expected for uniform fingerprints")?;
     for size in SIZES {
-        writeln!(out, "10^{size:<9}  {:.2}", scheme.expected_candidates(10_f64.powi(size)))?;
+        writeln!(out, "10^{size:<9}  {}", candidates(scheme, size))?;
     }
     Ok(())
+}
+
+/// Expected candidates among 10^`size` fingerprints, with as many digits as say something.
+fn candidates(scheme: &TableScheme, size: i32) -> String {
+    let candidates = scheme.expected_candidates(10_f64.powi(size));
+    let decimals = if candidates < 100.0 { 2 } else { 0 };
+    format!("{candidates:.decimals$}")
 }
 
 fn key_bits(scheme: &TableScheme) -> String {

@@ -13,7 +13,6 @@ use index::cli::StoreArgs;
 #[command(
     name = "query-worker",
     version,
-    about,
     after_help = "\
 Examples:
   query-worker --store embedded:./news-index --listen 127.0.0.1:8080

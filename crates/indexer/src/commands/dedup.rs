@@ -5,8 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
+use std::path::PathBuf;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use index::{DocumentId, Index, Insertion};
 use serde_json::json;
 use simhash::Fingerprint;
@@ -27,18 +28,7 @@ const STORE_BATCH_BYTES: usize = 32 << 20;
 const DEFAULT_STORE: &str = "memory:";
 
 pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
-    for output in args.output.iter().chain(&args.duplicates) {
-        // It would be replaced only at the end, but then by less than it holds.
-        anyhow::ensure!(
-            !args.input.files.contains(output),
-            "{} is an input; write to another file",
-            output.display()
-        );
-    }
-    anyhow::ensure!(
-        args.output.is_none() || args.output != args.duplicates,
-        "--output and --duplicates name the same file"
-    );
+    check_paths(args)?;
     let uri = args.store.uri().unwrap_or(DEFAULT_STORE);
     let (index, fingerprinter) = open(uri, &args.store, &args.recipe)?;
     let for_people = args.output.is_none() && args.duplicates.is_none();
@@ -63,6 +53,22 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         write!(io::stdout(), "{report}").context("failed to write to stdout")?;
     }
     Ok(report)
+}
+
+/// Refuses to write over an input, which would lose what was dropped from it, and two outputs in one file.
+fn check_paths(args: &DedupArgs) -> anyhow::Result<()> {
+    let is_file = |path: &&PathBuf| path.as_os_str() != "-";
+    // What is not there yet is nobody's input.
+    let inputs: Vec<PathBuf> =
+        args.input.files.iter().filter(is_file).filter_map(|f| f.canonicalize().ok()).collect();
+    let mut outputs: Vec<&PathBuf> = Vec::new();
+    for output in [&args.output, &args.duplicates, &args.input.rejects].into_iter().flatten() {
+        ensure!(!outputs.contains(&output), "two outputs go to {}; name one file for each", output.display());
+        let is_input = is_file(&output) && output.canonicalize().is_ok_and(|path| inputs.contains(&path));
+        ensure!(!is_input, "{} is an input; write to another file", output.display());
+        outputs.push(output);
+    }
+    Ok(())
 }
 
 struct Deduplication<'a> {
