@@ -5,7 +5,7 @@ use simhash::{Fingerprint, Weight};
 /// The terms behind a fingerprint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
-    /// The terms that count, heaviest first, equally heavy ones by hash.
+    /// The terms that count, heaviest first.
     pub terms: Vec<Term>,
     /// What they make; `None` for a text without features.
     pub fingerprint: Option<Fingerprint>,

@@ -60,8 +60,9 @@ fn tail(term: &[u8]) -> (u64, u64) {
     }
 }
 
+/// murmur3's finaliser, a permutation of the 64-bit integers.
 #[inline]
-fn mix(mut k: u64) -> u64 {
+pub(crate) fn mix(mut k: u64) -> u64 {
     k ^= k >> 33;
     k = k.wrapping_mul(0xff51_afd7_ed55_8ccd);
     k ^= k >> 33;

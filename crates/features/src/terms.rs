@@ -1,6 +1,7 @@
 //! The distinct terms of one text: how often each occurs, then what each weighs.
 
 use crate::Weights;
+use crate::hash::mix;
 use crate::weight::{idf::IdfTable, levels};
 
 /// Counts occurrences by term hash. Linear probing on the hash itself; what one text leaves behind is cleared in time
@@ -97,7 +98,7 @@ pub(crate) struct WeighedTerm {
 }
 
 /// Fills `terms` with the `top` heaviest of the counted terms (all where `top` is 0), in no order. Of equally heavy ones
-/// those with the lower hash come first, so that the choice is the same on every machine. A term of weight 0 decides
+/// those that [`heaviest_first`] puts first, so that the choice is the same on every machine. A term of weight 0 decides
 /// nothing and is left out.
 pub(crate) fn weigh(
     counts: &TermCounts,
@@ -125,7 +126,11 @@ pub(crate) fn weigh(
     }
 }
 
-/// The order in which terms are kept and shown.
+/// The order in which terms are kept and shown: heaviest first, and of equally heavy ones in the order of their mixed
+/// hashes.
+///
+/// Not of the hashes themselves: a choice of the lowest would leave the top bits of all chosen terms 0, and so those of
+/// the fingerprint. The mix is one to one, so the order is total.
 pub(crate) fn heaviest_first(term: &WeighedTerm) -> (std::cmp::Reverse<u32>, u64) {
-    (std::cmp::Reverse(term.weight), term.hash)
+    (std::cmp::Reverse(term.weight), mix(term.hash))
 }

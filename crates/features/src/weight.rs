@@ -15,8 +15,8 @@ pub enum Weights {
     Levels,
     /// Every distinct term weighs 1.
     ///
-    /// With a limit on the number of terms, those with the lowest hashes are kept: a random sample, but the same one
-    /// wherever the same terms are.
+    /// With a limit on the number of terms, those whose mixed hashes are lowest are kept: a random sample, but the same
+    /// one wherever the same terms are.
     Uniform,
 }
 

@@ -106,3 +106,19 @@ fn one_word_has_the_fingerprint_of_its_hash() {
     fn shared_between_threads<T: Send + Sync>(_: &T) {}
     shared_between_threads(&fingerprinter);
 }
+
+/// Of equally heavy terms those with the lowest hashes were kept, so the top bits of every fingerprint were 0.
+#[test]
+fn the_choice_among_equally_heavy_terms_favours_no_bit() {
+    let text: String = (0..20_000).map(|i| format!("w{i} ")).collect();
+    for weights in [Weights::Uniform, Weights::TfIdf] {
+        let recipe = Recipe { weights, ..Recipe::default() }.with_dictionaries(&Dictionaries::default());
+        let terms = Fingerprinter::new(recipe, &Dictionaries::default()).unwrap().analyze(&text).terms;
+        assert_eq!(terms.len(), 200);
+        for bit in 0..64 {
+            let ones = terms.iter().filter(|term| term.hash >> bit & 1 == 1).count();
+            // 200 fair coins: mean 100, standard deviation 7.
+            assert!((65..=135).contains(&ones), "{weights}: bit {bit} is set in {ones} of 200 terms");
+        }
+    }
+}
