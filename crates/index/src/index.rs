@@ -161,11 +161,16 @@ impl Index {
     /// # Errors
     /// Those of the store.
     pub fn digest(&self) -> Result<String> {
+        Self::digest_of(&*self.store)
+    }
+
+    /// The [`digest`](Self::digest) of a store.
+    pub(crate) fn digest_of(store: &dyn Store) -> Result<String> {
         let mut digests = Vec::new();
         let mut next = Some(Cursor::start());
         while let Some(after) = next {
-            let page = self.store.scan(after, crate::MAX_BATCH)?;
-            digests.extend(page.documents.iter().map(digest_of));
+            let page = store.scan(after, crate::MAX_BATCH)?;
+            digests.extend(page.documents.iter().map(digest_of_document));
             next = page.next;
         }
         digests.sort_unstable();
@@ -185,7 +190,7 @@ impl Index {
     }
 }
 
-fn digest_of(document: &Document) -> [u8; 32] {
+fn digest_of_document(document: &Document) -> [u8; 32] {
     let id = document.id.as_str();
     let mut hash = Sha256::new();
     hash.update((id.len() as u64).to_be_bytes());

@@ -1,1 +1,126 @@
-//! x
+//! What every store has to do, and a store that fails on purpose. For tests: everything in here panics on a surprise.
+
+mod fail_at;
+mod failures;
+mod finding;
+mod keys;
+mod limits;
+mod model;
+mod races;
+mod writing;
+
+use simhash::{Fingerprint, Sketch, TableScheme};
+
+use crate::{Cursor, Document, DocumentId, FORMAT_VERSION, Metadata, Store};
+
+pub use fail_at::FailAt;
+
+/// Runs every case, each on a store of its own from `open`, which must be empty and without metadata.
+///
+/// # Panics
+/// Where the store does not keep the contract of [`Store`].
+pub fn check(open: &dyn Fn() -> Box<dyn Store>) {
+    writing::metadata_is_written_once(&*open());
+    writing::nothing_works_before_create(&*open());
+    let cases: [fn(&dyn Store); _] = [
+        writing::inserting,
+        writing::inserting_if_new,
+        writing::inserting_if_new_within_a_batch,
+        writing::an_own_old_version_is_no_duplicate,
+        writing::removing,
+        finding::at_every_distance,
+        finding::at_the_ends_of_the_key_space,
+        finding::in_order_and_cut,
+        finding::equal_fingerprints,
+        finding::only_what_is_there,
+        finding::pages,
+        finding::pages_while_it_changes,
+        keys::keys_that_do_not_follow_from_the_fingerprint,
+        keys::keys_alone_make_another_sketch,
+        keys::no_keys,
+        limits::batches,
+        limits::ids,
+        limits::sketches,
+        races::near_duplicates_at_once,
+        races::searches_beside_writers,
+    ];
+    for case in cases {
+        let store = open();
+        create(&*store);
+        case(&*store);
+    }
+    races::creators_at_once(&*open());
+    failures::every_call_can_fail(open);
+    for seed in 1..=model::SEEDS {
+        let store = open();
+        create(&*store);
+        model::random_operations(&*store, seed);
+    }
+}
+
+fn example_metadata() -> Metadata {
+    let scheme = TableScheme::default();
+    let recipe = [("version".to_owned(), "1".to_owned())].into();
+    Metadata { format_version: FORMAT_VERSION, max_distance: scheme.max_distance(), scheme, recipe }
+}
+
+fn create(store: &dyn Store) {
+    assert_eq!(store.create(&example_metadata()).expect("a fresh store can be created"), example_metadata());
+}
+
+fn id(text: &str) -> DocumentId {
+    DocumentId::new(text).expect("ids of the suite are valid")
+}
+
+fn sketch(bits: u64) -> Sketch {
+    TableScheme::default().sketch(Fingerprint(bits))
+}
+
+fn document(name: &str, bits: u64) -> Document {
+    Document { id: id(name), sketch: sketch(bits) }
+}
+
+/// Spreads a number over 64 bits, so that different ones are far apart (splitmix64, Steele et al., OOPSLA 2014).
+fn spread(number: u64) -> u64 {
+    let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// Everything in the store, in the order of ids.
+fn contents(store: &dyn Store) -> Vec<Document> {
+    let mut documents = Vec::new();
+    let mut next = Some(Cursor::start());
+    while let Some(after) = next {
+        let page = store.scan(after, 7).expect("a scan");
+        assert!(page.documents.len() <= 7);
+        documents.extend(page.documents);
+        next = page.next;
+    }
+    documents.sort_by(|a, b| a.id.cmp(&b.id));
+    assert_eq!(store.status().expect("a status").n_documents, documents.len() as u64);
+    documents
+}
+
+/// Ids and distances of the matches, and how many there are in all.
+fn near(store: &dyn Store, query: &Sketch, max_distance: u32, limit: usize) -> (Vec<(String, u32)>, u64) {
+    let mut found = store.near(std::slice::from_ref(query), max_distance, limit).expect("a search");
+    assert_eq!(found.len(), 1);
+    let found = found.remove(0);
+    for found in &found.matches {
+        assert_eq!(found.fingerprint.distance(query.fingerprint()), found.distance);
+    }
+    let matches = found.matches.iter().map(|found| (found.id.as_str().to_owned(), found.distance));
+    (matches.collect(), found.n_matches)
+}
+
+fn check_near(store: &dyn Store, query: &Sketch, max_distance: u32, expected: &[(&str, u32)]) {
+    let expected: Vec<_> = expected.iter().map(|&(id, distance)| (id.to_owned(), distance)).collect();
+    let n_matches = expected.len() as u64;
+    assert_eq!(
+        near(store, query, max_distance, 1000),
+        (expected, n_matches),
+        "{query:?} within {max_distance}"
+    );
+}

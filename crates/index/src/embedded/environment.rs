@@ -197,7 +197,7 @@ fn open(directory: &Path, map_bytes: Option<usize>, generation: u64) -> Result<O
     unsafe_code,
     reason = "LMDB maps its file; a map is sound only while nobody else writes to the file"
 )]
-fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env<WithoutTls>, heed::Error> {
+pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env<WithoutTls>, heed::Error> {
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     options.max_readers(READERS_MAX).max_dbs(DATABASES.len() as u32);
     if let Some(bytes) = map_bytes {

@@ -1,11 +1,32 @@
-//! What only this store has: files, a map that grows, removals that are forgotten.
+//! What only this store has: files, a map that grows, followers, other processes.
+
+mod damage;
+mod follower;
+mod full_disk;
+mod growth;
+mod processes;
+
+use std::path::Path;
 
 use simhash::{Fingerprint, TableScheme};
+use tempfile::TempDir;
 
 use super::*;
-use crate::FORMAT_VERSION;
+use crate::{FORMAT_VERSION, Index, MemoryStore, OpenOptions};
 
+/// Small enough that every test meets every limit.
 const SMALL: Limits = Limits { map_bytes: 1 << 16, removals_kept_max: 5, follow_step: 7 };
+
+/// In memory where there is such a place: these tests pull the plug on processes, not on the machine.
+fn directory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+fn open(path: &Path) -> EmbeddedStore {
+    let store = EmbeddedStore::open_with(path, Mode::CreateIfMissing, SMALL).unwrap();
+    store.create(&metadata()).unwrap();
+    store
+}
 
 fn metadata() -> Metadata {
     let scheme = TableScheme::default();
@@ -17,34 +38,110 @@ fn metadata() -> Metadata {
     }
 }
 
+/// What a snapshot of the databases says.
+fn snapshot<T>(store: &EmbeddedStore, look: impl Fn(&Opened, &RoTxn<'_>) -> heed::Result<T>) -> T {
+    let environment = &store.shared.environment;
+    environment
+        .with(|opened| {
+            let txn = opened.env.read_txn()?;
+            Ok(look(opened, &txn)?)
+        })
+        .unwrap()
+}
+
+/// Spreads a number over 64 bits (splitmix64).
+fn spread(number: u64) -> u64 {
+    let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
 fn document(n: u64) -> Document {
-    let bits = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Document {
-        id: DocumentId::new(format!("document {n}")).unwrap(),
-        sketch: TableScheme::default().sketch(Fingerprint(bits)),
-    }
+    let sketch = TableScheme::default().sketch(Fingerprint(spread(n)));
+    Document { id: DocumentId::new(format!("document {n}")).unwrap(), sketch }
 }
 
 fn documents(numbers: impl IntoIterator<Item = u64>) -> Vec<Document> {
     numbers.into_iter().map(document).collect()
 }
 
-fn sketches(documents: &[Document]) -> Vec<Sketch> {
-    documents.iter().map(|document| document.sketch.clone()).collect()
+/// Every one of `documents` is found by its sketch, and only it.
+fn assert_found(store: &dyn Store, documents: &[Document]) {
+    for batch in documents.chunks(1000) {
+        let sketches: Vec<_> = batch.iter().map(|document| document.sketch.clone()).collect();
+        for (found, document) in store.near(&sketches, 3, 2).unwrap().iter().zip(batch) {
+            assert_eq!(found.n_matches, 1, "{document:?}");
+            assert_eq!(found.matches[0].id, document.id);
+        }
+    }
+}
+
+/// None of `documents` is found.
+fn assert_not_found(store: &dyn Store, documents: &[Document]) {
+    let sketches: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
+    assert!(store.near(&sketches, 3, 2).unwrap().iter().all(|found| found.n_matches == 0));
+}
+
+/// A long run of calls that insert, replace and remove; the same for the same number.
+fn call(store: &dyn Store, n: u64) -> Result<()> {
+    let base = 10 * n;
+    match n % 4 {
+        0 | 1 => store.insert_if_new(&documents(base..base + 10), 3).map(drop),
+        2 => {
+            // Replaces half of the last call's documents, and moves them next to each other.
+            let mut moved = documents(base - 10..base);
+            for (old, near) in moved.iter_mut().zip(documents([n]).iter().cycle()).take(5) {
+                old.sketch = near.sketch.clone();
+            }
+            store.insert(&moved).map(drop)
+        }
+        _ => {
+            let ids: Vec<_> =
+                documents(base - 30..base - 20).into_iter().map(|document| document.id).collect();
+            store.remove(&ids).map(drop)
+        }
+    }
 }
 
 #[test]
-fn the_map_grows_by_itself() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = EmbeddedStore::open_with(directory.path(), Mode::CreateIfMissing, SMALL).unwrap();
-    store.create(&metadata()).unwrap();
-    // The first batch alone needs several doublings, the later ones grow what others are searching.
-    let all = documents(0..6_000);
-    for batch in all.chunks(2_000) {
-        let insertions = store.insert_if_new(batch, 3).unwrap();
-        assert!(insertions.iter().all(|insertion| *insertion == Insertion::Inserted));
-    }
-    assert!(store.status().unwrap().n_disk_bytes.unwrap() > 4 * SMALL.map_bytes as u64);
-    let found = store.near(&sketches(&all), 0, 1).unwrap();
-    assert!(found.iter().zip(&all).all(|(found, document)| found.matches[0].id == document.id));
+fn one_path_opened_twice_is_one_store() {
+    let directory = directory();
+    let (a, b) = (open(directory.path()), open(&directory.path().join(".")));
+    a.insert(&documents([1])).unwrap();
+    assert_found(&b, &documents([1]));
+    drop(a);
+    b.insert(&documents([2])).unwrap();
+    drop(b);
+    assert_found(&open(directory.path()), &documents([1, 2]));
+}
+
+/// Between the last owner's drop and the closing of the file, somebody else may open.
+#[test]
+fn opening_and_closing_by_many_threads() {
+    let directory = directory();
+    open(directory.path());
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let path = directory.path();
+            scope.spawn(move || {
+                for n in 0..25 {
+                    open(path).insert(&documents([100 * thread + n])).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(open(directory.path()).status().unwrap().n_documents, 100);
+}
+
+#[test]
+fn tables_are_built_by_the_first_search_and_not_before() {
+    let directory = directory();
+    let store = open(directory.path());
+    store.insert(&documents(0..10)).unwrap();
+    store.get(&[document(1).id]).unwrap();
+    assert_eq!(store.status().unwrap().n_table_bytes, None);
+    store.prepare().unwrap();
+    assert!(store.status().unwrap().n_table_bytes > Some(0));
+    assert_found(&store, &documents(0..10));
 }

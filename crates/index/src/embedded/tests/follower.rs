@@ -1,0 +1,107 @@
+//! Tables that follow, held against tables that are built anew.
+
+use super::*;
+
+/// All that tables say about the documents of a run.
+fn answers(ram: &Ram) -> Vec<(u64, u32, Vec<u64>)> {
+    let mut answers = Vec::new();
+    for n in 0..600 {
+        ram.tables.near(&[document(n).sketch], 3, &mut |hit| {
+            let numbers = match hit.postings {
+                tables::Postings::One(number) => vec![number],
+                tables::Postings::Many(numbers) => numbers.iter().copied().collect(),
+            };
+            answers.push((n, hit.distance, numbers));
+        });
+    }
+    answers.sort();
+    answers
+}
+
+fn follow(store: &EmbeddedStore, ram: &mut Option<Ram>, n_changes_max: u64) -> u64 {
+    let shared = &store.shared;
+    let mut followed = |opened: &Opened| {
+        let txn = opened.env.read_txn()?;
+        Ram::follow(ram, opened, &txn, shared.scheme(opened, &txn)?, n_changes_max)
+    };
+    shared.environment.with(&mut followed).unwrap()
+}
+
+fn last_change(store: &EmbeddedStore) -> u64 {
+    snapshot(store, |opened, txn| opened.last_change(txn))
+}
+
+/// Followers that look in at different times and in different steps, some of them further behind than removals are
+/// kept, all end where a newly built one does.
+#[test]
+fn following_ends_where_building_does() {
+    let directory = directory();
+    let store = open(directory.path());
+    let mut followers = [(1, 3), (1, 1000), (4, 2), (7, 5), (13, 1), (29, 1000)].map(|how| (how, None));
+    for n in 0..60 {
+        call(&store, n).unwrap();
+        for ((every, step), ram) in &mut followers {
+            if n % *every == 0 {
+                follow(&store, ram, *step);
+            }
+        }
+    }
+    let mut built = None;
+    follow(&store, &mut built, 1);
+    let built = built.unwrap();
+    assert_eq!(built.applied, last_change(&store));
+    assert!(!answers(&built).is_empty());
+    for ((every, step), mut ram) in followers {
+        while follow(&store, &mut ram, step) < last_change(&store) {}
+        let ram = ram.unwrap();
+        assert_eq!(answers(&ram), answers(&built), "every {every} in steps of {step}");
+        assert_eq!(ram.tables.n_postings(), built.tables.n_postings());
+    }
+}
+
+#[test]
+fn removals_are_bounded() {
+    let directory = directory();
+    let store = open(directory.path());
+    for n in 0..40 {
+        call(&store, n).unwrap();
+        let n_removals = snapshot(&store, |opened, txn| opened.removals.len(txn));
+        assert!(n_removals <= SMALL.removals_kept_max, "{n_removals}");
+    }
+    // Change numbers never go back, not even where nothing is left.
+    let before = last_change(&store);
+    let mut next = Some(Cursor::start());
+    while let Some(after) = next {
+        let page = store.scan(after, 100).unwrap();
+        let ids: Vec<_> = page.documents.into_iter().map(|document| document.id).collect();
+        store.remove(&ids).unwrap();
+        next = page.next;
+    }
+    assert_eq!(store.status().unwrap().n_documents, 0);
+    assert!(last_change(&store) > before);
+    let before = last_change(&store);
+    drop(store);
+    let store = open(directory.path());
+    store.insert(&documents([1])).unwrap();
+    assert_eq!(last_change(&store), before + 1);
+    assert_found(&store, &documents([1]));
+}
+
+/// What the disk refuses never reaches the tables: here a batch of which the second half cannot be written.
+#[test]
+fn a_failed_batch_leaves_the_tables_alone() {
+    let directory = directory();
+    let store = open(directory.path());
+    store.insert_if_new(&documents(0..10), 3).unwrap();
+    let last = last_change(&store);
+    let failed: Result<()> = store.shared.write(true, |batch| {
+        rule::insert(batch, &document(20), Some(3))?;
+        rule::remove(batch, &document(3).id)?;
+        assert!(matches!(rule::insert(batch, &document(20), Some(3))?, Insertion::Unchanged));
+        Err(Error::new(ErrorKind::Unavailable, "on purpose").into())
+    });
+    assert_eq!(failed.unwrap_err().to_string(), "on purpose");
+    assert_eq!(last_change(&store), last);
+    assert_found(&store, &documents(0..10));
+    assert_not_found(&store, &documents([20]));
+}

@@ -1,0 +1,226 @@
+//! Several processes at one store: this test program, started again in the role of another.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::{env, io};
+
+use super::*;
+
+const ROLE: &str = "PIGEONHOLE_TEST_ROLE";
+const STORE: &str = "PIGEONHOLE_TEST_STORE";
+/// What a role says, to tell it from what the test program says.
+const MARK: &str = "role: ";
+
+/// Another process, spoken to in lines. It ends when its standard input does.
+pub(super) struct Other {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Other {
+    /// Starts a role with the store at `path`.
+    pub(super) fn start(role: &str, path: &Path) -> Self {
+        Self::spawn(Command::new(env::current_exe().unwrap()), role, path)
+    }
+
+    /// Starts a role that a full disk does not kill: by default the signal about it does.
+    pub(super) fn start_ignoring_full_disks(role: &str, path: &Path) -> Self {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]).arg(env::current_exe().unwrap());
+        Self::spawn(shell, role, path)
+    }
+
+    fn spawn(mut command: Command, role: &str, path: &Path) -> Self {
+        command.args(["embedded::tests::processes::role", "--exact", "--ignored", "--nocapture"]);
+        command.env(ROLE, role).env(STORE, path).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { stdin: child.stdin.take(), child, lines }
+    }
+
+    pub(super) fn say(&mut self, line: &str) {
+        writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// The next thing it says, `None` when it has ended.
+    pub(super) fn hear(&mut self) -> Option<String> {
+        self.lines.find_map(|line| line.ok()?.strip_prefix(MARK).map(str::to_owned))
+    }
+
+    /// Lets it run to its end, and checks that it found nothing wrong.
+    pub(super) fn finish(mut self) {
+        self.stdin = None;
+        while self.hear().is_some() {}
+        assert!(self.child.wait().unwrap().success());
+    }
+
+    /// Kills it on the spot, and returns what it had still said.
+    fn kill(mut self) -> Vec<String> {
+        self.child.kill().unwrap();
+        let said = std::iter::from_fn(|| self.hear()).collect();
+        assert!(!self.child.wait().unwrap().success());
+        said
+    }
+}
+
+pub(super) fn tell(line: &str) {
+    // The test program writes the test's name before, without an end of line.
+    writeln!(io::stdout(), "\n{MARK}{line}").unwrap();
+    io::stdout().flush().unwrap();
+}
+
+/// The other side: not a test, but what [`Other`] starts.
+#[test]
+#[ignore = "started by other tests, in a process of its own"]
+fn role() {
+    let (Ok(role), Ok(path)) = (env::var(ROLE), env::var(STORE)) else { return };
+    let store = open(path.as_ref());
+    let lines = io::stdin().lines().map(Result::unwrap);
+    match role.as_str() {
+        "caller" => calls(&store, lines),
+        "inserter" => inserts(&store, lines),
+        "poster" => posts(&store, lines),
+        "filler" => full_disk::fills(&store, lines),
+        other => panic!("no role {other}"),
+    }
+}
+
+/// Makes one call after another, from the number in the first line on, and says so after each.
+fn calls(store: &EmbeddedStore, mut lines: impl Iterator<Item = String>) {
+    for n in lines.next().unwrap().parse::<u64>().unwrap().. {
+        call(store, n).unwrap();
+        tell(&n.to_string());
+    }
+}
+
+/// Inserts the documents `from..to` of each line.
+fn inserts(store: &EmbeddedStore, lines: impl Iterator<Item = String>) {
+    for line in lines {
+        let (from, to) = line.split_once("..").unwrap();
+        store.insert(&documents(from.parse().unwrap()..to.parse().unwrap())).unwrap();
+        tell("done");
+    }
+}
+
+/// Posts, under ids that begin with the line, a document near each of the first few.
+fn posts(store: &EmbeddedStore, lines: impl Iterator<Item = String>) {
+    for name in lines {
+        for n in 0..20 {
+            let bits = spread(n) ^ u64::from(name.as_bytes()[0]);
+            let sketch = TableScheme::default().sketch(Fingerprint(bits));
+            let id = DocumentId::new(format!("{name} {n}")).unwrap();
+            let kept = store.insert_if_new(&[Document { id, sketch }], 3).unwrap();
+            tell(if kept == [Insertion::Inserted] { "kept" } else { "duplicate" });
+        }
+        tell("done");
+    }
+}
+
+#[test]
+fn a_reader_sees_each_commit_of_another_process_at_once() {
+    let directory = directory();
+    let store = open(directory.path());
+    assert_not_found(&store, &documents([0]));
+    let mut writer = Other::start("inserter", directory.path());
+    // The last ones make the map grow, under the feet of this process.
+    for range in [0..1, 1..100, 100..101, 101..4_000, 4_000..8_000] {
+        writer.say(&format!("{}..{}", range.start, range.end));
+        assert_eq!(writer.hear().as_deref(), Some("done"));
+        assert_eq!(store.status().unwrap().n_documents, range.end);
+        assert_found(&store, &documents([range.start, range.end - 1]));
+    }
+    // And the other way round, with a removal in between.
+    store.remove(&[document(7).id]).unwrap();
+    writer.say("7..9");
+    assert_eq!(writer.hear().as_deref(), Some("done"));
+    assert_found(&store, &documents([7, 8]));
+    writer.finish();
+}
+
+/// "Two texts posted at the same moment: keep only one", by two processes and a thread of this one.
+#[test]
+fn near_duplicates_from_several_processes() {
+    let directory = directory();
+    let store = open(directory.path());
+    let mut posters = ["a", "b"].map(|name| (name, Other::start("poster", directory.path())));
+    for (name, poster) in &mut posters {
+        poster.say(name);
+    }
+    let mut n_kept = 0;
+    for n in 0..20 {
+        let sketch = TableScheme::default().sketch(Fingerprint(spread(n) ^ u64::from(b'c')));
+        let id = DocumentId::new(format!("c {n}")).unwrap();
+        let kept = store.insert_if_new(&[Document { id, sketch }], 3).unwrap();
+        n_kept += usize::from(kept == [Insertion::Inserted]);
+    }
+    for (_, mut poster) in posters {
+        let said = std::iter::from_fn(|| poster.hear().filter(|said| said != "done"));
+        n_kept += said.filter(|said| said == "kept").count();
+        poster.finish();
+    }
+    // The names differ in at most two bits, so all posts of one number are near each other.
+    assert_eq!(n_kept, 20);
+    assert_eq!(store.status().unwrap().n_documents, 20);
+}
+
+/// A writer that is killed leaves every acknowledged call, and of the one it was in all or nothing.
+#[test]
+fn kill_9_at_any_moment() {
+    const N_ROUNDS: u64 = 25;
+    let directory = directory();
+    let store = open(directory.path());
+    // A handle that stays open and searches, whose tables must come through all of it.
+    store.prepare().unwrap();
+    let undisturbed = MemoryStore::new();
+    undisturbed.create(&metadata()).unwrap();
+    let mut n_undisturbed = 0;
+    let mut catch_up = |n_calls| {
+        for n in n_undisturbed..n_calls {
+            call(&undisturbed, n).unwrap();
+        }
+        n_undisturbed = n_calls;
+        Index::digest_of(&undisturbed).unwrap()
+    };
+    let mut n_done = 0;
+    for round in 0..N_ROUNDS {
+        let mut writer = Other::start("caller", directory.path());
+        writer.say(&n_done.to_string());
+        for _ in 0..=round % 4 {
+            n_done = writer.hear().unwrap().parse::<u64>().unwrap() + 1;
+        }
+        // Somewhere in one of the next calls.
+        for _ in 0..spread(round) % 200_000 {
+            std::hint::spin_loop();
+        }
+        if let Some(last) = writer.kill().last() {
+            n_done = last.parse::<u64>().unwrap() + 1;
+        }
+        // The same calls where nobody is killed: those that were acknowledged, and one more.
+        let acknowledged = catch_up(n_done);
+        let found = Index::digest_of(&store).unwrap();
+        let in_flight = catch_up(n_done + 1);
+        assert!(
+            found == acknowledged || found == in_flight,
+            "round {round}: neither {n_done} calls nor one more"
+        );
+        assert_tables_agree(&store);
+        // The call in which it was killed is made again, whether it was written or not.
+        call(&store, n_done).unwrap();
+        n_done += 1;
+        assert_eq!(Index::digest_of(&store).unwrap(), in_flight, "round {round}");
+    }
+}
+
+/// Every document is found by its sketch.
+fn assert_tables_agree(store: &EmbeddedStore) {
+    let mut next = Some(Cursor::start());
+    while let Some(after) = next {
+        let page = store.scan(after, 1000).unwrap();
+        let sketches: Vec<_> = page.documents.iter().map(|document| document.sketch.clone()).collect();
+        for (found, document) in store.near(&sketches, 0, usize::MAX).unwrap().iter().zip(&page.documents) {
+            assert!(found.matches.iter().any(|found| found.id == document.id), "{document:?}");
+        }
+        next = page.next;
+    }
+}

@@ -1,0 +1,90 @@
+//! A store that fails at one call.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use simhash::Sketch;
+
+use crate::{
+    Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, Result, Status,
+    Store,
+};
+
+/// Passes every call on to the store below, except that the n-th fails with `Unavailable`.
+pub struct FailAt {
+    store: Box<dyn Store>,
+    n_calls: AtomicU64,
+    fails_at: u64,
+    answer_is_lost: bool,
+}
+
+impl FailAt {
+    /// The call numbered `fails_at`, from 1, does nothing.
+    #[must_use]
+    pub fn before(store: Box<dyn Store>, fails_at: u64) -> Self {
+        Self { store, n_calls: AtomicU64::new(0), fails_at, answer_is_lost: false }
+    }
+
+    /// The call numbered `fails_at`, from 1, does its work, but its answer is lost.
+    #[must_use]
+    pub fn after(store: Box<dyn Store>, fails_at: u64) -> Self {
+        Self { answer_is_lost: true, ..Self::before(store, fails_at) }
+    }
+
+    /// How many calls there have been.
+    #[must_use]
+    pub fn n_calls(&self) -> u64 {
+        self.n_calls.load(Ordering::SeqCst)
+    }
+
+    fn pass<T>(&self, call: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        if self.n_calls.fetch_add(1, Ordering::SeqCst) + 1 != self.fails_at {
+            return call(&*self.store);
+        }
+        if self.answer_is_lost {
+            call(&*self.store)?;
+        }
+        Err(Error::new(ErrorKind::Unavailable, format!("call {} fails on purpose", self.fails_at)))
+    }
+}
+
+impl Store for FailAt {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        self.pass(|store| store.metadata())
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        self.pass(|store| store.create(metadata))
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.pass(|store| store.prepare())
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        self.pass(|store| store.insert(documents))
+    }
+
+    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+        self.pass(|store| store.insert_if_new(documents, max_distance))
+    }
+
+    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+        self.pass(|store| store.remove(ids))
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+        self.pass(|store| store.get(ids))
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+        self.pass(|store| store.near(queries, max_distance, limit))
+    }
+
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        self.pass(|store| store.scan(after, limit))
+    }
+
+    fn status(&self) -> Result<Status> {
+        self.pass(|store| store.status())
+    }
+}
