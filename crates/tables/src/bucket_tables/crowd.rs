@@ -22,10 +22,18 @@ impl Member {
 }
 
 impl Item for Member {
-    const LOAD: usize = 64;
+    const LOAD: usize = 40;
 
     fn hash(self) -> u32 {
         mix(self.entry)
+    }
+
+    fn from_link(block: u32) -> Self {
+        Self { entry: block, ..Self::default() }
+    }
+
+    fn link(self) -> u32 {
+        self.entry
     }
 }
 
@@ -43,7 +51,7 @@ impl Crowd {
 
     pub(super) fn contains(&self, entry: u32) -> bool {
         let probe = self.members.probe(mix(entry));
-        self.members.items(probe).iter().any(|member| member.entry == entry)
+        self.members.blocks(probe).flatten().any(|member| member.entry == entry)
     }
 
     /// Adds an entry, which the caller knows is not there.
@@ -63,7 +71,7 @@ impl Crowd {
 
     /// Entry and fingerprint of each member.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.members.buckets().flatten().map(|member| (member.entry, member.fingerprint()))
+        self.members.all_blocks().flatten().map(|member| (member.entry, member.fingerprint()))
     }
 
     pub(super) fn heap_bytes(&self) -> usize {

@@ -10,7 +10,16 @@ pub(super) trait Item: Copy + Default + PartialEq {
 
     /// Where it is filed; good in its low bits.
     fn hash(self) -> u32;
+
+    /// Not an item but the number of a block, in the place of one.
+    fn from_link(block: u32) -> Self;
+
+    /// What [`from_link`](Self::from_link) was given.
+    fn link(self) -> u32;
 }
+
+/// The most items a bucket can hold.
+pub(super) const BUCKET_LEN_MAX: usize = 1024;
 
 /// Every bit of the result depends on every bit of `x`, and different numbers stay different (MurmurHash3's `fmix32`).
 #[inline]
@@ -20,7 +29,10 @@ pub(super) fn mix(mut x: u32) -> u32 {
     x ^ x >> 16
 }
 
-/// One bucket: a block of the arena.
+/// One bucket: a block of the arena, or a chain of them.
+///
+/// The last block of a chain holds [`BLOCK_LEN_MAX`] items and no link. Each one before it begins with the link to the
+/// next, and but for the first it is full. So what a bucket's blocks hold follows from its length.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     block: u32,
@@ -28,16 +40,53 @@ struct Bucket {
     marked: bool,
 }
 
+impl Bucket {
+    fn len(self) -> usize {
+        usize::from(self.len)
+    }
+}
+
+/// How many items of a bucket lie in its first block.
+fn first_len(len: usize) -> usize {
+    if len <= BLOCK_LEN_MAX { len } else { (len - BLOCK_LEN_MAX - 1) % (BLOCK_LEN_MAX - 1) + 1 }
+}
+
+/// The items of a bucket, block by block.
+pub(super) struct Blocks<'a, T> {
+    arena: &'a Arena<T>,
+    block: u32,
+    len: usize,
+}
+
+impl<'a, T: Item> Iterator for Blocks<'a, T> {
+    type Item = &'a [T];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [T]> {
+        let Self { arena, block, len } = *self;
+        if len <= BLOCK_LEN_MAX {
+            self.len = 0;
+            return (len > 0).then(|| arena.items(block, len));
+        }
+        let (link, items) = arena.items(block, 1 + first_len(len)).split_first().expect("it holds a link");
+        self.block = link.link();
+        self.len -= items.len();
+        Some(items)
+    }
+}
+
 /// Items in buckets by the low bits of their hash (Litwin, "Linear hashing: a new tool for file and table addressing",
 /// VLDB 1980).
 ///
 /// With `n` buckets and `2^l < n <= 2^(l+1)`, the buckets below `n − 2^l` and those from `2^l` on go by `l + 1` bits of
-/// the hash, the others still by `l`. One insert splits at most one bucket, of at most [`BLOCK_LEN_MAX`] items.
+/// the hash, the others still by `l`. One insert splits at most one bucket, of at most [`BUCKET_LEN_MAX`] items.
 #[derive(Clone, Debug)]
 pub(super) struct Directory<T> {
     buckets: Chunks<Bucket>,
     arena: Arena<T>,
     n_items: usize,
+    /// The items of a bucket that is being written anew.
+    moving: Vec<T>,
 }
 
 impl<T> Default for Directory<T>
@@ -45,11 +94,11 @@ where
     Arena<T>: Default,
 {
     fn default() -> Self {
-        Self { buckets: Chunks::default(), arena: Arena::default(), n_items: 0 }
+        Self { buckets: Chunks::default(), arena: Arena::default(), n_items: 0, moving: Vec::new() }
     }
 }
 
-/// A bucket that holds [`BLOCK_LEN_MAX`] items takes no more.
+/// A bucket that holds [`BUCKET_LEN_MAX`] items takes no more.
 #[derive(Debug)]
 pub(super) struct BucketFull;
 
@@ -81,13 +130,13 @@ impl<T: Item> Directory<T> {
 
     /// The items of a bucket, among them all of the hash it was looked up for.
     #[inline]
-    pub(super) fn items(&self, probe: Probe) -> &[T] {
-        self.arena.items(probe.0.block, usize::from(probe.0.len))
+    pub(super) fn blocks(&self, Probe(bucket): Probe) -> Blocks<'_, T> {
+        Blocks { arena: &self.arena, block: bucket.block, len: bucket.len() }
     }
 
-    /// All items, bucket by bucket.
-    pub(super) fn buckets(&self) -> impl Iterator<Item = &[T]> {
-        (0..self.buckets.len()).map(|index| self.items(Probe(self.buckets[index])))
+    /// All items.
+    pub(super) fn all_blocks(&self) -> impl Iterator<Item = &[T]> {
+        (0..self.buckets.len()).flat_map(|index| self.blocks(Probe(self.buckets[index])))
     }
 
     /// Adds an item, which the caller knows is not there.
@@ -95,14 +144,22 @@ impl<T: Item> Directory<T> {
         if self.buckets.len() == 0 {
             self.buckets.push(Bucket::default());
         }
-        let bucket = self.bucket_mut(item.hash());
-        let (block, len) = (bucket.block, usize::from(bucket.len));
-        if len == BLOCK_LEN_MAX {
+        let index = self.index_of(item.hash());
+        let Bucket { block, .. } = self.buckets[index];
+        let len = self.buckets[index].len();
+        if len == BUCKET_LEN_MAX {
             return Err(BucketFull);
         }
-        let block = self.arena.resize(block, len, len + 1);
-        self.arena.items_mut(block, len + 1)[len] = item;
-        let bucket = self.bucket_mut(item.hash());
+        let n_links = usize::from(len > BLOCK_LEN_MAX);
+        let used = n_links + first_len(len);
+        let block = if len > 0 && used < BLOCK_LEN_MAX {
+            let block = self.arena.grow(block, used);
+            self.arena.items_mut(block, used + 1)[used] = item;
+            block
+        } else {
+            self.chain(block, len, &[item])
+        };
+        let bucket = &mut self.buckets[index];
         bucket.block = block;
         bucket.len += 1;
         self.n_items += 1;
@@ -114,37 +171,27 @@ impl<T: Item> Directory<T> {
 
     /// Takes an item away; false where it is not there.
     pub(super) fn remove(&mut self, item: T) -> bool {
-        let mut removed = false;
-        self.retain(item.hash(), |other| {
-            let is_it = *other == item;
-            removed |= is_it;
-            !is_it
-        });
-        removed
+        let n_items = self.n_items;
+        self.retain(item.hash(), |other| *other != item);
+        self.n_items < n_items
     }
 
     /// Takes away the items for which `keep` is false, of the bucket of `hash`.
-    pub(super) fn retain(&mut self, hash: u32, mut keep: impl FnMut(&T) -> bool) {
-        let Probe(bucket) = self.probe(hash);
-        let (block, len) = (bucket.block, usize::from(bucket.len));
-        let items = self.arena.items_mut(block, len);
-        let mut kept = 0;
-        for i in 0..len {
-            if keep(&items[i]) {
-                items[kept] = items[i];
-                kept += 1;
-            }
+    pub(super) fn retain(&mut self, hash: u32, keep: impl FnMut(&T) -> bool) {
+        if self.buckets.len() == 0 {
+            return;
         }
-        if kept < len {
-            let block = self.arena.resize(block, len, kept);
-            *self.bucket_mut(hash) = Bucket { block, len: kept as u16, ..bucket };
-            self.n_items -= len - kept;
-        }
+        let index = self.index_of(hash);
+        let mut items = self.take(index);
+        items.retain(keep);
+        self.put(index, &items);
+        self.moving = items;
     }
 
     /// Marks the bucket of `hash`, for good: whatever is split from it is marked too.
     pub(super) fn mark(&mut self, hash: u32) {
-        self.bucket_mut(hash).marked = true;
+        let index = self.index_of(hash);
+        self.buckets[index].marked = true;
     }
 
     /// Adds one bucket, and moves into it what now belongs there.
@@ -153,24 +200,23 @@ impl<T: Item> Directory<T> {
         // The bit by which the two part is the highest of the new one's number.
         let new_bit = 1_u32 << new_index.ilog2();
         let old_index = new_index ^ new_bit as usize;
-        let old = self.buckets[old_index];
-        let len = usize::from(old.len);
-        let items = self.arena.items_mut(old.block, len);
+        let mut items = self.take(old_index);
         let mut n_stay = 0;
-        for i in 0..len {
+        for i in 0..items.len() {
             if items[i].hash() & new_bit == 0 {
                 items.swap(i, n_stay);
                 n_stay += 1;
             }
         }
-        let new_block = self.arena.copy_tail(old.block, len, n_stay);
-        let old_block = self.arena.resize(old.block, len, n_stay);
-        self.buckets[old_index] = Bucket { block: old_block, len: n_stay as u16, ..old };
-        self.buckets.push(Bucket { block: new_block, len: (len - n_stay) as u16, ..old });
+        self.buckets.push(Bucket { marked: self.buckets[old_index].marked, ..Bucket::default() });
+        self.put(old_index, &items[..n_stay]);
+        self.put(new_index, &items[n_stay..]);
+        self.moving = items;
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.buckets.heap_bytes() + self.arena.heap_bytes()
+        let moving = self.moving.capacity() * size_of::<T>();
+        self.buckets.heap_bytes() + self.arena.heap_bytes() + moving
     }
 
     #[inline]
@@ -181,16 +227,62 @@ impl<T: Item> Directory<T> {
         if index < n_buckets { index } else { index & mask >> 1 }
     }
 
-    fn bucket_mut(&mut self, hash: u32) -> &mut Bucket {
-        let index = self.index_of(hash);
-        &mut self.buckets[index]
+    /// Empties a bucket. What it returns is to be given back to `moving`, for the next one.
+    fn take(&mut self, index: usize) -> Vec<T> {
+        let mut items = std::mem::take(&mut self.moving);
+        items.clear();
+        let bucket = self.buckets[index];
+        let (mut block, mut len) = (bucket.block, bucket.len());
+        while len > 0 {
+            let n_links = usize::from(len > BLOCK_LEN_MAX);
+            let used = n_links + first_len(len);
+            let slots = self.arena.items(block, used);
+            items.extend_from_slice(&slots[n_links..]);
+            let next = slots[0];
+            self.arena.release(block, used);
+            len -= used - n_links;
+            if len > 0 {
+                block = next.link();
+            }
+        }
+        self.n_items -= items.len();
+        self.buckets[index] = Bucket { block: 0, len: 0, ..bucket };
+        items
+    }
+
+    /// Fills an empty bucket.
+    fn put(&mut self, index: usize, items: &[T]) {
+        let (mut block, mut len) = (0, 0);
+        while len < items.len() {
+            let room = BLOCK_LEN_MAX - usize::from(len > 0);
+            let some = &items[len..items.len().min(len + room)];
+            block = self.chain(block, len, some);
+            len += some.len();
+        }
+        self.n_items += len;
+        let bucket = &mut self.buckets[index];
+        (bucket.block, bucket.len) = (block, len as u16);
+    }
+
+    /// A new block with these items, as the first of a bucket that has `len` others from `block` on.
+    fn chain(&mut self, block: u32, len: usize, items: &[T]) -> u32 {
+        let n_links = usize::from(len > 0);
+        let new_block = self.arena.allocate(n_links + items.len());
+        let slots = self.arena.items_mut(new_block, n_links + items.len());
+        if len > 0 {
+            slots[0] = T::from_link(block);
+        }
+        slots[n_links..].copy_from_slice(items);
+        new_block
     }
 }
 
-const _: () = assert!(BLOCK_LEN_MAX <= u16::MAX as usize && size_of::<Bucket>() == 8);
+const _: () = assert!(BUCKET_LEN_MAX <= u16::MAX as usize && size_of::<Bucket>() == 8);
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -202,35 +294,66 @@ mod tests {
         fn hash(self) -> u32 {
             mix(self.0)
         }
+
+        fn from_link(block: u32) -> Self {
+            Self(block)
+        }
+
+        fn link(self) -> u32 {
+            self.0
+        }
+    }
+
+    impl Directory<Plain> {
+        fn bucket(&self, n: u32) -> Vec<Plain> {
+            self.blocks(self.probe(mix(n))).flatten().copied().collect()
+        }
     }
 
     #[test]
     fn every_item_stays_in_the_bucket_of_its_hash() {
         let mut directory = Directory::<Plain>::default();
-        assert!(directory.items(directory.probe(7)).is_empty());
+        assert!(directory.bucket(7).is_empty());
+        assert!(!directory.remove(Plain(7)));
         for n in 0..3000 {
             directory.insert(Plain(n)).unwrap();
             assert_eq!(directory.buckets.len(), (n as usize + 1).div_ceil(Plain::LOAD));
             for m in [0, n / 2, n] {
-                assert!(directory.items(directory.probe(mix(m))).contains(&Plain(m)), "{m} of {n}");
+                assert!(directory.bucket(m).contains(&Plain(m)), "{m} of {n}");
             }
         }
-        assert_eq!(directory.buckets().map(<[_]>::len).sum::<usize>(), 3000);
+        assert_eq!(directory.all_blocks().map(<[_]>::len).sum::<usize>(), 3000);
         for n in 0..3000 {
             assert!(directory.remove(Plain(n)));
             assert!(!directory.remove(Plain(n)));
         }
-        assert_eq!(directory.n_items(), 0);
+        assert_eq!(directory.n_items, 0);
     }
 
+    /// Every length at which a block is begun or ended, up and down.
     #[test]
-    fn a_full_bucket_says_so_and_changes_nothing() {
+    fn a_bucket_of_many_blocks() {
         let mut directory = Directory::<Plain>::default();
-        for _ in 0..BLOCK_LEN_MAX {
-            directory.insert(Plain(1)).unwrap();
+        // The low ten bits of the hash agree, so that splits do not part them.
+        let alike: Vec<u32> =
+            (0..4_000_000).filter(|&n| mix(n) & 1023 == 5).take(BUCKET_LEN_MAX + 1).collect();
+        let (last, alike) = alike.split_last().unwrap();
+        for (i, &n) in alike.iter().enumerate() {
+            directory.insert(Plain(n)).unwrap();
+            assert_eq!(
+                directory.bucket(n).iter().map(|item| item.0).collect::<BTreeSet<_>>(),
+                alike[..=i].iter().copied().collect()
+            );
         }
-        directory.insert(Plain(1)).unwrap_err();
-        assert_eq!(directory.items(directory.probe(mix(1))).len(), BLOCK_LEN_MAX);
+        directory.insert(Plain(*last)).unwrap_err();
+        assert_eq!(directory.bucket(*last).len(), BUCKET_LEN_MAX);
+        for (i, &n) in alike.iter().enumerate() {
+            assert!(directory.remove(Plain(n)));
+            assert_eq!(
+                directory.bucket(n).iter().map(|item| item.0).collect::<BTreeSet<_>>(),
+                alike[i + 1..].iter().copied().collect()
+            );
+        }
     }
 
     #[test]

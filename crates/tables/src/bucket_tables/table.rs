@@ -33,6 +33,14 @@ impl Item for Filed {
     fn hash(self) -> u32 {
         mix(self.segment())
     }
+
+    fn from_link(block: u32) -> Self {
+        Self(u64::from(block))
+    }
+
+    fn link(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 /// Entries by segment. A bucket holds several segments; where one would hold too many items, its most frequent segment
@@ -67,7 +75,7 @@ impl Table {
     /// The entries filed under a segment that has no crowd.
     #[inline]
     pub(super) fn entries(&self, SegmentProbe { segment, probe }: SegmentProbe) -> impl Iterator<Item = u32> {
-        let items = self.filed.items(probe).iter();
+        let items = self.filed.blocks(probe).flatten();
         items.filter(move |item| item.segment() == segment).map(|item| item.entry())
     }
 
@@ -118,7 +126,7 @@ impl Table {
     #[cold]
     fn move_out(&mut self, segment: u32, fingerprints: &Chunks<u64>) {
         let hash = mix(segment);
-        let mut items = self.filed.items(self.filed.probe(hash)).to_vec();
+        let mut items: Vec<Filed> = self.filed.blocks(self.filed.probe(hash)).flatten().copied().collect();
         items.sort_unstable_by_key(|item| item.0);
         let most = items
             .chunk_by(|a, b| a.segment() == b.segment())
