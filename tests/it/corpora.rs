@@ -1,0 +1,136 @@
+//! On real text: every pair that the naive scan finds is found, by every way of looking. The corpora are not part of
+//! the project; where they are absent the shipped and a made-up one stand for them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use index::{DocumentId, Index, OpenOptions};
+use serde_json::Value;
+use simhash::{Fingerprint, SCHEME_NAMES};
+use tables::{Groups, self_join};
+
+use crate::support::{made_up_corpus, news, root, run};
+
+const MAX_DISTANCE: u32 = 3;
+
+fn corpora() -> Vec<PathBuf> {
+    let mut files = vec![news()];
+    let folder = root().parent().map(|parent| parent.join("shared/corpora")).unwrap_or_default();
+    match fs::read_dir(&folder) {
+        Ok(entries) => files.extend(
+            entries
+                .map(|entry| entry.unwrap().path())
+                .filter(|path| path.extension().is_some_and(|e| e == "gz")),
+        ),
+        Err(_) => println!("skipped the shared corpora: {} is not there", folder.display()),
+    }
+    files
+}
+
+fn fingerprints(file: &str) -> Vec<(String, Option<Fingerprint>)> {
+    let printed = run("indexer", ["fingerprint", "-q", file]).expect(0).stdout;
+    printed
+        .lines()
+        .map(|line| line.split_once('\t').expect("a tab stands between id and fingerprint"))
+        .map(|(id, digits)| (id.to_owned(), digits.parse().ok()))
+        .collect()
+}
+
+#[test]
+fn all_pairs_of_the_naive_scan_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let made_up = folder.path().join("made-up.jsonl");
+    fs::write(&made_up, made_up_corpus(3_000, 6)).unwrap();
+    for file in corpora().into_iter().chain([made_up]) {
+        let all = fingerprints(file.to_str().unwrap());
+        let some: Vec<Fingerprint> = all.iter().filter_map(|(_, fingerprint)| *fingerprint).collect();
+        let mut naive = BTreeSet::new();
+        for (i, a) in some.iter().enumerate() {
+            for (j, b) in some.iter().enumerate().skip(i + 1) {
+                if a.distance(*b) <= MAX_DISTANCE {
+                    naive.insert((i, j));
+                }
+            }
+        }
+        assert!(!naive.is_empty(), "{} has no pairs to find", file.display());
+        check_index(&some, &naive);
+        check_self_join(&some, &naive);
+        check_dedup(file.to_str().unwrap(), &all);
+    }
+}
+
+fn check_index(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)>) {
+    let index = Index::open("memory:", &OpenOptions::default()).unwrap();
+    let id = |i: usize| DocumentId::new(i.to_string()).unwrap();
+    let documents: Vec<_> = fingerprints.iter().enumerate().map(|(i, f)| (id(i), *f)).collect();
+    for batch in documents.chunks(1000) {
+        index.insert(batch).unwrap();
+    }
+    let mut found = BTreeSet::new();
+    for (batch, queries) in fingerprints.chunks(1000).enumerate() {
+        for (i, neighbours) in index.near(queries, MAX_DISTANCE, usize::MAX).unwrap().into_iter().enumerate()
+        {
+            assert_eq!(neighbours.matches.len() as u64, neighbours.n_matches);
+            let i = batch * 1000 + i;
+            for found_match in neighbours.matches {
+                let j: usize = found_match.id.as_str().parse().unwrap();
+                assert_eq!(found_match.distance, fingerprints[i].distance(fingerprints[j]));
+                if i < j {
+                    found.insert((i, j));
+                }
+            }
+        }
+    }
+    assert!(found == *naive, "the index finds {} pairs, the naive scan {}", found.len(), naive.len());
+}
+
+fn check_self_join(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)>) {
+    let groups = Groups::new(fingerprints);
+    for scheme in SCHEME_NAMES {
+        let mut found = BTreeSet::new();
+        self_join(&groups, &scheme.parse().unwrap(), &mut |pair| {
+            for &a in groups.members(pair.first) {
+                for &b in groups.members(pair.second) {
+                    assert!(found.insert((a.min(b) as usize, a.max(b) as usize)), "{a} and {b} came twice");
+                }
+            }
+        });
+        for group in 0..groups.len() {
+            let members = groups.members(group);
+            for (i, &a) in members.iter().enumerate() {
+                found.extend(members[i + 1..].iter().map(|&b| (a.min(b) as usize, a.max(b) as usize)));
+            }
+        }
+        assert!(
+            found == *naive,
+            "{scheme}: the join finds {} pairs, the naive scan {}",
+            found.len(),
+            naive.len()
+        );
+    }
+}
+
+/// `dedup` against the rule written down naively: a document goes when one kept before it is near.
+fn check_dedup(file: &str, all: &[(String, Option<Fingerprint>)]) {
+    let mut kept: Vec<(&str, Fingerprint)> = Vec::new();
+    let mut expected = Vec::new();
+    for (id, fingerprint) in all {
+        let Some(fingerprint) = *fingerprint else { continue };
+        let near = kept.iter().map(|(id, kept)| (kept.distance(fingerprint), *id));
+        match near.filter(|(distance, _)| *distance <= MAX_DISTANCE).min() {
+            Some((distance, original)) => expected.push((id.clone(), original.to_owned(), distance)),
+            None => kept.push((id, fingerprint)),
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let duplicates = folder.path().join("duplicates.jsonl");
+    run("indexer", ["dedup", "-q", file, "--duplicates", duplicates.to_str().unwrap()]).expect(0);
+    let duplicates = fs::read_to_string(duplicates).unwrap();
+    let found = duplicates.lines().map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let text = |field: &str| line[field].as_str().unwrap().to_owned();
+        (text("id"), text("duplicate_of"), u32::try_from(line["distance"].as_u64().unwrap()).unwrap())
+    });
+    assert_eq!(found.collect::<Vec<_>>(), expected, "{file}");
+}

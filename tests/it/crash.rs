@@ -1,0 +1,119 @@
+//! Programs killed in the middle, several at once, and a disk that takes no more.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::support::{Random, command, digest, made_up_corpus, program, run};
+
+fn write_corpus(folder: &Path, n: usize, seed: u64) -> String {
+    let file = folder.join("corpus.jsonl");
+    fs::write(&file, made_up_corpus(n, seed)).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+fn embedded(folder: &Path, name: &str) -> String {
+    format!("embedded:{}", folder.join(name).to_str().unwrap())
+}
+
+/// Waits until the file of the store has grown by some share of its final size, then kills: a moment in the middle of
+/// the writing that does not depend on the speed of the machine.
+#[test]
+fn kill_at_ten_moments_then_run_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = write_corpus(folder.path(), 12_000, 1);
+    let whole = embedded(folder.path(), "whole");
+    run("indexer", ["index", "-q", "--store", &whole, &corpus]).expect(0);
+    let expected = digest(&whole);
+    let size = |name: &str| {
+        fs::metadata(folder.path().join(name).join("data.mdb")).map_or(0, |metadata| metadata.len())
+    };
+    let mut random = Random(2);
+    let mut n_killed = 0;
+    for round in 0..10 {
+        let name = format!("killed-{round}");
+        let store = embedded(folder.path(), &name);
+        let kill_at = size("whole") * random.below(95) as u64 / 100;
+        let mut child = command("indexer", ["index", "-q", "--store", &store, &corpus]).spawn().unwrap();
+        while child.try_wait().unwrap().is_none() && size(&name) < kill_at {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        n_killed += usize::from(!child.wait().unwrap().success());
+        run("indexer", ["index", "-q", "--store", &store, &corpus]).expect(0);
+        assert_eq!(digest(&store), expected, "killed at {kill_at} bytes");
+    }
+    assert!(n_killed >= 5, "only {n_killed} of 10 runs were killed before their end");
+}
+
+/// The kept file of `dedup` is whole or not there.
+#[test]
+fn a_killed_dedup_leaves_no_half_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = write_corpus(folder.path(), 4_000, 3);
+    let kept = folder.path().join("kept.jsonl");
+    let mut child =
+        command("indexer", ["dedup", "-q", "--output", kept.to_str().unwrap(), &corpus]).spawn().unwrap();
+    let begun = || {
+        fs::read_dir(folder.path())
+            .unwrap()
+            .any(|e| e.unwrap().file_name().to_string_lossy().ends_with(".partial"))
+    };
+    while child.try_wait().unwrap().is_none() && !begun() {
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    let finished = child.wait().unwrap().success();
+    assert_eq!(kept.exists(), finished);
+}
+
+/// Two indexers write one store at once, each its half: the same index as one that wrote it all.
+#[test]
+fn two_writers_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = made_up_corpus(4_000, 4);
+    let half = corpus.match_indices('\n').nth(1_999).unwrap().0 + 1;
+    let parts = [("a.jsonl", &corpus[..half]), ("b.jsonl", &corpus[half..]), ("all.jsonl", &corpus)].map(
+        |(name, text)| {
+            fs::write(folder.path().join(name), text).unwrap();
+            folder.path().join(name).to_str().unwrap().to_owned()
+        },
+    );
+    let [both, one] = ["both", "one"].map(|name| embedded(folder.path(), name));
+    let children: Vec<_> = parts[..2]
+        .iter()
+        .map(|part| command("indexer", ["index", "-q", "--store", &both, part]).spawn().unwrap())
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    run("indexer", ["index", "-q", "--store", &one, &parts[2]]).expect(0);
+    assert_eq!(digest(&both), digest(&one));
+}
+
+/// Files of this process may not grow beyond a limit, which the store meets as it would meet a full disk.
+#[test]
+fn a_full_disk_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = write_corpus(folder.path(), 8_000, 5);
+    let [full, whole] = ["full", "whole"].map(|name| embedded(folder.path(), name));
+    run("indexer", ["index", "-q", "--store", &whole, &corpus]).expect(0);
+    let size = fs::metadata(folder.path().join("whole/data.mdb")).unwrap().len();
+    // In blocks of 512 bytes; the signal that would end the process is ignored, so that writing fails instead.
+    let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", size / 2 / 512);
+    let output = Command::new("sh")
+        .args(["-c", &script, "sh"])
+        .arg(program("indexer"))
+        .args(["index", "-q", "--store", &full, &corpus])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("failed to write to the index"), "{output:?}");
+    // What was written before is there, can be read, and is completed by running again.
+    let info = run("pigeonhole", ["info", "--store", &full, "--digest"]).expect(0).stdout;
+    assert!(info.starts_with("documents"), "{info}");
+    run("indexer", ["index", "-q", "--store", &full, &corpus]).expect(0);
+    assert_eq!(digest(&full), digest(&whole));
+}

@@ -1,0 +1,11 @@
+//! End to end: argv and HTTP in, output and exit status out, with the programs as their users run them.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+mod corpora;
+mod crash;
+mod indexer;
+mod pigeonhole;
+mod readme;
+mod support;
+mod tidy;
+mod worker;

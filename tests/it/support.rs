@@ -1,0 +1,217 @@
+//! Running the programs: where they are, what they said, and corpora to give them.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+
+/// The root of the checkout.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the tests are a folder of the workspace")
+}
+
+/// The corpus that ships with the project.
+pub(crate) fn news() -> PathBuf {
+    root().join("tests/data/news.jsonl")
+}
+
+/// One of the programs, built like this test; cargo builds no other package's binaries for a test by itself.
+pub(crate) fn program(name: &str) -> PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let test = std::env::current_exe().expect("a running test has a file");
+        let folder = test.ancestors().nth(2).expect("cargo runs tests from target/PROFILE/deps");
+        let profile = folder.file_name().and_then(OsStr::to_str).expect("cargo's folders have plain names");
+        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        build.current_dir(root()).args(["build", "--locked", "--workspace", "--bins", "--target-dir"]);
+        build.arg(folder.parent().expect("a profile's folder lies in the target folder"));
+        build.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
+        let built = build.output().expect("cargo runs, since it runs this test");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        folder.to_owned()
+    });
+    folder.join(name)
+}
+
+/// What a program did.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    /// Checks the exit status and gives the run back.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        self
+    }
+}
+
+/// Runs a program to its end with nothing on stdin.
+pub(crate) fn run<A: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = A>) -> Run {
+    run_with_input(name, args, b"")
+}
+
+pub(crate) fn run_with_input<A: AsRef<OsStr>>(
+    name: &str,
+    args: impl IntoIterator<Item = A>,
+    input: &[u8],
+) -> Run {
+    let mut child = command(name, args).stdin(Stdio::piped()).spawn().expect("the program was built");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    let output = std::thread::scope(|scope| {
+        // A program that does not read its input closes it early, which is no fault.
+        scope.spawn(move || stdin.write_all(input).unwrap_or(()));
+        child.wait_with_output().expect("the program can be waited for")
+    });
+    let text = |bytes| String::from_utf8(bytes).expect("the programs print UTF-8");
+    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// A program with its output piped and no settings from this process's environment.
+pub(crate) fn command<A: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = A>) -> Command {
+    let mut command = Command::new(program(name));
+    for (variable, _) in std::env::vars_os() {
+        if variable.to_string_lossy().starts_with("PIGEONHOLE_") {
+            command.env_remove(variable);
+        }
+    }
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A running `query-worker` on a port of its own; killed when dropped.
+pub(crate) struct Worker {
+    child: Child,
+    base: String,
+    /// Its log, kept open so that it never writes into a closed pipe.
+    log: BufReader<std::process::ChildStderr>,
+}
+
+impl Worker {
+    pub(crate) fn start(store: &str, more: &[&str]) -> Self {
+        let args = [&["--store", store, "--listen", "127.0.0.1:0"], more].concat();
+        let mut child =
+            command("query-worker", args).stdout(Stdio::null()).spawn().expect("the program was built");
+        let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
+        let mut before = String::new();
+        let address = loop {
+            let mut line = String::new();
+            let n = log.read_line(&mut line).expect("the log is UTF-8");
+            assert!(n > 0, "the worker ended before it was ready:\n{before}");
+            if line.contains("ready")
+                && let Some((_, rest)) = line.split_once("address=")
+            {
+                break rest.split_whitespace().next().unwrap_or_default().to_owned();
+            }
+            before.push_str(&line);
+        };
+        Self { child, base: format!("http://{address}"), log }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
+        answer(agent().get(format!("{}{path}", self.base)).call())
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.post_bytes(path, body.to_string().as_bytes())
+    }
+
+    pub(crate) fn post_bytes(&self, path: &str, body: &[u8]) -> (u16, Value) {
+        answer(agent().post(format!("{}{path}", self.base)).send(body))
+    }
+
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Sends SIGTERM and gives the exit code and the rest of the log.
+    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
+        let killed = Command::new("kill").arg(self.child.id().to_string()).status().expect("kill(1) runs");
+        assert!(killed.success());
+        let mut log = String::new();
+        self.log.read_to_string(&mut log).expect("the log is UTF-8");
+        (self.child.wait().expect("a child can be waited for").code(), log)
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        self.child.kill().unwrap_or(());
+        self.child.wait().expect("a child can be waited for");
+    }
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder().http_status_as_error(false).build().into()
+}
+
+fn answer(response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> (u16, Value) {
+    let mut response = response.expect("the worker answers");
+    let body = response.body_mut().read_to_string().expect("answers are UTF-8");
+    let body = serde_json::from_str(&body).unwrap_or_else(|_| panic!("answers are JSON, not {body:?}"));
+    (response.status().as_u16(), body)
+}
+
+/// JSON Lines of `(id, text)`.
+pub(crate) fn json_lines<'a>(documents: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    documents.into_iter().map(|(id, text)| format!("{}\n", json!({ "id": id, "text": text }))).collect()
+}
+
+/// Small, fast and the same everywhere: splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        (self.next() % n as u64) as usize
+    }
+}
+
+/// Sentences of the shipped corpus in random order: `n` documents, one in five a light edit of an earlier one.
+pub(crate) fn made_up_corpus(n: usize, seed: u64) -> String {
+    let news = std::fs::read_to_string(news()).expect("the corpus ships with the project");
+    let sentences: Vec<String> = news
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("the shipped corpus is JSON Lines"))
+        .filter(|record| record["note"] == "original")
+        .flat_map(|record| {
+            let text = record["text"].as_str().expect("texts are strings").to_owned();
+            text.split_inclusive(['。', '.']).map(|s| s.trim().to_owned()).collect::<Vec<_>>()
+        })
+        .collect();
+    let mut random = Random(seed);
+    let mut texts: Vec<String> = Vec::new();
+    for i in 0..n {
+        let text = if i > 0 && random.below(5) == 0 {
+            format!("{} 编号{}", texts[random.below(i)], random.below(1000))
+        } else {
+            (0..12)
+                .map(|_| format!("{} {} ", sentences[random.below(sentences.len())], random.below(100_000)))
+                .collect()
+        };
+        texts.push(text);
+    }
+    let ids: Vec<String> = (0..n).map(|i| format!("made-up/{i}")).collect();
+    json_lines(ids.iter().map(String::as_str).zip(texts.iter().map(String::as_str)))
+}
+
+/// What `pigeonhole info --digest` says of an index.
+pub(crate) fn digest(store: &str) -> String {
+    let info = run("pigeonhole", ["info", "--store", store, "--digest"]).expect(0).stdout;
+    let line = info.lines().find(|line| line.starts_with("digest")).expect("info prints a digest");
+    line.split_whitespace().last().expect("the line is not empty").to_owned()
+}

@@ -1,0 +1,103 @@
+//! What the compiler and clippy cannot see of the house: which crate may know which, and where versions are stated.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::root;
+
+/// Who may know whom. An edge more is a decision about the design, not a detail: change `README.md` with it.
+const EDGES: [(&str, &[&str]); 8] = [
+    ("simhash", &[]),
+    ("features", &["simhash"]),
+    ("tables", &["simhash"]),
+    ("index", &["simhash", "tables"]),
+    ("indexer", &["features", "index", "simhash"]),
+    ("query-worker", &["features", "index", "simhash"]),
+    ("pigeonhole", &["features", "index", "simhash"]),
+    ("pigeonhole-tests", &[]),
+];
+
+fn packages() -> Vec<Value> {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .current_dir(root())
+        .args(["metadata", "--no-deps", "--locked", "--format-version", "1"])
+        .output()
+        .unwrap();
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn crates_know_whom_they_may() {
+    let packages = packages();
+    let names: Vec<&str> = packages.iter().map(|package| package["name"].as_str().unwrap()).collect();
+    let edges: BTreeMap<&str, Vec<&str>> = packages
+        .iter()
+        .map(|package| {
+            let mut known: Vec<&str> = package["dependencies"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|dependency| dependency["kind"].is_null())
+                .map(|dependency| dependency["name"].as_str().unwrap())
+                .filter(|name| names.contains(name))
+                .collect();
+            known.sort_unstable();
+            (package["name"].as_str().unwrap(), known)
+        })
+        .collect();
+    let expected: BTreeMap<&str, Vec<&str>> =
+        EDGES.iter().map(|(name, known)| (*name, known.to_vec())).collect();
+    assert_eq!(edges, expected);
+}
+
+#[test]
+fn the_crate_at_the_bottom_depends_on_nothing() {
+    let packages = packages();
+    let simhash = packages.iter().find(|package| package["name"] == "simhash").unwrap();
+    let dependencies = simhash["dependencies"].as_array().unwrap();
+    assert!(dependencies.iter().all(|dependency| dependency["kind"] == "dev"), "{dependencies:?}");
+}
+
+#[test]
+fn lints_and_versions_are_stated_once() {
+    for package in packages() {
+        let manifest = package["manifest_path"].as_str().unwrap();
+        let text = fs::read_to_string(manifest).unwrap();
+        assert!(text.contains("[lints]\nworkspace = true"), "{manifest} must inherit the lints");
+        let mut in_dependencies = false;
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            if line.starts_with('[') {
+                in_dependencies = line.ends_with("dependencies]");
+            } else if in_dependencies && !line.trim().is_empty() {
+                assert!(
+                    line.contains("workspace = true"),
+                    "{manifest}: state the version in the workspace: {line}"
+                );
+            }
+        }
+    }
+    for toolchain in ["rust-toolchain", "rust-toolchain.toml"] {
+        assert!(
+            !root().join(toolchain).exists(),
+            "{toolchain} would make a fresh machine download a toolchain"
+        );
+    }
+}
+
+/// The drawing in `schema/` shows one key; it must be one.
+#[test]
+fn the_drawing_of_the_row_key_is_true() {
+    let drawing = fs::read_to_string(root().join("schema/README.md")).unwrap();
+    let fingerprint = simhash::Fingerprint(0x9e37_79b9_7f4a_7c15);
+    let scheme = simhash::TableScheme::default();
+    for bucket in scheme.keys(fingerprint) {
+        let key = simhash::RowKey::new(bucket, fingerprint).encode();
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let row = format!("{} {} {}", hex(&key[..4]), hex(&key[4..5]), hex(&key[5..]));
+        assert!(drawing.contains(&row), "schema/README.md should show {row}");
+    }
+}
