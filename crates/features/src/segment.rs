@@ -79,8 +79,42 @@ pub(crate) fn is_wordlike(term: &str) -> bool {
     term.chars().any(is_letter_or_digit)
 }
 
-/// `char::is_alphanumeric`, with the quick answer for the two most frequent kinds first.
+/// `char::is_alphanumeric`, with a quick answer for what is most frequent in Chinese text.
 #[inline]
 pub(crate) fn is_letter_or_digit(c: char) -> bool {
-    matches!(c, '\u{4e00}'..='\u{9fff}' | 'a'..='z') || c.is_alphanumeric()
+    match c {
+        '\u{4e00}'..='\u{9fff}' | 'a'..='z' => true,
+        _ => !is_punctuation(c) && c.is_alphanumeric(),
+    }
+}
+
+/// What most often stands beside Han: of General Punctuation and of CJK Symbols and Punctuation, what is no letter,
+/// digit or mark and stands in no word or number.
+#[inline]
+pub(crate) fn is_punctuation(c: char) -> bool {
+    matches!(c, '\u{201c}'..='\u{2023}' | '\u{2026}' | '\u{3001}'..='\u{3004}' | '\u{3008}'..='\u{3020}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_answers_are_right() {
+        for c in '\0'..=char::MAX {
+            assert_eq!(is_letter_or_digit(c), c.is_alphanumeric(), "U+{:04X}", u32::from(c));
+        }
+    }
+
+    #[test]
+    fn text_forms_round_trip() {
+        for text in ["jieba", "jieba-no-hmm", "words", "chars:1", "chars:255", "shingles:3"] {
+            assert_eq!(text.parse::<Segmenter>().map(|segmenter| segmenter.to_string()).as_deref(), Ok(text));
+        }
+        for text in
+            ["", "Jieba", "chars", "chars:", "chars:0", "chars:256", "shingles:-1", "words:2", "jieba:1"]
+        {
+            assert_eq!(text.parse::<Segmenter>(), Err(ParseSegmenterError), "{text:?}");
+        }
+    }
 }

@@ -7,7 +7,7 @@
 
 use jieba_rs::Jieba;
 
-use super::{is_wordlike, words};
+use super::{is_punctuation, is_wordlike, words};
 
 /// A longer run is cut here, at a character. jieba needs some 100 bytes a byte of run; no sentence comes near.
 const RUN_LEN_MAX: usize = 1 << 15;
@@ -144,12 +144,6 @@ fn is_han(c: char) -> bool {
 /// What else jieba reads in one run with them.
 fn is_jieba_ascii(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'#' | b'&' | b'.' | b'_' | b'%' | b'-')
-}
-
-/// What most often stands beside Han: of General Punctuation and of CJK Symbols and Punctuation, what is no letter,
-/// digit or mark and stands in no word or number.
-fn is_punctuation(c: char) -> bool {
-    matches!(c, '\u{201c}'..='\u{2023}' | '\u{2026}' | '\u{3001}'..='\u{3004}' | '\u{3008}'..='\u{3020}')
 }
 
 /// Whether a word of UAX #29 may reach across `c` to an ASCII letter or digit: letters, digits, marks, joiners, and
