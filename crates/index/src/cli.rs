@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+use simhash::SCHEME_NAMES;
 
 use crate::{Mode, OpenOptions, StoreUri};
 
@@ -11,8 +13,8 @@ use crate::{Mode, OpenOptions, StoreUri};
 pub struct StoreArgs {
     /// Where the index is.
     ///
-    /// embedded:PATH keeps it in a directory of this machine, for up to some hundred million documents; one program
-    /// writes at a time, any number read beside it. Example: --store embedded:./news-index
+    /// embedded:PATH keeps it in a directory of this machine; several programs may use it at once. Example:
+    /// --store embedded:./news-index
     ///
     /// memory: keeps it in this program only, and it is gone when the program ends.
     #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", value_parser = check_uri, help_heading = "Index")]
@@ -21,8 +23,8 @@ pub struct StoreArgs {
     /// The table scheme: which blocks of the fingerprint must agree.
     ///
     /// An index keeps the scheme that it was made with, so this is for a new one [default: 5c2]; for an existing one
-    /// leave it out, or the program refuses where it differs. Known are 5c2 4c1 4x4 t6 t8 t11 t14.
-    #[arg(long, value_name = "NAME", help_heading = "Index")]
+    /// leave it out, or the program refuses where it differs.
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SCHEME_NAMES), help_heading = "Index")]
     scheme: Option<String>,
 
     /// In how many of the 64 bits near-duplicates may differ.
@@ -67,7 +69,6 @@ fn check_uri(uri: &str) -> crate::Result<String> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use simhash::SCHEME_NAMES;
 
     use super::*;
 

@@ -129,7 +129,8 @@ pub struct Neighbours {
     pub matches: Vec<Match>,
     /// How many there are in all, so that a cut is never silent.
     pub n_matches: u64,
-    /// What was read to find them.
+    /// What was read to find them. The candidates of a call of several queries are shared out evenly among its answers,
+    /// so that they add up.
     pub cost: Cost,
 }
 

@@ -278,8 +278,7 @@ impl Store for EmbeddedStore {
         check_batch(queries.len())?;
         self.shared.search(|opened, txn, tables| {
             let id_of = |number| batch::id_of(opened, txn, number);
-            let near = |query| Ok(search::neighbours(tables, query, max_distance, limit, &id_of)?);
-            queries.iter().map(near).collect()
+            Ok(search::neighbours(tables, queries, max_distance, limit, &id_of)?)
         })
     }
 

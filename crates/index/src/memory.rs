@@ -148,8 +148,7 @@ impl Store for MemoryStore {
         check_batch(queries.len())?;
         let contents = self.read_created()?;
         let id_of = |number| contents.id_of(number);
-        let near = |query| search::neighbours(&*contents.tables, query, max_distance, limit, &id_of);
-        queries.iter().map(near).collect()
+        search::neighbours(&*contents.tables, queries, max_distance, limit, &id_of)
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {

@@ -4,7 +4,7 @@
 use std::collections::BinaryHeap;
 
 use simhash::{Fingerprint, Sketch};
-use tables::{BucketTables, Hit, Postings, Tables};
+use tables::{BucketTables, Cost, Hit, Postings, Tables};
 
 use crate::{DocumentId, Match, Neighbours, Result};
 
@@ -13,25 +13,48 @@ pub(crate) fn new_tables() -> Box<dyn Tables> {
     Box::new(BucketTables::new())
 }
 
-/// The `limit` nearest by distance, then id, and how many there are. `id_of` turns a number into its document's id.
+/// For each query the `limit` nearest by distance, then id, and how many there are. `id_of` turns a number into its
+/// document's id.
+///
+/// All queries go to the tables together, which serve some of them at a time while the memory is slow. What is held is
+/// the answers and one query's work.
 pub(crate) fn neighbours(
     tables: &dyn Tables,
-    query: &Sketch,
+    queries: &[Sketch],
     max_distance: u32,
     limit: usize,
     id_of: &dyn Fn(u64) -> Result<DocumentId>,
-) -> Result<Neighbours> {
-    let mut n_matches = 0;
-    let mut nearest = Nearest { ranked: BinaryHeap::new(), limit };
+) -> Result<Vec<Neighbours>> {
+    let mut answers: Vec<Neighbours> = Vec::with_capacity(queries.len());
+    answers.resize_with(queries.len(), Neighbours::default);
+    let mut current = 0;
+    let mut nearest = Nearest::new(limit);
     let mut outcome = Ok(());
-    let cost = tables.near(std::slice::from_ref(query), max_distance, &mut |hit| {
-        n_matches += n_postings(&hit);
+    let cost = tables.near(queries, max_distance, &mut |hit| {
+        if hit.query != current {
+            answers[current].matches = std::mem::replace(&mut nearest, Nearest::new(limit)).into_matches();
+            current = hit.query;
+        }
+        answers[hit.query].n_matches += n_postings(&hit);
         if outcome.is_ok() {
             outcome = nearest.take(&hit, &|_| true, id_of);
         }
     });
     outcome?;
-    Ok(Neighbours { matches: nearest.into_matches(), n_matches, cost })
+    if let Some(last) = answers.get_mut(current) {
+        last.matches = nearest.into_matches();
+    }
+    share_out(cost, queries, &mut answers);
+    Ok(answers)
+}
+
+/// The buckets of a query are its keys; the candidates of a call are known in sum only.
+fn share_out(cost: Cost, queries: &[Sketch], answers: &mut [Neighbours]) {
+    let n_queries = queries.len() as u64;
+    for ((n, query), answer) in (0..).zip(queries).zip(answers) {
+        let n_candidates = cost.n_candidates / n_queries + u64::from(n < cost.n_candidates % n_queries);
+        answer.cost = Cost { n_buckets: query.keys().len() as u64, n_candidates };
+    }
 }
 
 /// The nearest by distance, then id, of those numbers that `counts` is true for, in several tables.
@@ -42,7 +65,7 @@ pub(crate) fn nearest(
     counts: &dyn Fn(u64) -> bool,
     id_of: &dyn Fn(u64) -> Result<DocumentId>,
 ) -> Result<Option<Match>> {
-    let mut nearest = Nearest { ranked: BinaryHeap::new(), limit: 1 };
+    let mut nearest = Nearest::new(1);
     let mut outcome = Ok(());
     for tables in tables {
         tables.near(std::slice::from_ref(query), max_distance, &mut |hit| {
@@ -77,6 +100,10 @@ struct Nearest {
 }
 
 impl Nearest {
+    fn new(limit: usize) -> Self {
+        Self { ranked: BinaryHeap::new(), limit }
+    }
+
     fn take(
         &mut self,
         hit: &Hit<'_>,
@@ -107,5 +134,32 @@ impl Nearest {
     fn into_matches(self) -> Vec<Match> {
         let to_match = |Ranked { distance, id, fingerprint }| Match { id, fingerprint, distance };
         self.ranked.into_sorted_vec().into_iter().map(to_match).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use simhash::TableScheme;
+
+    use super::*;
+
+    /// The sum over a call's answers is what the tables say, and one query's is its own.
+    #[test]
+    fn costs_add_up() {
+        let scheme = TableScheme::default();
+        let mut tables = new_tables();
+        for number in 0..50 {
+            tables.insert(&scheme.sketch(Fingerprint(number << 5)), number);
+        }
+        let id_of = |number: u64| Ok(DocumentId::new(number.to_string()).expect("digits"));
+        let queries: Vec<_> = (0..7).map(|n| scheme.sketch(Fingerprint(n))).collect();
+        for queries in [&queries[..], &queries[..1], &[]] {
+            let expected = tables.near(queries, 3, &mut |_| {});
+            let answers = neighbours(&*tables, queries, 3, 2, &id_of).unwrap();
+            let sum = |of: fn(&Cost) -> u64| answers.iter().map(|answer| of(&answer.cost)).sum::<u64>();
+            assert!(queries.is_empty() || expected.n_candidates > 0);
+            assert_eq!(sum(|cost| cost.n_buckets), expected.n_buckets);
+            assert_eq!(sum(|cost| cost.n_candidates), expected.n_candidates);
+        }
     }
 }

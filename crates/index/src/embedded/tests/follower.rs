@@ -105,3 +105,46 @@ fn a_failed_batch_leaves_the_tables_alone() {
     assert_found(&store, &documents(0..10));
     assert_not_found(&store, &documents([20]));
 }
+
+/// Inserts as another process would: this one's tables do not hear of it. Calls `before_commit` with the lock held.
+fn insert_behind(store: &EmbeddedStore, document: &Document, before_commit: impl Fn()) {
+    let shared = &store.shared;
+    let inserted = shared.environment.with(|opened| {
+        let mut txn = opened.env.write_txn()?;
+        let scheme = shared.scheme(opened, &txn)?;
+        let mut batch = Batch::new(opened, &mut txn, scheme, None)?;
+        let inserted = rule::insert(&mut batch, document, None)?;
+        before_commit();
+        txn.commit()?;
+        Ok(inserted)
+    });
+    assert_eq!(inserted.unwrap(), Insertion::Inserted);
+}
+
+/// A writer catches up before it waits for the lock; what is committed while it waits must count all the same.
+#[test]
+fn a_writer_sees_what_was_committed_while_it_waited() {
+    let directory = directory();
+    let store = open(directory.path());
+    store.prepare().unwrap();
+    insert_behind(&store, &document(1), || {});
+    let applied = || store.shared.ram.read().unwrap().as_ref().unwrap().applied;
+    assert_eq!(applied(), 0);
+    let (kept, near_kept) = (document(2), Document { id: document(3).id, ..document(2) });
+    std::thread::scope(|scope| {
+        insert_behind(&store, &kept, || {
+            let late = scope.spawn(|| {
+                let Insertion::Duplicate(of) =
+                    store.insert_if_new(std::slice::from_ref(&near_kept), 3).unwrap().remove(0)
+                else {
+                    panic!("the document committed meanwhile is not seen");
+                };
+                assert_eq!(of.id, kept.id);
+            });
+            // It has caught up with the first document, and cannot have seen the second.
+            while applied() == 0 && !late.is_finished() {
+                std::hint::spin_loop();
+            }
+        });
+    });
+}

@@ -103,17 +103,26 @@ fn inserts(store: &EmbeddedStore, lines: impl Iterator<Item = String>) {
     }
 }
 
-/// Posts, under ids that begin with the line, a document near each of the first few.
+/// How many groups of near-duplicates are posted: enough that posters meet at the lock many times.
+const N_GROUPS: u64 = 400;
+
+/// Posts one of each group, and returns how many are kept. Names differ in at most two bits, and so do the posts.
+fn post(store: &EmbeddedStore, name: &str) -> usize {
+    let kept = (0..N_GROUPS).filter(|&group| {
+        let sketch =
+            TableScheme::default().sketch(Fingerprint(spread(group) ^ u64::from(name.as_bytes()[0])));
+        let id = DocumentId::new(format!("{name} {group}")).unwrap();
+        store.insert_if_new(&[Document { id, sketch }], 3).unwrap() == [Insertion::Inserted]
+    });
+    kept.count()
+}
+
+/// Posts under the name in each line.
 fn posts(store: &EmbeddedStore, lines: impl Iterator<Item = String>) {
+    store.prepare().unwrap();
+    tell("ready");
     for name in lines {
-        for n in 0..20 {
-            let bits = spread(n) ^ u64::from(name.as_bytes()[0]);
-            let sketch = TableScheme::default().sketch(Fingerprint(bits));
-            let id = DocumentId::new(format!("{name} {n}")).unwrap();
-            let kept = store.insert_if_new(&[Document { id, sketch }], 3).unwrap();
-            tell(if kept == [Insertion::Inserted] { "kept" } else { "duplicate" });
-        }
-        tell("done");
+        tell(&post(store, &name).to_string());
     }
 }
 
@@ -143,25 +152,21 @@ fn a_reader_sees_each_commit_of_another_process_at_once() {
 fn near_duplicates_from_several_processes() {
     let directory = directory();
     let store = open(directory.path());
+    store.prepare().unwrap();
     let mut posters = ["a", "b"].map(|name| (name, Other::start("poster", directory.path())));
+    for (_, poster) in &mut posters {
+        assert_eq!(poster.hear().as_deref(), Some("ready"));
+    }
     for (name, poster) in &mut posters {
         poster.say(name);
     }
-    let mut n_kept = 0;
-    for n in 0..20 {
-        let sketch = TableScheme::default().sketch(Fingerprint(spread(n) ^ u64::from(b'c')));
-        let id = DocumentId::new(format!("c {n}")).unwrap();
-        let kept = store.insert_if_new(&[Document { id, sketch }], 3).unwrap();
-        n_kept += usize::from(kept == [Insertion::Inserted]);
-    }
+    let mut n_kept = post(&store, "c");
     for (_, mut poster) in posters {
-        let said = std::iter::from_fn(|| poster.hear().filter(|said| said != "done"));
-        n_kept += said.filter(|said| said == "kept").count();
+        n_kept += poster.hear().unwrap().parse::<usize>().unwrap();
         poster.finish();
     }
-    // The names differ in at most two bits, so all posts of one number are near each other.
-    assert_eq!(n_kept, 20);
-    assert_eq!(store.status().unwrap().n_documents, 20);
+    assert_eq!(n_kept as u64, N_GROUPS);
+    assert_eq!(store.status().unwrap().n_documents, N_GROUPS);
 }
 
 /// A writer that is killed leaves every acknowledged call, and of the one it was in all or nothing.
