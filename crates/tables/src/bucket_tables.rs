@@ -7,8 +7,11 @@ mod directory;
 mod entries;
 mod table;
 
+use std::hint::black_box;
+
 use simhash::{Fingerprint, Sketch};
 
+use crate::distance::is_within;
 use crate::{Cost, Hit, Tables};
 use entries::{Entries, Removed};
 use table::{SegmentProbe, Table};
@@ -36,6 +39,15 @@ impl BucketTables {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Reads what an insert or removal of this sketch will read, all at once.
+    fn touch(&self, sketch: &Sketch, hash: u32) {
+        let touched = sketch.keys().iter().fold(self.catalog.touch(self.catalog.probe(hash)), |read, key| {
+            let table = self.tables.get(usize::from(key.flag));
+            read ^ table.map_or(0, |table| table.touch(table.probe(key.segment)))
+        });
+        black_box(touched);
     }
 
     /// The entry of exactly this sketch, fingerprint and keys.
@@ -99,6 +111,7 @@ struct Found {
 impl Tables for BucketTables {
     fn insert(&mut self, sketch: &Sketch, number: u64) -> bool {
         let hash = hash_of(sketch);
+        self.touch(sketch, hash);
         match self.find(sketch, hash) {
             Some(entry) => self.entries.add_number(entry, number),
             None => {
@@ -110,6 +123,7 @@ impl Tables for BucketTables {
 
     fn remove(&mut self, sketch: &Sketch, number: u64) -> bool {
         let hash = hash_of(sketch);
+        self.touch(sketch, hash);
         let Some(entry) = self.find(sketch, hash) else { return false };
         match self.entries.remove_number(entry, number) {
             Removed::No => return false,
@@ -175,26 +189,31 @@ impl<'a> Round<'a> {
                 }
             }
         }
+        black_box(self.probes.iter().fold(0, |read, &(_, table, probe)| read ^ table.touch(probe)));
         let mut n_candidates = 0;
         for &(query, table, probe) in &self.probes {
             if let Some(crowd) = table.crowd(probe) {
                 n_candidates += crowd.len() as u64;
                 let wanted = queries[query as usize].fingerprint();
-                for (entry, fingerprint) in crowd.iter() {
-                    let distance = wanted.distance(Fingerprint(fingerprint));
-                    if distance <= max_distance {
-                        self.found.push(Found { query, entry, distance });
+                let found = &mut self.found;
+                crowd.iter().for_each(|(entry, fingerprint)| {
+                    if is_within(wanted.0 ^ fingerprint, max_distance) {
+                        found.push(Found {
+                            query,
+                            entry,
+                            distance: wanted.distance(Fingerprint(fingerprint)),
+                        });
                     }
-                }
+                });
             } else {
                 self.candidates.extend(table.entries(probe).map(|entry| (query, entry)));
             }
         }
         n_candidates += self.candidates.len() as u64;
         for &(query, entry) in &self.candidates {
-            let distance = queries[query as usize].fingerprint().distance(tables.entries.fingerprint(entry));
-            if distance <= max_distance {
-                self.found.push(Found { query, entry, distance });
+            let (wanted, stored) = (queries[query as usize].fingerprint(), tables.entries.fingerprint(entry));
+            if is_within(wanted.0 ^ stored.0, max_distance) {
+                self.found.push(Found { query, entry, distance: wanted.distance(stored) });
             }
         }
         // One that shares several buckets was found in each.

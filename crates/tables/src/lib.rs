@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bucket_tables;
+mod distance;
 mod heap;
 mod naive;
 mod self_join;

@@ -5,6 +5,8 @@ mod partition;
 
 use simhash::TableScheme;
 
+use crate::distance::is_within;
+
 pub use groups::Groups;
 
 /// Two groups of equal fingerprints that lie near each other.
@@ -121,12 +123,6 @@ impl Join<'_> {
     }
 }
 
-/// Whether at most `max_distance` bits are set. A plain x86-64 build has no instruction to count them all.
-#[inline]
-fn is_within(differing: u64, max_distance: u32) -> bool {
-    (0..max_distance).fold(differing, |bits, _| bits & bits.wrapping_sub(1)) == 0
-}
-
 /// Cuts the bits of `mask`, `n` or more, into `n` blocks of nearly equal size, neighbours together.
 fn blocks(mask: u64, n: u32) -> Vec<u64> {
     let mut rest = mask;
@@ -155,15 +151,6 @@ mod tests {
                 assert_eq!(blocks.iter().fold(0, |all, block| all | block), mask);
                 let sizes = blocks.iter().map(|block| block.count_ones());
                 assert!(sizes.clone().max().unwrap() - sizes.min().unwrap() <= 1);
-            }
-        }
-    }
-
-    #[test]
-    fn within_counts_bits() {
-        for bits in [0, 1, 0b11, 0b1011, 0x8000_0000_0000_0001, 0x8001_0000_0000_0101, u64::MAX] {
-            for max_distance in 0..8 {
-                assert_eq!(is_within(bits, max_distance), bits.count_ones() <= max_distance);
             }
         }
     }

@@ -6,18 +6,19 @@ use super::directory::{BucketFull, Directory, Item, mix};
 /// place for each candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Member {
-    fingerprint_high: u32,
-    fingerprint_low: u32,
+    /// The low half, then the high one: 8 bytes in 12, where a `u64` would make it 16.
+    fingerprint: [u32; 2],
     entry: u32,
 }
 
 impl Member {
     fn new(entry: u32, fingerprint: u64) -> Self {
-        Self { fingerprint_high: (fingerprint >> 32) as u32, fingerprint_low: fingerprint as u32, entry }
+        Self { fingerprint: [fingerprint as u32, (fingerprint >> 32) as u32], entry }
     }
 
     fn fingerprint(self) -> u64 {
-        u64::from(self.fingerprint_high) << 32 | u64::from(self.fingerprint_low)
+        let [low, high] = self.fingerprint;
+        u64::from(high) << 32 | u64::from(low)
     }
 }
 

@@ -134,6 +134,18 @@ impl<T: Item> Directory<T> {
         Blocks { arena: &self.arena, block: bucket.block, len: bucket.len() }
     }
 
+    /// Reads the ends of a bucket's first block, for nothing but to have them near: a loop of such reads waits for memory
+    /// once, where reading bucket by bucket waits for each. (Prefetching in safe code.)
+    #[inline]
+    pub(super) fn touch(&self, Probe(bucket): Probe) -> u32 {
+        let len = bucket.len();
+        if len == 0 {
+            return 0;
+        }
+        let slots = self.arena.items(bucket.block, usize::from(len > BLOCK_LEN_MAX) + first_len(len));
+        slots[0].link() ^ slots[slots.len() - 1].link()
+    }
+
     /// All items.
     pub(super) fn all_blocks(&self) -> impl Iterator<Item = &[T]> {
         (0..self.buckets.len()).flat_map(|index| self.blocks(Probe(self.buckets[index])))

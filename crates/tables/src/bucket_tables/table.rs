@@ -66,6 +66,12 @@ impl Table {
         SegmentProbe { segment, probe: self.filed.probe(mix(segment)) }
     }
 
+    /// See [`Directory::touch`].
+    #[inline]
+    pub(super) fn touch(&self, probe: SegmentProbe) -> u32 {
+        self.filed.touch(probe.probe)
+    }
+
     /// The crowd of a segment, where it has grown into one.
     #[inline]
     pub(super) fn crowd(&self, SegmentProbe { segment, probe }: SegmentProbe) -> Option<&Crowd> {
