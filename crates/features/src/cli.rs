@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::recipe::field;
-use crate::{Dictionaries, LineError, Recipe, Segmenter, Weights};
+use crate::{Dictionaries, Fingerprinter, LineError, Recipe, RecipeError, Segmenter, Weights};
 
 /// How texts become fingerprints. All are optional: an index knows its recipe, and what is given here must agree with
 /// it; for a new index, what is not given here has its default.
@@ -106,6 +106,17 @@ impl RecipeArgs {
             ..default
         }
         .with_dictionaries(dictionaries)
+    }
+
+    /// The fingerprinter of a stored recipe, with the dictionaries of the arguments.
+    ///
+    /// # Errors
+    /// Where the fields are no recipe of this program's, or need a dictionary that the arguments do not name.
+    pub fn fingerprinter(
+        stored: &BTreeMap<String, String>,
+        dictionaries: &Dictionaries,
+    ) -> Result<Fingerprinter, RecipeError> {
+        Fingerprinter::new(Recipe::from_fields(stored)?, dictionaries)
     }
 }
 

@@ -53,13 +53,50 @@ impl std::fmt::Debug for Fingerprinter {
 }
 
 impl Fingerprinter {
+    /// Whether [`new`](Self::new) can follow the recipe with these dictionaries, without the time that building takes:
+    /// for a caller that makes something lasting of the recipe first.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn check(recipe: &Recipe, dictionaries: &Dictionaries) -> Result<(), RecipeError> {
+        if recipe.version != RECIPE_VERSION {
+            return Err(RecipeError::Version(recipe.version));
+        }
+        if dictionaries.user_dictionary.is_some() && !recipe.segmenter.uses_dictionary() {
+            return Err(RecipeError::Unused {
+                field: field::USER_DICTIONARY,
+                read_by: "the segmenter `jieba`",
+            });
+        }
+        if dictionaries.idf.is_some() && !recipe.weights.uses_idf() {
+            return Err(RecipeError::Unused {
+                field: field::IDF,
+                read_by: "the weights `tf-idf` and `levels`",
+            });
+        }
+        dictionaries.check().map_err(|(field, source)| RecipeError::Dictionary { field, source })?;
+        let available = recipe.clone().with_dictionaries(dictionaries);
+        let same = |field, recipe: Option<Digest>, given: Option<Digest>| match (recipe, given) {
+            (Some(recipe), Some(given)) if recipe != given => {
+                Err(RecipeError::Mismatch { field, recipe, given })
+            }
+            (Some(recipe), None) => Err(RecipeError::NotGiven { field, recipe }),
+            (None, Some(_)) => Err(RecipeError::NotExpected { field }),
+            _ => Ok(()),
+        };
+        same(field::DICTIONARY, recipe.dictionary, available.dictionary)?;
+        same(field::USER_DICTIONARY, recipe.user_dictionary, available.user_dictionary)?;
+        same(field::STOP_WORDS, recipe.stop_words, available.stop_words)?;
+        same(field::IDF, recipe.idf, available.idf)
+    }
+
     /// Reads the dictionaries that the recipe needs, and no others.
     ///
     /// # Errors
     /// Where a digest of the recipe is not that of the dictionary given, where a dictionary is missing, bad, not expected
     /// or never read, and where the recipe's version is not [`RECIPE_VERSION`]; each names the field.
     pub fn new(recipe: Recipe, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
-        check(&recipe, dictionaries)?;
+        Self::check(&recipe, dictionaries)?;
         let normalizer = Normalizer::new(recipe.simplify);
         let jieba = match (recipe.segmenter, &dictionaries.user_dictionary) {
             (Segmenter::Jieba { .. }, None) => Some(built_in::jieba()),
@@ -174,31 +211,6 @@ fn accumulate(terms: &[WeighedTerm]) -> Accumulator {
         sums.add(term.hash, Weight(term.weight));
     }
     sums
-}
-
-/// Whether the recipe is one that this program can follow with these dictionaries.
-fn check(recipe: &Recipe, dictionaries: &Dictionaries) -> Result<(), RecipeError> {
-    if recipe.version != RECIPE_VERSION {
-        return Err(RecipeError::Version(recipe.version));
-    }
-    if dictionaries.user_dictionary.is_some() && !recipe.segmenter.uses_dictionary() {
-        return Err(RecipeError::Unused { field: field::USER_DICTIONARY, read_by: "the segmenter `jieba`" });
-    }
-    if dictionaries.idf.is_some() && !recipe.weights.uses_idf() {
-        return Err(RecipeError::Unused { field: field::IDF, read_by: "the weights `tf-idf` and `levels`" });
-    }
-    dictionaries.check().map_err(|(field, source)| RecipeError::Dictionary { field, source })?;
-    let available = recipe.clone().with_dictionaries(dictionaries);
-    let same = |field, recipe: Option<Digest>, given: Option<Digest>| match (recipe, given) {
-        (Some(recipe), Some(given)) if recipe != given => Err(RecipeError::Mismatch { field, recipe, given }),
-        (Some(recipe), None) => Err(RecipeError::NotGiven { field, recipe }),
-        (None, Some(_)) => Err(RecipeError::NotExpected { field }),
-        _ => Ok(()),
-    };
-    same(field::DICTIONARY, recipe.dictionary, available.dictionary)?;
-    same(field::USER_DICTIONARY, recipe.user_dictionary, available.user_dictionary)?;
-    same(field::STOP_WORDS, recipe.stop_words, available.stop_words)?;
-    same(field::IDF, recipe.idf, available.idf)
 }
 
 fn with_user_words(text: &str, normalizer: &Normalizer) -> Result<Jieba, RecipeError> {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
+use features::Fingerprinter;
 use features::cli::RecipeArgs;
-use features::{Fingerprinter, Recipe};
 use index::{Index, Mode, OpenOptions};
 
 /// Which index.
@@ -26,9 +26,8 @@ impl StoredArgs {
     pub(crate) fn open_with_recipe(&self, recipe: &RecipeArgs) -> anyhow::Result<(Index, Fingerprinter)> {
         let dictionaries = recipe.dictionaries()?;
         let index = self.open(recipe.explicit_fields(&dictionaries))?;
-        let stored = Recipe::from_fields(index.recipe()).context("failed to read the index's recipe")?;
-        let fingerprinter =
-            Fingerprinter::new(stored, &dictionaries).context("failed to build the index's recipe")?;
+        let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
+            .context("failed to build the index's recipe")?;
         Ok((index, fingerprinter))
     }
 }

@@ -5,16 +5,18 @@ mod problem;
 mod query;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, Request};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::IntoResponse;
 use axum::routing::{get, post};
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tokio::sync::OwnedSemaphorePermit;
 
 pub use problem::Problem;
 
@@ -35,15 +37,21 @@ pub fn router(worker: Arc<Worker>) -> Router {
         .with_state(worker)
 }
 
-/// A JSON body, whatever its content type says; what is wrong with it is a [`Problem`].
-struct Json<T>(T);
+/// How long a body may take to arrive.
+const BODY_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// The JSON body of an admitted request, whatever its content type says; what is wrong with it is a [`Problem`].
+struct Json<T>(T, OwnedSemaphorePermit);
 
 impl<T: DeserializeOwned> FromRequest<Arc<Worker>> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, worker: &Arc<Worker>) -> Result<Self, Problem> {
-        let State(worker) = State::<Arc<Worker>>(Arc::clone(worker));
-        let body = Bytes::from_request(request, &worker).await.map_err(|rejection| match rejection {
+        let permit = worker.admit()?;
+        let body = tokio::time::timeout(BODY_WAIT_MAX, Bytes::from_request(request, worker))
+            .await
+            .map_err(|_| Problem::too_slow(BODY_WAIT_MAX))?;
+        let body = body.map_err(|rejection| match rejection {
             BytesRejection::FailedToBufferBody(failed)
                 if failed.status() == StatusCode::PAYLOAD_TOO_LARGE =>
             {
@@ -54,7 +62,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<Worker>> for Json<T> {
             }
         })?;
         serde_json::from_slice(&body)
-            .map(Self)
+            .map(|value| Self(value, permit))
             .map_err(|error| Problem::bad_request(&format!("the body is not the JSON expected: {error}")))
     }
 }

@@ -19,7 +19,7 @@ Examples:
   curl localhost:8080/v1/query -d '{\"text\": \"have we seen this?\"}'
   curl localhost:8080/v1/documents -d '{\"id\": \"a1\", \"text\": \"insert this if it is new\"}'
 
-Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C), 2 could not run."
+Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C); 2 could not run, or requests outlived --grace-seconds."
 )]
 pub struct Config {
     /// Where to find the index.
@@ -40,7 +40,7 @@ pub struct Config {
     /// Refuse a request body of more bytes than this
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 20, env = "PIGEONHOLE_BODY_BYTES_MAX", help_heading = "Service")]
     pub body_bytes_max: usize,
-    /// Answer 503 while this many requests are being worked on
+    /// Answer 503 while this many requests are being read or worked on
     #[arg(
         long,
         value_name = "N",

@@ -42,7 +42,7 @@ fn run(config: &Config) -> anyhow::Result<()> {
         .max_blocking_threads(config.requests_max.get())
         .build()
         .context("failed to start the async runtime")?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let listener = TcpListener::bind(config.listen)
             .await
             .with_context(|| format!("failed to listen on {}", config.listen))?;
@@ -53,7 +53,10 @@ fn run(config: &Config) -> anyhow::Result<()> {
         let stop = stop_signal()?;
         info!(%address, store = config.store.uri().unwrap_or_default(), "ready");
         server::serve(listener, worker, stop, config.grace()).await
-    })
+    });
+    // Work that has outlived its grace must not hold the process: dropping the runtime would wait for it.
+    runtime.shutdown_background();
+    served
 }
 
 /// Resolves when the process is asked to stop: Ctrl-C, or SIGTERM where there is such a thing.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use features::{Fingerprinter, Recipe, Scratch};
+use features::cli::RecipeArgs;
+use features::{Fingerprinter, Scratch};
 use index::{Index, Mode};
 use simhash::Fingerprint;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task;
 use tracing::{error, info, warn};
 
@@ -36,15 +37,13 @@ impl Worker {
             .uri()
             .context("name the index with --store, for example --store embedded:./my-index")?;
         let dictionaries = config.recipe.dictionaries()?;
-        let options = config.store.open_options(
-            Mode::CreateIfMissing,
-            config.recipe.explicit_fields(&dictionaries),
-            config.recipe.recipe(&dictionaries).fields(),
-        );
+        let recipe = config.recipe.recipe(&dictionaries);
+        // Before an index is made by it.
+        Fingerprinter::check(&recipe, &dictionaries).context("the recipe asked for cannot be followed")?;
+        let insisted = config.recipe.explicit_fields(&dictionaries);
+        let options = config.store.open_options(Mode::CreateIfMissing, insisted, recipe.fields());
         let index = Index::open(uri, &options).with_context(|| format!("failed to open index {uri}"))?;
-        let recipe = Recipe::from_fields(index.recipe())
-            .with_context(|| format!("failed to read the recipe of {uri}"))?;
-        let fingerprinter = Fingerprinter::new(recipe, &dictionaries)
+        let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
             .with_context(|| format!("failed to build the recipe of {uri}"))?;
         // So that the first query is as quick as the later ones.
         index.prepare().with_context(|| format!("failed to read index {uri}"))?;
@@ -77,16 +76,24 @@ impl Worker {
         SCRATCH.with_borrow_mut(|scratch| self.fingerprinter.fingerprint_with(scratch, text))
     }
 
-    /// Does the whole work of a request on a blocking thread, or refuses where too many are under way. The one place
-    /// where async meets blocking.
+    /// Admits one more request, for as long as the permit is held: from before its body is read, so that bodies are
+    /// bounded too, until its work is done.
     ///
     /// # Errors
-    /// [`Problem::busy`], or what `work` answers.
+    /// [`Problem::busy`] where too many are under way.
+    pub fn admit(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Problem::busy())
+    }
+
+    /// Does the whole work of an admitted request on a blocking thread. The one place where async meets blocking.
+    ///
+    /// # Errors
+    /// What `work` answers, or [`Problem::internal`] where it broke off.
     pub async fn work<T: Send + 'static>(
         self: Arc<Self>,
+        permit: OwnedSemaphorePermit,
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Problem::busy())?;
         let done = task::spawn_blocking(move || {
             let _permit = permit;
             work(&self)

@@ -21,9 +21,9 @@ pub(super) struct NewDocument {
 
 pub(super) async fn insert_if_new(
     State(worker): State<Arc<Worker>>,
-    Json(document): Json<NewDocument>,
+    Json(document, permit): Json<NewDocument>,
 ) -> Result<impl IntoResponse, Problem> {
-    let (status, body) = worker.work(move |worker| insert(worker, document)).await?;
+    let (status, body) = worker.work(permit, move |worker| insert(worker, document)).await?;
     Ok(answer(status, body))
 }
 

@@ -1,5 +1,7 @@
 //! The one body for everything that goes wrong: `application/problem+json` (RFC 9457).
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -48,6 +50,13 @@ impl Problem {
         )
     }
 
+    /// 408: the body did not arrive in time.
+    #[must_use]
+    pub fn too_slow(wait: Duration) -> Self {
+        let detail = format!("the request body did not arrive within {} seconds", wait.as_secs());
+        Self::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The request is too slow", detail)
+    }
+
     /// 413: the body is larger than the worker takes.
     #[must_use]
     pub fn too_large(body_bytes_max: usize) -> Self {
@@ -79,17 +88,26 @@ impl Problem {
 
 impl From<index::Error> for Problem {
     fn from(error: index::Error) -> Self {
-        match error.kind() {
-            ErrorKind::InvalidArgument => return Self::bad_request(&error.to_string()),
-            ErrorKind::Unavailable | ErrorKind::StorageFull => {
-                error!(%error, "the store cannot be used");
-                let detail = "the store cannot be used at the moment; nothing was written";
-                return Self::new(StatusCode::SERVICE_UNAVAILABLE, "store-unavailable", "No store", detail);
-            }
-            _ => {}
+        if error.kind() == ErrorKind::InvalidArgument {
+            return Self::bad_request(&error.to_string());
         }
-        error!(%error, "the store failed");
-        Self::internal()
+        let unavailable = |detail| {
+            Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "store-unavailable",
+                "The store cannot be used now",
+                detail,
+            )
+        };
+        let problem = match error.kind() {
+            ErrorKind::StorageFull => unavailable("the store's disk is full; nothing was written"),
+            kind if kind.is_transient() => {
+                unavailable("the store did not answer; the same request may succeed later")
+            }
+            _ => Self::internal(),
+        };
+        error!(error = format!("{:#}", anyhow::Error::from(error)), "the store failed");
+        problem
     }
 }
 

@@ -28,9 +28,9 @@ pub(super) struct Query {
 
 pub(super) async fn query(
     State(worker): State<Arc<Worker>>,
-    Json(query): Json<Query>,
+    Json(query, permit): Json<Query>,
 ) -> Result<impl IntoResponse, Problem> {
-    Ok(answer(StatusCode::OK, worker.work(move |worker| find(worker, &query)).await?))
+    Ok(answer(StatusCode::OK, worker.work(permit, move |worker| find(worker, &query)).await?))
 }
 
 fn find(worker: &Worker, query: &Query) -> Result<Value, Problem> {
