@@ -23,7 +23,10 @@ fn corpora() -> Vec<PathBuf> {
                 .map(|entry| entry.unwrap().path())
                 .filter(|path| path.extension().is_some_and(|e| e == "gz")),
         ),
-        Err(_) => println!("skipped the shared corpora: {} is not there", folder.display()),
+        Err(_) => {
+            let why = format!("skipped the shared corpora: {} is not there", folder.display());
+            std::io::Write::write_all(&mut std::io::stderr(), format!("{why}\n").as_bytes()).unwrap();
+        }
     }
     files
 }

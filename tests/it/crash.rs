@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{Random, command, digest, made_up_corpus, program, run};
+use crate::support::{Random, command, digest, made_up_corpus, program, run, without_settings};
 
 fn write_corpus(folder: &Path, n: usize, seed: u64) -> String {
     let file = folder.join("corpus.jsonl");
@@ -46,25 +46,43 @@ fn kill_at_ten_moments_then_run_again() {
     assert!(n_killed >= 5, "only {n_killed} of 10 runs were killed before their end");
 }
 
-/// The kept file of `dedup` is whole or not there.
+/// The kept file of `dedup` is whole or not there, whenever it is killed: half-way by what it has written itself.
 #[test]
 fn a_killed_dedup_leaves_no_half_file() {
     let folder = tempfile::tempdir().unwrap();
     let corpus = write_corpus(folder.path(), 4_000, 3);
     let kept = folder.path().join("kept.jsonl");
-    let mut child =
-        command("indexer", ["dedup", "-q", "--output", kept.to_str().unwrap(), &corpus]).spawn().unwrap();
-    let begun = || {
-        fs::read_dir(folder.path())
-            .unwrap()
-            .any(|e| e.unwrap().file_name().to_string_lossy().ends_with(".partial"))
-    };
-    while child.try_wait().unwrap().is_none() && !begun() {
-        std::thread::yield_now();
+    let args = ["dedup", "-q", "--output", kept.to_str().unwrap(), &corpus];
+    run("indexer", args).expect(0);
+    let whole = fs::read(&kept).unwrap();
+    let mut n_killed = 0;
+    for eighth in 0..8 {
+        fs::remove_file(&kept).unwrap_or(());
+        let mut child = command("indexer", args).spawn().unwrap();
+        let written = || {
+            let entries = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
+            let partial = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".partial"));
+            // It may be moved to its place meanwhile.
+            partial.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).max()
+        };
+        while child.try_wait().unwrap().is_none()
+            && written().is_none_or(|n| n < whole.len() as u64 * eighth / 8)
+        {
+            std::thread::yield_now();
+        }
+        child.kill().unwrap();
+        n_killed += usize::from(!child.wait().unwrap().success());
+        assert!(
+            !kept.exists() || fs::read(&kept).unwrap() == whole,
+            "a part of the file was left in its place"
+        );
+        for entry in fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap()) {
+            if entry.file_name().to_string_lossy().ends_with(".partial") {
+                fs::remove_file(entry.path()).unwrap();
+            }
+        }
     }
-    child.kill().unwrap();
-    let finished = child.wait().unwrap().success();
-    assert_eq!(kept.exists(), finished);
+    assert!(n_killed >= 4, "only {n_killed} of 8 runs were killed before their end");
 }
 
 /// Two indexers write one store at once, each its half: the same index as one that wrote it all.
@@ -102,7 +120,9 @@ fn a_full_disk_loses_nothing() {
     let size = fs::metadata(folder.path().join("whole/data.mdb")).unwrap().len();
     // In blocks of 512 bytes; the signal that would end the process is ignored, so that writing fails instead.
     let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", size / 2 / 512);
-    let output = Command::new("sh")
+    let mut limited = Command::new("sh");
+    without_settings(&mut limited);
+    let output = limited
         .args(["-c", &script, "sh"])
         .arg(program("indexer"))
         .args(["index", "-q", "--store", &full, &corpus])

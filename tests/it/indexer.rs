@@ -119,6 +119,9 @@ fn what_cannot_run_at_all_exits_with_2() {
     let in_file = format!("embedded:{}", file.to_str().unwrap());
     let news = news_arg();
     let roundabout = news.replace("tests/", "tests/../tests/");
+    let missing = format!("embedded:{}", folder.path().join("never made").to_str().unwrap());
+    let dict = folder.path().join("dict").to_str().unwrap().to_owned();
+    fs::write(&dict, "鸽巢原理\n").unwrap();
     for (args, part) in [
         (vec!["fingerprint", "no/such/file"], "no/such/file"),
         (vec!["fingerprint"], "FILE"),
@@ -129,7 +132,15 @@ fn what_cannot_run_at_all_exits_with_2() {
         (vec!["index", &news, "--store", "embedded:/proc/no"], "/proc/no"),
         (vec!["dedup", &news, "--output", &news], "is an input"),
         (vec!["dedup", &news, "--duplicates", &roundabout], "is an input"),
-        (vec!["dedup", &news, "--output", "x", "--rejects", "x"], "two outputs"),
+        (vec!["dedup", &news, "--output", "x", "--duplicates", "./x"], "two outputs"),
+        (vec!["index", &news, "--store", &missing, "--rejects", &roundabout], "is an input"),
+        (vec!["fingerprint", &news, "--rejects", "-"], "two outputs"),
+        (vec!["fingerprint", "-", "-"], "only once"),
+        (vec!["index", "no/such/file", "--store", &missing], "no/such/file"),
+        (
+            vec!["index", &news, "--store", &missing, "--segmenter", "words", "--user-dict", &dict],
+            "user-dictionary",
+        ),
         (vec!["dedup", &news, "--output", "/no/such/folder/kept"], "/no/such/folder"),
         (vec!["dedup", &news, "--scheme", "9c9"], "9c9"),
         (vec!["dedup", &news, "--max-distance", "4"], "max distance 4"),
@@ -140,6 +151,37 @@ fn what_cannot_run_at_all_exits_with_2() {
         assert!(run.stderr.contains(part), "{args:?} should say {part:?}: {}", run.stderr);
         assert_eq!(run.stdout, "", "{args:?}");
     }
+    assert!(!folder.path().join("never made").exists(), "what is refused makes no index");
+}
+
+#[test]
+fn a_text_that_loses_its_features_leaves_the_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().join("index").to_str().unwrap());
+    let index = |input: String| {
+        let args = ["index", "-q", "--store", &store, "-"];
+        run_with_input("indexer", args, input.as_bytes()).expect(0).stdout
+    };
+    index(json_lines([("a", LONG), ("b", "another text that stays where it is")]));
+    let report = index(json_lines([("a", "…"), ("c", "…")]));
+    assert!(report.contains("removed                  1"), "{report}");
+    assert!(report.contains("no features              1"), "{report}");
+    let found = run("pigeonhole", ["query", "--store", &store, LONG]).expect(0).stdout;
+    assert!(!found.contains("\ta\n"), "{found}");
+    // Within one batch the last one counts, as it does across batches.
+    index(json_lines([("d", LONG), ("d", "…"), ("e", "…"), ("e", LONG)]));
+    let found = run("pigeonhole", ["query", "--store", &store, LONG]).expect(0).stdout;
+    assert!(found.contains("\te\n") && !found.contains("\td\n"), "{found}");
+}
+
+#[test]
+fn dedup_does_not_take_its_store_from_the_environment() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("index");
+    let mut command = crate::support::command("indexer", ["dedup", "-q", &news_arg()]);
+    command.env("PIGEONHOLE_STORE", format!("embedded:{}", store.to_str().unwrap()));
+    assert!(command.output().unwrap().status.success());
+    assert!(!store.exists());
 }
 
 #[test]
@@ -198,7 +240,8 @@ fn without_output_files_dedup_shows_the_groups() {
 #[test]
 fn an_id_used_twice_is_dropped_or_rejected_but_never_kept_twice() {
     let other = "Something else entirely: twelve thousand reeds and willows stand along the old gravel pit.";
-    let input = json_lines([("a", LONG), ("a", LONG), ("a", other), ("b", other)]);
+    let input =
+        json_lines([("a", LONG), ("a", LONG), ("a", other), ("b", other), ("c", ""), ("c", ""), ("b", "")]);
     let folder = tempfile::tempdir().unwrap();
     let dups = folder.path().join("dups");
     for store in ["memory:".to_owned(), format!("embedded:{}", folder.path().join("index").to_str().unwrap())]
@@ -206,8 +249,9 @@ fn an_id_used_twice_is_dropped_or_rejected_but_never_kept_twice() {
         let args =
             ["dedup", "-q", "-", "--store", &store, "--output", "-", "--duplicates", dups.to_str().unwrap()];
         let run = run_with_input("indexer", args, input.as_bytes()).expect(1);
-        assert_eq!(run.stdout, json_lines([("a", LONG), ("b", other)]), "{store}");
-        assert!(run.stderr.contains("another text"), "{}", run.stderr);
+        assert_eq!(run.stdout, json_lines([("a", LONG), ("b", other), ("c", "")]), "{store}");
+        assert!(run.stderr.contains("earlier record"), "{}", run.stderr);
+        assert!(run.stderr.contains("rejected                 3"), "{}", run.stderr);
         assert_eq!(fs::read_to_string(&dups).unwrap().lines().count(), 1);
     }
 }

@@ -86,13 +86,12 @@ fn a_key_that_is_none_is_refused() {
     for (key, part) in [
         ("0123", "13 bytes"),
         ("00048d15000123456789abcdef", "flag 0"),
-        ("00048d15010123456789abcdee", "a row key"),
         ("00048d160101 23456789abcdef", "13 bytes"),
         ("00048d16010123456789abcdef", "does not belong"),
         ("00048d150b0123456789abcdef", "no table with flag 11"),
     ] {
-        let run = run("pigeonhole", ["key", "decode", key]);
-        assert!(run.stderr.contains(part) || run.stdout.contains(part), "{key}: {run:?}");
+        let run = run("pigeonhole", ["key", "decode", key]).expect(2);
+        assert!(run.stderr.contains(part), "{key}: {run:?}");
     }
 }
 

@@ -77,13 +77,18 @@ pub(crate) fn run_with_input<A: AsRef<OsStr>>(
 /// A program with its output piped and no settings from this process's environment.
 pub(crate) fn command<A: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(program(name));
+    without_settings(&mut command);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Keeps this process's settings for the programs from reaching a child.
+pub(crate) fn without_settings(command: &mut Command) {
     for (variable, _) in std::env::vars_os() {
         if variable.to_string_lossy().starts_with("PIGEONHOLE_") {
             command.env_remove(variable);
         }
     }
-    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
 }
 
 /// A running `query-worker` on a port of its own; killed when dropped.
@@ -99,20 +104,26 @@ impl Worker {
         let args = [&["--store", store, "--listen", "127.0.0.1:0"], more].concat();
         let mut child =
             command("query-worker", args).stdout(Stdio::null()).spawn().expect("the program was built");
-        let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
+        let log = BufReader::new(child.stderr.take().expect("stderr is piped"));
+        let mut worker = Self { child, base: String::new(), log };
+        let ready = worker.log_until("ready");
+        let address = ready.split_once("address=").and_then(|(_, rest)| rest.split_whitespace().next());
+        worker.base = format!("http://{}", address.expect("the log names the address"));
+        worker
+    }
+
+    /// Reads the log up to a line that holds `part`.
+    pub(crate) fn log_until(&mut self, part: &str) -> String {
         let mut before = String::new();
-        let address = loop {
+        loop {
             let mut line = String::new();
-            let n = log.read_line(&mut line).expect("the log is UTF-8");
-            assert!(n > 0, "the worker ended before it was ready:\n{before}");
-            if line.contains("ready")
-                && let Some((_, rest)) = line.split_once("address=")
-            {
-                break rest.split_whitespace().next().unwrap_or_default().to_owned();
+            let n = self.log.read_line(&mut line).expect("the log is UTF-8");
+            assert!(n > 0, "the worker ended before its log said {part:?}:\n{before}");
+            if line.contains(part) {
+                return line;
             }
             before.push_str(&line);
-        };
-        Self { child, base: format!("http://{address}"), log }
+        }
     }
 
     pub(crate) fn get(&self, path: &str) -> (u16, Value) {
@@ -131,10 +142,14 @@ impl Worker {
         &self.base
     }
 
-    /// Sends SIGTERM and gives the exit code and the rest of the log.
-    pub(crate) fn stop(mut self) -> (Option<i32>, String) {
+    /// Sends SIGTERM.
+    pub(crate) fn send_stop(&self) {
         let killed = Command::new("kill").arg(self.child.id().to_string()).status().expect("kill(1) runs");
         assert!(killed.success());
+    }
+
+    /// Waits for the end and gives the exit code and the rest of the log.
+    pub(crate) fn wait(mut self) -> (Option<i32>, String) {
         let mut log = String::new();
         self.log.read_to_string(&mut log).expect("the log is UTF-8");
         (self.child.wait().expect("a child can be waited for").code(), log)

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::support::root;
 
-/// Who may know whom. An edge more is a decision about the design, not a detail: change `README.md` with it.
+/// Who may know whom, to build, to run or to test. An edge more is a decision about the design, not a detail: change
+/// `README.md` with it.
 const EDGES: [(&str, &[&str]); 8] = [
     ("simhash", &[]),
     ("features", &["simhash"]),
@@ -17,7 +18,8 @@ const EDGES: [(&str, &[&str]); 8] = [
     ("indexer", &["features", "index", "simhash"]),
     ("query-worker", &["features", "index", "simhash"]),
     ("pigeonhole", &["features", "index", "simhash"]),
-    ("pigeonhole-tests", &[]),
+    // The programs it runs as processes; the libraries are for its oracles.
+    ("pigeonhole-tests", &["index", "simhash", "tables"]),
 ];
 
 fn packages() -> Vec<Value> {
@@ -37,15 +39,14 @@ fn crates_know_whom_they_may() {
     let edges: BTreeMap<&str, Vec<&str>> = packages
         .iter()
         .map(|package| {
-            let mut known: Vec<&str> = package["dependencies"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter(|dependency| dependency["kind"].is_null())
+            let dependencies = package["dependencies"].as_array().unwrap().iter();
+            let mut known: Vec<&str> = dependencies
                 .map(|dependency| dependency["name"].as_str().unwrap())
-                .filter(|name| names.contains(name))
+                // A crate may be its own dev-dependency, for its tests to see its features.
+                .filter(|name| names.contains(name) && package["name"] != **name)
                 .collect();
             known.sort_unstable();
+            known.dedup();
             (package["name"].as_str().unwrap(), known)
         })
         .collect();

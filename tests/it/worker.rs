@@ -78,29 +78,30 @@ fn texts_posted_at_once_are_kept_once() {
         let worker = Worker::start(&store, &[]);
         let n_clients = 8;
         let barrier = Barrier::new(n_clients);
-        let created: usize = std::thread::scope(|scope| {
+        let answers: Vec<(u16, Value)> = std::thread::scope(|scope| {
             let clients: Vec<_> = (0..n_clients)
                 .map(|client| {
                     let (worker, barrier) = (&worker, &barrier);
                     scope.spawn(move || {
-                        let mut n_created = 0;
+                        let mut answers = Vec::new();
                         for group in 0..20 {
                             // The same seven words in every client, so one group has one text.
                             let mut random = Random(group);
                             let text: String = (0..7).map(|_| format!("{:x} ", random.next())).collect();
                             barrier.wait();
                             let id = format!("{group}-{client}");
-                            let (status, answer) =
-                                worker.post("/v1/documents", &json!({ "id": id, "text": text }));
-                            n_created += usize::from(status == 201);
-                            assert!(status == 201 || answer["outcome"] == "duplicate", "{answer}");
+                            answers.push(worker.post("/v1/documents", &json!({ "id": id, "text": text })));
                         }
-                        n_created
+                        answers
                     })
                 })
                 .collect();
-            clients.into_iter().map(|client| client.join().unwrap()).sum()
+            clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
         });
+        for (status, answer) in &answers {
+            assert!(*status == 201 || answer["outcome"] == "duplicate", "{answer}");
+        }
+        let created = answers.iter().filter(|(status, _)| *status == 201).count();
         assert_eq!(created, 20, "exactly one of each group ({store})");
     }
 }
@@ -171,14 +172,14 @@ fn a_stop_answers_what_was_accepted() {
     let mut go_on = [0; 25];
     connection.read_exact(&mut go_on).unwrap();
     assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
-    let (code, log) = std::thread::scope(|scope| {
-        let stopped = scope.spawn(|| worker.stop());
-        connection.write_all(body.as_bytes()).unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
-        stopped.join().unwrap()
-    });
+    let mut worker = worker;
+    worker.send_stop();
+    worker.log_until("stopping");
+    connection.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    let (code, log) = worker.wait();
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("stopped"), "{log}");
     assert!(!log.contains("ferry"), "texts are never logged: {log}");

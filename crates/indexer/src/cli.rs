@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use features::cli::RecipeArgs;
 use index::cli::StoreArgs;
 
@@ -26,6 +26,17 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+impl Cli {
+    /// Parses the command line of this process; ends it with help or a complaint where there is nothing to run.
+    pub(crate) fn from_command_line() -> Self {
+        // PIGEONHOLE_STORE is set where a service or a job has its index. `dedup` writes what it keeps into the index
+        // it is given, so it takes one only where somebody asks for it.
+        let command =
+            Self::command().mut_subcommand("dedup", |dedup| dedup.mut_arg("store", |store| store.env(None)));
+        Self::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Print the fingerprint of every document
@@ -36,7 +47,8 @@ pub(crate) enum Command {
     /// Add every document to an index
     ///
     /// A document whose id is in the index already changes nothing where its fingerprint is the same, and replaces the
-    /// older version where it is not; so a run that broke off can simply be run again. Nothing is dropped: use `dedup`
+    /// older version where it is not; so a run that broke off can simply be run again. One whose text has no features any
+    /// more is removed. Nothing is dropped: use `dedup`
     /// for that.
     Index(IndexArgs),
     /// Drop near-duplicates from a corpus, or show them
@@ -44,7 +56,10 @@ pub(crate) enum Command {
     /// Goes through the documents in order and drops one when a document kept before it is within the index's
     /// distance. Without --output and --duplicates it prints the groups found. The kept documents are indexed in memory, for
     /// this run only, unless --store names an index: then also a document near to one of that index is dropped, and those
-    /// that are kept are added to it.
+    /// that are kept are added to it. A document that this index already holds under the same id, with the same text, is
+    /// kept: so a run that broke off can be run again. To drop duplicates from a corpus do not index it first.
+    ///
+    /// The ids of all kept documents are held in memory.
     Dedup(DedupArgs),
 }
 
@@ -97,15 +112,15 @@ pub(crate) struct InputArgs {
     /// The field that holds a document's text
     #[arg(long, value_name = "FIELD", default_value = "text", env = "PIGEONHOLE_TEXT_FIELD")]
     pub(crate) text_field: String,
-    /// Write every rejected record here, as JSON with source, line and reason
+    /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line and reason
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Reject a line longer than this many bytes, which bounds memory
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
     pub(crate) record_bytes_max: usize,
     /// Threads that fingerprint [default: one for each core]
-    #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
     /// No progress on stderr
     #[arg(long, short)]
     pub(crate) quiet: bool,

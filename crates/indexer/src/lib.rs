@@ -7,6 +7,7 @@
 mod cli;
 mod commands;
 mod input;
+mod job;
 mod numbers;
 mod output;
 mod pipeline;
@@ -17,16 +18,19 @@ mod report;
 use std::io;
 use std::process::ExitCode;
 
-use clap::Parser;
+use crate::cli::{Cli, Command};
 
 /// Runs the command line of this process: 0 all done, 1 some records were rejected, 2 could not run.
 #[must_use]
 pub fn main() -> ExitCode {
-    match commands::run(&cli::Cli::parse()) {
+    let cli = Cli::from_command_line();
+    match commands::run(&cli) {
         Ok(report) if report.n_rejected == 0 => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
-        // Whoever reads our output has seen enough, as in `indexer fingerprint … | head`.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        // Whoever reads the fingerprints has seen enough, as in `indexer fingerprint … | head`.
+        Err(error) if matches!(cli.command, Command::Fingerprint(_)) && is_broken_pipe(&error) => {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             progress::complain(format_args!("error: {error:#}"));
             ExitCode::from(2)

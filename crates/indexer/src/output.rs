@@ -1,5 +1,6 @@
 //! Files that are whole or not there: written beside their place and moved into it at the end.
 
+use std::fmt;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -7,6 +8,23 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
+
+/// The name that stands for standard output.
+pub(crate) const STDOUT: &str = "-";
+
+pub(crate) fn is_stdout(path: &Path) -> bool {
+    path.as_os_str() == STDOUT
+}
+
+/// Prints what a person is to see of a job that is done. A reader who has gone away changes nothing about that.
+pub(crate) fn print_to_stdout(what: &impl fmt::Display) -> anyhow::Result<()> {
+    match write!(io::stdout(), "{what}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(error).context("failed to write to stdout")
+        }
+        _ => Ok(()),
+    }
+}
 
 /// A file being written, gzip where its name ends in `.gz`, or standard output for `-`.
 ///
@@ -25,7 +43,7 @@ enum Writer {
 impl Output {
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let failed = || format!("failed to create {}", path.display());
-        let writer = if path.as_os_str() == "-" {
+        let writer = if is_stdout(path) {
             Writer::Direct(BufWriter::new(Box::new(io::stdout())))
         } else if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             let file = fs::OpenOptions::new().write(true).open(path).with_context(failed)?;
@@ -59,7 +77,8 @@ impl Output {
         anyhow!(error).context(format!("failed to write {}", self.path.display()))
     }
 
-    /// Moves the file to its place. Without this nothing is left of it.
+    /// Moves the file to its place. Without this an error leaves nothing of it; a killed process leaves
+    /// `.NAME.….partial`, which nobody reads.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let path = self.path;
         let finish = || -> io::Result<()> {

@@ -2,6 +2,7 @@
 
 use std::panic;
 use std::sync::Arc;
+use std::thread;
 
 use anyhow::anyhow;
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -62,13 +63,14 @@ impl Pipeline<'_> {
         // channel on which its batch will come.
         let (to_threads, chunks) = bounded::<(Chunk, Sender<Batch>)>(self.n_threads);
         let (in_order, batches) = bounded::<Receiver<Batch>>(self.n_threads * CHUNKS_PER_THREAD);
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                inputs.read(|chunk| {
-                    let (done, batch) = bounded(1);
-                    in_order.send(batch).is_ok() && to_threads.send((chunk, done)).is_ok()
-                });
+        // Not in the scope: it may wait for input that never comes, and an error must not wait with it.
+        let reader = thread::spawn(move || {
+            inputs.read(|chunk| {
+                let (done, batch) = bounded(1);
+                in_order.send(batch).is_ok() && to_threads.send((chunk, done)).is_ok()
             });
+        });
+        thread::scope(|scope| {
             let threads: Vec<_> = (0..self.n_threads)
                 .map(|_| {
                     let chunks = chunks.clone();
@@ -89,6 +91,11 @@ impl Pipeline<'_> {
             });
             // The threads before us end once nobody takes what they send.
             drop(batches);
+            if result.is_ok()
+                && let Err(payload) = reader.join()
+            {
+                panic::resume_unwind(payload);
+            }
             for thread in threads {
                 if let Err(payload) = thread.join() {
                     panic::resume_unwind(payload);

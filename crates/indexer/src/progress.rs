@@ -23,10 +23,24 @@ pub(crate) struct Progress {
     view: View,
 }
 
+#[derive(Clone)]
 enum View {
     Bar(ProgressBar),
     Lines,
     Nothing,
+}
+
+/// Where to say something to a person while a bar may be drawn.
+#[derive(Clone)]
+pub(crate) struct Console(View);
+
+impl Console {
+    pub(crate) fn print(&self, message: fmt::Arguments<'_>) {
+        match &self.0 {
+            View::Bar(bar) => bar.suspend(|| complain(message)),
+            View::Lines | View::Nothing => complain(message),
+        }
+    }
 }
 
 impl Progress {
@@ -46,6 +60,16 @@ impl Progress {
             n_bytes: inputs.n_bytes,
             view,
         }
+    }
+
+    /// The run itself begins now; what came before was preparation.
+    pub(crate) fn start(&mut self) {
+        self.start = Instant::now();
+        self.next_line = self.start + LINE_INTERVAL;
+    }
+
+    pub(crate) fn console(&self) -> Console {
+        Console(self.view.clone())
     }
 
     /// Time since the start.
@@ -107,4 +131,9 @@ fn bar(n_bytes: Option<u64>) -> ProgressBar {
 /// Prints a line to stderr. That nobody listens there is no reason to stop.
 pub(crate) fn complain(message: fmt::Arguments<'_>) {
     writeln!(io::stderr(), "indexer: {message}").unwrap_or(());
+}
+
+/// Prints something of several lines to stderr, under the same rule.
+pub(crate) fn print_to_stderr(what: &impl fmt::Display) {
+    write!(io::stderr(), "{what}").unwrap_or(());
 }

@@ -6,48 +6,32 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::output::Output;
-use crate::progress::complain;
+use crate::progress::Console;
 
-/// How many rejected records are named on stderr.
+/// How many records are named on stderr.
 const NAMED_MAX: u64 = 5;
 
 pub(crate) struct Rejects {
     file: Option<Output>,
+    console: Console,
     n_rejected: u64,
+    n_named: u64,
 }
 
 impl Rejects {
-    pub(crate) fn new(path: Option<&Path>) -> anyhow::Result<Self> {
-        Ok(Self { file: path.map(Output::create).transpose()?, n_rejected: 0 })
+    pub(crate) fn new(path: Option<&Path>, console: Console) -> anyhow::Result<Self> {
+        Ok(Self { file: path.map(Output::create).transpose()?, console, n_rejected: 0, n_named: 0 })
     }
 
     /// Takes note of a record that could not be taken.
     pub(crate) fn reject(&mut self, source: &str, line_number: u64, reason: &str) -> anyhow::Result<()> {
         self.n_rejected += 1;
-        if self.n_rejected <= NAMED_MAX {
-            complain(format_args!("rejected {source}:{line_number}: {reason}"));
-        } else if self.n_rejected == NAMED_MAX + 1 {
-            let all = if self.file.is_some() {
-                "they are in the --rejects file"
-            } else {
-                "--rejects FILE lists all"
-            };
-            complain(format_args!("rejected more; {all}"));
-        }
-        self.write(source, line_number, reason)
+        self.name("rejected", source, line_number, reason)
     }
 
-    /// Names a record that was not used for a reason that is no fault of its own; it is not counted as rejected.
-    pub(crate) fn mention(&mut self, source: &str, line_number: u64, reason: &str) -> anyhow::Result<()> {
-        self.write(source, line_number, reason)
-    }
-
-    fn write(&mut self, source: &str, line_number: u64, reason: &str) -> anyhow::Result<()> {
-        if let Some(file) = &mut self.file {
-            writeln!(file, "{}", json!({ "source": source, "line": line_number, "reason": reason }))
-                .map_err(|error| file.failed(error))?;
-        }
-        Ok(())
+    /// Names a record without features. That is no fault of its own, so it does not count as rejected.
+    pub(crate) fn not_indexed(&mut self, source: &str, line_number: u64) -> anyhow::Result<()> {
+        self.name("not_indexed", source, line_number, "the text has no features")
     }
 
     /// Puts the file in its place and says how many records were rejected.
@@ -56,5 +40,25 @@ impl Rejects {
             file.finish()?;
         }
         Ok(self.n_rejected)
+    }
+
+    fn name(&mut self, kind: &str, source: &str, line_number: u64, reason: &str) -> anyhow::Result<()> {
+        self.n_named += 1;
+        if self.n_named <= NAMED_MAX {
+            let kind = kind.replace('_', " ");
+            self.console.print(format_args!("{kind} {source}:{line_number}: {reason}"));
+        } else if self.n_named == NAMED_MAX + 1 {
+            let all = if self.file.is_some() {
+                "they are in the --rejects file"
+            } else {
+                "--rejects FILE lists all"
+            };
+            self.console.print(format_args!("and more; {all}"));
+        }
+        if let Some(file) = &mut self.file {
+            let line = json!({ "kind": kind, "source": source, "line": line_number, "reason": reason });
+            writeln!(file, "{line}").map_err(|error| file.failed(error))?;
+        }
+        Ok(())
     }
 }

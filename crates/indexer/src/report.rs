@@ -6,63 +6,68 @@ use std::time::Duration;
 use crate::numbers::{Grouped, megabytes, megabytes_per_second};
 
 /// Counts of one run. Every record read is in exactly one of them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) counts: Counts,
-    pub(crate) n_without_features: u64,
+    pub(crate) n_read: u64,
     pub(crate) n_rejected: u64,
     /// Of the texts, in UTF-8.
     pub(crate) n_text_bytes: u64,
     pub(crate) time: Duration,
 }
 
-/// What became of the documents that have a fingerprint.
+/// What became of the documents that were not rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Counts {
-    Fingerprinted { n: u64 },
-    Indexed { n_new: u64, n_unchanged: u64, n_replaced: u64 },
-    Deduplicated { n_kept: u64, n_duplicates: u64 },
+    Fingerprinted { n: u64, n_without_features: u64 },
+    Indexed(Indexed),
+    Deduplicated { n_kept: u64, n_duplicates: u64, n_without_features: u64 },
 }
 
-impl Default for Counts {
-    fn default() -> Self {
-        Self::Fingerprinted { n: 0 }
-    }
+/// What became of documents that were to be indexed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Indexed {
+    pub(crate) n_new: u64,
+    pub(crate) n_unchanged: u64,
+    pub(crate) n_replaced: u64,
+    /// Were in the index; their text has no features any more.
+    pub(crate) n_removed: u64,
+    pub(crate) n_without_features: u64,
 }
 
 impl Counts {
-    fn rows(&self) -> Vec<(&'static str, u64)> {
+    /// Name, number, and a remark that is made where the number is not 0.
+    fn rows(&self) -> Vec<(&'static str, u64, &'static str)> {
         match *self {
-            Self::Fingerprinted { n } => vec![("fingerprinted", n)],
-            Self::Indexed { n_new, n_unchanged, n_replaced } => {
-                vec![("indexed", n_new), ("unchanged", n_unchanged), ("replaced", n_replaced)]
+            Self::Fingerprinted { n, n_without_features } => {
+                vec![("fingerprinted", n, ""), ("no features", n_without_features, "")]
             }
-            Self::Deduplicated { n_kept, n_duplicates } => {
-                vec![("kept", n_kept), ("duplicates", n_duplicates)]
-            }
+            Self::Indexed(indexed) => vec![
+                ("indexed", indexed.n_new, ""),
+                ("unchanged", indexed.n_unchanged, ""),
+                ("replaced", indexed.n_replaced, ""),
+                ("removed", indexed.n_removed, "their text has no features any more"),
+                ("no features", indexed.n_without_features, "not indexed"),
+            ],
+            Self::Deduplicated { n_kept, n_duplicates, n_without_features } => vec![
+                ("kept", n_kept, ""),
+                ("duplicates", n_duplicates, ""),
+                ("no features", n_without_features, "kept too: there is nothing to compare them by"),
+            ],
         }
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let rows = self.counts.rows();
-        let n_read = rows.iter().map(|(_, n)| n).sum::<u64>() + self.n_without_features + self.n_rejected;
-        writeln!(f, "read          {:>12}", Grouped(n_read))?;
-        for (name, n) in rows {
-            writeln!(f, "{name:<13} {:>12}", Grouped(n))?;
+        writeln!(f, "read          {:>12}", Grouped(self.n_read))?;
+        for (name, n, remark) in self.counts.rows() {
+            write!(f, "{name:<13} {:>12}", Grouped(n))?;
+            if n > 0 && !remark.is_empty() {
+                write!(f, "  ({remark})")?;
+            }
+            writeln!(f)?;
         }
-        let without = match self.counts {
-            Counts::Fingerprinted { .. } => "",
-            Counts::Indexed { .. } => "  (not indexed; the --rejects file names them)",
-            Counts::Deduplicated { .. } => "  (kept)",
-        };
-        writeln!(
-            f,
-            "no features   {:>12}{}",
-            Grouped(self.n_without_features),
-            if self.n_without_features > 0 { without } else { "" }
-        )?;
         writeln!(f, "rejected      {:>12}", Grouped(self.n_rejected))?;
         writeln!(
             f,

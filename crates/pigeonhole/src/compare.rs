@@ -32,12 +32,11 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let a = Side::new(&fingerprinter, &args.a, args.literal)?;
     let b = Side::new(&fingerprinter, &args.b, args.literal)?;
     for (name, side) in [("a", &a), ("b", &b)] {
+        let n_terms = side.analysis.terms.len();
         writeln!(
             out,
-            "{name}  {}  {} terms, {} bytes",
-            side.fingerprint,
-            side.analysis.terms.len(),
-            side.n_bytes
+            "{name}  {}  {n_terms} terms, {} bytes, {}",
+            side.fingerprint, side.n_bytes, side.origin
         )?;
     }
     let differing = a.fingerprint.0 ^ b.fingerprint.0;
@@ -67,6 +66,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 struct Side {
+    /// What was compared: a mistyped file name is a text.
+    origin: String,
     n_bytes: usize,
     analysis: Analysis,
     fingerprint: Fingerprint,
@@ -77,7 +78,8 @@ struct Side {
 impl Side {
     fn new(fingerprinter: &Fingerprinter, argument: &str, literal: bool) -> anyhow::Result<Self> {
         let path = Path::new(argument);
-        let text = if !literal && path.is_file() {
+        let is_file = !literal && fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir());
+        let text = if is_file {
             let bytes = fs::read(path).with_context(|| format!("failed to read {argument}"))?;
             String::from_utf8(bytes).with_context(|| format!("{argument} is not UTF-8 text"))?
         } else {
@@ -88,7 +90,8 @@ impl Side {
             bail!("{argument:?} has no features: it is empty, or holds only punctuation or stop words");
         };
         let mass = analysis.terms.iter().map(|term| i128::from(term.weight.0)).sum();
-        Ok(Self { n_bytes: text.len(), analysis, fingerprint, mass })
+        let origin = if is_file { format!("file {argument}") } else { "the argument itself".to_owned() };
+        Ok(Self { origin, n_bytes: text.len(), analysis, fingerprint, mass })
     }
 
     /// The bit, and by how much of all weight it was decided.

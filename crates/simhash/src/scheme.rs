@@ -161,6 +161,10 @@ impl std::error::Error for SchemeError {}
 impl TableScheme {
     /// Tables given as flag and mask that together find every pair within `max_distance` (0 to 7).
     ///
+    /// The proof takes microseconds for schemes of blocks. It is cut off after some tens of milliseconds, which only
+    /// hundreds of masks without any structure have been seen to need; then the scheme is refused although it may be
+    /// complete.
+    ///
     /// # Errors
     /// See [`SchemeError`]; above all [`SchemeError::Misses`], with the bits that show it.
     pub fn new(name: &str, max_distance: u32, masks: &[(u8, u64)]) -> Result<Self, SchemeError> {

@@ -4,18 +4,21 @@
 //! when it is posted to a worker. What this module adds is about one run: an id that the run has kept already.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use index::{DocumentId, Index, Insertion};
 use serde_json::json;
 use simhash::Fingerprint;
 
 use super::groups::Groups;
-use super::{Item, Sink, open, run_over};
+use super::open;
 use crate::cli::DedupArgs;
-use crate::output::Output;
+use crate::job::{Item, Job, Sink};
+use crate::output::{Output, is_stdout, print_to_stdout};
+use crate::pipeline::Features;
+use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
@@ -28,53 +31,38 @@ const STORE_BATCH_BYTES: usize = 32 << 20;
 const DEFAULT_STORE: &str = "memory:";
 
 pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
-    check_paths(args)?;
-    let uri = args.store.uri().unwrap_or(DEFAULT_STORE);
-    let (index, fingerprinter) = open(uri, &args.store, &args.recipe)?;
-    let for_people = args.output.is_none() && args.duplicates.is_none();
+    let outputs: Vec<&Path> = args.output.iter().chain(&args.duplicates).map(PathBuf::as_path).collect();
+    let job = Job::new(&args.input, &outputs)?;
+    let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
+    let (output, duplicates) = (create(&args.output)?, create(&args.duplicates)?);
+    let (index, fingerprinter) = open(args.store.uri().unwrap_or(DEFAULT_STORE), &args.store, &args.recipe)?;
+    let for_people = outputs.is_empty();
     let mut sink = Deduplication {
         index: &index,
         kept: HashMap::new(),
         pending: Vec::new(),
         pending_ids: HashSet::new(),
         n_pending_bytes: 0,
-        output: args.output.as_deref().map(Output::create).transpose()?,
-        duplicates: args.duplicates.as_deref().map(Output::create).transpose()?,
+        output,
+        duplicates,
         groups: for_people.then(|| Groups::new(args.groups)),
         n_kept: 0,
         n_duplicates: 0,
+        n_without_features: 0,
     };
-    let report = run_over(&args.input, &fingerprinter, for_people, &mut sink)?;
-    if let Some(groups) = &sink.groups {
-        write!(io::stdout(), "{groups}\n{report}").context("failed to write to stdout")?;
-    } else if [&args.output, &args.duplicates].into_iter().flatten().any(|path| path.as_os_str() == "-") {
-        write!(io::stderr(), "{report}").context("failed to write to stderr")?;
-    } else {
-        write!(io::stdout(), "{report}").context("failed to write to stdout")?;
+    let report = job.run(&fingerprinter, for_people, &mut sink)?;
+    match &sink.groups {
+        Some(groups) => print_to_stdout(&format_args!("{groups}\n{report}"))?,
+        None if outputs.iter().any(|path| is_stdout(path)) => print_to_stderr(&report),
+        None => print_to_stdout(&report)?,
     }
     Ok(report)
-}
-
-/// Refuses to write over an input, which would lose what was dropped from it, and two outputs in one file.
-fn check_paths(args: &DedupArgs) -> anyhow::Result<()> {
-    let is_file = |path: &&PathBuf| path.as_os_str() != "-";
-    // What is not there yet is nobody's input.
-    let inputs: Vec<PathBuf> =
-        args.input.files.iter().filter(is_file).filter_map(|f| f.canonicalize().ok()).collect();
-    let mut outputs: Vec<&PathBuf> = Vec::new();
-    for output in [&args.output, &args.duplicates, &args.input.rejects].into_iter().flatten() {
-        ensure!(!outputs.contains(&output), "two outputs go to {}; name one file for each", output.display());
-        let is_input = is_file(&output) && output.canonicalize().is_ok_and(|path| inputs.contains(&path));
-        ensure!(!is_input, "{} is an input; write to another file", output.display());
-        outputs.push(output);
-    }
-    Ok(())
 }
 
 struct Deduplication<'a> {
     index: &'a Index,
     /// The ids kept by this run, to tell them from those an earlier run left in the store.
-    kept: HashMap<DocumentId, Fingerprint>,
+    kept: HashMap<DocumentId, Option<Fingerprint>>,
     pending: Vec<Item>,
     pending_ids: HashSet<DocumentId>,
     n_pending_bytes: usize,
@@ -83,6 +71,7 @@ struct Deduplication<'a> {
     groups: Option<Groups>,
     n_kept: u64,
     n_duplicates: u64,
+    n_without_features: u64,
 }
 
 /// Of whom a document is a near-duplicate.
@@ -112,7 +101,11 @@ impl Sink for Deduplication<'_> {
         for output in [self.output.take(), self.duplicates.take()].into_iter().flatten() {
             output.finish()?;
         }
-        Ok(Counts::Deduplicated { n_kept: self.n_kept, n_duplicates: self.n_duplicates })
+        Ok(Counts::Deduplicated {
+            n_kept: self.n_kept,
+            n_duplicates: self.n_duplicates,
+            n_without_features: self.n_without_features,
+        })
     }
 }
 
@@ -130,27 +123,28 @@ impl Deduplication<'_> {
         let mut insertions =
             self.index.insert_if_new(&new).context("failed to write to the index")?.into_iter();
         for item in items {
-            let Some(fingerprint) = item.features.fingerprint else {
-                // Nothing to compare it by, so nothing to drop it for.
-                self.write_line(&item)?;
-                continue;
-            };
-            if let Some(&earlier) = self.kept.get(&item.features.id) {
-                if earlier == fingerprint {
-                    let id = item.features.id.clone();
-                    self.write_duplicate(&item, fingerprint, &Original { id, fingerprint, distance: 0 })?;
-                } else {
-                    rejects.reject(
-                        &item.source,
-                        item.line_number,
-                        &format!(
-                            "id {:?} stands for another text earlier in the input",
-                            item.features.id.as_str()
-                        ),
-                    )?;
+            let Features { id, fingerprint, .. } = &item.features;
+            if let Some(earlier) = self.kept.get(id) {
+                match *fingerprint {
+                    Some(fingerprint) if *earlier == Some(fingerprint) => {
+                        let original = Original { id: id.clone(), fingerprint, distance: 0 };
+                        self.write_duplicate(&item, fingerprint, &original)?;
+                    }
+                    _ => {
+                        let reason =
+                            format!("id {:?} stands for an earlier record of the input", id.as_str());
+                        rejects.reject(&item.source, item.line_number, &reason)?;
+                    }
                 }
                 continue;
             }
+            let Some(fingerprint) = *fingerprint else {
+                // Nothing to compare it by, so nothing to drop it for.
+                self.n_without_features += 1;
+                self.write_line(&item)?;
+                self.kept.insert(item.features.id, None);
+                continue;
+            };
             match insertions.next().context("the store answered for fewer documents than it was given")? {
                 Insertion::Duplicate(found) => {
                     let original =
@@ -163,7 +157,7 @@ impl Deduplication<'_> {
                     if let Some(groups) = &mut self.groups {
                         groups.add_kept(&item.features);
                     }
-                    self.kept.insert(item.features.id, fingerprint);
+                    self.kept.insert(item.features.id, Some(fingerprint));
                 }
             }
         }
@@ -188,7 +182,12 @@ impl Deduplication<'_> {
     ) -> anyhow::Result<()> {
         self.n_duplicates += 1;
         if let Some(groups) = &mut self.groups {
-            groups.add_duplicate(&item.features, &original.id, original.distance);
+            groups.add_duplicate(
+                &item.features,
+                &original.id,
+                original.distance,
+                self.kept.contains_key(&original.id),
+            );
         }
         if let Some(output) = &mut self.duplicates {
             let line = json!({

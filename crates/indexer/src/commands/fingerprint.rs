@@ -5,20 +5,22 @@ use std::path::Path;
 
 use features::Fingerprinter;
 
-use super::{Item, Sink, run_over};
 use crate::cli::FingerprintArgs;
-use crate::output::Output;
-use crate::progress::complain;
+use crate::job::{Item, Job, Sink};
+use crate::output::{Output, STDOUT};
+use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
 pub(super) fn run(args: &FingerprintArgs) -> anyhow::Result<Report> {
+    let job = Job::new(&args.input, &[Path::new(STDOUT)])?;
     let dictionaries = args.recipe.dictionaries()?;
     let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
-    let mut sink = Lines { stdout: Output::create(Path::new("-"))?, n_fingerprinted: 0 };
-    let report = run_over(&args.input, &fingerprinter, false, &mut sink)?;
+    let mut sink =
+        Lines { stdout: Output::create(Path::new(STDOUT))?, n_fingerprinted: 0, n_without_features: 0 };
+    let report = job.run(&fingerprinter, false, &mut sink)?;
     if !args.input.quiet {
-        complain(format_args!("done\n{report}"));
+        print_to_stderr(&report);
     }
     Ok(report)
 }
@@ -26,6 +28,7 @@ pub(super) fn run(args: &FingerprintArgs) -> anyhow::Result<Report> {
 struct Lines {
     stdout: Output,
     n_fingerprinted: u64,
+    n_without_features: u64,
 }
 
 impl Sink for Lines {
@@ -36,13 +39,16 @@ impl Sink for Lines {
                 self.n_fingerprinted += 1;
                 writeln!(self.stdout, "{id}\t{fingerprint}")
             }
-            None => writeln!(self.stdout, "{id}\t"),
+            None => {
+                self.n_without_features += 1;
+                writeln!(self.stdout, "{id}\t")
+            }
         };
         written.map_err(|error| self.stdout.failed(error))
     }
 
     fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {
         self.stdout.flush().map_err(|error| self.stdout.failed(error))?;
-        Ok(Counts::Fingerprinted { n: self.n_fingerprinted })
+        Ok(Counts::Fingerprinted { n: self.n_fingerprinted, n_without_features: self.n_without_features })
     }
 }

@@ -42,12 +42,20 @@ impl Groups {
         }
     }
 
-    /// Takes note of a document that was dropped as near-duplicate of `kept`.
-    pub(super) fn add_duplicate(&mut self, features: &Features, kept: &DocumentId, distance: u32) {
+    /// Takes note of a document that was dropped as near-duplicate of `kept`, which this run has kept or the index held
+    /// before.
+    pub(super) fn add_duplicate(
+        &mut self,
+        features: &Features,
+        kept: &DocumentId,
+        distance: u32,
+        in_this_run: bool,
+    ) {
         let n_groups = self.by_kept.len();
         let number = *self.by_kept.entry(kept.clone()).or_insert(n_groups);
         if number == self.shown.len() && number < self.n_shown {
-            let excerpt = self.excerpts.remove(kept).unwrap_or_else(|| "(in the index before)".into());
+            let without = if in_this_run { "(beginning not held)" } else { "(in the index before)" };
+            let excerpt = self.excerpts.remove(kept).unwrap_or_else(|| without.into());
             self.shown.push(Group { kept: kept.clone(), excerpt, n_duplicates: 0, duplicates: Vec::new() });
         }
         if let Some(group) = self.shown.get_mut(number) {

@@ -1,16 +1,17 @@
 //! `indexer index`: adds every document to an index.
 
-use std::io::{self, Write};
-use std::sync::Arc;
+use std::collections::HashSet;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use index::{DocumentId, Index, Insertion};
 use simhash::Fingerprint;
 
-use super::{Item, Sink, open, run_over};
+use super::open;
 use crate::cli::IndexArgs;
+use crate::job::{Item, Job, Sink};
+use crate::output::print_to_stdout;
 use crate::rejects::Rejects;
-use crate::report::{Counts, Report};
+use crate::report::{Counts, Indexed, Report};
 
 /// Documents in one call of the store: enough to share the cost of making it durable.
 const STORE_BATCH: usize = 2048;
@@ -18,38 +19,53 @@ const STORE_BATCH: usize = 2048;
 pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
     let uri =
         args.store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
-    anyhow::ensure!(
-        uri != "memory:",
-        "an index in memory: is gone when this program ends; use embedded:PATH"
-    );
+    ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
+    let job = Job::new(&args.input, &[])?;
     let (index, fingerprinter) = open(uri, &args.store, &args.recipe)?;
-    let mut sink = Inserts { index: &index, pending: Vec::new(), n_new: 0, n_unchanged: 0, n_replaced: 0 };
-    let report = run_over(&args.input, &fingerprinter, false, &mut sink)?;
-    write!(io::stdout(), "{report}").context("failed to write to stdout")?;
+    let mut sink = Inserts {
+        index: &index,
+        inserts: Vec::new(),
+        removals: Vec::new(),
+        pending: HashSet::new(),
+        counts: Indexed::default(),
+    };
+    let report = job.run(&fingerprinter, false, &mut sink)?;
+    print_to_stdout(&report)?;
     Ok(report)
 }
 
 struct Inserts<'a> {
     index: &'a Index,
-    pending: Vec<(DocumentId, Fingerprint)>,
-    n_new: u64,
-    n_unchanged: u64,
-    n_replaced: u64,
+    inserts: Vec<(DocumentId, Fingerprint)>,
+    /// Documents whose text has no features any more: what the index may know of them is of an older text.
+    removals: Vec<DocumentId>,
+    /// The ids of both.
+    pending: HashSet<DocumentId>,
+    counts: Indexed,
 }
 
 impl Inserts<'_> {
     fn flush(&mut self) -> anyhow::Result<()> {
-        let insertions = self.index.insert(&self.pending).context("failed to write to the index")?;
+        let insertions = self.index.insert(&self.inserts).context("failed to write to the index")?;
         for insertion in insertions {
             match insertion {
-                Insertion::Inserted => self.n_new += 1,
-                Insertion::Unchanged => self.n_unchanged += 1,
-                Insertion::Replaced => self.n_replaced += 1,
+                Insertion::Inserted => self.counts.n_new += 1,
+                Insertion::Unchanged => self.counts.n_unchanged += 1,
+                Insertion::Replaced => self.counts.n_replaced += 1,
                 Insertion::Duplicate(found) => {
                     anyhow::bail!("the store refused a document as duplicate of {}", found.id)
                 }
             }
         }
+        for was_there in self.index.remove(&self.removals).context("failed to write to the index")? {
+            if was_there {
+                self.counts.n_removed += 1;
+            } else {
+                self.counts.n_without_features += 1;
+            }
+        }
+        self.inserts.clear();
+        self.removals.clear();
         self.pending.clear();
         Ok(())
     }
@@ -57,19 +73,23 @@ impl Inserts<'_> {
 
 impl Sink for Inserts<'_> {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        let Some(fingerprint) = item.features.fingerprint else {
-            return rejects.mention(
-                &Arc::clone(&item.source),
-                item.line_number,
-                "the text has no features; not indexed",
-            );
-        };
-        self.pending.push((item.features.id, fingerprint));
-        if self.pending.len() >= STORE_BATCH { self.flush() } else { Ok(()) }
+        // An id that comes again must meet its first use.
+        if self.pending.len() >= STORE_BATCH || self.pending.contains(&item.features.id) {
+            self.flush()?;
+        }
+        self.pending.insert(item.features.id.clone());
+        match item.features.fingerprint {
+            Some(fingerprint) => self.inserts.push((item.features.id, fingerprint)),
+            None => {
+                rejects.not_indexed(&item.source, item.line_number)?;
+                self.removals.push(item.features.id);
+            }
+        }
+        Ok(())
     }
 
     fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush()?;
-        Ok(Counts::Indexed { n_new: self.n_new, n_unchanged: self.n_unchanged, n_replaced: self.n_replaced })
+        Ok(Counts::Indexed(self.counts))
     }
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use flate2::bufread::MultiGzDecoder;
 use memchr::memchr;
 
@@ -24,14 +24,23 @@ const READ_BUFFER_BYTES: usize = 64 << 10;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The opened inputs of a run.
+/// The inputs of a run, all of which could be opened.
 pub(crate) struct Inputs {
-    sources: Vec<(Arc<str>, Box<dyn Read + Send>)>,
+    sources: Vec<Source>,
     /// Bytes read so far, as they are stored.
     pub(crate) n_bytes_read: Arc<AtomicU64>,
     /// Bytes there are to read, where every source is a regular file.
     pub(crate) n_bytes: Option<u64>,
     record_bytes_max: usize,
+}
+
+struct Source {
+    /// As the user named it.
+    name: Arc<str>,
+    path: PathBuf,
+    /// What can be opened only once, such as standard input or a pipe. Files are opened when it is their turn: there may
+    /// be more of them than a process may have open.
+    opened: Option<Box<dyn Read + Send>>,
 }
 
 /// Neighbouring lines of one source.
@@ -71,6 +80,12 @@ impl fmt::Display for LineError {
 }
 
 impl Chunk {
+    /// Of a source that could not be read at all.
+    fn broken(source: Arc<str>, error: &io::Error) -> Self {
+        let line = Line { number: 1, end: 0, error: Some(LineError::Broken(error.to_string())) };
+        Self { source, bytes: Vec::new(), lines: vec![line] }
+    }
+
     /// The lines with their numbers, counted from 1.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, Result<&[u8], &LineError>)> {
         let mut start = 0;
@@ -82,35 +97,41 @@ impl Chunk {
 }
 
 impl Inputs {
-    /// Opens all of `paths`, so that a run does not find out half-way that the last one is missing.
+    /// Tries to open all of `paths`, so that a run does not find out half-way that the last one is missing.
     pub(crate) fn open(paths: &[PathBuf], record_bytes_max: usize) -> anyhow::Result<Self> {
-        let n_bytes_read = Arc::new(AtomicU64::new(0));
+        let n_stdin = paths.iter().filter(|path| is_stdin(path)).count();
+        ensure!(n_stdin <= 1, "standard input (-) can be read only once");
         let mut n_bytes = Some(0);
         let mut sources = Vec::new();
         for path in paths {
-            let (raw, len) = open_raw(path)?;
+            let (source, len) =
+                Source::new(path).with_context(|| format!("failed to open {}", path.display()))?;
             n_bytes = n_bytes.zip(len).map(|(sum, len)| sum + len);
-            let counted = Counted { inner: raw, n_bytes: Arc::clone(&n_bytes_read) };
-            let source: Arc<str> =
-                if path.as_os_str() == "-" { "stdin".into() } else { path.to_string_lossy().into() };
-            sources.push((
-                source,
-                decompressed(counted).with_context(|| format!("failed to read {}", path.display()))?,
-            ));
+            sources.push(source);
         }
-        Ok(Self { sources, n_bytes_read, n_bytes, record_bytes_max })
+        Ok(Self { sources, n_bytes_read: Arc::default(), n_bytes, record_bytes_max })
     }
 
     /// Reads everything and hands it on chunk by chunk, until `send` says to stop by returning false.
     pub(crate) fn read(self, mut send: impl FnMut(Chunk) -> bool) {
-        for (source, reader) in self.sources {
+        for source in self.sources {
+            let name = Arc::clone(&source.name);
+            let reader = match source.reader(&self.n_bytes_read) {
+                Ok(reader) => reader,
+                Err(error) => {
+                    if !send(Chunk::broken(name, &error)) {
+                        return;
+                    }
+                    continue;
+                }
+            };
             let mut lines = Lines {
                 reader: BufReader::with_capacity(READ_BUFFER_BYTES, reader),
                 number: 0,
                 record_bytes_max: self.record_bytes_max,
                 ended: false,
             };
-            while let Some(chunk) = lines.next_chunk(&source) {
+            while let Some(chunk) = lines.next_chunk(&name) {
                 if !send(chunk) {
                     return;
                 }
@@ -119,24 +140,40 @@ impl Inputs {
     }
 }
 
-fn open_raw(path: &Path) -> anyhow::Result<(Box<dyn Read + Send>, Option<u64>)> {
-    if path.as_os_str() == "-" {
-        return Ok((Box::new(io::stdin()), None));
-    }
-    let file = File::open(path).with_context(|| format!("failed to open {}", path.display()))?;
-    let metadata = file.metadata().with_context(|| format!("failed to open {}", path.display()))?;
-    anyhow::ensure!(!metadata.is_dir(), "{} is a folder; name the files in it", path.display());
-    Ok((Box::new(file), metadata.is_file().then_some(metadata.len())))
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
-/// Unpacks gzip, of any number of members; anything else stays as it is.
-fn decompressed(raw: Counted) -> io::Result<Box<dyn Read + Send>> {
-    let mut raw = BufReader::with_capacity(READ_BUFFER_BYTES, raw);
-    Ok(if raw.fill_buf()?.starts_with(&GZIP_MAGIC) {
-        Box::new(MultiGzDecoder::new(raw))
-    } else {
-        Box::new(raw)
-    })
+impl Source {
+    /// A source that can be opened, and its length in bytes where it has one.
+    fn new(path: &Path) -> anyhow::Result<(Self, Option<u64>)> {
+        if is_stdin(path) {
+            let opened: Box<dyn Read + Send> = Box::new(io::stdin());
+            return Ok((Self { name: "stdin".into(), path: path.to_owned(), opened: Some(opened) }, None));
+        }
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        ensure!(!metadata.is_dir(), "it is a folder; name the files in it");
+        let opened: Option<Box<dyn Read + Send>> =
+            if metadata.is_file() { None } else { Some(Box::new(file)) };
+        let source = Self { name: path.to_string_lossy().into(), path: path.to_owned(), opened };
+        Ok((source, metadata.is_file().then_some(metadata.len())))
+    }
+
+    /// Its content: gzip of any number of members unpacked, anything else as it is.
+    fn reader(self, n_bytes_read: &Arc<AtomicU64>) -> io::Result<Box<dyn Read + Send>> {
+        let raw = match self.opened {
+            Some(opened) => opened,
+            None => Box::new(File::open(&self.path)?),
+        };
+        let counted = Counted { inner: raw, n_bytes: Arc::clone(n_bytes_read) };
+        let mut raw = BufReader::with_capacity(READ_BUFFER_BYTES, counted);
+        Ok(if raw.fill_buf()?.starts_with(&GZIP_MAGIC) {
+            Box::new(MultiGzDecoder::new(raw))
+        } else {
+            Box::new(raw)
+        })
+    }
 }
 
 struct Counted {
@@ -316,9 +353,35 @@ mod tests {
 
     #[test]
     fn inputs_that_cannot_be_opened_are_named() {
-        for path in ["no/such/file", "."] {
-            let error = Inputs::open(&[path.into()], 9).err().unwrap();
-            assert!(format!("{error:#}").contains(path), "{error:#}");
+        for (paths, part) in
+            [(vec!["no/such/file"], "no/such/file"), (vec!["."], "folder"), (vec!["-", "-"], "once")]
+        {
+            let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
+            let error = Inputs::open(&paths, 9).err().unwrap();
+            assert!(format!("{error:#}").contains(part), "{error:#}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_gone_when_it_is_its_turn_is_named_and_the_rest_goes_on() {
+        let files = ["a", "b"].map(|content| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            file.as_file().write_all(content.as_bytes()).unwrap();
+            file
+        });
+        let inputs = Inputs::open(&files.each_ref().map(|file| file.path().to_owned()), 9).unwrap();
+        let [gone, _kept] = files;
+        gone.close().unwrap();
+        let mut lines = Vec::new();
+        inputs.read(|chunk| {
+            lines.extend(
+                chunk.lines().map(|(number, line)| (number, line.map(<[u8]>::to_vec).map_err(|e| e.clone()))),
+            );
+            true
+        });
+        assert!(
+            matches!(&lines[..], [(1, Err(LineError::Broken(_))), (1, Ok(line))] if line == b"b"),
+            "{lines:?}"
+        );
     }
 }
