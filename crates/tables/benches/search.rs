@@ -16,7 +16,7 @@ use tables::{BucketTables, Postings, Tables};
 
 const DEFAULT_N: usize = 10_000_000;
 const SCHEMES: [&str; 4] = ["5c2", "t6", "t8", "t11"];
-const CORPORA: [&str; 2] = ["uniform", "skewed"];
+const CORPORA: [&str; 3] = ["uniform", "skewed", "equal"];
 const ROUNDS: usize = 5;
 const BATCH_LEN: usize = 1_000;
 /// How long one round of queries may take before it is cut short.
@@ -56,9 +56,9 @@ fn run(corpus_name: &str, scheme: &str, n: usize) {
         tables.insert(&scheme.sketch(Fingerprint(bits)), number);
     }
     let build_s = start.seconds();
-    let n_sketches = tables.n_sketches() as f64;
-    let heap = tables.heap_bytes() as f64 / n_sketches;
-    let rss = (rss_bytes() - rss_before) as f64 / n_sketches;
+    let n_postings = tables.n_postings() as f64;
+    let heap = tables.heap_bytes() as f64 / n_postings;
+    let rss = (rss_bytes() - rss_before) as f64 / n_postings;
 
     let mut random = Random::new(7);
     let n_queries = 200_000.min(n);

@@ -1,6 +1,7 @@
 //! The general layout: one growing hash table of buckets for each flag. Its parts are drawn in the crate's README.
 
 mod arena;
+mod bucket;
 mod chunks;
 mod crowd;
 mod directory;
@@ -21,10 +22,12 @@ const QUERIES_PER_ROUND: usize = 8;
 
 /// Exact search for sketches of any kind, simhash or not: a bucket is whatever a sketch's keys say.
 ///
-/// An insert or removal costs O(keys), a query O(keys + candidates), whatever is stored, and no call stops to rebuild
-/// anything. Different sketches, and the keys of one sketch, may number up to 2^32 (at about 14 bytes a key and 40 a sketch,
-/// 10^12 bytes and more); the insert that would go beyond panics, with nothing changed. The memory of what is removed is used
-/// again but not given back.
+/// An insert or removal costs O(keys), whatever is stored, and none stops to rebuild anything; a query costs O(keys +
+/// candidates). One sketch of 10 keys takes about 140 bytes.
+///
+/// # Limits
+/// 2^32 different sketches (600 GB at 10 keys each), 2^32 keys a sketch, and 2^34 places in a table; an insert beyond
+/// these panics. The memory of what is removed is used again, but not given back.
 #[derive(Clone, Debug, Default)]
 pub struct BucketTables {
     entries: Entries,

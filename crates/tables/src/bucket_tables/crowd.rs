@@ -1,6 +1,7 @@
 //! The many sketches of one segment: boilerplate, or a scheme with short keys.
 
-use super::directory::{BucketFull, Directory, Item, mix};
+use super::bucket::Item;
+use super::directory::{BucketFull, Directory, mix};
 
 /// A sketch in a crowd, with its fingerprint beside it, so that a query reads memory in a row instead of one random
 /// place for each candidate.

@@ -1,25 +1,8 @@
 //! Linear hashing: a hash table that grows by one bucket at a time.
 
 use super::arena::{Arena, BLOCK_LEN_MAX};
+use super::bucket::{BUCKET_LEN_MAX, Blocks, Bucket, Item};
 use super::chunks::Chunks;
-
-/// What can be filed in a [`Directory`].
-pub(super) trait Item: Copy + Default + PartialEq {
-    /// How many items a bucket holds on average when the directory grows.
-    const LOAD: usize;
-
-    /// Where it is filed; good in its low bits.
-    fn hash(self) -> u32;
-
-    /// Not an item but the number of a block, in the place of one.
-    fn from_link(block: u32) -> Self;
-
-    /// What [`from_link`](Self::from_link) was given.
-    fn link(self) -> u32;
-}
-
-/// The most items a bucket can hold.
-pub(super) const BUCKET_LEN_MAX: usize = 1024;
 
 /// Every bit of the result depends on every bit of `x`, and different numbers stay different (MurmurHash3's `fmix32`).
 #[inline]
@@ -27,52 +10,6 @@ pub(super) fn mix(mut x: u32) -> u32 {
     x = (x ^ x >> 16).wrapping_mul(0x85eb_ca6b);
     x = (x ^ x >> 13).wrapping_mul(0xc2b2_ae35);
     x ^ x >> 16
-}
-
-/// One bucket: a block of the arena, or a chain of them.
-///
-/// The last block of a chain holds [`BLOCK_LEN_MAX`] items and no link. Each one before it begins with the link to the
-/// next, and but for the first it is full. So what a bucket's blocks hold follows from its length.
-#[derive(Clone, Copy, Debug, Default)]
-struct Bucket {
-    block: u32,
-    len: u16,
-    marked: bool,
-}
-
-impl Bucket {
-    fn len(self) -> usize {
-        usize::from(self.len)
-    }
-}
-
-/// How many items of a bucket lie in its first block.
-fn first_len(len: usize) -> usize {
-    if len <= BLOCK_LEN_MAX { len } else { (len - BLOCK_LEN_MAX - 1) % (BLOCK_LEN_MAX - 1) + 1 }
-}
-
-/// The items of a bucket, block by block.
-pub(super) struct Blocks<'a, T> {
-    arena: &'a Arena<T>,
-    block: u32,
-    len: usize,
-}
-
-impl<'a, T: Item> Iterator for Blocks<'a, T> {
-    type Item = &'a [T];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a [T]> {
-        let Self { arena, block, len } = *self;
-        if len <= BLOCK_LEN_MAX {
-            self.len = 0;
-            return (len > 0).then(|| arena.items(block, len));
-        }
-        let (link, items) = arena.items(block, 1 + first_len(len)).split_first().expect("it holds a link");
-        self.block = link.link();
-        self.len -= items.len();
-        Some(items)
-    }
 }
 
 /// Items in buckets by the low bits of their hash (Litwin, "Linear hashing: a new tool for file and table addressing",
@@ -131,18 +68,17 @@ impl<T: Item> Directory<T> {
     /// The items of a bucket, among them all of the hash it was looked up for.
     #[inline]
     pub(super) fn blocks(&self, Probe(bucket): Probe) -> Blocks<'_, T> {
-        Blocks { arena: &self.arena, block: bucket.block, len: bucket.len() }
+        Blocks::new(&self.arena, bucket)
     }
 
     /// Reads the ends of a bucket's first block, for nothing but to have them near: a loop of such reads waits for memory
     /// once, where reading bucket by bucket waits for each. (Prefetching in safe code.)
     #[inline]
     pub(super) fn touch(&self, Probe(bucket): Probe) -> u32 {
-        let len = bucket.len();
-        if len == 0 {
+        if bucket.len() == 0 {
             return 0;
         }
-        let slots = self.arena.items(bucket.block, usize::from(len > BLOCK_LEN_MAX) + first_len(len));
+        let slots = self.arena.items(bucket.block, bucket.n_slots());
         slots[0].link() ^ slots[slots.len() - 1].link()
     }
 
@@ -157,23 +93,19 @@ impl<T: Item> Directory<T> {
             self.buckets.push(Bucket::default());
         }
         let index = self.index_of(item.hash());
-        let Bucket { block, .. } = self.buckets[index];
-        let len = self.buckets[index].len();
-        if len == BUCKET_LEN_MAX {
+        let old = self.buckets[index];
+        if old.len() == BUCKET_LEN_MAX {
             return Err(BucketFull);
         }
-        let n_links = usize::from(len > BLOCK_LEN_MAX);
-        let used = n_links + first_len(len);
-        let block = if len > 0 && used < BLOCK_LEN_MAX {
-            let block = self.arena.grow(block, used);
-            self.arena.items_mut(block, used + 1)[used] = item;
-            block
+        let n_slots = old.n_slots();
+        let block = if n_slots == 0 || n_slots == BLOCK_LEN_MAX {
+            self.chain(old, &[item])
         } else {
-            self.chain(block, len, &[item])
+            let block = self.arena.grow(old.block, n_slots);
+            self.arena.items_mut(block, n_slots + 1)[n_slots] = item;
+            block
         };
-        let bucket = &mut self.buckets[index];
-        bucket.block = block;
-        bucket.len += 1;
+        self.buckets[index] = Bucket { block, len: old.len + 1, ..old };
         self.n_items += 1;
         if self.n_items > self.buckets.len() * T::LOAD {
             self.split();
@@ -243,53 +175,45 @@ impl<T: Item> Directory<T> {
     fn take(&mut self, index: usize) -> Vec<T> {
         let mut items = std::mem::take(&mut self.moving);
         items.clear();
-        let bucket = self.buckets[index];
-        let (mut block, mut len) = (bucket.block, bucket.len());
-        while len > 0 {
-            let n_links = usize::from(len > BLOCK_LEN_MAX);
-            let used = n_links + first_len(len);
-            let slots = self.arena.items(block, used);
-            items.extend_from_slice(&slots[n_links..]);
-            let next = slots[0];
-            self.arena.release(block, used);
-            len -= used - n_links;
-            if len > 0 {
-                block = next.link();
-            }
+        let mut bucket = std::mem::take(&mut self.buckets[index]);
+        self.buckets[index].marked = bucket.marked;
+        while bucket.len() > 0 {
+            let slots = self.arena.items(bucket.block, bucket.n_slots());
+            items.extend_from_slice(&slots[bucket.n_links()..]);
+            let rest = bucket.rest(slots);
+            self.arena.release(bucket.block, bucket.n_slots());
+            bucket = rest;
         }
         self.n_items -= items.len();
-        self.buckets[index] = Bucket { block: 0, len: 0, ..bucket };
         items
     }
 
     /// Fills an empty bucket.
-    fn put(&mut self, index: usize, items: &[T]) {
-        let (mut block, mut len) = (0, 0);
-        while len < items.len() {
-            let room = BLOCK_LEN_MAX - usize::from(len > 0);
-            let some = &items[len..items.len().min(len + room)];
-            block = self.chain(block, len, some);
-            len += some.len();
+    fn put(&mut self, index: usize, mut items: &[T]) {
+        self.n_items += items.len();
+        let mut bucket = self.buckets[index];
+        while !items.is_empty() {
+            let room = if bucket.len() == 0 { BLOCK_LEN_MAX } else { BLOCK_LEN_MAX - 1 };
+            let (some, others) = items.split_at(room.min(items.len()));
+            bucket =
+                Bucket { block: self.chain(bucket, some), len: bucket.len + some.len() as u16, ..bucket };
+            items = others;
         }
-        self.n_items += len;
-        let bucket = &mut self.buckets[index];
-        (bucket.block, bucket.len) = (block, len as u16);
+        self.buckets[index] = bucket;
     }
 
-    /// A new block with these items, as the first of a bucket that has `len` others from `block` on.
-    fn chain(&mut self, block: u32, len: usize, items: &[T]) -> u32 {
-        let n_links = usize::from(len > 0);
-        let new_block = self.arena.allocate(n_links + items.len());
-        let slots = self.arena.items_mut(new_block, n_links + items.len());
-        if len > 0 {
-            slots[0] = T::from_link(block);
+    /// A new block with these items, to become the first of this bucket.
+    fn chain(&mut self, bucket: Bucket, items: &[T]) -> u32 {
+        let n_links = usize::from(bucket.len() > 0);
+        let block = self.arena.allocate(n_links + items.len());
+        let slots = self.arena.items_mut(block, n_links + items.len());
+        if n_links > 0 {
+            slots[0] = T::from_link(bucket.block);
         }
         slots[n_links..].copy_from_slice(items);
-        new_block
+        block
     }
 }
-
-const _: () = assert!(BUCKET_LEN_MAX <= u16::MAX as usize && size_of::<Bucket>() == 8);
 
 #[cfg(test)]
 mod tests {

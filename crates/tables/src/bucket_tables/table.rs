@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::bucket::Item;
 use super::chunks::Chunks;
 use super::crowd::Crowd;
-use super::directory::{BucketFull, Directory, Item, Probe, mix};
+use super::directory::{BucketFull, Directory, Probe, mix};
 use crate::heap::btree_bytes;
 
 /// `segment << 32 | entry`.

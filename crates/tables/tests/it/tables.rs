@@ -216,6 +216,20 @@ fn equal_fingerprints_under_different_keys_are_different_sketches() {
     check_same(&tables, &naive, &[sketch(3), subset, Sketch::new(Fingerprint(4), vec![key(2, 7)])], &[0, 1]);
 }
 
+/// Many buckets that grew at the same time left more freed blocks behind than they held.
+#[test]
+fn segments_that_grow_together_waste_no_memory() {
+    let heap_bytes = |n_segments: u32| {
+        let mut tables = BucketTables::new();
+        for n in 0..1 << 17 {
+            tables.insert(&Sketch::new(Fingerprint(u64::from(n)), vec![key(1, n % n_segments)]), 0);
+        }
+        tables.heap_bytes()
+    };
+    let (spread, together) = (heap_bytes(1 << 17), heap_bytes(1 << 8));
+    assert!(together < spread + spread / 5, "{together} bytes, but {spread} where all segments differ");
+}
+
 fn key(flag: u8, segment: u32) -> BucketKey {
     BucketKey { flag, segment }
 }
