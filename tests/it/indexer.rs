@@ -97,7 +97,7 @@ fn bad_records_are_named_and_the_rest_goes_on() {
         "expected",
         "\"text\"",
         "text",
-        "hex escape",
+        "lone surrogate",
         "UTF-8",
         "id",
         "object",
@@ -120,6 +120,7 @@ fn what_cannot_run_at_all_exits_with_2() {
     let news = news_arg();
     let roundabout = news.replace("tests/", "tests/../tests/");
     let missing = format!("embedded:{}", folder.path().join("never made").to_str().unwrap());
+    let in_store = folder.path().join("never made/data.mdb").to_str().unwrap().to_owned();
     let dict = folder.path().join("dict").to_str().unwrap().to_owned();
     fs::write(&dict, "鸽巢原理\n").unwrap();
     for (args, part) in [
@@ -136,6 +137,7 @@ fn what_cannot_run_at_all_exits_with_2() {
         (vec!["index", &news, "--store", &missing, "--rejects", &roundabout], "is an input"),
         (vec!["fingerprint", &news, "--rejects", "-"], "two outputs"),
         (vec!["fingerprint", "-", "-"], "only once"),
+        (vec!["dedup", &news, "--store", &missing, "--output", &in_store], "directory of the index"),
         (vec!["index", "no/such/file", "--store", &missing], "no/such/file"),
         (
             vec!["index", &news, "--store", &missing, "--segmenter", "words", "--user-dict", &dict],

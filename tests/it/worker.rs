@@ -61,7 +61,7 @@ fn what_goes_wrong_is_a_problem() {
         assert_eq!(problem["status"], status);
         assert!(problem["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{problem}");
     }
-    for body in [&b""[..], b"{", b"\xff", b"{\"text\":\"\\ud800\"}", b"[1]"] {
+    for body in [&b""[..], b"{", b"\xff", b"{\"text\":\"\\ud800\"}", b"[1]", b"[\"a text\",null,null,1]"] {
         let (status, problem) = worker.post_bytes("/v1/query", body);
         assert_eq!(
             (status, &problem["type"]),

@@ -90,6 +90,8 @@ pub(crate) struct DedupArgs {
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
     /// Write the documents that stay here, each line as it was read [gzip where the name ends in .gz; - for stdout]
+    ///
+    /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it, to be deleted.
     #[arg(long, value_name = "KEPT", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Write one JSON object for each dropped document: id, duplicate_of, both fingerprints and the distance
@@ -121,7 +123,7 @@ pub(crate) struct InputArgs {
     /// Threads that fingerprint [default: one for each core]
     #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
-    /// No progress on stderr
+    /// No progress on stderr, and for `fingerprint` no report
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -30,8 +30,8 @@ fn open(uri: &str, store: &StoreArgs, recipe: &RecipeArgs) -> anyhow::Result<(In
     Fingerprinter::check(&wanted, &dictionaries).context("the recipe asked for cannot be followed")?;
     let options =
         store.open_options(Mode::CreateIfMissing, recipe.explicit_fields(&dictionaries), wanted.fields());
-    let index = Index::open(uri, &options).with_context(|| format!("failed to open index {uri}"))?;
+    let index = Index::open(uri, &options).with_context(|| format!("failed to open index `{uri}`"))?;
     let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
-        .with_context(|| format!("failed to build the recipe of {uri}"))?;
+        .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
     Ok((index, fingerprinter))
 }

@@ -1,6 +1,7 @@
 //! One run over the input: everything that can be refused is refused before anything is written, then every record goes
 //! through the pipeline to a [`Sink`].
 
+use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,11 +47,20 @@ pub(crate) struct Job {
 
 impl Job {
     /// Opens the inputs and checks that they and the command's `outputs` do not get into each other's way.
-    pub(crate) fn new(args: &InputArgs, outputs: &[&Path]) -> anyhow::Result<Self> {
+    ///
+    /// No output may go into the directory of the `store`.
+    pub(crate) fn new(args: &InputArgs, outputs: &[&Path], store: Option<&str>) -> anyhow::Result<Self> {
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(args.rejects.as_deref()).collect();
         check_paths(&args.files, &all_outputs)?;
+        let store = store.and_then(|uri| uri.strip_prefix("embedded:")).map(|path| place_of(Path::new(path)));
+        for output in all_outputs.iter().filter(|path| !is_stdout(path)) {
+            let inside = store.as_ref().is_some_and(|store| place_of(output).starts_with(store));
+            ensure!(!inside, "{} lies in the directory of the index; write elsewhere", output.display());
+        }
         let inputs = Inputs::open(&args.files, args.record_bytes_max)?;
-        let progress = Progress::new(&inputs, args.quiet);
+        // A bar and results in one terminal would be drawn into each other.
+        let results_in_terminal = outputs.iter().any(|path| is_stdout(path)) && io::stdout().is_terminal();
+        let progress = Progress::new(&inputs, args.quiet || results_in_terminal);
         let rejects = Rejects::new(args.rejects.as_deref(), progress.console())?;
         let fields = Fields { id: args.id_field.clone(), text: args.text_field.clone() };
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);

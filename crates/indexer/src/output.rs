@@ -43,6 +43,8 @@ enum Writer {
 impl Output {
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let failed = || format!("failed to create {}", path.display());
+        // A link stays, and what it leads to is replaced.
+        let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let writer = if is_stdout(path) {
             Writer::Direct(BufWriter::new(Box::new(io::stdout())))
         } else if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
@@ -59,8 +61,9 @@ impl Output {
             #[cfg(unix)]
             {
                 use std::os::unix::fs::PermissionsExt;
-                // What the file gets when it is simply created; the process's umask is taken off.
-                builder.permissions(fs::Permissions::from_mode(0o666));
+                // Those of the file that is replaced, else what a new file gets; the process's umask is taken off.
+                let replaced = fs::metadata(path).ok().map(|metadata| metadata.permissions());
+                builder.permissions(replaced.unwrap_or_else(|| fs::Permissions::from_mode(0o666)));
             }
             let file = BufWriter::new(builder.tempfile_in(folder).with_context(failed)?);
             if path.extension().is_some_and(|extension| extension == "gz") {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use features::cli::RecipeArgs;
 use features::{Analysis, Fingerprinter, Term};
 use simhash::{Fingerprint, TableScheme};
@@ -78,6 +78,7 @@ struct Side {
 impl Side {
     fn new(fingerprinter: &Fingerprinter, argument: &str, literal: bool) -> anyhow::Result<Self> {
         let path = Path::new(argument);
+        ensure!(literal || !path.is_dir(), "{argument} is a folder; name a file, or give --literal");
         let is_file = !literal && fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir());
         let text = if is_file {
             let bytes = fs::read(path).with_context(|| format!("failed to read {argument}"))?;

@@ -13,7 +13,7 @@ use crate::stored::StoredArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     stored: StoredArgs,
-    /// The text to look for
+    /// The text to look for, unless --fingerprint is given; put -- before one that starts with a dash
     #[arg(required_unless_present = "fingerprint", conflicts_with = "fingerprint")]
     text: Option<String>,
     /// Look for a fingerprint instead of a text, given as 16 hex digits

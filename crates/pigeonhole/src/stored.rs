@@ -19,7 +19,7 @@ impl StoredArgs {
     /// Opens it; the caller insists on the given fields of the recipe.
     pub(crate) fn open(&self, recipe: BTreeMap<String, String>) -> anyhow::Result<Index> {
         let options = OpenOptions { mode: Mode::MustExist, recipe, ..OpenOptions::default() };
-        Index::open(&self.store, &options).with_context(|| format!("failed to open index {}", self.store))
+        Index::open(&self.store, &options).with_context(|| format!("failed to open index `{}`", self.store))
     }
 
     /// Opens it together with the fingerprinter of its recipe, whose dictionaries come from the arguments.

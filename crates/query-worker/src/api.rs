@@ -38,7 +38,7 @@ pub fn router(worker: Arc<Worker>) -> Router {
 }
 
 /// How long a body may take to arrive.
-const BODY_WAIT_MAX: Duration = Duration::from_secs(30);
+const BODY_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// The JSON body of an admitted request, whatever its content type says; what is wrong with it is a [`Problem`].
 struct Json<T>(T, OwnedSemaphorePermit);
@@ -61,6 +61,10 @@ impl<T: DeserializeOwned> FromRequest<Arc<Worker>> for Json<T> {
                 Problem::bad_request(&format!("the request body could not be read: {}", other.body_text()))
             }
         })?;
+        // serde would take an array's elements for the fields, in their order.
+        if !body.trim_ascii_start().starts_with(b"{") {
+            return Err(Problem::bad_request("the body must be a JSON object"));
+        }
         serde_json::from_slice(&body)
             .map(|value| Self(value, permit))
             .map_err(|error| Problem::bad_request(&format!("the body is not the JSON expected: {error}")))

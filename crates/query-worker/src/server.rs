@@ -42,11 +42,11 @@ impl Worker {
         Fingerprinter::check(&recipe, &dictionaries).context("the recipe asked for cannot be followed")?;
         let insisted = config.recipe.explicit_fields(&dictionaries);
         let options = config.store.open_options(Mode::CreateIfMissing, insisted, recipe.fields());
-        let index = Index::open(uri, &options).with_context(|| format!("failed to open index {uri}"))?;
+        let index = Index::open(uri, &options).with_context(|| format!("failed to open index `{uri}`"))?;
         let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
-            .with_context(|| format!("failed to build the recipe of {uri}"))?;
+            .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
         // So that the first query is as quick as the later ones.
-        index.prepare().with_context(|| format!("failed to read index {uri}"))?;
+        index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
         Ok(Self {
             index,
             fingerprinter,

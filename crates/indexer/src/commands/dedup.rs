@@ -32,7 +32,7 @@ const DEFAULT_STORE: &str = "memory:";
 
 pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let outputs: Vec<&Path> = args.output.iter().chain(&args.duplicates).map(PathBuf::as_path).collect();
-    let job = Job::new(&args.input, &outputs)?;
+    let job = Job::new(&args.input, &outputs, args.store.uri())?;
     let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
     let (output, duplicates) = (create(&args.output)?, create(&args.duplicates)?);
     let (index, fingerprinter) = open(args.store.uri().unwrap_or(DEFAULT_STORE), &args.store, &args.recipe)?;
@@ -98,7 +98,8 @@ impl Sink for Deduplication<'_> {
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush(rejects)?;
-        for output in [self.output.take(), self.duplicates.take()].into_iter().flatten() {
+        // What is kept comes last: where it is, the rest is.
+        for output in [self.duplicates.take(), self.output.take()].into_iter().flatten() {
             output.finish()?;
         }
         Ok(Counts::Deduplicated {

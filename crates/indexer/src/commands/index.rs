@@ -20,7 +20,7 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
     let uri =
         args.store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
     ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
-    let job = Job::new(&args.input, &[])?;
+    let job = Job::new(&args.input, &[], Some(uri))?;
     let (index, fingerprinter) = open(uri, &args.store, &args.recipe)?;
     let mut sink = Inserts {
         index: &index,

@@ -25,16 +25,27 @@ impl Fields {
     pub(crate) fn parse<'a>(&self, line: &'a [u8]) -> Result<Record<'a>, String> {
         let line = std::str::from_utf8(line)
             .map_err(|error| format!("invalid UTF-8 after byte {} of the line", error.valid_up_to()))?;
+        if line.trim_start().starts_with('[') {
+            return Err("a JSON array: JSON Lines has one object on each line".to_owned());
+        }
         let mut json = serde_json::Deserializer::from_str(line);
         let found =
             self.deserialize(&mut json).and_then(|found| json.end().map(|()| found)).map_err(|error| {
                 // Every record is one line, so serde's line number says nothing.
-                error.to_string().replace(" at line 1 column ", " at column ")
+                let reason = error.to_string().replace(" at line 1 column ", " at column ");
+                // serde says only where the second half of a pair is missing.
+                if reason.contains("hex escape") {
+                    format!("{reason}: a lone surrogate is no character")
+                } else {
+                    reason
+                }
             })?;
-        let id = found.id.ok_or_else(|| format!("no field {:?} (name the id's with --id-field)", self.id))?;
-        let text = found
-            .text
-            .ok_or_else(|| format!("no field {:?} (name the text's with --text-field)", self.text))?;
+        let id = found.id.ok_or_else(|| {
+            format!("there is no field {:?}; --id-field names the one that holds the id", self.id)
+        })?;
+        let text = found.text.ok_or_else(|| {
+            format!("there is no field {:?}; --text-field names the one that holds the text", self.text)
+        })?;
         Ok(Record { id: DocumentId::new(id.into_owned()).map_err(|error| error.to_string())?, text })
     }
 }
@@ -148,7 +159,8 @@ mod tests {
     #[test]
     fn reasons() {
         check("", Err("EOF"));
-        check("[1]", Err("expected a JSON object"));
+        check("[1]", Err("one object on each line"));
+        check("1", Err("expected a JSON object"));
         check(r#"{"id":"a","text":"b"} x"#, Err("trailing characters at column 23"));
         check(r#"{"id":"a"}"#, Err("no field \"text\""));
         check(r#"{"text":"a"}"#, Err("no field \"id\""));
@@ -157,7 +169,7 @@ mod tests {
         check(r#"{"id":1.5,"text":""}"#, Err("expected a string or an integer as id"));
         check(r#"{"id":"","text":""}"#, Err("id"));
         check(r#"{"id":"a\tb","text":""}"#, Err("id"));
-        check(r#"{"id":"a","text":"\ud800"}"#, Err("hex escape"));
+        check(r#"{"id":"a","text":"\ud800"}"#, Err("lone surrogate"));
         check(r#"{"id":"a","text":"\ud800\u0041"}"#, Err("hex escape"));
         check(b"{\"id\":\"a\",\"text\":\"\xff\"}", Err("invalid UTF-8 after byte 18"));
         check(format!(r#"{{"id":"a","x":{}"#, "[".repeat(1_000_000)), Err("EOF"));
