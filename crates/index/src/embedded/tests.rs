@@ -116,7 +116,26 @@ fn one_path_opened_twice_is_one_store() {
     assert_found(&open(directory.path()), &documents([1, 2]));
 }
 
-/// Between the last owner's drop and the closing of the file, somebody else may open.
+/// Between the last owner's drop and the closing of the file, somebody else may open: LMDB would refuse.
+#[test]
+fn opening_waits_for_a_store_that_is_closing() {
+    let directory = directory();
+    let store = open(directory.path());
+    let closing = snapshot(&store, |opened, _| Ok(opened.env.clone()));
+    drop(store);
+    std::thread::scope(|scope| {
+        let opener = scope.spawn(|| open(directory.path()).insert(&documents([1])).unwrap());
+        for _ in 0..10_000_000 {
+            if opener.is_finished() {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        drop(closing);
+        assert_eq!(opener.join().unwrap(), [Insertion::Inserted]);
+    });
+}
+
 #[test]
 fn opening_and_closing_by_many_threads() {
     let directory = directory();
