@@ -26,10 +26,13 @@ impl FromStr for StoreUri {
             Some(("embedded", "")) => Err(Error::invalid(
                 "embedded: needs the path of a directory, for example embedded:./my-index",
             )),
-            // Not a URL with an authority, but people will write one.
-            Some(("embedded", path)) => Ok(Self::Embedded(
-                path.strip_prefix("//").filter(|path| path.starts_with('/')).unwrap_or(path).into(),
-            )),
+            // Not a URL with an authority, but people will write one; an empty one does no harm.
+            Some(("embedded", path)) => match path.strip_prefix("//") {
+                Some(path) if !path.starts_with('/') => Err(Error::invalid(format!(
+                    "embedded: names no host; write embedded:{path} or embedded:/{path}"
+                ))),
+                without_authority => Ok(Self::Embedded(without_authority.unwrap_or(path).into())),
+            },
             _ => Err(Error::invalid(format!(
                 "{uri:?} names no store; use embedded:PATH (a directory, for example embedded:./my-index) or memory:"
             ))),
@@ -71,6 +74,7 @@ mod tests {
             ("embedded:/var/lib/x", Some(StoreUri::Embedded("/var/lib/x".into()))),
             ("embedded:///var/lib/x", Some(StoreUri::Embedded("/var/lib/x".into()))),
             ("embedded:x:y", Some(StoreUri::Embedded("x:y".into()))),
+            ("embedded://x", None),
             ("memory:x", None),
             ("memory", None),
             ("embedded:", None),
