@@ -12,3 +12,8 @@ pub use bucket_tables::BucketTables;
 pub use naive::NaiveTables;
 pub use self_join::{Groups, Pair, self_join};
 pub use tables::{Cost, Hit, Postings, Tables};
+
+/// Runs what the README shows.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

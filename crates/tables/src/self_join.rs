@@ -32,8 +32,8 @@ const COMPARE_ALL_MAX: usize = 128;
 /// in them lies outside those bits, so they are joined in the same way by `max_distance + 1` blocks of the bits that do vary:
 /// one of them must agree too.
 ///
-/// Time is O(n) for each table while buckets are small, plus the pairs. Memory beside the groups is 16 bytes a
-/// fingerprint, and where many share a bucket up to 16 more for each of those and for each time they are cut again.
+/// Time is O(n) for each table while buckets are small, plus the pairs. Memory beside the groups is 8 bytes a
+/// fingerprint, and where very many share a bucket up to 16 more for each of those, each time they are cut again.
 pub fn self_join(groups: &Groups, scheme: &TableScheme, visit: &mut dyn FnMut(Pair)) {
     let masks = scheme.tables().iter().map(|table| table.mask()).collect();
     let mut join = Join { groups, max_distance: scheme.max_distance(), path: Vec::new(), visit };

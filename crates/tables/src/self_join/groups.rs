@@ -4,7 +4,7 @@ use simhash::Fingerprint;
 
 /// The fingerprints of a corpus, equal ones in one group; groups are numbered from 0, ascending by fingerprint.
 ///
-/// Takes about 17 bytes a fingerprint where all are different, and 8 where all are equal; twice that while it is being built.
+/// Takes 17 bytes a fingerprint where all are different, down to 4 where all are equal; twice the 17 while it is being built.
 #[derive(Clone, Debug)]
 pub struct Groups {
     /// One for each group, ascending.
@@ -29,9 +29,10 @@ impl Groups {
         let mut sorted: Vec<(u64, u32)> = corpus.iter().map(|fingerprint| fingerprint.0).zip(0..n).collect();
         sorted.sort_unstable();
 
+        let n_groups = sorted.chunk_by(|a, b| a.0 == b.0).count();
         let mut groups = Self {
-            fingerprints: Vec::new(),
-            ends: Vec::new(),
+            fingerprints: Vec::with_capacity(n_groups),
+            ends: Vec::with_capacity(n_groups),
             members: sorted.iter().map(|&(_, position)| position).collect(),
             below: Vec::new(),
             top_shift: 0,
