@@ -225,3 +225,32 @@ impl<'a> Round<'a> {
         n_candidates
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use simhash::BucketKey;
+
+    use super::*;
+
+    /// Not to be seen from outside, where two sketches with one hash are too rare to try.
+    #[test]
+    fn a_sketch_with_the_hash_of_another_is_not_taken_for_it() {
+        let sketch = |bits, segments: &[u32]| {
+            Sketch::new(
+                Fingerprint(bits),
+                segments.iter().map(|&segment| BucketKey { flag: 1, segment }).collect(),
+            )
+        };
+        let stored = sketch(5, &[1, 2]);
+        let mut tables = BucketTables::new();
+        tables.insert(&stored, 0);
+        let hash = hash_of(&stored);
+        assert!(tables.find(&stored, hash).is_some());
+        for other in
+            [sketch(4, &[1, 2]), sketch(5, &[1]), sketch(5, &[1, 3]), sketch(5, &[1, 2, 3]), sketch(5, &[])]
+        {
+            assert_ne!(hash_of(&other), hash);
+            assert_eq!(tables.find(&other, hash), None);
+        }
+    }
+}
