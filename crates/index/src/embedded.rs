@@ -119,6 +119,11 @@ impl Shared {
         })
     }
 
+    /// The answer to an empty batch, which waits for no writer.
+    fn nothing<T>(&self) -> Result<Vec<T>> {
+        self.read(|_, _, _| Ok(Vec::new()))
+    }
+
     /// Does `work` in a snapshot with the tables of the same change.
     fn search<T>(&self, work: impl Fn(&Opened, &RoTxn<'_>, &dyn Tables) -> Result<T, Failure>) -> Result<T> {
         for _ in 0..SHARED_ATTEMPTS_MAX {
@@ -153,6 +158,16 @@ impl Shared {
         let mut target = None;
         loop {
             let (applied, last) = self.environment.with(|opened| {
+                // Mostly there is nothing to do, and nobody has to wait for that.
+                let ram = self.ram.read().map_err(|_| Error::poisoned())?;
+                if let Some(ram) = &*ram {
+                    let txn = opened.env.read_txn()?;
+                    let last = opened.last_change(&txn)?;
+                    if ram.applied >= last {
+                        return Ok((ram.applied, last));
+                    }
+                }
+                drop(ram);
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
                 let txn = opened.env.read_txn()?;
                 let scheme = self.scheme(opened, &txn)?;
@@ -191,6 +206,8 @@ impl Shared {
             let mut batch = Batch::new(opened, &mut txn, scheme, committed)?;
             let answer = work(&mut batch)?;
             batch.finish(self.limits.removals_kept_max)?;
+            // Searches go on while the disk works.
+            drop(ram);
             txn.commit()?;
             Ok(answer)
         })?;
@@ -249,6 +266,9 @@ impl Store for EmbeddedStore {
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
+        if documents.is_empty() {
+            return self.shared.nothing();
+        }
         self.shared.write(false, |batch| {
             documents.iter().map(|document| rule::insert(batch, document, None)).collect()
         })
@@ -256,6 +276,9 @@ impl Store for EmbeddedStore {
 
     fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
+        if documents.is_empty() {
+            return self.shared.nothing();
+        }
         self.shared.write(true, |batch| {
             documents.iter().map(|document| rule::insert(batch, document, Some(max_distance))).collect()
         })
@@ -263,6 +286,9 @@ impl Store for EmbeddedStore {
 
     fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
         check_batch(ids.len())?;
+        if ids.is_empty() {
+            return self.shared.nothing();
+        }
         self.shared.write(false, |batch| ids.iter().map(|id| rule::remove(batch, id)).collect())
     }
 
