@@ -1,4 +1,5 @@
-//! The stores at size. `cargo bench -p index --bench stores [N] [DIRECTORY]`.
+//! The stores at size. `cargo bench -p index --bench stores [N] [DIRECTORY] [CASE…]`, where a case is for example
+//! `embedded/Ascending`.
 //!
 //! The directory, by default the one for temporary files, decides what a durable commit costs. Every figure is of calls
 //! whose answers are checked.
@@ -41,8 +42,14 @@ fn main() {
         "| store | ids | N | load /s | B/doc on disk | B/doc tables | reopen s | hits /s | misses /s | hits /s one by one \
          | insert_if_new /s | one by one, durable |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
+    let wanted = |store: &str, ids| args.len() < 3 || args[2..].contains(&format!("{store}/{ids:?}"));
     for ids in [Ids::Ascending, Ids::Random] {
-        run("memory", ids, n, "memory:");
+        if wanted("memory", ids) {
+            run("memory", ids, n, "memory:");
+        }
+        if !wanted("embedded", ids) {
+            continue;
+        }
         let directory = tempfile::tempdir_in(&parent).expect("a directory");
         run("embedded", ids, n, &format!("embedded:{}", directory.path().display()));
     }
