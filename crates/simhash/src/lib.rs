@@ -13,5 +13,5 @@ mod sketch;
 pub use accumulator::{Accumulator, Weight};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use row_key::{KeyRange, ROW_KEY_LEN, RowKey, RowKeyError};
-pub use scheme::{MAX_KEY_BITS, SCHEME_NAMES, SchemeError, Table, TableScheme};
+pub use scheme::{MAX_KEY_BITS, SCHEME_NAMES, SchemeError, SplitsError, Table, TableScheme};
 pub use sketch::{BucketKey, Sketch};

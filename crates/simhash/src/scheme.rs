@@ -2,6 +2,7 @@
 
 mod catalog;
 mod proof;
+mod splits;
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,6 +10,7 @@ use std::str::FromStr;
 use crate::{BucketKey, Fingerprint, RowKey, RowKeyError, Sketch};
 
 pub use catalog::SCHEME_NAMES;
+pub use splits::SplitsError;
 
 /// A key is stored in four bytes.
 pub const MAX_KEY_BITS: u32 = 32;
