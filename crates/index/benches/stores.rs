@@ -75,7 +75,7 @@ fn run(store: &str, ids: Ids, n: u64, uri: &str) {
     }
     index.prepare().expect("tables");
     let status = index.status().expect("a status");
-    assert_eq!(status.n_documents, n);
+    assert_eq!(status.n_documents, Some(n));
     let search = |len: u64, expected: u64, bits: &dyn Fn(u64) -> u64| {
         per_second(QUERIES, |first| {
             let queries: Vec<_> = (first..first + len).map(|query| Fingerprint(bits(query))).collect();

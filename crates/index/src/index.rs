@@ -136,14 +136,6 @@ impl Index {
         self.store.scan(after, limit)
     }
 
-    /// How many documents there are.
-    ///
-    /// # Errors
-    /// Those of the store.
-    pub fn n_documents(&self) -> Result<u64> {
-        Ok(self.store.status()?.n_documents)
-    }
-
     /// See [`Store::status`].
     ///
     /// # Errors
@@ -152,7 +144,8 @@ impl Index {
         self.store.status()
     }
 
-    /// 64 hexadecimal digits that are equal for equal contents, whatever the store and the order of insertion.
+    /// Reads everything: how many documents there are, and 64 hexadecimal digits that are equal for equal contents,
+    /// whatever the store and the order of insertion.
     ///
     /// It is the SHA-256 of the sorted SHA-256s of all documents, each over the length of the id, the id, the
     /// fingerprint and the keys. Sorting digests and not ids bounds the memory at 32 bytes a document. Contents that
@@ -160,12 +153,12 @@ impl Index {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn digest(&self) -> Result<String> {
+    pub fn digest(&self) -> Result<(u64, String)> {
         Self::digest_of(&*self.store)
     }
 
     /// The [`digest`](Self::digest) of a store.
-    pub(crate) fn digest_of(store: &dyn Store) -> Result<String> {
+    pub(crate) fn digest_of(store: &dyn Store) -> Result<(u64, String)> {
         let mut digests = Vec::new();
         let mut next = Some(Cursor::start());
         while let Some(after) = next {
@@ -178,7 +171,8 @@ impl Index {
         for digest in &digests {
             whole.update(digest);
         }
-        Ok(whole.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+        let whole = whole.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Ok((digests.len() as u64, whole))
     }
 
     fn documents(&self, documents: &[(DocumentId, Fingerprint)]) -> Vec<Document> {

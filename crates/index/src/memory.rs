@@ -171,7 +171,7 @@ impl Store for MemoryStore {
     fn status(&self) -> Result<Status> {
         let contents = self.read()?;
         Ok(Status {
-            n_documents: contents.documents.len() as u64,
+            n_documents: Some(contents.documents.len() as u64),
             n_disk_bytes: None,
             n_table_bytes: Some(contents.tables.heap_bytes() as u64),
         })

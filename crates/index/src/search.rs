@@ -94,13 +94,13 @@ struct Ranked {
 }
 
 /// Never holds more than `limit`, the farthest on top.
-struct Nearest {
+pub(crate) struct Nearest {
     ranked: BinaryHeap<Ranked>,
     limit: usize,
 }
 
 impl Nearest {
-    fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { ranked: BinaryHeap::new(), limit }
     }
 
@@ -112,16 +112,9 @@ impl Nearest {
     ) -> Result<()> {
         let mut one = |number| {
             // Looking an id up is what costs; a hit that is farther than all we hold needs no id.
-            let farthest = self.ranked.peek().map_or(0, |farthest| farthest.distance);
-            if self.ranked.len() >= self.limit && (self.limit == 0 || hit.distance > farthest)
-                || !counts(number)
-            {
-                return Ok(());
-            }
-            let id = id_of(number)?;
-            self.ranked.push(Ranked { distance: hit.distance, id, fingerprint: hit.fingerprint });
-            if self.ranked.len() > self.limit {
-                self.ranked.pop();
+            if self.admits(hit.distance) && counts(number) {
+                let (fingerprint, distance) = (hit.fingerprint, hit.distance);
+                self.offer(Match { id: id_of(number)?, fingerprint, distance });
             }
             Ok(())
         };
@@ -131,7 +124,23 @@ impl Nearest {
         }
     }
 
-    fn into_matches(self) -> Vec<Match> {
+    /// Whether a match at this distance may be among the nearest.
+    fn admits(&self, distance: u32) -> bool {
+        self.ranked.len() < self.limit
+            || self.limit > 0 && self.ranked.peek().is_none_or(|farthest| distance <= farthest.distance)
+    }
+
+    /// Keeps a match, if it is among the nearest.
+    pub(crate) fn offer(&mut self, Match { id, fingerprint, distance }: Match) {
+        if self.admits(distance) {
+            self.ranked.push(Ranked { distance, id, fingerprint });
+            if self.ranked.len() > self.limit {
+                self.ranked.pop();
+            }
+        }
+    }
+
+    pub(crate) fn into_matches(self) -> Vec<Match> {
         let to_match = |Ranked { distance, id, fingerprint }| Match { id, fingerprint, distance };
         self.ranked.into_sorted_vec().into_iter().map(to_match).collect()
     }

@@ -104,7 +104,7 @@ pub trait Store: Send + Sync {
     /// As [`get`](Self::get); `InvalidArgument` for a limit of 0 or another store's cursor.
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page>;
 
-    /// How much is stored.
+    /// How much is stored, of what the store knows without reading it all.
     ///
     /// # Errors
     /// Those of a read.
@@ -120,6 +120,16 @@ impl Cursor {
     #[must_use]
     pub fn start() -> Self {
         Self::default()
+    }
+
+    /// Where a store of its own kind of cursors goes on.
+    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes that the store gave, none for the start.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
     }
 
     /// After the document of this number, for stores that number their documents from 1.
@@ -149,8 +159,8 @@ pub struct Page {
 /// How much is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// Documents.
-    pub n_documents: u64,
+    /// Documents, where the store counts them.
+    pub n_documents: Option<u64>,
     /// Bytes of this store's files, where it has files.
     pub n_disk_bytes: Option<u64>,
     /// Bytes of memory that its search tables hold in this process, where it has some.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::embedded::EmbeddedStore;
-use crate::{Error, MemoryStore, Mode, Result, Store};
+use crate::{Error, HbaseStore, MemoryStore, Mode, Result, Store};
 
 /// Where an index is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,89 @@ pub enum StoreUri {
     Memory,
     /// `embedded:PATH`: in a directory of this machine.
     Embedded(PathBuf),
+    /// `hbase://HOST:PORT/NAME`: in two tables of HBase.
+    Hbase(HbaseUri),
+}
+
+/// The place of an index in HBase, and how to get there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HbaseUri {
+    /// `HOST:PORT` of a Thrift gateway.
+    pub gateway: String,
+    /// The table of the index; the documents' has `_docs` after it. With its namespace, where it has one.
+    pub name: String,
+    /// The most connections to the gateway at a time.
+    pub n_connections: usize,
+}
+
+/// The port of a Thrift gateway, unless somebody chose another.
+const HBASE_PORT: u16 = 9090;
+
+/// Enough to keep a gateway of a few cores busy.
+const HBASE_CONNECTIONS: usize = 8;
+
+/// More would be the gateway's threads, not ours.
+const HBASE_CONNECTIONS_MAX: usize = 1_000;
+
+impl FromStr for HbaseUri {
+    type Err = Error;
+
+    /// Reads what comes after `hbase://`.
+    fn from_str(rest: &str) -> Result<Self> {
+        let malformed = |what: String| {
+            Error::invalid(format!(
+                "{what}; write hbase://HOST:PORT/NAME, for example hbase://localhost:9090/news"
+            ))
+        };
+        let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+        let (authority, name) =
+            place.split_once('/').ok_or_else(|| malformed("the name of the index is missing".into()))?;
+        let (host, port) = match authority.rsplit_once(':') {
+            // The colons of an IPv6 address are inside of brackets.
+            Some((host, port)) if !port.ends_with(']') => {
+                let port = port.parse().ok().filter(|&port: &u16| port > 0);
+                (host, port.ok_or_else(|| malformed(format!("{authority:?} has no valid port")))?)
+            }
+            _ => (authority, HBASE_PORT),
+        };
+        if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '@') {
+            return Err(malformed(format!("{host:?} is not a host")));
+        }
+        check_table_name(name)?;
+        let mut n_connections = HBASE_CONNECTIONS;
+        for parameter in query.into_iter().flat_map(|query| query.split('&')) {
+            let number = match parameter.split_once('=') {
+                Some(("connections", number)) => number.parse().ok(),
+                _ => None,
+            };
+            n_connections = number.filter(|number| (1..=HBASE_CONNECTIONS_MAX).contains(number)).ok_or_else(
+                || {
+                    malformed(format!(
+                        "{parameter:?} is not a parameter; there is connections=N, from 1 to {HBASE_CONNECTIONS_MAX}"
+                    ))
+                },
+            )?;
+        }
+        Ok(Self { gateway: format!("{host}:{port}"), name: name.to_owned(), n_connections })
+    }
+}
+
+/// HBase's own rule: a namespace of letters, digits and underscores, and a name that may also have dots and dashes, but
+/// not at its start.
+fn check_table_name(name: &str) -> Result<()> {
+    let (namespace, table) = name.split_once(':').unwrap_or(("default", name));
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_valid = !namespace.is_empty()
+        && namespace.chars().all(is_word)
+        && table.starts_with(is_word)
+        && table.chars().all(|c| is_word(c) || c == '.' || c == '-');
+    if is_valid {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{name:?} cannot be the name of a table; use letters, digits, '_', '-' and '.', with NAMESPACE: before it if \
+         it has one"
+    )))
 }
 
 impl FromStr for StoreUri {
@@ -33,8 +116,15 @@ impl FromStr for StoreUri {
                 ))),
                 without_authority => Ok(Self::Embedded(without_authority.unwrap_or(path).into())),
             },
+            Some(("hbase", rest)) => match rest.strip_prefix("//") {
+                Some(rest) => Ok(Self::Hbase(rest.parse()?)),
+                None => Err(Error::invalid(
+                    "hbase: needs a gateway and a name, for example hbase://localhost:9090/news",
+                )),
+            },
             _ => Err(Error::invalid(format!(
-                "{uri:?} names no store; use embedded:PATH (a directory, for example embedded:./my-index) or memory:"
+                "{uri:?} names no store; use embedded:PATH (a directory, for example embedded:./my-index), \
+                 hbase://HOST:PORT/NAME or memory:"
             ))),
         }
     }
@@ -45,6 +135,9 @@ impl fmt::Display for StoreUri {
         match self {
             Self::Memory => f.write_str("memory:"),
             Self::Embedded(path) => write!(f, "embedded:{}", path.display()),
+            Self::Hbase(HbaseUri { gateway, name, n_connections }) => {
+                write!(f, "hbase://{gateway}/{name}?connections={n_connections}")
+            }
         }
     }
 }
@@ -58,6 +151,9 @@ impl StoreUri {
         match self {
             Self::Memory => Ok(Box::new(MemoryStore::new())),
             Self::Embedded(path) => Ok(Box::new(EmbeddedStore::open(path, mode)?)),
+            Self::Hbase(HbaseUri { gateway, name, n_connections }) => {
+                Ok(Box::new(HbaseStore::new(gateway.clone(), name, *n_connections)))
+            }
         }
     }
 }
@@ -65,6 +161,11 @@ impl StoreUri {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn hbase(gateway: &str, name: &str, n_connections: usize) -> Option<StoreUri> {
+        let (gateway, name) = (gateway.to_owned(), name.to_owned());
+        Some(StoreUri::Hbase(HbaseUri { gateway, name, n_connections }))
+    }
 
     #[test]
     fn urls() {
@@ -81,8 +182,29 @@ mod tests {
             ("", None),
             ("./index", None),
             ("lmdb:./index", None),
+            ("hbase://localhost:9091/news", hbase("localhost:9091", "news", 8)),
+            ("hbase://10.0.0.1/crawl:news-2.v1", hbase("10.0.0.1:9090", "crawl:news-2.v1", 8)),
+            ("hbase://[::1]:9090/a?connections=3", hbase("[::1]:9090", "a", 3)),
+            ("hbase://[::1]/a", hbase("[::1]:9090", "a", 8)),
+            ("hbase:", None),
+            ("hbase:localhost:9090/news", None),
+            ("hbase://localhost:9090", None),
+            ("hbase://localhost:9090/", None),
+            ("hbase://localhost:0/news", None),
+            ("hbase://localhost:x/news", None),
+            ("hbase://:9090/news", None),
+            ("hbase://me@localhost/news", None),
+            ("hbase://localhost/a/b", None),
+            ("hbase://localhost/-a", None),
+            ("hbase://localhost/:a", None),
+            ("hbase://localhost/a?connections=0", None),
+            ("hbase://localhost/a?connection=4", None),
         ] {
-            assert_eq!(uri.parse().ok(), expected, "{uri}");
+            let parsed: Option<StoreUri> = uri.parse().ok();
+            assert_eq!(parsed, expected, "{uri}");
+            if let Some(parsed) = parsed {
+                assert_eq!(parsed.to_string().parse().ok(), Some(parsed), "{uri}");
+            }
         }
     }
 }

@@ -9,22 +9,30 @@ use crate::stored::StoredArgs;
 pub(crate) struct Args {
     #[command(flatten)]
     stored: StoredArgs,
-    /// Also read every document and print a digest: equal for equal contents, in whatever order they were inserted
+    /// Also read and count every document, and print a digest: equal for equal contents, in whatever order they were inserted
     #[arg(long)]
     digest: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let index = args.stored.open(BTreeMap::new())?;
-    writeln!(out, "documents     {}", index.n_documents()?)?;
+    // Before anything is printed: it may take long, and fail.
+    let (n_documents, digest) = match args.digest {
+        true => index.digest().map(|(n_documents, digest)| (Some(n_documents), Some(digest)))?,
+        false => (index.status()?.n_documents, None),
+    };
+    match n_documents {
+        Some(n_documents) => writeln!(out, "documents     {n_documents}")?,
+        None => writeln!(out, "documents     not counted by this store; --digest reads and counts them")?,
+    }
     writeln!(out, "scheme        {}", index.scheme().name())?;
     writeln!(out, "max distance  {}", index.max_distance())?;
     writeln!(out, "format        {}", index.metadata().format_version)?;
     for (field, value) in index.recipe() {
         writeln!(out, "recipe        {field} = {value}")?;
     }
-    if args.digest {
-        writeln!(out, "digest        {}", index.digest()?)?;
+    if let Some(digest) = digest {
+        writeln!(out, "digest        {digest}")?;
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
-//! `pigeonhole scheme`: which bits must agree, the proof, and what a query costs.
+//! `pigeonhole scheme`: which bits must agree, the proof, what a query costs, and where a table is split.
 
 use std::io::Write;
 
+use anyhow::Context;
 use simhash::{Fingerprint, SCHEME_NAMES, TableScheme};
 
 /// Corpus sizes for which the expected candidates are shown.
@@ -12,12 +13,16 @@ pub(crate) struct Args {
     /// One scheme in full; without it, one line for each
     #[arg(value_name = "NAME", value_parser = SCHEME_NAMES)]
     name: Option<String>,
+    /// Print where an HBase table of this many regions is split: the segments, in hex, at which all but the first begin
+    #[arg(long, value_name = "N", requires = "name")]
+    regions: Option<u32>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    match &args.name {
-        Some(name) => one(&name.parse()?, out),
-        None => overview(out),
+    match (&args.name, args.regions) {
+        (Some(name), Some(n_regions)) => splits(&name.parse()?, n_regions, out),
+        (Some(name), None) => one(&name.parse()?, out),
+        (None, _) => overview(out),
     }
 }
 
@@ -65,6 +70,15 @@ fn one(scheme: &TableScheme, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "fingerprints  candidates a query, expected for uniform fingerprints")?;
     for size in SIZES {
         writeln!(out, "10^{size:<9}  {}", candidates(scheme, size))?;
+    }
+    Ok(())
+}
+
+/// One line a split, and nothing else, for scripts.
+fn splits(scheme: &TableScheme, n_regions: u32, out: &mut dyn Write) -> anyhow::Result<()> {
+    let splits = scheme.splits(n_regions).with_context(|| format!("scheme {}", scheme.name()))?;
+    for segment in splits {
+        writeln!(out, "{segment:08x}")?;
     }
     Ok(())
 }

@@ -1,0 +1,154 @@
+//! `hbase://HOST:PORT/NAME`: documents in two tables of HBase, for billions of them.
+//!
+//! A fingerprint is a row for each table of its scheme, `simhash::RowKey`, with a cell for each document that has it; a
+//! query reads one short range of rows for each. What is stored is drawn in `schema/README.md`. The module is made of
+//! the rows (`rows`, the seam, with the Thrift gateway behind it in `thrift`), what they mean (`layout`, `documents`),
+//! and what is done with them (`near`, `write`).
+
+mod documents;
+mod layout;
+mod near;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod thrift;
+mod write;
+
+use std::sync::{OnceLock, PoisonError, RwLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use simhash::{Sketch, TableScheme};
+
+use self::layout::{METADATA_COLUMN, METADATA_ROW};
+use self::rows::{Mutation, Rows, Table};
+use self::thrift::{Options, ThriftRows};
+use self::write::Batch;
+use crate::store::{check_batch, check_documents, not_created, page_len};
+use crate::{
+    Cursor, Document, DocumentId, Error, Insertion, Metadata, Neighbours, Page, Result, Status, Store,
+};
+
+/// A store in HBase.
+///
+/// Nothing is kept in this process, so every process sees what any other has written as soon as it is acknowledged. A
+/// batch that fails may have been written in part; the error says which part.
+pub struct HbaseStore {
+    rows: Box<dyn Rows>,
+    /// Set once the metadata is there, which never changes.
+    scheme: OnceLock<TableScheme>,
+    /// Whoever inserts what is new excludes all others who write through this store.
+    writers: RwLock<()>,
+    clock: Box<dyn Fn() -> i64 + Send + Sync>,
+}
+
+impl HbaseStore {
+    /// The index `name` behind the Thrift gateway at `gateway`, `HOST:PORT`, with at most `n_connections` at a time. It
+    /// connects when it is used.
+    #[must_use]
+    pub fn new(gateway: String, name: &str, n_connections: usize) -> Self {
+        let options = Options { n_connections, ..Options::default() };
+        Self::over(Box::new(ThriftRows::new(gateway, name, options)), Box::new(now))
+    }
+
+    fn over(rows: Box<dyn Rows>, clock: Box<dyn Fn() -> i64 + Send + Sync>) -> Self {
+        Self { rows, scheme: OnceLock::new(), writers: RwLock::new(()), clock }
+    }
+
+    fn scheme(&self) -> Result<&TableScheme> {
+        if let Some(scheme) = self.scheme.get() {
+            return Ok(scheme);
+        }
+        let metadata = self.metadata()?.ok_or_else(not_created)?;
+        Ok(self.scheme.get_or_init(|| metadata.scheme))
+    }
+}
+
+/// Milliseconds since 1970.
+fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
+}
+
+impl Store for HbaseStore {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        let cells = self.rows.get(Table::Documents, METADATA_COLUMN, &[METADATA_ROW.to_vec()])?;
+        let cell = cells.into_iter().next().flatten();
+        cell.map(|cell| Metadata::decode(&cell.value)).transpose()
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        if let Some(stored) = self.metadata()? {
+            return Ok(stored);
+        }
+        let value = Some(metadata.encode()?);
+        let put = Mutation { row: METADATA_ROW.to_vec(), column: METADATA_COLUMN.to_vec(), value };
+        if self.rows.put_if_absent(Table::Documents, &put)? {
+            return Ok(metadata.clone());
+        }
+        self.metadata()?
+            .ok_or_else(|| Error::corrupt("the metadata of the index was deleted while it was created"))
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.scheme().map(|_| ())
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        let scheme = self.scheme()?;
+        let _shared = self.writers.read().unwrap_or_else(PoisonError::into_inner);
+        let stored = documents::read(&*self.rows, scheme, documents.iter().map(|document| &document.id))?;
+        let mut batch = Batch::new(&stored);
+        let insertions = batch.insert(documents)?;
+        batch.commit(&*self.rows, scheme, (self.clock)())?;
+        Ok(insertions)
+    }
+
+    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        let scheme = self.scheme()?;
+        let _alone = self.writers.write().unwrap_or_else(PoisonError::into_inner);
+        let stored = documents::read(&*self.rows, scheme, documents.iter().map(|document| &document.id))?;
+        let mut batch = Batch::new(&stored);
+        let queries: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
+        let near = near::near(&*self.rows, scheme, &queries, max_distance, batch.n_neighbours())?;
+        let insertions = batch.insert_if_new(documents, &near, max_distance)?;
+        batch.commit(&*self.rows, scheme, (self.clock)())?;
+        Ok(insertions)
+    }
+
+    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+        check_batch(ids.len())?;
+        let scheme = self.scheme()?;
+        let _shared = self.writers.read().unwrap_or_else(PoisonError::into_inner);
+        let stored = documents::read(&*self.rows, scheme, ids.iter())?;
+        let mut batch = Batch::new(&stored);
+        let removed = batch.remove(ids)?;
+        batch.commit(&*self.rows, scheme, (self.clock)())?;
+        Ok(removed)
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+        check_batch(ids.len())?;
+        let records = documents::read_live(&*self.rows, self.scheme()?, ids.iter())?;
+        let get = |id: &DocumentId| {
+            let stored = records.get(id)?;
+            Some(Document { id: id.clone(), sketch: stored.record.sketch.clone() })
+        };
+        Ok(ids.iter().map(get).collect())
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+        check_batch(queries.len())?;
+        near::near(&*self.rows, self.scheme()?, queries, max_distance, limit)
+    }
+
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        let limit = page_len(limit)?;
+        documents::scan(&*self.rows, self.scheme()?, &after, limit)
+    }
+
+    /// HBase does not know how many rows a table has without reading them all, so nothing is counted.
+    fn status(&self) -> Result<Status> {
+        Ok(Status::default())
+    }
+}

@@ -1,0 +1,211 @@
+//! What is stored where: names, keys and values of the two tables. Drawn in `schema/README.md`.
+
+use std::fmt;
+
+use simhash::{BucketKey, Fingerprint, RowKey, Sketch, TableScheme};
+
+use crate::{DocumentId, Error, MAX_SKETCH_KEYS, Result};
+
+/// The family of the index table, with a cell for each document of a fingerprint.
+pub(crate) const INDEX_FAMILY: u8 = b'f';
+
+/// The family of the documents' records.
+pub(crate) const DOCUMENT_FAMILY: u8 = b'd';
+
+/// The column of a document's record.
+pub(crate) const RECORD_COLUMN: &[u8] = b"d:record";
+
+/// The row of the index's metadata, beyond all documents. Its family is one that never has a time to live.
+pub(crate) const METADATA_ROW: &[u8] = b"pigeonhole";
+
+/// The column of the index's metadata.
+pub(crate) const METADATA_COLUMN: &[u8] = b"m:metadata";
+
+/// Beyond the last document's row, whose key starts with a hexadecimal digit.
+pub(crate) const DOCUMENTS_END: &[u8] = b"g";
+
+/// The column of a document in the rows of the index.
+pub(crate) fn index_column(id: &DocumentId) -> Vec<u8> {
+    [&[INDEX_FAMILY, b':'], id.as_str().as_bytes()].concat()
+}
+
+/// The row of a document: the upper half of the id's CRC-32, which spreads ids that ascend over the regions, and the id.
+pub(crate) fn document_row(id: &DocumentId) -> Vec<u8> {
+    let id = id.as_str();
+    format!("{:04x}:{id}", crc32fast::hash(id.as_bytes()) >> 16).into_bytes()
+}
+
+/// The id in a cell of the index.
+pub(crate) fn decode_id(bytes: &[u8]) -> Result<DocumentId> {
+    let id = std::str::from_utf8(bytes).ok().and_then(|id| DocumentId::new(id).ok());
+    id.ok_or_else(|| damaged("the column", bytes, "is not a document id"))
+}
+
+/// The id in the key of a document's row.
+pub(crate) fn decode_document_row(key: &[u8]) -> Result<DocumentId> {
+    let id = key.get(5..).map(decode_id).transpose()?;
+    id.filter(|id| document_row(id) == key)
+        .ok_or_else(|| damaged("the row", key, "does not begin with the hash of its id"))
+}
+
+/// The row key in a row of the index that was read from `bucket`.
+pub(crate) fn decode_index_row(key: &[u8], bucket: BucketKey) -> Result<Fingerprint> {
+    match RowKey::decode(key) {
+        Ok(row) if row.bucket() == bucket => Ok(row.fingerprint),
+        _ => Err(damaged("the row", key, "is not one of the bucket that it lies in")),
+    }
+}
+
+fn damaged(what: &str, bytes: &[u8], why: &str) -> Error {
+    Error::corrupt(format!(
+        "{what} {} {why}; somebody else has written to the table: delete it in the HBase shell",
+        bytes.escape_ascii()
+    ))
+}
+
+/// Whether a document is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// It is, under the sketch of the record.
+    Live,
+    /// It was. Kept for a while, so that whoever inserts it again knows which timestamp to exceed.
+    Removed,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Live => "live",
+            Self::Removed => "removed",
+        })
+    }
+}
+
+/// What is stored of a document: the truth, against which every cell of the index is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) state: State,
+    pub(crate) sketch: Sketch,
+    /// The timestamp of its cells in the index, in milliseconds.
+    pub(crate) timestamp: i64,
+}
+
+impl Record {
+    /// Words for people who look into the table: state, fingerprint, timestamp, and the keys if they are not those that
+    /// `scheme` gives the fingerprint.
+    pub(crate) fn encode(&self, scheme: &TableScheme) -> Vec<u8> {
+        let mut words = format!("{} {} {}", self.state, self.sketch.fingerprint(), self.timestamp);
+        if self.sketch != scheme.sketch(self.sketch.fingerprint()) {
+            let keys = self.sketch.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
+            words = format!("{words} keys={}", keys.collect::<Vec<_>>().join(","));
+        }
+        words.into_bytes()
+    }
+
+    /// Reads stored words back; exactly what [`encode`](Self::encode) writes.
+    pub(crate) fn decode(bytes: &[u8], scheme: &TableScheme) -> Result<Self> {
+        let record = std::str::from_utf8(bytes).ok().and_then(|words| Self::parse(words, scheme));
+        record
+            .filter(|record| record.encode(scheme) == bytes)
+            .ok_or_else(|| damaged("the record", bytes, "is not one of a document"))
+    }
+
+    fn parse(words: &str, scheme: &TableScheme) -> Option<Self> {
+        let mut words = words.split(' ');
+        let state = match words.next()? {
+            "live" => State::Live,
+            "removed" => State::Removed,
+            _ => return None,
+        };
+        let fingerprint: Fingerprint = words.next()?.parse().ok()?;
+        let timestamp = words.next()?.parse().ok()?;
+        let sketch = match words.next() {
+            None => scheme.sketch(fingerprint),
+            Some(keys) => Sketch::new(fingerprint, parse_keys(keys.strip_prefix("keys=")?)?),
+        };
+        (words.next().is_none() && sketch.keys().len() <= MAX_SKETCH_KEYS).then_some(Self {
+            state,
+            sketch,
+            timestamp,
+        })
+    }
+}
+
+fn parse_keys(keys: &str) -> Option<Vec<BucketKey>> {
+    if keys.is_empty() {
+        return Some(Vec::new());
+    }
+    let parse = |key: &str| {
+        let (flag, segment) = key.split_once(':')?;
+        let flag = u8::from_str_radix(flag, 16).ok()?;
+        Some(BucketKey { flag, segment: u32::from_str_radix(segment, 16).ok()? })
+    };
+    keys.split(',').map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fixed bytes: a change here is a new format version.
+    #[test]
+    fn golden_rows() {
+        let id = DocumentId::new("https://example.org/é").unwrap();
+        assert_eq!(document_row(&id), "d6e2:https://example.org/é".as_bytes());
+        assert_eq!(decode_document_row(&document_row(&id)).unwrap(), id);
+        assert_eq!(index_column(&id), "f:https://example.org/é".as_bytes());
+        for key in ["", "d6e2:", "d6e3:https://example.org/é", "D6E2:https://example.org/é", "pigeonhole"] {
+            assert!(decode_document_row(key.as_bytes()).is_err(), "{key}");
+        }
+    }
+
+    #[test]
+    fn golden_records() {
+        let scheme = TableScheme::default();
+        let fingerprint = Fingerprint(0x9e37_79b9_7f4a_7c15);
+        let keys = vec![BucketKey { flag: 2, segment: 0x12 }, BucketKey { flag: 1, segment: u32::MAX }];
+        for (state, sketch, expected) in [
+            (State::Live, scheme.sketch(fingerprint), "live 9e3779b97f4a7c15 1763735000123"),
+            (State::Removed, scheme.sketch(fingerprint), "removed 9e3779b97f4a7c15 1763735000123"),
+            (
+                State::Live,
+                Sketch::new(fingerprint, keys),
+                "live 9e3779b97f4a7c15 1763735000123 keys=01:ffffffff,02:00000012",
+            ),
+            (State::Live, Sketch::new(fingerprint, Vec::new()), "live 9e3779b97f4a7c15 1763735000123 keys="),
+        ] {
+            let record = Record { state, sketch, timestamp: 1_763_735_000_123 };
+            assert_eq!(String::from_utf8(record.encode(&scheme)).unwrap(), expected);
+            assert_eq!(Record::decode(expected.as_bytes(), &scheme).unwrap(), record);
+        }
+    }
+
+    #[test]
+    fn what_nobody_wrote_is_refused() {
+        let scheme = TableScheme::default();
+        for words in [
+            "",
+            "live",
+            "live 9e3779b97f4a7c15",
+            "live 9e3779b97f4a7c15 x",
+            "live 9e3779b97f4a7c1 1",
+            "Live 9e3779b97f4a7c15 1",
+            "live  9e3779b97f4a7c15 1",
+            "live 9e3779b97f4a7c15 1 ",
+            "live 9e3779b97f4a7c15 +1",
+            "live 9e3779b97f4a7c15 1 keys=1:00000001",
+            "live 9e3779b97f4a7c15 1 keys=02:00000001,01:00000001",
+            "live 9e3779b97f4a7c15 1 other=1",
+            "live 9e3779b97f4a7c15 1 keys= more",
+        ] {
+            let error = Record::decode(words.as_bytes(), &scheme).expect_err(words);
+            assert_eq!(error.kind(), crate::ErrorKind::Corrupt);
+        }
+        // Keys that the scheme gives are never listed.
+        let fingerprint = Fingerprint(1);
+        let keys = scheme.sketch(fingerprint);
+        let keys = keys.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
+        let listed = format!("live {fingerprint} 1 keys={}", keys.collect::<Vec<_>>().join(","));
+        assert!(Record::decode(listed.as_bytes(), &scheme).is_err());
+    }
+}

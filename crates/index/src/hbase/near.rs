@@ -1,0 +1,201 @@
+//! Searching: a bucket is read for each key of a query, what lies near in it is looked up among the documents, and only
+//! what the documents confirm is a match.
+//!
+//! Cells are written before a document's record and deleted after it, so a cell may be of a document that is not there
+//! any more, not there yet, or filed elsewhere by now. The record is the truth. A document that has moved while we read
+//! is judged by its record alone; it is among the candidates, because its old cells stay for a while (`write`).
+
+use std::collections::{BTreeSet, HashMap};
+
+use simhash::{BucketKey, Fingerprint, KeyRange, Sketch, TableScheme};
+use tables::Cost;
+
+use super::documents::{self, Stored};
+use super::layout::{INDEX_FAMILY, decode_id, decode_index_row};
+use super::rows::{Rows, Span, Table};
+use crate::search::Nearest;
+use crate::{DocumentId, Error, ErrorKind, Match, Neighbours, Result};
+
+/// How many queries are answered together: their candidates are in memory at one time.
+const GROUP: usize = 64;
+
+/// How often a search starts again because documents moved while it read.
+const ATTEMPTS_MAX: usize = 10;
+
+/// The contract of [`Store::near`](crate::Store::near).
+pub(super) fn near(
+    rows: &dyn Rows,
+    scheme: &TableScheme,
+    queries: &[Sketch],
+    max_distance: u32,
+    limit: usize,
+) -> Result<Vec<Neighbours>> {
+    let mut answers = Vec::with_capacity(queries.len());
+    for queries in queries.chunks(GROUP) {
+        let mut searches: Vec<_> =
+            queries.iter().map(|query| Search::new(query, max_distance, limit)).collect();
+        let mut attempt = 0;
+        while searches.iter().any(|search| !search.is_settled) {
+            if attempt == ATTEMPTS_MAX {
+                return Err(Error::new(
+                    ErrorKind::Busy,
+                    "documents were replaced faster than they could be read; try again",
+                ));
+            }
+            run(rows, scheme, &mut searches)?;
+            attempt += 1;
+        }
+        answers.extend(searches.into_iter().map(Search::into_neighbours));
+    }
+    Ok(answers)
+}
+
+/// One query.
+struct Search<'a> {
+    query: &'a Sketch,
+    max_distance: u32,
+    limit: usize,
+    nearest: Nearest,
+    n_matches: u64,
+    cost: Cost,
+    /// Documents whose cells and records were seen to differ. They are judged by their records in the end, and by
+    /// nothing else.
+    moving: BTreeSet<DocumentId>,
+    is_settled: bool,
+}
+
+/// A cell that is near, and where it was met.
+struct Candidate {
+    search: usize,
+    bucket: BucketKey,
+    fingerprint: Fingerprint,
+    id: DocumentId,
+}
+
+impl<'a> Search<'a> {
+    fn new(query: &'a Sketch, max_distance: u32, limit: usize) -> Self {
+        Self {
+            query,
+            max_distance,
+            limit,
+            nearest: Nearest::new(limit),
+            n_matches: 0,
+            cost: Cost::default(),
+            moving: BTreeSet::new(),
+            is_settled: false,
+        }
+    }
+
+    fn begin(&mut self) {
+        self.nearest = Nearest::new(self.limit);
+        self.n_matches = 0;
+        self.is_settled = true;
+    }
+
+    /// The bucket in which a document counts that shares several with the query.
+    fn first_shared(&self, sketch: &Sketch) -> Option<BucketKey> {
+        self.query.keys().iter().copied().find(|key| sketch.keys().binary_search(key).is_ok())
+    }
+
+    fn distance(&self, fingerprint: Fingerprint) -> Option<u32> {
+        Some(self.query.fingerprint().distance(fingerprint)).filter(|&distance| distance <= self.max_distance)
+    }
+
+    /// Counts a candidate if its record says the same and it is not counted in another bucket.
+    fn judge(&mut self, candidate: Candidate, stored: &Stored) {
+        let sketch = &stored.record.sketch;
+        let shared = self.first_shared(sketch);
+        if sketch.fingerprint() == candidate.fingerprint {
+            if shared == Some(candidate.bucket) && !self.moving.contains(&candidate.id) {
+                self.count(candidate.id, candidate.fingerprint);
+            }
+        } else if shared.is_some() && self.distance(sketch.fingerprint()).is_some() {
+            // It may have been counted already, or missed: only another round can tell.
+            self.is_settled &= !self.moving.insert(candidate.id);
+        }
+    }
+
+    fn count(&mut self, id: DocumentId, fingerprint: Fingerprint) {
+        if let Some(distance) = self.distance(fingerprint) {
+            self.n_matches += 1;
+            self.nearest.offer(Match { id, fingerprint, distance });
+        }
+    }
+
+    fn into_neighbours(self) -> Neighbours {
+        let Self { nearest, n_matches, cost, .. } = self;
+        Neighbours { matches: nearest.into_matches(), n_matches, cost }
+    }
+}
+
+/// Runs all searches that are not settled from their beginning.
+fn run(rows: &dyn Rows, scheme: &TableScheme, searches: &mut [Search<'_>]) -> Result<()> {
+    let mut spans = Vec::new();
+    let mut whose = Vec::new();
+    for (number, search) in searches.iter_mut().enumerate().filter(|(_, search)| !search.is_settled) {
+        search.begin();
+        search.cost.n_buckets += search.query.keys().len() as u64;
+        for &bucket in search.query.keys() {
+            let range = KeyRange::of_bucket(bucket);
+            spans.push(Span::new(range.start(), range.end()));
+            whose.push((number, bucket));
+        }
+    }
+    let begun: BTreeSet<usize> = whose.iter().map(|&(number, _)| number).collect();
+    while !spans.is_empty() {
+        let mut rest = Vec::new();
+        let mut whose_rest = Vec::new();
+        let mut candidates = Vec::new();
+        rows.scan(Table::Index, INDEX_FAMILY, &spans, &mut |span, page| {
+            let (number, bucket) = whose[span];
+            let search = &mut searches[number];
+            if let Some(left) = spans[span].rest(&page) {
+                rest.push(left);
+                whose_rest.push((number, bucket));
+            }
+            for row in page {
+                search.cost.n_candidates += 1;
+                let fingerprint = decode_index_row(&row.key, bucket)?;
+                if search.distance(fingerprint).is_none() {
+                    continue;
+                }
+                for cell in row.cells {
+                    let id = decode_id(&cell.qualifier)?;
+                    candidates.push(Candidate { search: number, bucket, fingerprint, id });
+                }
+            }
+            Ok(())
+        })?;
+        let records = documents::read_live(rows, scheme, candidates.iter().map(|candidate| &candidate.id))?;
+        for candidate in candidates {
+            if let Some(stored) = records.get(&candidate.id) {
+                searches[candidate.search].judge(candidate, stored);
+            }
+        }
+        (spans, whose) = (rest, whose_rest);
+    }
+    judge_moving(rows, scheme, searches, &begun)
+}
+
+fn judge_moving(
+    rows: &dyn Rows,
+    scheme: &TableScheme,
+    searches: &mut [Search<'_>],
+    begun: &BTreeSet<usize>,
+) -> Result<()> {
+    let settled = |search: &Search<'_>| search.is_settled && !search.moving.is_empty();
+    let numbers: Vec<_> = begun.iter().copied().filter(|&number| settled(&searches[number])).collect();
+    let ids = numbers.iter().flat_map(|&number| &searches[number].moving);
+    let records: HashMap<_, _> = documents::read_live(rows, scheme, ids)?;
+    for number in numbers {
+        let search = &mut searches[number];
+        for id in search.moving.clone() {
+            if let Some(stored) = records.get(&id)
+                && search.first_shared(&stored.record.sketch).is_some()
+            {
+                search.count(id, stored.record.sketch.fingerprint());
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,347 @@
+//! Rows through an HBase Thrift1 gateway: the generated types of the crate `hbase-thrift`, on connections of our own.
+//!
+//! A caller's thread writes to several connections before it reads from any, so that the gateway works on all of them.
+
+mod connection;
+mod pool;
+mod tasks;
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hbase_thrift::hbase::THbaseSyncClient;
+use thrift::ApplicationErrorKind;
+
+use self::connection::{Exception, Failure, Timeouts};
+use self::pool::{Exhausted, Pool, Pooled};
+use self::tasks::{Apply, Get, Scan, Task, to_thrift};
+use super::rows::{Cell, Mutation, Mutations, Rows, Span, Table, Visit};
+use crate::{Error, ErrorKind, Result};
+
+/// The most scanners that one connection opens at a time. What is written ahead of the replies must fit the buffers of
+/// both ends, or both would wait for the other to read.
+const SCANS_MAX: usize = 30;
+
+/// The fewest, so that few scans are not spread over many connections.
+const SCANS_MIN: usize = 5;
+
+/// The most rows of one `getRowsWithColumns`.
+const GETS_MAX: usize = 500;
+
+/// The most rows of one `mutateRowsTs`.
+const MUTATIONS_MAX: usize = 2_500;
+
+/// How often the gateway may answer with what is no answer, or break down, before it counts as none.
+const SURPRISES_MAX: u32 = 3;
+
+const BACKOFF_MIN: Duration = Duration::from_millis(20);
+const BACKOFF_MAX: Duration = Duration::from_secs(2);
+
+/// How to reach a gateway, and how patient to be with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    /// The most connections at a time.
+    pub(crate) n_connections: usize,
+    /// For a connection to be made.
+    pub(crate) connect_timeout: Duration,
+    /// For the next bytes of a reply.
+    pub(crate) reply_timeout: Duration,
+    /// For a gateway that has not answered yet: a name that is mistyped should not be waited for.
+    pub(crate) first_patience: Duration,
+    /// For a gateway or a region that is away, counted from the last request that was answered.
+    pub(crate) patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            n_connections: 8,
+            connect_timeout: Duration::from_secs(3),
+            reply_timeout: Duration::from_secs(60),
+            first_patience: Duration::from_secs(5),
+            patience: Duration::from_secs(120),
+        }
+    }
+}
+
+/// The rows of one index behind one gateway.
+pub(crate) struct ThriftRows {
+    index_table: String,
+    document_table: String,
+    pool: Pool,
+    options: Options,
+}
+
+impl ThriftRows {
+    /// The tables of the index `name`, through the gateway at `HOST:PORT`. Nothing is asked of it yet.
+    pub(crate) fn new(gateway: String, name: &str, options: Options) -> Self {
+        let timeouts = Timeouts { connect: options.connect_timeout, reply: options.reply_timeout };
+        Self {
+            index_table: name.to_owned(),
+            document_table: format!("{name}_docs"),
+            pool: Pool::new(gateway, options.n_connections, timeouts),
+            options,
+        }
+    }
+
+    fn name(&self, table: Table) -> &str {
+        match table {
+            Table::Index => &self.index_table,
+            Table::Documents => &self.document_table,
+        }
+    }
+
+    /// How many items a task gets, so that all connections have work and none has too much at a time.
+    fn share(&self, n_items: usize, min: usize, max: usize) -> usize {
+        n_items.div_ceil(self.options.n_connections).clamp(min, max)
+    }
+
+    /// Does all tasks, each until it is done, on as many connections as there are to be had.
+    fn run<T: Task>(&self, tasks: Vec<T>, done: &mut dyn FnMut(T) -> Result<()>) -> Result<()> {
+        let n_tasks = tasks.len();
+        let mut queue = VecDeque::from(tasks);
+        let mut patience = Patience::new(self);
+        while !queue.is_empty() {
+            let n_left = queue.len();
+            let failure = match self.pool.take(patience.deadline) {
+                Ok(Ok(first)) => round(&self.pool, first, &mut queue, done)?,
+                Ok(Err(failure)) => Some(failure),
+                Err(Exhausted) => return Err(self.busy()),
+            };
+            if queue.len() < n_left {
+                patience = Patience::new(self);
+            }
+            if let Some(failure) = failure {
+                let failure = self.unless_final(failure)?;
+                let progress = || format!("{} of {n_tasks} requests were done", n_tasks - queue.len());
+                patience.wait(failure, &progress)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The failure, if trying again can help.
+    fn unless_final(&self, failure: Failure) -> Result<Failure> {
+        let Failure::Exception(exception) = &failure else { return Ok(failure) };
+        let gateway = self.pool.gateway();
+        let (kind, context) = match exception {
+            Exception::Io { message, .. }
+                if ["TableNotFoundException", "NoSuchColumnFamilyException", "UnknownNamespace"]
+                    .iter()
+                    .any(|class| message.contains(class)) =>
+            {
+                (ErrorKind::NotFound, self.no_tables())
+            }
+            Exception::Io { message, .. } if message.contains("AccessDeniedException") => (
+                ErrorKind::PermissionDenied,
+                format!("HBase does not let the gateway at {gateway} do this; grant its user read and write"),
+            ),
+            Exception::Io { can_retry: false, .. } => {
+                (ErrorKind::Unavailable, format!("HBase refused a request through the gateway at {gateway}"))
+            }
+            Exception::Application(error) if error.kind == ApplicationErrorKind::UnknownMethod => (
+                ErrorKind::InvalidArgument,
+                format!("{gateway} is not an HBase Thrift1 gateway; is a Thrift2 gateway running there?"),
+            ),
+            _ => return Ok(failure),
+        };
+        Err(Error::new(kind, context).caused_by(failure))
+    }
+
+    fn unavailable(&self, tried: &str) -> Error {
+        Error::new(
+            ErrorKind::Unavailable,
+            format!(
+                "the HBase gateway at {} failed ({tried}); is it running, and HBase behind it? The same call may be \
+                 repeated",
+                self.pool.gateway()
+            ),
+        )
+    }
+
+    fn busy(&self) -> Error {
+        Error::new(
+            ErrorKind::Busy,
+            format!(
+                "all {} connections to {} were in use for {} s; allow more with ?connections=N",
+                self.pool.n_max(),
+                self.pool.gateway(),
+                self.options.patience.as_secs()
+            ),
+        )
+    }
+
+    fn no_tables(&self) -> String {
+        let name = &self.index_table;
+        format!(
+            "the tables {name} and {name}_docs are not there, or not as they should be; create them with \
+             `TABLE={name} deploy/hbase/hbase shell schema/create.rb`"
+        )
+    }
+}
+
+/// Does tasks until there are none or one fails; what failed goes back into the queue. On failure the tasks that are
+/// under way are finished, because scanners would stay open. Returns the last failure.
+fn round<'a, T: Task>(
+    pool: &'a Pool,
+    first: Pooled<'a>,
+    queue: &mut VecDeque<T>,
+    done: &mut dyn FnMut(T) -> Result<()>,
+) -> Result<Option<Failure>> {
+    let mut failure = None;
+    let mut outcome = Ok(());
+    let mut lanes: VecDeque<(Pooled<'_>, T)> = VecDeque::new();
+    let mut next = Some(first);
+    while let Some(mut connection) = next {
+        let Some(mut task) = queue.pop_front() else { break };
+        match task.start(&mut connection) {
+            Ok(()) => lanes.push_back((connection, task)),
+            Err(error) => {
+                queue.push_front(task);
+                failure = Some(error);
+                break;
+            }
+        }
+        next = if queue.is_empty() { None } else { pool.try_take() };
+    }
+    while let Some((mut connection, mut task)) = lanes.pop_front() {
+        let mut step = task.go_on(&mut connection);
+        if let Ok(true) = step {
+            if outcome.is_ok() {
+                outcome = done(task);
+            }
+            if failure.is_some() || outcome.is_err() {
+                continue;
+            }
+            let Some(another) = queue.pop_front() else { continue };
+            task = another;
+            step = task.start(&mut connection).map(|()| false);
+        }
+        match step {
+            Ok(_) => lanes.push_back((connection, task)),
+            Err(error) => {
+                queue.push_front(task);
+                failure = Some(error);
+            }
+        }
+    }
+    outcome.map(|()| failure)
+}
+
+/// How long to go on trying, and when to try next.
+struct Patience<'a> {
+    rows: &'a ThriftRows,
+    limit: Duration,
+    deadline: Instant,
+    pause: Duration,
+    n_surprises: u32,
+}
+
+impl<'a> Patience<'a> {
+    fn new(rows: &'a ThriftRows) -> Self {
+        let options = rows.options;
+        let limit = if rows.pool.has_connected() { options.patience } else { options.first_patience };
+        Self { rows, limit, deadline: Instant::now() + limit, pause: BACKOFF_MIN, n_surprises: 0 }
+    }
+
+    /// Sleeps, if there is time left to try again after it.
+    fn wait(&mut self, failure: Failure, progress: &dyn Fn() -> String) -> Result<()> {
+        let gateway = self.rows.pool.gateway();
+        let is_surprise = matches!(
+            failure,
+            Failure::Connection(thrift::Error::Protocol(_) | thrift::Error::Application(_))
+                | Failure::Exception(Exception::Application(_))
+        );
+        self.n_surprises += u32::from(is_surprise);
+        if self.n_surprises >= SURPRISES_MAX {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "{gateway} does not answer as an HBase Thrift1 gateway does ({}); is it one, with the binary \
+                     protocol and without framed transport, and of a version that this program knows? The same call \
+                     may be repeated",
+                    progress()
+                ),
+            )
+            .caused_by(failure));
+        }
+        // Somewhere in its second half, so that callers that failed together do not come back together.
+        let spread = RandomState::new().hash_one(0) as f64 / u64::MAX as f64;
+        let pause = self.pause.mul_f64(1.0 - spread / 2.0);
+        if Instant::now() + pause >= self.deadline {
+            let tried = format!("for {} s, {}", self.limit.as_secs(), progress());
+            return Err(self.rows.unavailable(&tried).caused_by(failure));
+        }
+        if self.pause == BACKOFF_MAX {
+            tracing::warn!(gateway, %failure, "HBase does not answer; trying again");
+        }
+        thread::sleep(pause);
+        self.pause = (self.pause * 2).min(BACKOFF_MAX);
+        Ok(())
+    }
+}
+
+impl Rows for ThriftRows {
+    fn scan(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()> {
+        let len = self.share(spans.len(), SCANS_MIN, SCANS_MAX);
+        let table = self.name(table).as_bytes();
+        let tasks = spans.chunks(len).zip((0..).step_by(len));
+        let tasks = tasks.map(|(spans, first)| Scan::new(table, family, first, spans)).collect();
+        self.run(tasks, &mut |task: Scan<'_>| {
+            (task.first..).zip(task.pages).try_for_each(|(number, page)| visit(number, page))
+        })
+    }
+
+    fn get(&self, table: Table, column: &[u8], rows: &[Vec<u8>]) -> Result<Vec<Option<Cell>>> {
+        let len = self.share(rows.len(), 1, GETS_MAX);
+        let table = self.name(table).as_bytes();
+        let tasks = rows.chunks(len).zip((0..).step_by(len));
+        let tasks = tasks.map(|(keys, first)| Get { table, column, first, keys, rows: Vec::new() }).collect();
+        let mut found = vec![None; rows.len()];
+        self.run(tasks, &mut |task: Get<'_>| {
+            let mut cells: HashMap<_, _> =
+                task.rows.into_iter().map(|mut row| (row.key, row.cells.pop())).collect();
+            for (found, key) in found[task.first..].iter_mut().zip(task.keys) {
+                *found = cells.remove(key).flatten();
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn apply(&self, mutations: &Mutations) -> Result<()> {
+        let len = self.share(mutations.mutations.len(), 1, MUTATIONS_MAX);
+        let time_to_live = mutations.time_to_live.map(|duration| duration.as_millis() as i64);
+        let task = |chunk| Apply {
+            table: self.name(mutations.table).as_bytes(),
+            timestamp: mutations.timestamp,
+            time_to_live,
+            mutations: chunk,
+        };
+        let tasks = mutations.mutations.chunks(len).map(task).collect();
+        self.run(tasks, &mut |_: Apply<'_>| Ok(()))
+    }
+
+    fn put_if_absent(&self, table: Table, put: &Mutation) -> Result<bool> {
+        let answer = match self.pool.take(Instant::now() + self.options.patience) {
+            Ok(Ok(mut connection)) => connection.call(|client| {
+                client.check_and_put(
+                    self.name(table).as_bytes().to_vec(),
+                    put.row.clone(),
+                    put.column.clone(),
+                    Vec::new(),
+                    to_thrift(put),
+                    BTreeMap::new(),
+                )
+            }),
+            Ok(Err(failure)) => Err(failure),
+            Err(Exhausted) => return Err(self.busy()),
+        };
+        answer.or_else(|failure| {
+            let failure = self.unless_final(failure)?;
+            Err(self.unavailable("whether the row was written is not known").caused_by(failure))
+        })
+    }
+}

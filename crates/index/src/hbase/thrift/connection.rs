@@ -1,0 +1,295 @@
+//! One connection to a gateway: requests are written ahead of their replies, which come in the same order.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::time::{Duration, Instant};
+
+use hbase_thrift::hbase::{HbaseSyncClient, IOError, IllegalArgument};
+use thrift::protocol::{
+    TBinaryInputProtocol, TBinaryOutputProtocol, TFieldIdentifier, TInputProtocol, TMessageIdentifier,
+    TMessageType, TOutputProtocol, TStructIdentifier, TType,
+};
+use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
+use thrift::{ApplicationError, ProtocolErrorKind, TThriftClient, TransportErrorKind};
+
+/// Of each direction, in bytes.
+const BUFFER: usize = 64 * 1024;
+
+type Input = TBinaryInputProtocol<TBufferedReadTransport<TcpStream>>;
+type Output = TBinaryOutputProtocol<TBufferedWriteTransport<TcpStream>>;
+
+/// Why a request failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The connection is of no more use: it closed, timed out, or the other end does not speak the protocol.
+    Connection(thrift::Error),
+    /// The gateway said no; the connection is as good as before.
+    Exception(Exception),
+}
+
+/// What a gateway answers instead of a result.
+#[derive(Debug)]
+pub(super) enum Exception {
+    /// HBase's: a Java stack trace, and whether trying again can help.
+    Io { message: String, can_retry: bool },
+    /// For example a scanner that is not open.
+    Argument(String),
+    /// Of the gateway itself: a method that it does not have, or that broke down.
+    Application(ApplicationError),
+}
+
+impl From<thrift::Error> for Failure {
+    fn from(error: thrift::Error) -> Self {
+        match error {
+            thrift::Error::User(error) => match error.downcast::<IOError>() {
+                Ok(error) => Self::Exception(Exception::io(*error)),
+                Err(error) => Self::Exception(Exception::Argument(error.to_string())),
+            },
+            error => Self::Connection(error),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Connection(error.into())
+    }
+}
+
+impl Exception {
+    fn io(error: IOError) -> Self {
+        Self::Io { message: error.message.unwrap_or_default(), can_retry: error.can_retry.unwrap_or(true) }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connection(thrift::Error::Transport(error)) => match error.kind {
+                TransportErrorKind::EndOfFile => f.write_str("it closed the connection"),
+                _ => f.write_str(&error.message),
+            },
+            Self::Connection(error) => write!(f, "its answer is not understood: {error}"),
+            Self::Exception(Exception::Io { message, .. } | Exception::Argument(message)) => {
+                // The rest of a stack trace helps in the gateway's log, where it is.
+                f.write_str(message.lines().next().unwrap_or_default())
+            }
+            Self::Exception(Exception::Application(error)) => f.write_str(&error.message),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// How long to wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timeouts {
+    /// For a connection.
+    pub(super) connect: Duration,
+    /// For the next bytes of a reply, or for room to write.
+    pub(super) reply: Duration,
+}
+
+/// A connection, and the replies that are still to come on it.
+pub(super) struct Connection {
+    client: HbaseSyncClient<Input, Output>,
+    due: VecDeque<(&'static str, i32)>,
+    /// Where a reply was not read to its end.
+    is_broken: bool,
+    pub(super) used: Instant,
+}
+
+impl Connection {
+    /// Connects to the first address of `gateway` that answers.
+    pub(super) fn open(gateway: &str, timeouts: Timeouts) -> io::Result<Self> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+        for address in gateway.to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, timeouts.connect) {
+                Ok(stream) => return Self::over(stream, timeouts),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    fn over(stream: TcpStream, timeouts: Timeouts) -> io::Result<Self> {
+        // A request is many small pieces: with Nagle's algorithm its last one waits for 40 ms.
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(timeouts.reply))?;
+        stream.set_write_timeout(Some(timeouts.reply))?;
+        let input = TBufferedReadTransport::with_capacity(BUFFER, stream.try_clone()?);
+        let output = TBufferedWriteTransport::with_capacity(BUFFER, stream);
+        let client = HbaseSyncClient::new(
+            TBinaryInputProtocol::new(input, true),
+            TBinaryOutputProtocol::new(output, true),
+        );
+        Ok(Self { client, due: VecDeque::new(), is_broken: false, used: Instant::now() })
+    }
+
+    /// Whether the next request gets its own reply.
+    pub(super) fn is_clean(&self) -> bool {
+        self.due.is_empty() && !self.is_broken
+    }
+
+    /// Does one call of the generated client, request and reply.
+    pub(super) fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut HbaseSyncClient<Input, Output>) -> thrift::Result<T>,
+    ) -> Result<T, Failure> {
+        debug_assert!(self.is_clean(), "other replies are due");
+        self.is_broken = true;
+        let answer = call(&mut self.client).map_err(Failure::from);
+        self.is_broken = matches!(answer, Err(Failure::Connection(_)));
+        answer
+    }
+
+    /// Writes a request into the buffer; [`flush`](Self::flush) sends what is in there.
+    pub(super) fn request(
+        &mut self,
+        method: &'static str,
+        arguments: impl FnOnce(&mut Fields<'_>) -> thrift::Result<()>,
+    ) -> Result<(), Failure> {
+        self.client.increment_sequence_number();
+        let number = self.client.sequence_number();
+        self.due.push_back((method, number));
+        let output = self.client.o_prot_mut();
+        output.write_message_begin(&TMessageIdentifier::new(method, TMessageType::Call, number))?;
+        output.write_struct_begin(&TStructIdentifier::new(method))?;
+        arguments(&mut Fields(output))?;
+        output.write_field_stop()?;
+        output.write_struct_end()?;
+        output.write_message_end()?;
+        Ok(())
+    }
+
+    /// Sends the requests that have been written.
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+        self.client.o_prot_mut().flush()?;
+        Ok(())
+    }
+
+    /// Reads the next reply that is due, with `read` for its result, which is `None` for a method without one.
+    pub(super) fn reply<T>(
+        &mut self,
+        read: impl FnOnce(&mut dyn TInputProtocol) -> thrift::Result<T>,
+    ) -> Result<Option<T>, Failure> {
+        let expected = self.due.pop_front();
+        self.is_broken = true;
+        let answer = read_reply(self.client.i_prot_mut(), expected, read)?;
+        self.is_broken = false;
+        answer.map_err(Failure::Exception)
+    }
+}
+
+fn read_reply<T>(
+    input: &mut dyn TInputProtocol,
+    expected: Option<(&str, i32)>,
+    read: impl FnOnce(&mut dyn TInputProtocol) -> thrift::Result<T>,
+) -> thrift::Result<Result<Option<T>, Exception>> {
+    let message = input.read_message_begin()?;
+    if expected != Some((message.name.as_str(), message.sequence_number)) {
+        return Err(protocol_error(format!(
+            "a reply to request {} {:?} came where one to {expected:?} is due",
+            message.sequence_number, message.name
+        )));
+    }
+    match message.message_type {
+        TMessageType::Reply => {}
+        TMessageType::Exception => {
+            let error = thrift::Error::read_application_error_from_in_protocol(input)?;
+            input.read_message_end()?;
+            return Ok(Err(Exception::Application(error)));
+        }
+        other => {
+            return Err(protocol_error(format!("a message of type {other:?} came where a reply is due")));
+        }
+    }
+    let mut answer = Ok(None);
+    let mut read = Some(read);
+    input.read_struct_begin()?;
+    loop {
+        let field = input.read_field_begin()?;
+        if field.field_type == TType::Stop {
+            break;
+        }
+        match (field.id, read.take()) {
+            (Some(0), Some(read)) => answer = Ok(Some(read(input)?)),
+            (Some(1), _) => answer = Err(Exception::io(IOError::read_from_in_protocol(input)?)),
+            (Some(2), _) => {
+                let error = IllegalArgument::read_from_in_protocol(input)?;
+                answer = Err(Exception::Argument(error.message.unwrap_or_default()));
+            }
+            _ => input.skip(field.field_type)?,
+        }
+        input.read_field_end()?;
+    }
+    input.read_struct_end()?;
+    input.read_message_end()?;
+    Ok(answer)
+}
+
+pub(super) fn protocol_error(message: String) -> thrift::Error {
+    thrift::new_protocol_error(ProtocolErrorKind::InvalidData, message)
+}
+
+/// Writes the arguments of a request.
+pub(super) struct Fields<'a>(&'a mut dyn TOutputProtocol);
+
+impl Fields<'_> {
+    /// One argument, by its number in `Hbase.thrift`.
+    pub(super) fn field(
+        &mut self,
+        id: i16,
+        kind: TType,
+        write: impl FnOnce(&mut dyn TOutputProtocol) -> thrift::Result<()>,
+    ) -> thrift::Result<()> {
+        self.0.write_field_begin(&TFieldIdentifier::new("", kind, id))?;
+        write(self.0)?;
+        self.0.write_field_end()
+    }
+
+    pub(super) fn bytes(&mut self, id: i16, bytes: &[u8]) -> thrift::Result<()> {
+        self.field(id, TType::String, |output| output.write_bytes(bytes))
+    }
+
+    pub(super) fn i32(&mut self, id: i16, number: i32) -> thrift::Result<()> {
+        self.field(id, TType::I32, |output| output.write_i32(number))
+    }
+
+    pub(super) fn i64(&mut self, id: i16, number: i64) -> thrift::Result<()> {
+        self.field(id, TType::I64, |output| output.write_i64(number))
+    }
+
+    pub(super) fn list<T>(
+        &mut self,
+        id: i16,
+        kind: TType,
+        items: &[T],
+        mut write: impl FnMut(&mut dyn TOutputProtocol, &T) -> thrift::Result<()>,
+    ) -> thrift::Result<()> {
+        let len = i32::try_from(items.len()).map_err(|_| protocol_error("a list is too long".into()))?;
+        self.field(id, TType::List, |output| {
+            output.write_list_begin(&thrift::protocol::TListIdentifier::new(kind, len))?;
+            for item in items {
+                write(output, item)?;
+            }
+            output.write_list_end()
+        })
+    }
+
+    /// The attributes that every call takes.
+    pub(super) fn attributes(&mut self, id: i16, attributes: &[(&[u8], &[u8])]) -> thrift::Result<()> {
+        let len = i32::try_from(attributes.len()).map_err(|_| protocol_error("a map is too long".into()))?;
+        self.field(id, TType::Map, |output| {
+            let map = thrift::protocol::TMapIdentifier::new(TType::String, TType::String, len);
+            output.write_map_begin(&map)?;
+            for (name, value) in attributes {
+                output.write_bytes(name)?;
+                output.write_bytes(value)?;
+            }
+            output.write_map_end()
+        })
+    }
+}
