@@ -1,0 +1,493 @@
+# Looks into the tables of an index in HBase's shell: row keys decoded, buckets, documents, near-duplicates. It only reads.
+# `schema/README.md` draws what is stored.
+#
+#   TABLE=news COMMAND='near 9e3779b97f4a7c15' deploy/hbase/hbase shell schema/inspect.rb
+#   echo "load 'schema/inspect.rb'" | TABLE=news COMMAND=info hbase shell -n     any other HBase
+#
+# Several commands stand on lines of their own or between semicolons. In an interactive shell, without COMMAND:
+#
+#   hbase:001:0> load 'schema/inspect.rb'
+#   hbase:002:0> ph 'use news; near 9e3779b97f4a7c15'
+#
+# `ph 'help'` lists the commands. A failure is one line after ERROR, and exit code 1 of a shell that runs a script.
+
+Object.send(:remove_const, :PigeonholeInspect) if Object.const_defined?(:PigeonholeInspect)
+
+module ::PigeonholeInspect
+  # What is printed after ERROR.
+  class Refused < StandardError; end
+
+  HBase = Java::OrgApacheHadoopHbase
+  Client = Java::OrgApacheHadoopHbaseClient
+
+  # The newest format of metadata that is known here.
+  FORMAT_VERSION = 1
+  # Results fetched at once, and cells of one row in a result: a row may have a million.
+  PAGE = 1000
+  # Records fetched at once.
+  GETS = 200
+  # Entries of the index that `near` keeps; it says so when there are more.
+  ENTRIES_MAX = 10_000
+  # Entries that are listed where no limit is given.
+  LIMIT = 20
+  ID_BYTES_MAX = 4096
+
+  HELP = [
+    ['help', 'this list'],
+    ['use TABLE', 'the index that the commands after it are about [TABLE of the environment]'],
+    ['info', 'what the index says of itself: scheme, distance, recipe, masks'],
+    ['key ROWKEY', "a row key of the index, decoded: 26 hex digits or as the shell prints it, '\\x02x\\xDC...'"],
+    ['bucket FLAG SEGMENT [LIMIT]', "the entries of a bucket; the flag is decimal, the segment hexadecimal [#{LIMIT}]"],
+    ['rows FINGERPRINT [LIMIT]', "its rows, one a table: which exist, with their documents [#{LIMIT} a row]"],
+    ['doc ID', 'a document: its record, and which of its rows are there'],
+    ['near FINGERPRINT [DISTANCE]', "the documents near it, and what that cost [the index's own distance]"],
+    ['count [ROWS]', 'rows by flag and by region; reads the whole table, or its first ROWS rows']
+  ].freeze
+
+  # state, fingerprint, timestamp and further `name=value` words of a document's record. A state or word that later
+  # versions add is kept as it is; without a fingerprint in its place, there is only the text.
+  Record = Struct.new(:text, :state, :fingerprint, :timestamp, :more) do
+    def self.parse(bytes)
+      text = PigeonholeInspect.printable(bytes)
+      state, fingerprint, timestamp, *more = text.split(' ')
+      return new(text, state, nil, nil, []) unless fingerprint =~ /\A\h{16}\z/ && timestamp =~ /\A\d{1,19}\z/
+      new(text, state, fingerprint.hex, timestamp.to_i, more)
+    end
+
+    # The [flag, segment] that the record lists, where they are not those of the index's scheme.
+    def keys
+      listed = more.find { |word| word.start_with?('keys=') }
+      listed && listed.sub('keys=', '').split(',').map { |key| key.split(':').map(&:hex) }
+    end
+
+    # Whether an entry of the index under this fingerprint counts; else it is a ghost.
+    def live?(of)
+      state == 'live' && fingerprint == of
+    end
+  end
+
+  class << self
+    # Runs the commands of a text. A connection is open as long as they run.
+    def run(text)
+      raise Refused, 'the commands are not UTF-8' unless text.valid_encoding?
+      commands = split(text)
+      commands.each_with_index do |words, i|
+        puts "#{"\n" if i > 0}> #{words.join(' ')}" if commands.length > 1
+        command(*words)
+      end
+    rescue Java::JavaIo::IOException => e
+      raise Refused, "HBase: #{e.message.to_s.lines.first.to_s.strip}"
+    ensure
+      @connection.close if @connection
+      @connection = @metadata = nil
+    end
+
+    # Text as it is; anything else as the shell prints it, so that no control character reaches a terminal.
+    def printable(bytes)
+      text = bytes.dup.force_encoding('UTF-8')
+      return text if text.valid_encoding? && text !~ /[[:cntrl:]]/
+      Java::OrgApacheHadoopHbaseUtil::Bytes.toStringBinary(bytes.to_java_bytes)
+    end
+
+    private
+
+    # ---- commands ----
+
+    def command(name, *args)
+      usage, = HELP.find { |line, _| line.split.first == name }
+      raise Refused, "unknown command #{name.inspect}: try help" unless usage
+      needed, allowed = usage.split.drop(1).partition { |word| !word.start_with?('[') }
+      unless args.length.between?(needed.length, needed.length + allowed.length)
+        raise Refused, "usage: #{usage}"
+      end
+      send("command_#{name}", *args)
+    end
+
+    def command_help
+      HELP.each { |usage, what| puts format('%-29s %s', usage, what) }
+    end
+
+    def command_use(name)
+      @name = name
+      @metadata = nil
+    end
+
+    def command_info
+      meta = metadata
+      puts "index           #{name}"
+      puts "documents       #{name}_docs"
+      puts "format version  #{meta['format_version']}"
+      puts "scheme          #{meta['scheme']['name']}, finds all within #{meta['scheme']['max_distance']} bits"
+      puts "max distance    #{meta['max_distance']}"
+      puts "checksum        #{meta['crc32']}, fits"
+      puts 'recipe'
+      width = meta['recipe'].keys.map(&:length).max.to_i
+      meta['recipe'].each { |field, value| puts "  #{field.ljust(width)}  #{printable(value)}" }
+      puts 'flag  key bits  mask'
+      masks.each { |flag, mask| puts format('%4d  %8d  %016x', flag, ones(mask), mask) }
+    end
+
+    def command_key(text)
+      key = key_bytes(text)
+      raise Refused, "a row key has 13 bytes, #{text.inspect} has #{key.bytesize}" unless key.bytesize == 13
+      segment, flag, fingerprint = key.unpack('NCQ>')
+      puts "row          #{hex(key)}"
+      puts "segment      #{format('%08x', segment)}"
+      puts "flag         #{flag}"
+      puts "fingerprint  #{format('%016x', fingerprint)}"
+      expected = masks[flag] && segment_of(masks[flag], fingerprint)
+      puts "scheme       #{scheme_says(flag, segment, expected)}"
+    end
+
+    def command_bucket(flag, segment, limit = LIMIT)
+      flag, segment, limit = flag_of(flag), segment_of_text(segment), count_of(limit)
+      entries = []
+      more = each_entry(*bucket_range(flag, segment)) do |row, id, timestamp|
+        break true if entries.length == limit
+        entries << [row, id, timestamp]
+      end
+      puts 'row                         fingerprint       timestamp      id'
+      entries.each do |row, id, timestamp|
+        fingerprint = row.bytesize == 13 ? hex(row[5, 8]) : '-'
+        puts format('%-26s  %-16s  %-13d  %s', hex(row), fingerprint, timestamp, printable(id))
+      end
+      rows = entries.map(&:first).uniq.length
+      puts "# #{of(entries.length, 'entry')} in #{of(rows, 'row')}#{', there are more' if more == true}"
+    end
+
+    def command_rows(fingerprint, limit = LIMIT)
+      fingerprint, limit = fingerprint_of(fingerprint), count_of(limit)
+      there = ghosts = 0
+      puts 'flag  row                         timestamp      state    id'
+      masks.each do |flag, mask|
+        row = [segment_of(mask, fingerprint), flag, fingerprint].pack('NCQ>')
+        entries, more = entries_of_row(row, limit)
+        there += 1 unless entries.empty?
+        puts format('%4d  %s  %-13s  %s', flag, hex(row), '-', 'absent') if entries.empty?
+        records = records_of(entries.map(&:first))
+        entries.each do |id, timestamp|
+          live = records[id] && records[id].live?(fingerprint)
+          ghosts += 1 unless live
+          puts format('%4d  %s  %-13d  %-7s  %s', flag, hex(row), timestamp, live ? 'live' : 'ghost', printable(id))
+        end
+        puts format('%4d  %s  and more', flag, hex(row)) if more
+      end
+      puts "# #{there} of #{of(masks.length, 'row')} there; #{of(ghosts, 'ghost')} among the entries"
+    end
+
+    def command_doc(id)
+      check_id(id)
+      record = records_of([id])[id]
+      raise Refused, "no document #{id.inspect} in #{name}_docs (row #{printable(document_row(id))})" unless record
+      puts "id           #{printable(id)}"
+      puts "row          #{printable(document_row(id))}"
+      return puts("record       #{record.text}") unless record.fingerprint
+      puts "state        #{record.state}"
+      puts "fingerprint  #{format('%016x', record.fingerprint)}"
+      puts "timestamp    #{record.timestamp}  #{time_text(record.timestamp)}"
+      (record.more.reject { |word| word.start_with?('keys=') }).each { |word| puts "further      #{word}" }
+      puts "keys         #{record.keys ? 'listed in the record' : "those of scheme #{metadata['scheme']['name']}"}"
+      print_rows_of(id, record)
+    end
+
+    def command_near(text, distance = nil)
+      fingerprint = fingerprint_of(text)
+      distance = distance_of(distance)
+      entries, ranges, rows, more = entries_near(fingerprint, distance)
+      records = records_of(entries.map(&:last).uniq)
+      live, ghosts = entries.partition { |found, id| records[id] && records[id].live?(found) }
+      puts 'distance  fingerprint       id'
+      live.map { |found, id| [ones(found ^ fingerprint), id, found] }.sort.each do |bits, id, found|
+        puts format('%8d  %016x  %s', bits, found, printable(id))
+      end
+      puts "# only the first #{ENTRIES_MAX} entries that are near: there are more" if more
+      puts "# #{of(live.length, 'document')} within #{of(distance, 'bit')}, #{of(ghosts.length, 'ghost')} left out; " \
+           "read #{of(ranges, 'range')} with #{of(rows, 'row')}, and #{of(records.length, 'record')}"
+    end
+
+    def command_count(limit = nil)
+      limit &&= count_of(limit)
+      puts limit ? "reads the first #{of(limit, 'row')}: the least segments, no fair sample" : 'reads the whole table'
+      starts = open_table(name) && @connection.getRegionLocator(table_name(name)).getStartKeys.map { |key| bytes(key) }
+      flags, regions, region, total = Hash.new(0), Array.new(starts.length, 0), 0, 0
+      each_row do |row|
+        break if total == limit
+        total += 1
+        region += 1 while region + 1 < starts.length && starts[region + 1] <= row
+        regions[region] += 1
+        flags[row.bytesize == 13 ? row.getbyte(4) : nil] += 1
+      end
+      puts 'flag        rows'
+      flags.sort_by { |flag, _| flag || 256 }.each { |flag, n| puts format('%4s  %10d', flag || '?', n) }
+      puts 'region from          rows'
+      starts.zip(regions) { |start, n| puts format('%-13s  %10d', start.empty? ? '-' : hex(start), n) }
+      return puts("# #{of(total, 'row')}") if limit || total.zero?
+      puts "# #{of(total, 'row')}; the fullest of #{of(starts.length, 'region')} has " \
+           "#{format('%.2f', regions.max.to_f * starts.length / total)} times the mean"
+    end
+
+    # ---- what they are made of ----
+
+    def scheme_says(flag, segment, expected)
+      scheme = metadata['scheme']['name']
+      return "#{scheme} has no table with flag #{flag}" unless expected
+      return "#{scheme} files this fingerprint here" if expected == segment
+      format('%s files this fingerprint under segment %08x of flag %d', scheme, expected, flag)
+    end
+
+    # [fingerprint, id] of all entries within a distance, whether they count or not; then how many ranges and rows were
+    # read, and whether there are more.
+    def entries_near(fingerprint, distance)
+      found, rows, ranges = {}, 0, 0
+      masks.each do |flag, mask|
+        ranges += 1
+        last, near = nil, nil
+        each_entry(*bucket_range(flag, segment_of(mask, fingerprint))) do |row, id|
+          if row != last
+            last, rows = row, rows + 1
+            near = row.bytesize == 13 ? row[5, 8].unpack('Q>').first : nil
+            near = nil if near && ones(near ^ fingerprint) > distance
+          end
+          next unless near
+          return found.keys, ranges, rows, true if found.length == ENTRIES_MAX && !found.key?([near, id])
+          found[[near, id]] = true
+        end
+      end
+      [found.keys, ranges, rows, false]
+    end
+
+    def entries_of_row(row, limit)
+      entries = []
+      more = each_entry(row, row + "\0".b) do |_, id, timestamp|
+        break true if entries.length == limit
+        entries << [id, timestamp]
+      end
+      [entries, more == true]
+    end
+
+    def print_rows_of(id, record)
+      keys = record.keys || masks.map { |flag, mask| [flag, segment_of(mask, record.fingerprint)] }
+      there = 0
+      puts 'flag  row                         state'
+      keys.each do |flag, segment|
+        row = [segment, flag, record.fingerprint].pack('NCQ>')
+        get = Client::Get.new(row.to_java_bytes).addColumn('f'.to_java_bytes, id.to_java_bytes)
+        result = open_table(name).get(get)
+        there += 1 unless result.isEmpty
+        puts format('%4d  %s  %s', flag, hex(row), cell_state(result, record))
+      end
+      note = "; a document that is #{record.state} has none that count" if record.state != 'live'
+      puts "# #{there} of #{of(keys.length, 'row')} there#{note}"
+    end
+
+    def cell_state(result, record)
+      return 'absent' if result.isEmpty
+      timestamp = result.rawCells.first.getTimestamp
+      timestamp == record.timestamp ? 'there' : "there, written at #{timestamp}"
+    end
+
+    # ---- the format ----
+
+    def masks
+      @masks if metadata
+    end
+
+    # The bits of a mask, moved together in their order: simhash::Table::segment.
+    def segment_of(mask, fingerprint)
+      63.downto(0).reduce(0) { |segment, bit| mask[bit] == 1 ? segment << 1 | fingerprint[bit] : segment }
+    end
+
+    # All of a bucket and nothing else. Both ends share the five bytes that HBase's prefix bloom filter looks at.
+    def bucket_range(flag, segment)
+      prefix = [segment, flag].pack('NC')
+      [prefix + "\x00".b * 8, prefix + "\xff".b * 8 + "\x00".b]
+    end
+
+    def document_row(id)
+      crc = java.util.zip.CRC32.new
+      crc.update(id.to_java_bytes)
+      format('%04x:', crc.getValue >> 16).b + id.b
+    end
+
+    # Read once a run, and held against its checksum.
+    def metadata
+      return @metadata if @metadata
+      get = Client::Get.new('pigeonhole'.to_java_bytes).addColumn('m'.to_java_bytes, 'metadata'.to_java_bytes)
+      value = open_table("#{name}_docs").get(get).value
+      raise Refused, "#{name} has no metadata yet: no index was opened there" unless value
+      @metadata = parse_metadata(bytes(value))
+      tables = @metadata['scheme']['tables']
+      @masks = tables.map { |table| [table['flag'], table['mask'].hex] }.to_h
+      @metadata
+    end
+
+    def parse_metadata(json)
+      require 'json'
+      meta = JSON.parse(json.force_encoding('UTF-8'))
+      version = meta['format_version']
+      if version.is_a?(Integer) && version > FORMAT_VERSION
+        raise Refused, "#{name} has format version #{version}, this script knows versions up to #{FORMAT_VERSION}"
+      end
+      crc = java.util.zip.CRC32.new
+      crc.update(JSON.generate(meta.reject { |field, _| field == 'crc32' }).to_java_bytes)
+      return meta if format('%08x', crc.getValue) == meta['crc32']
+      raise Refused, "the metadata of #{name} are damaged: the checksum does not fit"
+    rescue JSON::ParserError, NoMethodError, TypeError
+      raise Refused, "the metadata of #{name} are damaged: they are not JSON as expected"
+    end
+
+    # ---- tables ----
+
+    def name
+      @name ||= ENV['TABLE'].to_s
+      raise Refused, 'TABLE is missing: TABLE=news, or the command use' if @name.empty?
+      @name
+    end
+
+    def table_name(text)
+      HBase::TableName.valueOf(text)
+    rescue Java::JavaLang::IllegalArgumentException
+      raise Refused, "#{text.inspect} is no name of a table"
+    end
+
+    # Of the shell, with what its command line overrides.
+    def connection
+      shell = TOPLEVEL_BINDING.receiver.instance_variable_get(:@hbase)
+      @connection ||= Client::ConnectionFactory.createConnection(shell.configuration).tap { @tables = {} }
+    end
+
+    def open_table(text)
+      connection
+      @tables[text] ||= begin
+        there = table_name(text)
+        admin = connection.getAdmin
+        raise Refused, "no table #{text}: schema/create.rb makes the tables of an index" unless admin.tableExists(there)
+        raise Refused, "the table #{text} is disabled: enable '#{text}'" unless admin.isTableEnabled(there)
+        connection.getTable(there)
+      end
+    end
+
+    # Yields row, id and timestamp of every entry in a range, in order, and holds one page of them.
+    def each_entry(start, stop)
+      scan = Client::Scan.new.withStartRow(start.to_java_bytes).withStopRow(stop.to_java_bytes)
+      scan.addFamily('f'.to_java_bytes).setCaching(PAGE).setBatch(PAGE)
+      each_result(scan) do |result|
+        result.rawCells.each do |cell|
+          yield bytes(HBase::CellUtil.cloneRow(cell)), bytes(HBase::CellUtil.cloneQualifier(cell)), cell.getTimestamp
+        end
+      end
+    end
+
+    # Yields the key of every row, without leaving the table in the servers' block cache.
+    def each_row
+      filters = Java::OrgApacheHadoopHbaseFilter
+      filter = filters::FilterList.new(filters::FirstKeyOnlyFilter.new, filters::KeyOnlyFilter.new)
+      scan = Client::Scan.new.setCaching(10 * PAGE).setCacheBlocks(false).setFilter(filter)
+      each_result(scan) { |result| yield bytes(result.getRow) }
+    end
+
+    def each_result(scan)
+      scanner = open_table(name).getScanner(scan)
+      while (result = scanner.next)
+        yield result
+      end
+      nil
+    ensure
+      scanner.close if scanner
+    end
+
+    # The records of those ids that have one.
+    def records_of(ids)
+      ids.each_slice(GETS).each_with_object({}) do |some, records|
+        gets = some.map { |id| Client::Get.new(document_row(id).to_java_bytes) }
+        gets.each { |get| get.addColumn('d'.to_java_bytes, 'record'.to_java_bytes) }
+        results = open_table("#{name}_docs").get(java.util.ArrayList.new(gets))
+        some.zip(results) { |id, result| records[id] = Record.parse(bytes(result.value)) unless result.isEmpty }
+      end
+    end
+
+    # ---- words in, words out ----
+
+    # Commands stand between semicolons and line ends, words between spaces; quotation marks of either kind keep all
+    # that is between them together, and a backslash is a backslash.
+    def split(text)
+      commands, words, word = [], [], nil
+      text.scan(/'([^']*)'|"([^"]*)"|([;\n])|([ \t\r]+)|([^'";\s]+)|(.)/m) do |single, double, stop, space, plain, odd|
+        raise Refused, "a quotation mark is not closed: #{text.strip}" if odd
+        word = word.to_s + (single || double || plain) unless stop || space
+        next unless stop || space
+        words << word if word
+        word = nil
+        commands << words if stop
+        words = [] if stop
+      end
+      words << word if word
+      (commands << words).reject(&:empty?)
+    end
+
+    def key_bytes(text)
+      return [text].pack('H*') if text =~ /\A\h{26}\z/
+      text.b.gsub(/\\x(\h\h)/n) { $1.hex.chr }
+    end
+
+    def fingerprint_of(text)
+      raise Refused, "#{text.inspect} is no fingerprint: it has 16 hex digits" unless text =~ /\A\h{16}\z/
+      text.hex
+    end
+
+    def flag_of(text)
+      raise Refused, "#{text.inspect} is no flag: a number from 1 to 255" unless text =~ /\A\d{1,3}\z/ && text.to_i.between?(1, 255)
+      text.to_i
+    end
+
+    def segment_of_text(text)
+      raise Refused, "#{text.inspect} is no segment: up to 8 hex digits" unless text =~ /\A\h{1,8}\z/
+      text.hex
+    end
+
+    def count_of(text)
+      raise Refused, "#{text.inspect} is no number from 1" unless text.to_s =~ /\A[1-9]\d{0,11}\z/
+      text.to_i
+    end
+
+    def distance_of(text)
+      most = metadata['max_distance']
+      return most unless text
+      return text.to_i if text =~ /\A\d\z/ && text.to_i <= most
+      raise Refused, "#{text.inspect} is no distance: this index finds what differs in 0 to #{most} bits"
+    end
+
+    def check_id(id)
+      return if id.bytesize.between?(1, ID_BYTES_MAX) && id.valid_encoding? && id !~ /[[:cntrl:]]/
+      raise Refused, "#{printable(id).inspect} is no id: 1 to #{ID_BYTES_MAX} bytes of UTF-8 without control characters"
+    end
+
+    def time_text(ms)
+      seconds, ms = ms.divmod(1000)
+      Time.at(seconds).utc.strftime("%Y-%m-%dT%H:%M:%S.#{format('%03d', ms)}Z")
+    end
+
+    def bytes(java)
+      String.from_java_bytes(java)
+    end
+
+    def hex(bytes)
+      bytes.unpack('H*').first
+    end
+
+    def ones(bits)
+      bits.to_s(2).count('1')
+    end
+
+    def of(n, noun)
+      n == 1 ? "1 #{noun}" : "#{n} #{noun.sub(/y\z/, 'ie')}s"
+    end
+  end
+end
+
+Object.send(:define_method, :ph) do |text|
+  PigeonholeInspect.run(text)
+  nil
+end
+ENV['COMMAND'].to_s.empty? ? puts("ph 'help' lists what there is to ask") : ph(ENV['COMMAND'])
+nil
