@@ -1,0 +1,327 @@
+//! An HBase Thrift gateway within the process, with one region server's worth of HBase behind it. For tests.
+//!
+//! It speaks Thrift1 on a real socket, binary protocol without frames, and holds to HBase 2.6.1 in what a client can
+//! see: versions, delete markers, lives of cells, what is atomic and what is not, the form of results and the words of
+//! errors; these were compared with a real gateway. In addition it can fail in every way that a network can
+//! ([`FaultKind`]), and its clock can be turned.
+//!
+//! Absent on purpose: what our clients do not call (they get an `IOError`), access control, versions beyond one,
+//! families' own lives, and whatever takes time. A real gateway's answer to a filter it does not know is an internal
+//! error; the fake's is an `IOError`, because it knows fewer.
+
+mod calls;
+mod faults;
+mod filter;
+mod handler;
+mod reply;
+mod scanner;
+mod server;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hbase_thrift::hbase::ColumnDescriptor;
+
+use faults::Faults;
+pub use faults::{Fault, FaultKind};
+use scanner::Scanners;
+use server::{Connections, Listener};
+use store::{Change, Selection, Stamp, Store, View, parse_column};
+
+/// A row's key and its cells: column, value, timestamp.
+pub type VisibleRow = (Vec<u8>, Vec<(Vec<u8>, Vec<u8>, i64)>);
+
+/// The gateway. Everything about it may be called from any thread; dropping it stops it.
+pub struct FakeGateway {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    listener: Mutex<Option<Listener>>,
+}
+
+/// What all connections share.
+struct Shared {
+    store: Mutex<Store>,
+    scanners: Mutex<Scanners>,
+    clock: Mutex<Clock>,
+    faults: Mutex<Faults>,
+    n_calls: Mutex<BTreeMap<String, u64>>,
+    connections: Connections,
+}
+
+#[derive(Default)]
+struct Clock {
+    stands_at_ms: Option<i64>,
+    ahead_ms: i64,
+}
+
+impl Shared {
+    fn now(&self) -> i64 {
+        let clock = lock(&self.clock);
+        let wall = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, as_ms);
+        clock.stands_at_ms.unwrap_or_else(wall) + clock.ahead_ms
+    }
+
+    /// Counts a call and says what goes wrong with it.
+    fn count(&self, method: &str) -> Option<FaultKind> {
+        *lock(&self.n_calls).entry(method.to_owned()).or_default() += 1;
+        lock(&self.faults).hit(method)
+    }
+}
+
+/// A test that panicked elsewhere has its own message; here the data are still good.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn as_ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl FakeGateway {
+    /// Starts a gateway without tables on a free port.
+    ///
+    /// # Panics
+    /// Where no port can be bound.
+    #[must_use]
+    pub fn start() -> Self {
+        let shared = Arc::new(Shared {
+            store: Mutex::default(),
+            scanners: Mutex::default(),
+            clock: Mutex::default(),
+            faults: Mutex::default(),
+            n_calls: Mutex::default(),
+            connections: Connections::default(),
+        });
+        let listener = Listener::start(&shared, 0).expect("loopback has a free port");
+        Self { address: listener.address(), listener: Mutex::new(Some(listener)), shared }
+    }
+
+    /// Where it listens, or listened before it was stopped.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops as if killed: what is under way is cut off, scanners are forgotten, the data stay. Waits until all threads
+    /// have ended. Nothing happens where it has stopped already.
+    pub fn stop(&self) {
+        if let Some(listener) = lock(&self.listener).take() {
+            listener.stop(&self.shared);
+        }
+        *lock(&self.shared.scanners) = Scanners::default();
+    }
+
+    /// Starts again on the same port; scanner ids begin at 0 again. Nothing happens where it runs.
+    ///
+    /// # Errors
+    /// Where somebody else has taken the port.
+    pub fn start_again(&self) -> io::Result<()> {
+        let mut listener = lock(&self.listener);
+        if listener.is_none() {
+            *listener = Some(Listener::start(&self.shared, self.address.port())?);
+        }
+        Ok(())
+    }
+
+    /// Creates a table of one region, anew where there is one of this name.
+    pub fn create_table(&self, name: &str, families: &[&str]) {
+        self.create_split_table(name, families, &[]);
+    }
+
+    /// Creates a table of several regions, of which all but the first begin at these rows. A scan reads each region when
+    /// it comes to it.
+    pub fn create_split_table(&self, name: &str, families: &[&str], splits: &[&[u8]]) {
+        let families = families.iter().map(|name| (name.as_bytes().to_vec(), family(name))).collect();
+        lock(&self.shared.store).create(name.as_bytes(), families, splits);
+    }
+
+    /// What `getColumnDescriptors` says of a family, for tables that are not made as they should be.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub fn describe_family(&self, table: &str, name: &str, family: ColumnDescriptor) {
+        let mut store = lock(&self.shared.store);
+        let table = store.table_mut(table.as_bytes()).expect("the table was created");
+        table.families.insert(name.as_bytes().to_vec(), family);
+    }
+
+    /// Removes a table and says whether it was there.
+    pub fn drop_table(&self, name: &str) -> bool {
+        lock(&self.shared.store).remove(name.as_bytes())
+    }
+
+    /// All that a reader would see now, in the order of rows and columns.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    #[must_use]
+    pub fn rows(&self, table: &str) -> Vec<VisibleRow> {
+        let view = View { selection: &Selection::default(), before: i64::MAX, now: self.shared.now() };
+        let store = lock(&self.shared.store);
+        let table = store.table(table.as_bytes()).expect("the table was created");
+        let rows = table.scan_all(&view).into_iter().map(|(row, cells)| {
+            let cells = cells.into_iter().map(|cell| (cell.column(), cell.value, cell.timestamp));
+            (row, cells.collect())
+        });
+        rows.collect()
+    }
+
+    /// Writes one cell past all connections and faults. A row without a column can only be had by [`erase`](Self::erase).
+    ///
+    /// # Panics
+    /// Where there is no such table or family, or the column has no qualifier.
+    pub fn put_raw(&self, table: &str, row: &[u8], column: &[u8], value: &[u8], timestamp: i64) {
+        let (family, qualifier) = parse_column(column);
+        let qualifier = qualifier.expect("a column is family:qualifier");
+        let change = Change::Put { family, qualifier, value: value.to_vec() };
+        let mut store = lock(&self.shared.store);
+        let table = store.table_mut(table.as_bytes()).expect("the table was created");
+        table.change(row, &[change], Stamp { timestamp, ttl_ms: None }).expect("the family was created");
+    }
+
+    /// Loses a row with its versions and delete markers, as nothing in HBase does, and says whether it was there.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub fn erase(&self, table: &str, row: &[u8]) -> bool {
+        lock(&self.shared.store).table_mut(table.as_bytes()).expect("the table was created").erase(row)
+    }
+
+    /// Compacts all tables: delete markers and what they hide are gone, and so are older versions and dead cells.
+    pub fn major_compact(&self) {
+        lock(&self.shared.store).compact(self.shared.now());
+    }
+
+    /// How many versions and delete markers are stored, seen or not.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    #[must_use]
+    pub fn n_stored(&self, table: &str) -> usize {
+        lock(&self.shared.store).table(table.as_bytes()).expect("the table was created").n_stored()
+    }
+
+    /// The time in ms since 1970: the wall clock's, until it is set.
+    #[must_use]
+    pub fn now_ms(&self) -> i64 {
+        self.shared.now()
+    }
+
+    /// Stops the clock at a time.
+    pub fn set_clock_ms(&self, now_ms: i64) {
+        *lock(&self.shared.clock) = Clock { stands_at_ms: Some(now_ms), ahead_ms: 0 };
+    }
+
+    /// Turns the clock forward, whether it runs or stands.
+    pub fn advance(&self, duration: Duration) {
+        lock(&self.shared.clock).ahead_ms += as_ms(duration);
+    }
+
+    /// Adds a fault to those to come. Each counts its own calls; where two hit the same call, the later added one waits
+    /// for the next.
+    pub fn fail(&self, fault: Fault) {
+        lock(&self.shared.faults).push(fault);
+    }
+
+    /// How many faults are to come.
+    #[must_use]
+    pub fn n_faults(&self) -> usize {
+        lock(&self.shared.faults).len()
+    }
+
+    /// Forgets the faults to come. A stalled connection stays so.
+    pub fn clear_faults(&self) {
+        lock(&self.shared.faults).clear();
+    }
+
+    /// The next `n` connections are accepted and closed at once.
+    pub fn refuse_connections(&self, n: usize) {
+        self.shared.connections.refuse(n);
+    }
+
+    /// Closes connections on which nothing has come for this long, each from its next call on; the real gateway does so
+    /// after 60 s.
+    pub fn close_idle_after(&self, limit: Duration) {
+        self.shared.connections.set_idle_limit(limit.max(Duration::from_millis(1)));
+    }
+
+    /// Closes the connections that wait for a call now, without waiting for the limit.
+    pub fn close_idle_connections(&self) {
+        self.shared.connections.close_idle();
+    }
+
+    /// Forgets the open scanners, as the real gateway does with those left alone for two minutes.
+    pub fn expire_scanners(&self) {
+        lock(&self.shared.scanners).expire();
+    }
+
+    /// How many scanners are open.
+    #[must_use]
+    pub fn n_open_scanners(&self) -> usize {
+        lock(&self.shared.scanners).len()
+    }
+
+    /// How often a method was called, by its Thrift name (`"mutateRowsTs"`), calls that a fault hit included.
+    #[must_use]
+    pub fn n_calls(&self, method: &str) -> u64 {
+        lock(&self.shared.n_calls).get(method).copied().unwrap_or(0)
+    }
+
+    /// How often anything was called.
+    #[must_use]
+    pub fn n_calls_in_all(&self) -> u64 {
+        lock(&self.shared.n_calls).values().sum()
+    }
+
+    /// How many connections are open. A client that closes one is noticed a moment later: see
+    /// [`wait_for_connections`](Self::wait_for_connections).
+    #[must_use]
+    pub fn n_connections(&self) -> usize {
+        self.shared.connections.n_open()
+    }
+
+    /// Waits until so many connections are open, and says whether they were in time.
+    #[must_use]
+    pub fn wait_for_connections(&self, n: usize, timeout: Duration) -> bool {
+        self.shared.connections.wait_for(n, timeout)
+    }
+
+    /// The most connections that were ever open at once.
+    #[must_use]
+    pub fn n_connections_max(&self) -> usize {
+        self.shared.connections.n_open_max()
+    }
+
+    /// How many connections there ever were, without the refused ones.
+    #[must_use]
+    pub fn n_connections_in_all(&self) -> u64 {
+        self.shared.connections.n_accepted()
+    }
+}
+
+impl Drop for FakeGateway {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A family as HBase describes one that was created without options.
+fn family(name: &str) -> ColumnDescriptor {
+    ColumnDescriptor {
+        name: Some(format!("{name}:").into_bytes()),
+        max_versions: Some(1),
+        compression: Some("NONE".to_owned()),
+        in_memory: Some(false),
+        bloom_filter_type: Some("ROW".to_owned()),
+        bloom_filter_vector_size: Some(0),
+        bloom_filter_nb_hashes: Some(0),
+        block_cache_enabled: Some(true),
+        time_to_live: Some(i32::MAX),
+    }
+}

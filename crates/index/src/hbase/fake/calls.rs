@@ -1,0 +1,263 @@
+//! What the calls do: in what order, what is atomic, what is refused and how. It follows `ThriftHBaseServiceHandler` of
+//! HBase 2.6 and the client below it.
+
+use std::array::TryFromSliceError;
+use std::collections::BTreeMap;
+
+use hbase_thrift::hbase::{BatchMutation, Mutation, ScannerID, TCell, TRowResult, Text};
+use thrift::Result;
+
+use super::handler::Handler;
+use super::store::{self, Change, Missing, Selection, Stamp, View, parse_column};
+use super::{lock, reply};
+
+/// "Now, by the server's clock" in place of a timestamp.
+pub(super) const LATEST: i64 = i64::MAX;
+
+/// The longest row key.
+const MAX_ROW_BYTES: usize = i16::MAX as usize;
+
+/// What a call says beside its arguments.
+pub(super) type Attributes = BTreeMap<Text, Text>;
+
+/// The changes of one row.
+type RowChanges = (Text, Vec<Change>);
+
+impl Handler {
+    fn read(
+        &self,
+        table: &[u8],
+        row: &[u8],
+        selection: &Selection,
+        before: i64,
+    ) -> std::result::Result<Vec<store::Cell>, Missing> {
+        let view = View { selection, before, now: self.shared.now() };
+        lock(&self.shared.store).table(table)?.read(row, &view)
+    }
+
+    /// A cell, or those of a whole family.
+    pub(super) fn get(&self, table: &[u8], row: &[u8], column: Text) -> Result<Vec<TCell>> {
+        self.call(|_| {
+            check_row(row).map_err(|_| reply::internal_error("get"))?;
+            let cells = self.read(table, row, &Selection::new(&[column]), LATEST);
+            let cells = cells.map_err(|missing| reply::missing(table, &missing))?;
+            Ok(cells.into_iter().map(reply::cell).collect())
+        })
+    }
+
+    pub(super) fn get_row(
+        &self,
+        method: &str,
+        table: &[u8],
+        row: Text,
+        columns: &[Text],
+        before: i64,
+    ) -> Result<Vec<TRowResult>> {
+        self.call(|_| {
+            check_row(&row).map_err(|_| reply::internal_error(method))?;
+            let cells = self.read(table, &row, &Selection::new(columns), before);
+            let cells = cells.map_err(|missing| reply::missing(table, &missing))?;
+            Ok(if cells.is_empty() { Vec::new() } else { vec![reply::row_result(row, cells, false)] })
+        })
+    }
+
+    /// In the order of the request; rows that are not there are left out.
+    pub(super) fn get_rows(
+        &self,
+        method: &str,
+        table: &[u8],
+        rows: Vec<Text>,
+        columns: &[Text],
+        before: i64,
+    ) -> Result<Vec<TRowResult>> {
+        self.call(|_| {
+            rows.iter().try_for_each(|row| check_row(row)).map_err(|_| reply::internal_error(method))?;
+            let n_rows = rows.len();
+            let selection = Selection::new(columns);
+            let mut results = Vec::new();
+            for row in rows {
+                let cells = self.read(table, &row, &selection, before).map_err(|missing| match n_rows {
+                    1 => reply::missing(table, &missing),
+                    _ => reply::failed_batch(table, &missing, n_rows),
+                })?;
+                if !cells.is_empty() {
+                    results.push(reply::row_result(row, cells, false));
+                }
+            }
+            Ok(results)
+        })
+    }
+
+    /// One operation of a region server: atomic on its row.
+    fn change(
+        &self,
+        table: &[u8],
+        (row, changes): &RowChanges,
+        timestamp: i64,
+        ttl_ms: Option<i64>,
+    ) -> std::result::Result<(), Missing> {
+        let mut store = lock(&self.shared.store);
+        let timestamp = if timestamp == LATEST { self.shared.now() } else { timestamp };
+        store.table_mut(table)?.change(row, changes, Stamp { timestamp, ttl_ms })
+    }
+
+    /// The deletes of a row first, then its puts: two operations, between which others may come.
+    pub(super) fn mutate_row(
+        &self,
+        table: &[u8],
+        row: Text,
+        mutations: Vec<Mutation>,
+        timestamp: i64,
+        attributes: &Attributes,
+    ) -> Result<()> {
+        self.call(|_| {
+            check_row(&row).map_err(reply::illegal_argument)?;
+            check_timestamp(timestamp).map_err(reply::illegal_argument)?;
+            let ttl_ms =
+                ttl_ms(attributes).map_err(|_| reply::io_error("java.io.IOException: bad _ttl", true))?;
+            let (deletes, puts, _) = split(mutations);
+            for changes in [deletes, puts] {
+                if !changes.is_empty() {
+                    self.change(table, &(row.clone(), changes), timestamp, ttl_ms)
+                        .map_err(|missing| reply::missing(table, &missing))?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The puts of all rows first, then the deletes of all rows; each row on its own, and a row that fails does not stop
+    /// the others.
+    pub(super) fn mutate_rows(
+        &self,
+        method: &str,
+        table: &[u8],
+        mut batches: Vec<BatchMutation>,
+        timestamp: i64,
+        attributes: &Attributes,
+    ) -> Result<()> {
+        self.call(|n_rows_max| {
+            batches.truncate(n_rows_max);
+            let (mut all_deletes, mut all_puts) = (Vec::new(), Vec::new());
+            for batch in batches {
+                let row = batch.row.unwrap_or_default();
+                check_row(&row).map_err(|_| reply::internal_error(method))?;
+                check_timestamp(timestamp).map_err(|_| reply::internal_error(method))?;
+                let (deletes, puts, n_dropped) = split(batch.mutations.unwrap_or_default());
+                if n_dropped > 0 {
+                    return Err(reply::internal_error(method));
+                }
+                all_deletes.push((row.clone(), deletes));
+                all_puts.push((row, puts));
+            }
+            let ttl_ms =
+                ttl_ms(attributes).map_err(|_| reply::failed_actions("IOException", all_puts.len()))?;
+            for mut rows in [all_puts, all_deletes] {
+                rows.retain(|(_, changes)| !changes.is_empty());
+                let failures: Vec<_> =
+                    rows.iter().filter_map(|row| self.change(table, row, timestamp, ttl_ms).err()).collect();
+                if let Some(missing) = failures.first() {
+                    return Err(reply::failed_batch(table, missing, failures.len()));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Puts where the column has the expected value. An empty one also matches a column that is not there.
+    pub(super) fn check_and_put(
+        &self,
+        table: &[u8],
+        row: Text,
+        column: &[u8],
+        expected: &[u8],
+        put: Mutation,
+        attributes: &Attributes,
+    ) -> Result<bool> {
+        self.call(|_| {
+            check_row(&row).map_err(reply::illegal_argument)?;
+            let ttl_ms =
+                ttl_ms(attributes).map_err(|_| reply::io_error("java.io.IOException: bad _ttl", true))?;
+            let internal_error = || reply::internal_error("checkAndPut");
+            let (family, Some(qualifier)) = parse_column(&put.column.unwrap_or_default()) else {
+                return Err(internal_error());
+            };
+            // A put even where the mutation says delete.
+            let put = Change::Put { family, qualifier, value: put.value.unwrap_or_default() };
+            if parse_column(column).1.is_none() {
+                return Err(internal_error());
+            }
+            let selection = Selection::new(&[column.to_vec()]);
+            let mut store = lock(&self.shared.store);
+            let now = self.shared.now();
+            let view = View { selection: &selection, before: LATEST, now };
+            let done = (|| {
+                let table = store.table_mut(table)?;
+                let found = table.read(&row, &view)?.pop();
+                let (value, timestamp) =
+                    found.map_or((Vec::new(), now), |found| (found.value, found.timestamp));
+                if value != expected {
+                    return Ok(false);
+                }
+                table.change(&row, &[put], Stamp { timestamp: timestamp.max(now), ttl_ms })?;
+                Ok(true)
+            })();
+            done.map_err(|missing| reply::missing(table, &missing))
+        })
+    }
+
+    pub(super) fn scanner_get_list(&self, method: &str, id: ScannerID, n: i32) -> Result<Vec<TRowResult>> {
+        self.call(|_| {
+            let mut scanners = lock(&self.shared.scanners);
+            let scanner =
+                scanners.get_mut(id).ok_or_else(|| reply::illegal_argument("scanner ID is invalid"))?;
+            let n = usize::try_from(n).map_err(|_| reply::internal_error(method))?;
+            let now = self.shared.now();
+            let results = scanner.next(&lock(&self.shared.store), n, now);
+            results.map_err(|missing| reply::missing(&scanner.table, &missing))
+        })
+    }
+}
+
+fn check_row(row: &[u8]) -> std::result::Result<(), String> {
+    match row.len() {
+        0 => Err("java.lang.IllegalArgumentException: Row length is 0".to_owned()),
+        len if len > MAX_ROW_BYTES => {
+            Err(format!("java.lang.IllegalArgumentException: Row length {len} is > {MAX_ROW_BYTES}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_timestamp(timestamp: i64) -> std::result::Result<(), String> {
+    if timestamp < 0 {
+        return Err(format!(
+            "java.lang.IllegalArgumentException: Timestamp cannot be negative. ts={timestamp}"
+        ));
+    }
+    Ok(())
+}
+
+/// The attribute `_ttl`, where there is one.
+fn ttl_ms(attributes: &Attributes) -> std::result::Result<Option<i64>, TryFromSliceError> {
+    let ttl_ms =
+        attributes.get(b"_ttl".as_slice()).map(|bytes| bytes.as_slice().try_into().map(i64::from_be_bytes));
+    Ok(ttl_ms.transpose()?.filter(|&ttl_ms| ttl_ms != i64::MAX))
+}
+
+/// Deletes and puts, and how many puts have no qualifier and are left out.
+fn split(mutations: Vec<Mutation>) -> (Vec<Change>, Vec<Change>, usize) {
+    let (mut deletes, mut puts, mut n_dropped) = (Vec::new(), Vec::new(), 0);
+    for mutation in mutations {
+        let (family, qualifier) = parse_column(&mutation.column.unwrap_or_default());
+        let value = mutation.value.unwrap_or_default();
+        match qualifier {
+            qualifier if mutation.is_delete == Some(true) => {
+                deletes.push(Change::Delete { family, qualifier });
+            }
+            Some(qualifier) => puts.push(Change::Put { family, qualifier, value }),
+            None => n_dropped += 1,
+        }
+    }
+    (deletes, puts, n_dropped)
+}
