@@ -6,6 +6,8 @@
 //! and what is done with them (`near`, `write`).
 
 mod documents;
+#[cfg(any(test, feature = "testsuite"))]
+pub(crate) mod fake;
 mod layout;
 mod near;
 mod rows;
@@ -70,6 +72,8 @@ fn now() -> i64 {
 
 impl Store for HbaseStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
+        // A gateway says of a missing table only when it is read, not when it is written to.
+        self.rows.get(Table::Index, b"f", &[METADATA_ROW.to_vec()])?;
         let cells = self.rows.get(Table::Documents, METADATA_COLUMN, &[METADATA_ROW.to_vec()])?;
         let cell = cells.into_iter().next().flatten();
         cell.map(|cell| Metadata::decode(&cell.value)).transpose()

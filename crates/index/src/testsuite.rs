@@ -13,6 +13,7 @@ use simhash::{Fingerprint, Sketch, TableScheme};
 
 use crate::{Cursor, Document, DocumentId, FORMAT_VERSION, Metadata, Store};
 
+pub use crate::hbase::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 pub use fail_at::FailAt;
 
 /// Runs every case, each on a store of its own from `open`, which must be empty and without metadata.

@@ -1,8 +1,10 @@
 //! Every store passes the one suite.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use index::{EmbeddedStore, MemoryStore, Mode, testsuite};
+use index::testsuite::{self, FakeGateway};
+use index::{EmbeddedStore, HbaseStore, MemoryStore, Mode};
 use tempfile::TempDir;
 
 #[test]
@@ -19,4 +21,18 @@ fn embedded() {
         directories.lock().unwrap().push(directory);
         Box::new(store)
     });
+}
+
+/// On the fake gateway; the real one is in the package of the tests that need installed programs.
+#[test]
+fn hbase() {
+    let gateway = FakeGateway::start();
+    let n_tables = AtomicUsize::new(0);
+    testsuite::check(&|| {
+        let name = format!("t{}", n_tables.fetch_add(1, Ordering::Relaxed));
+        gateway.create_table(&name, &["f"]);
+        gateway.create_table(&format!("{name}_docs"), &["d", "m"]);
+        Box::new(HbaseStore::new(gateway.address().to_string(), &name, 8))
+    });
+    assert_eq!(gateway.n_open_scanners(), 0);
 }
