@@ -207,8 +207,9 @@ module ::PigeonholeInspect
 
     def command_count(limit = nil)
       limit &&= count_of(limit)
+      open_table(name)
+      starts = connection.getRegionLocator(table_name(name)).getStartKeys.map { |key| bytes(key) }
       puts limit ? "reads the first #{of(limit, 'row')}: the least segments, no fair sample" : 'reads the whole table'
-      starts = open_table(name) && @connection.getRegionLocator(table_name(name)).getStartKeys.map { |key| bytes(key) }
       flags, regions, region, total = Hash.new(0), Array.new(starts.length, 0), 0, 0
       each_row do |row|
         break if total == limit

@@ -14,7 +14,7 @@ use crate::support::{made_up_corpus, news, root, run};
 
 const MAX_DISTANCE: u32 = 3;
 
-fn corpora() -> Vec<PathBuf> {
+pub(crate) fn corpora() -> Vec<PathBuf> {
     let mut files = vec![news()];
     let folder = root().parent().map(|parent| parent.join("shared/corpora")).unwrap_or_default();
     match fs::read_dir(&folder) {
@@ -31,7 +31,7 @@ fn corpora() -> Vec<PathBuf> {
     files
 }
 
-fn fingerprints(file: &str) -> Vec<(String, Option<Fingerprint>)> {
+pub(crate) fn fingerprints(file: &str) -> Vec<(String, Option<Fingerprint>)> {
     let printed = run("indexer", ["fingerprint", "-q", file]).expect(0).stdout;
     printed
         .lines()

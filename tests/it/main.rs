@@ -3,9 +3,11 @@
 
 mod corpora;
 mod crash;
+mod hbase;
 mod indexer;
 mod pigeonhole;
 mod readme;
+mod schema;
 mod support;
 mod tidy;
 mod worker;

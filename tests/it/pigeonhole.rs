@@ -109,6 +109,15 @@ fn schemes_show_their_proof() {
 }
 
 #[test]
+fn schemes_say_where_tables_are_split() {
+    let splits = |name: &str, n_regions: &str| run("pigeonhole", ["scheme", name, "--regions", n_regions]);
+    assert_eq!(splits("5c2", "4").expect(0).stdout, "00b6db6e\n016db6dc\n02555556\n");
+    assert_eq!(splits("5c2", "1").expect(0).stdout, "");
+    assert!(splits("4c1", "65537").expect(2).stderr.contains("1 to 65536"));
+    assert!(splits("5c2", "0").expect(2).stderr.contains("0 regions"));
+}
+
+#[test]
 fn an_index_describes_itself_and_refuses_others() {
     let folder = tempfile::tempdir().unwrap();
     let store = format!("embedded:{}", folder.path().join("index").to_str().unwrap());

@@ -1,5 +1,7 @@
 //! Running the programs: where they are, what they said, and corpora to give them.
 
+mod hbase;
+
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -7,6 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
+
+pub(crate) use hbase::{Hbase, hbase};
 
 /// The root of the checkout.
 pub(crate) fn root() -> &'static Path {

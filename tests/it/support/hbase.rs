@@ -1,0 +1,142 @@
+//! A real HBase for the tests: one for the whole run, started by the first test that asks for it.
+//!
+//! No JVM outlives the run, however it ends. A shell waits for the end of a pipe that only this process holds open, and
+//! then stops what runs: that needs no destructor, so a panic, an exit from the middle and `kill -9` are all the same.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdin, Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use super::{Run, root, without_settings};
+
+/// Set to 1 where a test must not pass because Java or Maven is missing, as in CI.
+const REQUIRED: &str = "PIGEONHOLE_REQUIRE_HBASE";
+
+/// Where the jars are kept, which a run shares with all others.
+const CACHE: &str = "PIGEONHOLE_HBASE_CACHE";
+
+/// Exit codes of `deploy/hbase/hbase`.
+const UNAVAILABLE: i32 = 69;
+const PORT_TAKEN: i32 = 75;
+
+/// Waits for the end of its input, then ends the JVMs of `$2` and deletes their data. `kill` does not wait for the
+/// servers to write what nobody will read; `down` waits for a start that is still under way.
+const WATCHDOG: &str = r#"cat
+for role in gateway server; do "$1" kill "$role" --data "$2"; done
+"$1" down --data "$2" && rm -rf "$2""#;
+
+/// A standalone HBase with its Thrift gateway.
+pub(crate) struct Hbase {
+    /// Where Thrift listens.
+    pub(crate) gateway: SocketAddr,
+    /// `--data` of the start script. Deleted when the tests end.
+    pub(crate) data: PathBuf,
+    /// What the watchdog waits for. Never written to, closed when this process ends.
+    _until_the_end: ChildStdin,
+}
+
+/// The HBase of this run; none where Java or Maven is missing and [`REQUIRED`] is not set, with a line on stderr.
+pub(crate) fn hbase() -> Option<&'static Hbase> {
+    static HBASE: OnceLock<Result<Option<Hbase>, String>> = OnceLock::new();
+    let started = HBASE.get_or_init(Hbase::start);
+    // Kept as text, so that a start that failed is not tried again by every test.
+    started.as_ref().unwrap_or_else(|why| panic!("HBase did not start: {why}")).as_ref()
+}
+
+impl Hbase {
+    fn start() -> Result<Option<Self>, String> {
+        let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hbase-{}", std::process::id()));
+        // Of an earlier process with this number, on a machine that stopped in the middle.
+        fs::remove_dir_all(&data).unwrap_or(());
+        let until_the_end = watch(&data);
+        for _ in 0..3 {
+            let [gateway, others @ ..] = free_ports();
+            let names = ["--zookeeper-port", "--master-port", "--regionserver-port"];
+            let mut up = start_script(&data);
+            up.args(["up", "--heap", "1g", "--port", &gateway.to_string()]);
+            for (name, port) in names.into_iter().zip(others) {
+                up.args([name, &port.to_string()]);
+            }
+            let output = up.output().map_err(|error| error.to_string())?;
+            let why = String::from_utf8_lossy(&output.stderr).into_owned();
+            match output.status.code() {
+                Some(0) => {
+                    let gateway = SocketAddr::from((Ipv4Addr::LOCALHOST, gateway));
+                    return Ok(Some(Self { gateway, data, _until_the_end: until_the_end }));
+                }
+                // Somebody was faster; there are others.
+                Some(PORT_TAKEN) => {}
+                Some(UNAVAILABLE) if !required() => {
+                    let why = why.trim().lines().last().unwrap_or_default();
+                    let line =
+                        format!("skipped the tests on a real HBase ({REQUIRED}=1 requires them): {why}\n");
+                    // Past the capture of the test harness, which would keep it to itself.
+                    std::io::stderr().write_all(line.as_bytes()).map_err(|error| error.to_string())?;
+                    return Ok(None);
+                }
+                _ => return Err(why),
+            }
+        }
+        Err("the ports that were free are taken, three times in a row".to_owned())
+    }
+
+    /// Runs a script in HBase's shell, with variables in its environment that begin as none of this process's.
+    pub(crate) fn shell(&self, script: &Path, variables: &[(&str, &str)]) -> Run {
+        let mut command = start_script(&self.data);
+        // Parameters of the scripts in `schema/` that the person who runs the tests may have set.
+        for variable in
+            ["TABLE", "SCHEME", "REGIONS", "TTL", "COMPRESSION", "BLOCKSIZE", "DRY_RUN", "COMMAND"]
+        {
+            command.env_remove(variable);
+        }
+        command.arg("shell").arg(script).envs(variables.iter().copied()).current_dir(root());
+        let Output { status, stdout, stderr } = command.output().expect("the start script runs");
+        let text = |bytes| String::from_utf8(bytes).expect("scripts print UTF-8");
+        Run { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    /// Runs the text of a script; `name` tells it from others of this run.
+    pub(crate) fn shell_text(&self, name: &str, script: &str) -> Run {
+        let file = self.data.join(format!("{name}.rb"));
+        fs::write(&file, script).expect("the data folder can be written");
+        self.shell(&file, &[])
+    }
+}
+
+fn required() -> bool {
+    std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"))
+}
+
+fn start_script(data: &Path) -> Command {
+    let mut command = Command::new(root().join("deploy/hbase/hbase"));
+    without_settings(&mut command);
+    if let Some(cache) = std::env::var_os(CACHE) {
+        command.env(CACHE, cache);
+    }
+    command.arg("--data").arg(data).stdin(Stdio::null());
+    command
+}
+
+/// Starts the watchdog, before there is anything to watch. It has a process group of its own, because Ctrl-C in a
+/// terminal goes to all of this one's.
+#[expect(clippy::zombie_processes, reason = "it outlives this process, so nothing here can wait for it")]
+fn watch(data: &Path) -> ChildStdin {
+    let mut command = Command::new("sh");
+    without_settings(&mut command);
+    command.args(["-c", WATCHDOG, "watchdog"]).arg(root().join("deploy/hbase/hbase")).arg(data);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let mut watchdog = command.spawn().expect("sh runs");
+    watchdog.stdin.take().expect("stdin is piped")
+}
+
+/// Held all at once, so that they differ, and given back.
+fn free_ports() -> [u16; 4] {
+    let listeners =
+        [(); 4].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports"));
+    listeners.map(|listener| listener.local_addr().expect("a listener has an address").port())
+}
