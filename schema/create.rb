@@ -53,6 +53,17 @@ module ::PigeonholeCreate
   }.freeze
 
   class << self
+    # A refusal ends a script, by an exception of one line. It would end an interactive shell, too, which only prints it.
+    def report
+      run
+    rescue Refused => e
+      shell = TOPLEVEL_BINDING.receiver.instance_variable_get(:@shell)
+      return puts("ERROR #{e.message}") if shell.interactive?
+      raise Refused, e.message, []
+    end
+
+    private
+
     def run
       parameters
       @connection = Client::ConnectionFactory.createConnection(configuration)
@@ -69,8 +80,6 @@ module ::PigeonholeCreate
       @connection.close if @connection
       @connection = nil
     end
-
-    private
 
     # Of the shell, with what its command line overrides.
     def configuration
@@ -319,5 +328,5 @@ module ::PigeonholeCreate
   end
 end
 
-PigeonholeCreate.run
+PigeonholeCreate.report
 nil

@@ -82,6 +82,15 @@ module ::PigeonholeInspect
       @connection = @metadata = nil
     end
 
+    # A refusal ends a script, by an exception of one line. It would end an interactive shell, too, which only prints it.
+    def report(text)
+      run(text)
+    rescue Refused => e
+      shell = TOPLEVEL_BINDING.receiver.instance_variable_get(:@shell)
+      return puts("ERROR #{e.message}") if shell.interactive?
+      raise Refused, e.message, []
+    end
+
     # Text as it is; anything else as the shell prints it, so that no control character reaches a terminal.
     def printable(bytes)
       text = bytes.dup.force_encoding('UTF-8')
@@ -437,8 +446,8 @@ module ::PigeonholeInspect
     end
 
     def flag_of(text)
-      raise Refused, "#{text.inspect} is no flag: a number from 1 to 255" unless text =~ /\A\d{1,3}\z/ && text.to_i.between?(1, 255)
-      text.to_i
+      return text.to_i if text =~ /\A\d{1,3}\z/ && text.to_i.between?(1, 255)
+      raise Refused, "#{text.inspect} is no flag: a number from 1 to 255"
     end
 
     def segment_of_text(text)
@@ -487,7 +496,7 @@ module ::PigeonholeInspect
 end
 
 Object.send(:define_method, :ph) do |text|
-  PigeonholeInspect.run(text)
+  PigeonholeInspect.report(text)
   nil
 end
 ENV['COMMAND'].to_s.empty? ? puts("ph 'help' lists what there is to ask") : ph(ENV['COMMAND'])
