@@ -1,0 +1,291 @@
+//! The programs and the store on a real HBase, through a real gateway.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hbase_thrift::hbase::{BatchMutation, HbaseSyncClient, Mutation, THbaseSyncClient, TRowResult, TScan};
+use index::{HbaseStore, testsuite};
+use serde_json::{Value, json};
+use simhash::SCHEME_NAMES;
+use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
+use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
+
+use crate::support::{Hbase, Worker, command, digest, hbase, made_up_corpus, news, run};
+
+/// Makes tables with the script that operators use, all in one run of the shell.
+fn create(hbase: &Hbase, name: &str, tables: &[(&str, &str)]) {
+    let create = |(table, scheme): &(&str, &str)| {
+        format!(
+            "ENV.update('TABLE' => '{table}', 'SCHEME' => '{scheme}', 'REGIONS' => '2')\nload 'schema/create.rb'\n"
+        )
+    };
+    hbase.shell_text(name, &tables.iter().map(create).collect::<String>()).expect(0);
+}
+
+fn url(gateway: SocketAddr, table: &str) -> String {
+    format!("hbase://{gateway}/{table}")
+}
+
+/// The suite wants a store without contents each time, and HBase takes seconds to make a table: a few tables are used in
+/// turn, and emptied. More than one, because some cases have two stores at once.
+#[test]
+fn conformance() {
+    let Some(hbase) = hbase() else { return };
+    let tables = ["suite_0", "suite_1", "suite_2", "suite_3"];
+    create(hbase, "create_suite", &tables.map(|table| (table, "5c2")));
+    let n_opened = AtomicUsize::new(0);
+    testsuite::check(&|| {
+        let table = tables[n_opened.fetch_add(1, Ordering::Relaxed) % tables.len()];
+        empty(hbase.gateway, table);
+        empty(hbase.gateway, &format!("{table}_docs"));
+        Box::new(HbaseStore::new(hbase.gateway.to_string(), table, 4))
+    });
+}
+
+/// Deletes all cells of a table, and waits until the clock has passed all of them: what is written in the same
+/// millisecond as a delete is deleted too.
+fn empty(gateway: SocketAddr, table: &str) {
+    let mut last = 0;
+    each_page(gateway, table, |client, rows| {
+        let delete = |column| Mutation::new(true, column, None, true);
+        let mut deletes = Vec::new();
+        for row in rows {
+            let columns = row.columns.unwrap();
+            last = columns.values().map(|cell| cell.timestamp.unwrap()).fold(last, i64::max);
+            let mutations: Vec<_> = columns.into_keys().map(delete).collect();
+            deletes.push(BatchMutation::new(row.row.unwrap(), mutations));
+        }
+        client.mutate_rows_ts(table.as_bytes().to_vec(), deletes, last, BTreeMap::new()).unwrap();
+    });
+    while now_ms() <= last {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn n_cells(gateway: SocketAddr, table: &str) -> usize {
+    let mut n_cells = 0;
+    each_page(gateway, table, |_, rows| {
+        n_cells += rows.iter().map(|row| row.columns.as_ref().unwrap().len()).sum::<usize>();
+    });
+    n_cells
+}
+
+/// Reads a table with a client that is not the store's.
+fn each_page(
+    gateway: SocketAddr,
+    table: &str,
+    mut visit: impl FnMut(&mut dyn THbaseSyncClient, Vec<TRowResult>),
+) {
+    let stream = TcpStream::connect(gateway).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let input = TBufferedReadTransport::with_capacity(1 << 16, stream.try_clone().unwrap());
+    let output = TBufferedWriteTransport::with_capacity(1 << 16, stream);
+    let mut client = HbaseSyncClient::new(
+        TBinaryInputProtocol::new(input, true),
+        TBinaryOutputProtocol::new(output, true),
+    );
+    let scan = TScan::new(None, None, None, None, 1_000, None, None, None, None, None);
+    let scanner = client.scanner_open_with_scan(table.as_bytes().to_vec(), scan, BTreeMap::new()).unwrap();
+    loop {
+        let rows = client.scanner_get_list(scanner, 1_000).unwrap();
+        if rows.is_empty() {
+            break;
+        }
+        visit(&mut client, rows);
+    }
+    client.scanner_close(scanner).unwrap();
+}
+
+fn now_ms() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
+}
+
+/// One corpus, every store, every program: the same answers.
+#[test]
+fn the_stores_agree() {
+    let Some(hbase) = hbase() else { return };
+    create(hbase, "create_agree", &[("agree", "5c2"), ("agree_dedup", "5c2")]);
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = folder.path().join("corpus.jsonl");
+    fs::write(&corpus, [fs::read_to_string(news()).unwrap(), made_up_corpus(2_000, 11)].concat()).unwrap();
+    let corpus = corpus.to_str().unwrap();
+    let embedded = format!("embedded:{}", folder.path().join("index").display());
+    let in_hbase = url(hbase.gateway, "agree");
+
+    for store in [&embedded, &in_hbase] {
+        run("indexer", ["index", "-q", "--store", store, corpus]).expect(0);
+    }
+    assert_eq!(digest(&embedded), digest(&in_hbase));
+
+    let mut found = [0; 2];
+    let workers = [&embedded, &in_hbase].map(|store| Worker::start(store, &[]));
+    for line in fs::read_to_string(corpus).unwrap().lines().step_by(40) {
+        let text = &serde_json::from_str::<Value>(line).unwrap()["text"];
+        let query = json!({ "text": text, "limit": 1000 });
+        let answers = workers.each_ref().map(|worker| worker.post("/v1/query", &query));
+        assert_eq!(answers[0].0, answers[1].0);
+        assert_eq!(answers[0].1["matches"], answers[1].1["matches"]);
+        assert_eq!(answers[0].1["n_matches"], answers[1].1["n_matches"]);
+        let Some(text) = text.as_str().filter(|_| answers[0].0 == 200) else { continue };
+        let matches = answers[0].1["matches"].as_array().unwrap();
+        found[0] += 1;
+        found[1] += matches.len();
+        let printed = [&embedded, &in_hbase].map(|store| {
+            run("pigeonhole", ["query", "--store", store, "--limit", "1000", "--", text]).expect(0).stdout
+        });
+        assert_eq!(printed[0], printed[1]);
+        for found in matches {
+            assert!(printed[1].contains(found["id"].as_str().unwrap()));
+        }
+    }
+    assert!(found[0] > 30 && found[1] > found[0], "{found:?}: documents are found, and near ones with them");
+
+    let expected = kept("memory:", "5c2", corpus);
+    assert!(expected.lines().count() < 2_000);
+    assert_eq!(kept(&url(hbase.gateway, "agree_dedup"), "5c2", corpus), expected);
+}
+
+/// What `dedup` keeps.
+fn kept(store: &str, scheme: &str, corpus: &str) -> String {
+    let output = tempfile::NamedTempFile::new().unwrap();
+    let path = output.path().to_str().unwrap();
+    run("indexer", ["dedup", "-q", "--store", store, "--scheme", scheme, "--output", path, corpus]).expect(0);
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn every_scheme_finds_the_same() {
+    let Some(hbase) = hbase() else { return };
+    let tables: Vec<_> = SCHEME_NAMES.iter().map(|scheme| (format!("scheme_{scheme}"), *scheme)).collect();
+    let tables: Vec<_> = tables.iter().map(|(table, scheme)| (table.as_str(), *scheme)).collect();
+    create(hbase, "create_schemes", &tables);
+    let corpus = tempfile::NamedTempFile::new().unwrap();
+    fs::write(corpus.path(), made_up_corpus(400, 5)).unwrap();
+    let corpus = corpus.path().to_str().unwrap();
+    let expected = kept("memory:", "5c2", corpus);
+    assert!(expected.lines().count() < 400);
+    for (table, scheme) in tables {
+        assert_eq!(kept(&url(hbase.gateway, table), scheme, corpus), expected, "{scheme}");
+    }
+}
+
+/// What a user sees who forgot something.
+#[test]
+fn errors_say_what_to_do() {
+    let Some(hbase) = hbase() else { return };
+    create(hbase, "create_errors", &[("errors", "5c2")]);
+    let news = news();
+    let index = |store: &str, more: &[&str]| {
+        run("indexer", [&["index", "-q", "--store", store, news.to_str().unwrap()], more].concat())
+    };
+    let missing = index(&url(hbase.gateway, "nowhere"), &[]).expect(2).stderr;
+    assert!(missing.contains("TABLE=nowhere deploy/hbase/hbase shell schema/create.rb"), "{missing}");
+    index(&url(hbase.gateway, "errors"), &[]).expect(0);
+    for (more, part) in
+        [(["--scheme", "t11"], "scheme is \"5c2\""), (["--max-distance", "2"], "max distance is \"3\"")]
+    {
+        let refused = index(&url(hbase.gateway, "errors"), &more).expect(2).stderr;
+        assert!(refused.contains(part), "{refused}");
+    }
+    let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let away = index(&url(nobody, "errors"), &[]).expect(2).stderr;
+    assert!(away.contains(&nobody.to_string()) && away.contains("is it running"), "{away}");
+}
+
+/// The gateway goes away in the middle of a load and comes back ten seconds later.
+#[test]
+fn a_gateway_that_comes_back() {
+    let Some(hbase) = hbase() else { return };
+    const N: usize = 20_000;
+    create(hbase, "create_away", &[("away", "5c2")]);
+    let folder = tempfile::tempdir().unwrap();
+    let corpus = folder.path().join("corpus.jsonl");
+    fs::write(&corpus, made_up_corpus(N, 3)).unwrap();
+    let corpus = corpus.to_str().unwrap();
+    let door = Door::open(hbase.gateway);
+    let store = url(door.address, "away");
+    let loading = command("indexer", ["index", "-q", "--store", &store, corpus]).spawn().unwrap();
+    // In the middle: a few MB of the ten or so that this load sends.
+    while door.n_bytes.load(Ordering::Relaxed) < 3_000_000 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    door.close();
+    thread::sleep(Duration::from_secs(10));
+    door.open_again();
+    let loaded = loading.wait_with_output().unwrap();
+    assert!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
+    let embedded = format!("embedded:{}", folder.path().join("index").display());
+    run("indexer", ["index", "-q", "--store", &embedded, corpus]).expect(0);
+    assert_eq!(digest(&url(hbase.gateway, "away")), digest(&embedded));
+    // And each has all its rows.
+    let n_documents = n_cells(hbase.gateway, "away_docs") - 1;
+    assert!(n_documents > N * 9 / 10, "{n_documents}");
+    assert_eq!(n_cells(hbase.gateway, "away"), 10 * n_documents);
+}
+
+/// What stands between a program and the gateway, and can be shut without disturbing the other tests.
+struct Door {
+    address: SocketAddr,
+    gateway: SocketAddr,
+    /// That went to the gateway.
+    n_bytes: Arc<AtomicUsize>,
+    /// All connections' ends, and whether new ones are let in.
+    open: Arc<Mutex<Option<Vec<TcpStream>>>>,
+}
+
+impl Door {
+    fn open(gateway: SocketAddr) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let (n_bytes, open) = (Arc::default(), Arc::new(Mutex::new(Some(Vec::new()))));
+        let door = Self { address: listener.local_addr().unwrap(), gateway, n_bytes, open };
+        let (n_bytes, open) = (Arc::clone(&door.n_bytes), Arc::clone(&door.open));
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+                // A client that is dropped here sees the connection closed at once.
+                let Some(ends) = &mut *open else { continue };
+                let server = TcpStream::connect(gateway).unwrap();
+                server.set_nodelay(true).unwrap();
+                client.set_nodelay(true).unwrap();
+                ends.extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
+                let to_server =
+                    (client.try_clone().unwrap(), server.try_clone().unwrap(), Arc::clone(&n_bytes));
+                thread::spawn(move || carry(to_server.0, to_server.1, &to_server.2));
+                thread::spawn(move || carry(server, client, &AtomicUsize::new(0)));
+            }
+        });
+        door
+    }
+
+    fn close(&self) {
+        let ends = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        for end in ends.into_iter().flatten() {
+            end.shutdown(Shutdown::Both).unwrap_or(());
+        }
+    }
+
+    fn open_again(&self) {
+        TcpStream::connect(self.gateway).unwrap();
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
+    }
+}
+
+fn carry(mut from: TcpStream, mut to: TcpStream, n_bytes: &AtomicUsize) {
+    let mut buffer = vec![0; 1 << 16];
+    let mut copy = || -> io::Result<bool> {
+        let n = from.read(&mut buffer)?;
+        to.write_all(&buffer[..n])?;
+        n_bytes.fetch_add(n, Ordering::Relaxed);
+        Ok(n > 0)
+    };
+    while let Ok(true) = copy() {}
+    for end in [from, to] {
+        end.shutdown(Shutdown::Both).unwrap_or(());
+    }
+}
