@@ -4,6 +4,7 @@
 
 mod connection;
 mod pool;
+mod protocol;
 mod tasks;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -22,7 +23,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// The most scanners that one connection opens at a time. What is written ahead of the replies must fit the buffers of
 /// both ends, or both would wait for the other to read.
-const SCANS_MAX: usize = 30;
+pub(crate) const SCANS_MAX: usize = 30;
 
 /// The fewest, so that few scans are not spread over many connections.
 const SCANS_MIN: usize = 5;
@@ -108,7 +109,7 @@ impl ThriftRows {
             let failure = match self.pool.take(patience.deadline) {
                 Ok(Ok(first)) => round(&self.pool, first, &mut queue, done)?,
                 Ok(Err(failure)) => Some(failure),
-                Err(Exhausted) => return Err(self.busy()),
+                Err(Exhausted) => return Err(self.busy(patience.limit)),
             };
             if queue.len() < n_left {
                 patience = Patience::new(self);
@@ -161,14 +162,14 @@ impl ThriftRows {
         )
     }
 
-    fn busy(&self) -> Error {
+    fn busy(&self, waited: Duration) -> Error {
         Error::new(
             ErrorKind::Busy,
             format!(
                 "all {} connections to {} were in use for {} s; allow more with ?connections=N",
                 self.pool.n_max(),
                 self.pool.gateway(),
-                self.options.patience.as_secs()
+                waited.as_secs_f32()
             ),
         )
     }
@@ -271,7 +272,7 @@ impl<'a> Patience<'a> {
         let spread = RandomState::new().hash_one(0) as f64 / u64::MAX as f64;
         let pause = self.pause.mul_f64(1.0 - spread / 2.0);
         if Instant::now() + pause >= self.deadline {
-            let tried = format!("for {} s, {}", self.limit.as_secs(), progress());
+            let tried = format!("for {} s, {}", self.limit.as_secs_f32(), progress());
             return Err(self.rows.unavailable(&tried).caused_by(failure));
         }
         if self.pause == BACKOFF_MAX {
@@ -337,7 +338,7 @@ impl Rows for ThriftRows {
                 )
             }),
             Ok(Err(failure)) => Err(failure),
-            Err(Exhausted) => return Err(self.busy()),
+            Err(Exhausted) => return Err(self.busy(self.options.patience)),
         };
         answer.or_else(|failure| {
             let failure = self.unless_final(failure)?;

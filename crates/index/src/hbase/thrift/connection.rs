@@ -4,21 +4,44 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hbase_thrift::hbase::{HbaseSyncClient, IOError, IllegalArgument};
 use thrift::protocol::{
-    TBinaryInputProtocol, TBinaryOutputProtocol, TFieldIdentifier, TInputProtocol, TMessageIdentifier,
-    TMessageType, TOutputProtocol, TStructIdentifier, TType,
+    TBinaryOutputProtocol, TFieldIdentifier, TInputProtocol, TMessageIdentifier, TMessageType,
+    TOutputProtocol, TStructIdentifier, TType,
 };
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
-use thrift::{ApplicationError, ProtocolErrorKind, TThriftClient, TransportErrorKind};
+use thrift::{ApplicationError, TThriftClient, TransportErrorKind};
+
+use super::protocol::{LimitedInput, protocol_error};
 
 /// Of each direction, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-type Input = TBinaryInputProtocol<TBufferedReadTransport<TcpStream>>;
-type Output = TBinaryOutputProtocol<TBufferedWriteTransport<TcpStream>>;
+type Input = LimitedInput<TBufferedReadTransport<Stream>>;
+type Output = TBinaryOutputProtocol<TBufferedWriteTransport<Stream>>;
+
+/// One socket for both directions, and one to look at.
+#[derive(Clone, Debug)]
+pub(super) struct Stream(Arc<TcpStream>);
+
+impl io::Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        (&*self.0).read(buffer)
+    }
+}
+
+impl io::Write for Stream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        (&*self.0).write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Why a request failed.
 #[derive(Debug)]
@@ -95,6 +118,7 @@ pub(super) struct Timeouts {
 /// A connection, and the replies that are still to come on it.
 pub(super) struct Connection {
     client: HbaseSyncClient<Input, Output>,
+    stream: Stream,
     due: VecDeque<(&'static str, i32)>,
     /// Where a reply was not read to its end.
     is_broken: bool,
@@ -119,18 +143,25 @@ impl Connection {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(timeouts.reply))?;
         stream.set_write_timeout(Some(timeouts.reply))?;
-        let input = TBufferedReadTransport::with_capacity(BUFFER, stream.try_clone()?);
-        let output = TBufferedWriteTransport::with_capacity(BUFFER, stream);
-        let client = HbaseSyncClient::new(
-            TBinaryInputProtocol::new(input, true),
-            TBinaryOutputProtocol::new(output, true),
-        );
-        Ok(Self { client, due: VecDeque::new(), is_broken: false, used: Instant::now() })
+        let stream = Stream(Arc::new(stream));
+        let input = TBufferedReadTransport::with_capacity(BUFFER, stream.clone());
+        let output = TBufferedWriteTransport::with_capacity(BUFFER, stream.clone());
+        let client = HbaseSyncClient::new(LimitedInput::new(input), TBinaryOutputProtocol::new(output, true));
+        Ok(Self { client, stream, due: VecDeque::new(), is_broken: false, used: Instant::now() })
     }
 
     /// Whether the next request gets its own reply.
     pub(super) fn is_clean(&self) -> bool {
         self.due.is_empty() && !self.is_broken
+    }
+
+    /// Whether the other end has neither closed nor sent what nobody asked for. Only for a clean connection, where
+    /// nothing is to come.
+    pub(super) fn is_quiet(&self) -> bool {
+        let stream = &*self.stream.0;
+        let peek = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
+        stream.set_nonblocking(false).is_ok()
+            && peek.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
     /// Does one call of the generated client, request and reply.
@@ -228,10 +259,6 @@ fn read_reply<T>(
     input.read_struct_end()?;
     input.read_message_end()?;
     Ok(answer)
-}
-
-pub(super) fn protocol_error(message: String) -> thrift::Error {
-    thrift::new_protocol_error(ProtocolErrorKind::InvalidData, message)
 }
 
 /// Writes the arguments of a request.

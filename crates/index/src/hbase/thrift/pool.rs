@@ -81,7 +81,15 @@ impl Pool {
         let n_old = state.idle.iter().take_while(|connection| connection.used.elapsed() > IDLE_MAX).count();
         state.idle.drain(..n_old);
         state.n_open -= n_old;
-        state.idle.pop()
+        // A gateway that was started again has closed them all: to find that out by asking would be a failure and a
+        // pause for each.
+        while let Some(connection) = state.idle.pop() {
+            if connection.is_quiet() {
+                return Some(connection);
+            }
+            state.n_open -= 1;
+        }
+        None
     }
 
     /// A new connection; its place is taken before the wait for it, which nobody else has to share.

@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use hbase_thrift::hbase::{BatchMutation, Mutation as ThriftMutation, TRowResult, TScan};
 use thrift::protocol::{TInputProtocol, TType};
 
-use super::connection::{Connection, Failure, protocol_error};
+use super::connection::{Connection, Exception, Failure};
+use super::protocol::protocol_error;
 use crate::hbase::rows::{Cell, Mutation, PAGE_RESULTS, RESULT_CELLS, Row, Span, successor};
 
 /// A few requests that belong together.
@@ -26,12 +27,25 @@ pub(super) struct Scan<'a> {
     /// The number of the first span in the call.
     pub(super) first: usize,
     pub(super) spans: &'a [Span],
-    /// Scanners that are open, or were when a connection broke.
+    stage: Stage,
+    /// The scanners of this attempt, in the order of the spans.
     open: VecDeque<i32>,
-    /// How many of the open scanners are left from a connection that broke.
-    n_left_open: usize,
-    is_reading: bool,
+    /// Scanners that are to be closed, and may be closed already: those of an attempt that broke off, and those whose
+    /// close was answered with an exception.
+    leftover: Vec<i32>,
+    exceptions: Exceptions,
     pub(super) pages: Vec<Vec<Row>>,
+}
+
+/// Which replies come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// To the closes of what is left over, and to the opens.
+    Opening,
+    /// To a read and a close of each scanner.
+    Reading,
+    /// To the closes of what is left over, for the last time.
+    Closing,
 }
 
 impl<'a> Scan<'a> {
@@ -41,9 +55,10 @@ impl<'a> Scan<'a> {
             family,
             first,
             spans,
+            stage: Stage::Opening,
             open: VecDeque::new(),
-            n_left_open: 0,
-            is_reading: false,
+            leftover: Vec::new(),
+            exceptions: Exceptions::default(),
             pages: Vec::new(),
         }
     }
@@ -84,27 +99,33 @@ impl<'a> Scan<'a> {
         connection.flush()
     }
 
-    /// Reads that the first of the open scanners is closed.
-    fn read_close(
-        &mut self,
-        connection: &mut Connection,
-        exceptions: &mut Exceptions,
-    ) -> Result<(), Failure> {
-        exceptions.or_none(connection.reply(|_| Ok(())))?;
-        self.open.pop_front();
+    fn request_closes(&self, connection: &mut Connection) -> Result<(), Failure> {
+        self.leftover.iter().try_for_each(|&scanner| request_close(connection, scanner))
+    }
+
+    /// Keeps those whose close failed. A scanner that the gateway does not know is closed: it may have been started
+    /// again, or a close whose reply was lost had come that far.
+    fn read_closes(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        let mut at = 0;
+        while at < self.leftover.len() {
+            if read_close(connection)? {
+                self.leftover.remove(at);
+            } else {
+                at += 1;
+            }
+        }
         Ok(())
     }
 }
 
 impl Task for Scan<'_> {
     fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
-        self.is_reading = false;
+        self.stage = Stage::Opening;
         self.pages.clear();
-        self.n_left_open = self.open.len();
-        // Those of a connection that broke are the gateway's for ever, unless somebody closes them.
-        for &scanner in &self.open {
-            request_close(connection, scanner)?;
-        }
+        self.exceptions = Exceptions::default();
+        // Those of a connection that broke are the gateway's for minutes, unless somebody closes them.
+        self.leftover.extend(self.open.drain(..));
+        self.request_closes(connection)?;
         for span in self.spans {
             self.request_open(connection, span)?;
         }
@@ -112,36 +133,50 @@ impl Task for Scan<'_> {
     }
 
     fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
-        let mut exceptions = Exceptions::default();
-        if self.is_reading {
-            self.is_reading = false;
-            for _ in 0..self.open.len() {
-                let rows = exceptions.or_none(connection.reply(read_rows))?;
-                self.pages.push(rows.unwrap_or_default());
-                self.read_close(connection, &mut exceptions)?;
+        match self.stage {
+            Stage::Opening => {
+                self.read_closes(connection)?;
+                for _ in self.spans {
+                    let answer = connection.reply(|input| input.read_i32());
+                    self.open.extend(self.exceptions.or_none(answer)?);
+                }
+                if self.exceptions.is_none() {
+                    self.stage = Stage::Reading;
+                    self.request_pages(connection)?;
+                    return Ok(false);
+                }
+                self.leftover.extend(self.open.drain(..));
             }
-            return exceptions.into_result().map(|()| true);
+            Stage::Reading => {
+                for _ in 0..self.open.len() {
+                    let rows = self.exceptions.or_none(connection.reply(read_rows))?;
+                    self.pages.push(rows.unwrap_or_default());
+                    let is_closed = read_close(connection)?;
+                    self.leftover.extend(self.open.pop_front().filter(|_| !is_closed));
+                }
+            }
+            Stage::Closing => {
+                self.read_closes(connection)?;
+                // What has failed twice is left to the gateway, which forgets scanners that nobody uses.
+                self.leftover.clear();
+            }
         }
-        for _ in 0..std::mem::take(&mut self.n_left_open) {
-            // A gateway that was started again does not know them.
-            self.read_close(connection, &mut Exceptions::default())?;
+        if self.leftover.is_empty() {
+            return std::mem::take(&mut self.exceptions).into_result().map(|()| true);
         }
-        for _ in self.spans {
-            self.open.extend(exceptions.or_none(connection.reply(|input| input.read_i32()))?);
-        }
-        if exceptions.is_none() {
-            self.is_reading = true;
-            self.request_pages(connection)?;
-            return Ok(false);
-        }
-        for &scanner in &self.open {
-            request_close(connection, scanner)?;
-        }
+        self.stage = Stage::Closing;
+        self.request_closes(connection)?;
         connection.flush()?;
-        for _ in 0..self.open.len() {
-            self.read_close(connection, &mut exceptions)?;
-        }
-        exceptions.into_result().map(|()| true)
+        Ok(false)
+    }
+}
+
+/// Reads the reply to a close, and says whether the scanner is closed.
+fn read_close(connection: &mut Connection) -> Result<bool, Failure> {
+    match connection.reply(|_| Ok(())) {
+        Ok(_) | Err(Failure::Exception(Exception::Argument(_))) => Ok(true),
+        Err(Failure::Exception(_)) => Ok(false),
+        Err(failure) => Err(failure),
     }
 }
 
