@@ -21,7 +21,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use simhash::{Sketch, TableScheme};
 
-use self::layout::{METADATA_COLUMN, METADATA_ROW};
+use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};
 use self::rows::{Mutation, Rows, Table};
 use self::thrift::{Options, ThriftRows};
 use self::write::Batch;
@@ -72,11 +72,14 @@ fn now() -> i64 {
 
 impl Store for HbaseStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
-        // A gateway says of a missing table only when it is read, not when it is written to.
-        self.rows.get(Table::Index, b"f", &[METADATA_ROW.to_vec()])?;
+        // A gateway says of a missing table or family only when it is read, not when it is written to.
+        for (table, column) in [(Table::Index, &b"f"[..]), (Table::Documents, RECORD_COLUMN)] {
+            self.rows.get(table, column, &[METADATA_ROW.to_vec()])?;
+        }
         let cells = self.rows.get(Table::Documents, METADATA_COLUMN, &[METADATA_ROW.to_vec()])?;
         let cell = cells.into_iter().next().flatten();
-        cell.map(|cell| Metadata::decode(&cell.value)).transpose()
+        cell.map(|cell| Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error)))
+            .transpose()
     }
 
     fn create(&self, metadata: &Metadata) -> Result<Metadata> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use simhash::TableScheme;
 
 use super::layout::{
-    DOCUMENT_FAMILY, DOCUMENTS_END, RECORD_COLUMN, Record, State, decode_document_row, document_row,
+    DOCUMENT_FAMILY, DOCUMENTS_END, RECORD_COLUMN, Record, State, decode_document_row, document_row, in_row,
 };
 use super::rows::{Row, Rows, Span, Table, successor};
 use crate::{Cursor, Document, DocumentId, Error, Page, Result};
@@ -36,9 +36,9 @@ pub(super) fn read<'a>(
     let keys: Vec<_> = ids.iter().map(|id| document_row(id)).collect();
     let cells = rows.get(Table::Documents, RECORD_COLUMN, &keys)?;
     let mut records = HashMap::with_capacity(ids.len());
-    for (id, cell) in ids.into_iter().zip(cells) {
+    for ((id, cell), key) in ids.into_iter().zip(cells).zip(&keys) {
         if let Some(cell) = cell {
-            let record = Record::decode(&cell.value, scheme)?;
+            let record = Record::decode(&cell.value, scheme).map_err(|error| in_row(key, error))?;
             records.insert(id, Stored { record, cell_timestamp: cell.timestamp });
         }
     }
@@ -78,7 +78,7 @@ pub(super) fn scan(rows: &dyn Rows, scheme: &TableScheme, after: &Cursor, limit:
         left = span.rest(&read);
         for row in read {
             let Some(cell) = row.cells.iter().find(|cell| cell.qualifier == b"record") else { continue };
-            let record = Record::decode(&cell.value, scheme)?;
+            let record = Record::decode(&cell.value, scheme).map_err(|error| in_row(&row.key, error))?;
             if record.state != State::Live {
                 continue;
             }

@@ -56,6 +56,11 @@ pub(crate) fn decode_index_row(key: &[u8], bucket: BucketKey) -> Result<Fingerpr
     }
 }
 
+/// The error, with the row that it was met in.
+pub(crate) fn in_row(key: &[u8], error: Error) -> Error {
+    Error::new(error.kind(), format!("failed to read the row {}", key.escape_ascii())).caused_by(error)
+}
+
 fn damaged(what: &str, bytes: &[u8], why: &str) -> Error {
     Error::corrupt(format!(
         "{what} {} {why}; somebody else has written to the table: delete it in the HBase shell",

@@ -5,13 +5,14 @@
 //! any more, not there yet, or filed elsewhere by now. The record is the truth. A document that has moved while we read
 //! is judged by its record alone; it is among the candidates, because its old cells stay for a while (`write`).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 use simhash::{BucketKey, Fingerprint, KeyRange, Sketch, TableScheme};
 use tables::Cost;
 
 use super::documents::{self, Stored};
-use super::layout::{INDEX_FAMILY, decode_id, decode_index_row};
+use super::layout::{INDEX_FAMILY, decode_id, decode_index_row, in_row};
 use super::rows::{Rows, Span, Table};
 use crate::search::Nearest;
 use crate::{DocumentId, Error, ErrorKind, Match, Neighbours, Result};
@@ -61,6 +62,9 @@ struct Search<'a> {
     /// Documents whose cells and records were seen to differ. They are judged by their records in the end, and by
     /// nothing else.
     moving: BTreeSet<DocumentId>,
+    /// Hashes of the ids that were counted, where there is more than a page in a bucket: a document that moves from one
+    /// page's time to the next one's would count under both sketches.
+    counted: Option<HashSet<u64>>,
     is_settled: bool,
 }
 
@@ -70,6 +74,7 @@ struct Candidate {
     bucket: BucketKey,
     fingerprint: Fingerprint,
     id: DocumentId,
+    timestamp: i64,
 }
 
 impl<'a> Search<'a> {
@@ -82,6 +87,7 @@ impl<'a> Search<'a> {
             n_matches: 0,
             cost: Cost::default(),
             moving: BTreeSet::new(),
+            counted: None,
             is_settled: false,
         }
     }
@@ -89,6 +95,7 @@ impl<'a> Search<'a> {
     fn begin(&mut self) {
         self.nearest = Nearest::new(self.limit);
         self.n_matches = 0;
+        self.counted = None;
         self.is_settled = true;
     }
 
@@ -102,16 +109,23 @@ impl<'a> Search<'a> {
     }
 
     /// Counts a candidate if its record says the same and it is not counted in another bucket.
-    fn judge(&mut self, candidate: Candidate, stored: &Stored) {
+    fn judge(&mut self, hasher: &RandomState, candidate: Candidate, stored: &Stored) {
         let sketch = &stored.record.sketch;
         let shared = self.first_shared(sketch);
-        if sketch.fingerprint() == candidate.fingerprint {
-            if shared == Some(candidate.bucket) && !self.moving.contains(&candidate.id) {
-                self.count(candidate.id, candidate.fingerprint);
-            }
+        // The cells of a sketch bear the timestamp of its record; another one is of a sketch before or after it, also
+        // where it has this fingerprint.
+        let is_of_record =
+            sketch.fingerprint() == candidate.fingerprint && stored.record.timestamp == candidate.timestamp;
+        if is_of_record && shared != Some(candidate.bucket) || self.moving.contains(&candidate.id) {
+            return;
+        }
+        let is_first = |counted: &mut HashSet<u64>| counted.insert(hasher.hash_one(&candidate.id));
+        if is_of_record && self.counted.as_mut().is_none_or(is_first) {
+            self.count(candidate.id, candidate.fingerprint);
         } else if shared.is_some() && self.distance(sketch.fingerprint()).is_some() {
             // It may have been counted already, or missed: only another round can tell.
-            self.is_settled &= !self.moving.insert(candidate.id);
+            self.moving.insert(candidate.id);
+            self.is_settled = false;
         }
     }
 
@@ -142,6 +156,7 @@ fn run(rows: &dyn Rows, scheme: &TableScheme, searches: &mut [Search<'_>]) -> Re
         }
     }
     let begun: BTreeSet<usize> = whose.iter().map(|&(number, _)| number).collect();
+    let hasher = RandomState::new();
     while !spans.is_empty() {
         let mut rest = Vec::new();
         let mut whose_rest = Vec::new();
@@ -150,6 +165,7 @@ fn run(rows: &dyn Rows, scheme: &TableScheme, searches: &mut [Search<'_>]) -> Re
             let (number, bucket) = whose[span];
             let search = &mut searches[number];
             if let Some(left) = spans[span].rest(&page) {
+                search.counted.get_or_insert_default();
                 rest.push(left);
                 whose_rest.push((number, bucket));
             }
@@ -160,8 +176,9 @@ fn run(rows: &dyn Rows, scheme: &TableScheme, searches: &mut [Search<'_>]) -> Re
                     continue;
                 }
                 for cell in row.cells {
-                    let id = decode_id(&cell.qualifier)?;
-                    candidates.push(Candidate { search: number, bucket, fingerprint, id });
+                    let id = decode_id(&cell.qualifier).map_err(|error| in_row(&row.key, error))?;
+                    let timestamp = cell.timestamp;
+                    candidates.push(Candidate { search: number, bucket, fingerprint, id, timestamp });
                 }
             }
             Ok(())
@@ -169,7 +186,7 @@ fn run(rows: &dyn Rows, scheme: &TableScheme, searches: &mut [Search<'_>]) -> Re
         let records = documents::read_live(rows, scheme, candidates.iter().map(|candidate| &candidate.id))?;
         for candidate in candidates {
             if let Some(stored) = records.get(&candidate.id) {
-                searches[candidate.search].judge(candidate, stored);
+                searches[candidate.search].judge(&hasher, candidate, stored);
             }
         }
         (spans, whose) = (rest, whose_rest);

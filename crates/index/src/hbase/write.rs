@@ -6,7 +6,9 @@
 //! 3. The cells of the old sketches, which are matches no more. Those of a document that was replaced stay for
 //!    [`LINGER`], so that a search that began before finds the document under one sketch or the other.
 //!
-//! Whoever dies in between leaves cells that no search answers with, and doing the same again ends the work.
+//! Whoever dies in between leaves cells that no search answers with, and doing the same again ends the work. There is one
+//! exception: of a document that was replaced only the new record is left after step 2, so when it is inserted again it
+//! is unchanged, and the cells of the old sketch stay. They are no match, and cost a look at the record.
 //!
 //! Timestamps are ours, because HBase's deletes hide every put with a timestamp that is not greater, later ones too: a
 //! document gets one that exceeds all it had before. Its record carries them on, also for a while after its removal
@@ -25,10 +27,10 @@ use crate::rule::{self, Shelf};
 use crate::{Document, DocumentId, Error, Insertion, Match, Neighbours, Result, search};
 
 /// How long the old cells of a document that was replaced can still be met. Longer than any search takes.
-const LINGER: Duration = Duration::from_secs(120);
+pub(super) const LINGER: Duration = Duration::from_secs(120);
 
 /// How long it is remembered that a document was removed, and when.
-const REMEMBER: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const REMEMBER: Duration = Duration::from_secs(24 * 60 * 60);
 
 const NONE: &str = "none was written";
 const SOME: &str = "some may have been written and some not";
