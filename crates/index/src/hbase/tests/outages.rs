@@ -1,0 +1,183 @@
+//! A gateway that goes away, for a while or for good, and servers that are none.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+use super::*;
+
+/// Loads from several threads, and calls `disturb` again and again until they are done.
+fn check_load(disturb: impl Fn(&FakeGateway) + Sync) {
+    const N_THREADS: u64 = 3;
+    const N_BATCHES: u64 = 6;
+    const BATCH: u64 = 200;
+    let place = Place::new();
+    let store = place.store_with(Options { reply_timeout: Duration::from_secs(5), ..OPTIONS });
+    let all: Vec<_> =
+        (0..N_THREADS * N_BATCHES * BATCH).map(|n| document(&format!("{n:05}"), spread(n))).collect();
+    let is_done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (is_done, disturb, gateway) = (&is_done, &disturb, &place.gateway);
+        let loads: Vec<_> = all
+            .chunks((N_BATCHES * BATCH) as usize)
+            .map(|part| {
+                let store = &store;
+                scope.spawn(move || {
+                    for batch in part.chunks(BATCH as usize) {
+                        let insertions = store.insert(batch).map_err(|error| told(&error)).unwrap();
+                        assert!(insertions.iter().all(|insertion| *insertion == Insertion::Inserted));
+                    }
+                })
+            })
+            .collect();
+        let disturber = scope.spawn(move || {
+            let mut n_seen = 0;
+            while !is_done.load(Ordering::Relaxed) {
+                let n_calls = gateway.n_calls("mutateRowsTs");
+                if n_calls >= n_seen + 8 {
+                    n_seen = n_calls;
+                    disturb(gateway);
+                }
+                thread::yield_now();
+            }
+        });
+        let outcomes: Vec<_> = loads.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        is_done.store(true, Ordering::Relaxed);
+        disturber.join().unwrap();
+        outcomes.into_iter().for_each(|outcome| outcome.unwrap());
+    });
+    assert!(contents(&store) == all);
+    place.check_cells(&all);
+    assert_eq!(found(&store, spread(77)), ["00077"]);
+}
+
+#[test]
+fn a_load_outlives_restarts() {
+    check_load(|gateway| {
+        gateway.stop();
+        gateway.start_again().unwrap();
+    });
+}
+
+#[test]
+fn a_load_outlives_refused_connections() {
+    check_load(|gateway| {
+        gateway.refuse_connections(3);
+        gateway.close_idle_connections();
+    });
+}
+
+#[test]
+fn a_gateway_that_stays_away() {
+    let place = Place::new();
+    let store = place.store_with(IMPATIENT);
+    let gateway = place.gateway.address().to_string();
+    let documents: Vec<_> = (0..30).map(|n| document(&format!("{n}"), spread(n))).collect();
+    store.insert(&documents[..10]).unwrap();
+    place.gateway.stop();
+    let says = [&*gateway, "requests were done", "is it running", "for 0.06 s"];
+    check_fails(store.near(&[sketch(0)], 3, 1), ErrorKind::Unavailable, &says);
+    check_fails(store.insert(&documents), ErrorKind::Unavailable, &says);
+    check_fails(store.remove(&[id("1")]), ErrorKind::Unavailable, &says);
+    check_fails(store.scan(Cursor::start(), 1), ErrorKind::Unavailable, &says);
+    check_fails(store.get(&[id("1")]), ErrorKind::Unavailable, &says);
+    check_fails(store.metadata(), ErrorKind::Unavailable, &says);
+    place.gateway.start_again().unwrap();
+    assert_eq!(contents(&store).len(), 10);
+    store.insert(&documents).unwrap();
+    assert_eq!(contents(&store).len(), 30);
+}
+
+/// A name that is mistyped is not waited for as long as a gateway that was there.
+#[test]
+fn a_gateway_that_was_never_there() {
+    let place = Place::new();
+    place.gateway.stop();
+    let options = Options { first_patience: Duration::from_millis(30), ..OPTIONS };
+    let store = place.store_with(options);
+    check_fails(store.near(&[sketch(0)], 3, 1), ErrorKind::Unavailable, &["for 0.03 s", "0 of 1 requests"]);
+    let rows = ThriftRows::new("no-such-host.invalid:9090".into(), "t", options);
+    let store = HbaseStore::over(Box::new(rows), Box::new(|| BEGIN));
+    check_fails(store.metadata(), ErrorKind::Unavailable, &["no-such-host.invalid:9090"]);
+}
+
+/// What an error says of the documents is true: the steps in their order, each of which fails for good.
+#[test]
+fn an_error_says_what_was_written() {
+    let says = [
+        (1, "of 2 documents none was written"),
+        (2, "of 2 documents some may have been written and some not"),
+        (3, "of 2 documents all were written, and only cells"),
+        (4, "of 2 documents all were written, and only cells"),
+    ];
+    for (nth, says) in says {
+        let place = Place::new();
+        // One connection, so that each step is one call.
+        let store = place.store_with(Options { n_connections: 1, ..OPTIONS });
+        store.insert(&[document("a", 1)]).unwrap();
+        let fault = FaultKind::DoNotRetry("java.io.IOException: no\n\tat x".to_owned());
+        place.gateway.fail(Fault::on("mutateRowsTs", fault).nth(nth));
+        let answer = store.insert(&[document("a", spread(1)), document("b", 3)]);
+        let address = place.gateway.address().to_string();
+        check_fails(answer, ErrorKind::Unavailable, &[says, "repeat the call", &address, "IOException: no"]);
+        let is_written = nth > 2;
+        assert_eq!(contents(&place.store()).len(), if is_written { 2 } else { 1 });
+    }
+}
+
+/// A server that answers every connection with these bytes, on a port of its own.
+fn stranger(answer: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut request = [0; 4096];
+            drop(stream.read(&mut request));
+            drop(stream.write_all(answer));
+            // Until the other end has had enough.
+            while matches!(stream.read(&mut request), Ok(1..)) {}
+        }
+    });
+    address
+}
+
+#[test]
+fn a_server_that_is_no_gateway() {
+    let answers: [&[u8]; 5] = [
+        b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.2p1\r\n",
+        &[0, 0, 0, 40, 0x80, 1, 0, 2, 0, 0, 0, 0],
+        // A reply to a method of a name that is 2 GB long, and one of none.
+        &[0x80, 1, 0, 2, 0x7f, 0xff, 0xff, 0xff, 0, 0],
+        &[0x80, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1, 0],
+    ];
+    for answer in answers {
+        let address = stranger(answer);
+        let options = Options { reply_timeout: Duration::from_millis(300), ..OPTIONS };
+        let options = if answer[4..].starts_with(&[0x7f]) {
+            Options {
+                first_patience: Duration::from_millis(300),
+                patience: Duration::from_millis(300),
+                ..options
+            }
+        } else {
+            options
+        };
+        let rows = ThriftRows::new(address.clone(), "t", options);
+        let store = HbaseStore::over(Box::new(rows), Box::new(|| BEGIN));
+        check_fails(store.metadata(), ErrorKind::Unavailable, &[&address]);
+    }
+}
+
+/// One that sits there and says nothing.
+#[test]
+fn a_server_that_says_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let options = Options { reply_timeout: Duration::from_millis(20), ..IMPATIENT };
+    let rows = ThriftRows::new(address.clone(), "t", options);
+    let store = HbaseStore::over(Box::new(rows), Box::new(|| BEGIN));
+    check_fails(store.metadata(), ErrorKind::Unavailable, &[&address]);
+}

@@ -1,0 +1,77 @@
+//! Tables that are missing or otherwise than they should be, and an index that is another one.
+
+use super::*;
+use crate::{Index, Mode, OpenOptions};
+
+fn options() -> OpenOptions {
+    OpenOptions { recipe: [("seed".to_owned(), "7".to_owned())].into(), ..OpenOptions::default() }
+}
+
+fn open(gateway: &FakeGateway, options: &OpenOptions) -> crate::Result<Index> {
+    Index::open(&format!("hbase://{}/t?connections=2", gateway.address()), options)
+}
+
+#[test]
+fn missing_tables_and_families() {
+    type Tables = &'static [(&'static str, &'static [&'static str])];
+    let cases: [Tables; 7] = [
+        &[],
+        &[("t", &["f"])],
+        &[("t_docs", &["d", "m"])],
+        &[("t", &["g"]), ("t_docs", &["d", "m"])],
+        &[("t", &["f"]), ("t_docs", &["m"])],
+        &[("t", &["f"]), ("t_docs", &["d"])],
+        &[("t", &["f"]), ("t_docs", &["x"])],
+    ];
+    for tables in cases {
+        let gateway = FakeGateway::start();
+        for (name, families) in tables {
+            gateway.create_table(name, families);
+        }
+        for mode in [Mode::CreateIfMissing, Mode::MustExist] {
+            let answer = open(&gateway, &OpenOptions { mode, ..options() });
+            let error = answer.err().unwrap_or_else(|| panic!("{tables:?} must be refused"));
+            assert_eq!(error.kind(), ErrorKind::NotFound, "{}", told(&error));
+            assert!(
+                error.to_string().contains("TABLE=t deploy/hbase/hbase shell schema/create.rb"),
+                "{error}"
+            );
+        }
+        // Nothing was written on the way.
+        assert_eq!(gateway.n_calls("checkAndPut") + gateway.n_calls("mutateRowsTs"), 0, "{tables:?}");
+    }
+}
+
+#[test]
+fn another_index_is_refused_by_the_name_of_what_differs() {
+    let place = Place::bare();
+    let created = open(&place.gateway, &options()).unwrap();
+    created.insert(&[(id("a"), Fingerprint(1))]).unwrap();
+    let other_recipe =
+        OpenOptions { recipe: [("seed".to_owned(), "8".to_owned())].into(), ..OpenOptions::default() };
+    let other_scheme = OpenOptions { scheme: Some("t11".to_owned()), ..OpenOptions::default() };
+    let other_distance = OpenOptions { max_distance: Some(1), ..OpenOptions::default() };
+    for (options, says) in [
+        (other_recipe, "recipe field seed is \"7\""),
+        (other_scheme, "scheme is \"5c2\""),
+        (other_distance, "max distance is \"3\""),
+    ] {
+        let error = open(&place.gateway, &options).err().expect("another index");
+        assert_eq!(error.kind(), ErrorKind::Mismatch);
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    let reopened = open(&place.gateway, &options()).unwrap();
+    assert_eq!(reopened.digest().unwrap(), created.digest().unwrap());
+}
+
+#[test]
+fn metadata_of_a_newer_program() {
+    let place = Place::bare();
+    let newer = br#"{"format_version": 2, "shape": "unknown"}"#;
+    place.gateway.put_raw("t_docs", b"pigeonhole", b"m:metadata", newer, BEGIN);
+    let store = place.store();
+    check_fails(store.metadata(), ErrorKind::Mismatch, &["format version 2"]);
+    check_fails(store.insert(&[document("a", 1)]), ErrorKind::Mismatch, &["format version 2"]);
+    check_fails(store.create(&metadata()), ErrorKind::Mismatch, &["format version 2"]);
+    assert_eq!(place.index_rows(), []);
+}
