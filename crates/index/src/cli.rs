@@ -16,6 +16,10 @@ pub struct StoreArgs {
     /// embedded:PATH keeps it in a directory of this machine; several programs may use it at once. Example:
     /// --store embedded:./news-index
     ///
+    /// hbase://HOST:PORT/NAME keeps it in two tables of HBase, which schema/create.rb makes; HOST:PORT is a Thrift
+    /// gateway, best one beside the program. Any number of programs on any number of machines may use it at once.
+    /// ?connections=N after it allows up to N connections [default: 8]. Example: --store hbase://localhost:9090/news
+    ///
     /// memory: keeps it in this program only, and it is gone when the program ends.
     #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", value_parser = check_uri, help_heading = "Index")]
     store: Option<String>,

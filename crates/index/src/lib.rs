@@ -3,9 +3,9 @@
 //! This crate joins ids to sketches and keeps them. It knows no language: a recipe is named fields that must be equal,
 //! and what they mean is for the crate `features`. How a store searches in memory is for the crate `tables`.
 //!
-//! A store is opened by URL ([`StoreUri`]): `memory:` and `embedded:PATH` so far. Stores on servers, `hbase://` and
-//! `redis://`, are to be modules beside `memory` and `embedded`, with an arm in `uri`; claims, by which those decide
-//! who inserts without a lock over all, and retention are to be modules of their own.
+//! A store is opened by URL ([`StoreUri`]): `memory:`, `embedded:PATH` and `hbase://HOST:PORT/NAME` so far. `redis://`
+//! is to be a module beside them, with an arm in `uri`; claims, by which stores on servers decide who inserts without a
+//! lock over all, and retention are to be modules of their own.
 
 #[cfg(feature = "cli")]
 pub mod cli;
