@@ -28,11 +28,13 @@ pub(crate) const SCANS_MAX: usize = 30;
 /// The fewest, so that few scans are not spread over many connections.
 const SCANS_MIN: usize = 5;
 
-/// The most rows of one `getRowsWithColumns`.
+/// The most and the fewest rows of one `getRowsWithColumns`.
 const GETS_MAX: usize = 500;
+const GETS_MIN: usize = 100;
 
-/// The most rows of one `mutateRowsTs`.
+/// The most and the fewest rows of one `mutateRowsTs`. For each of them, a region writes its log once.
 const MUTATIONS_MAX: usize = 2_500;
+const MUTATIONS_MIN: usize = 1_000;
 
 /// How often the gateway may answer with what is no answer, or break down, before it counts as none.
 const SURPRISES_MAX: u32 = 3;
@@ -296,7 +298,7 @@ impl Rows for ThriftRows {
     }
 
     fn get(&self, table: Table, column: &[u8], rows: &[Vec<u8>]) -> Result<Vec<Option<Cell>>> {
-        let len = self.share(rows.len(), 1, GETS_MAX);
+        let len = self.share(rows.len(), GETS_MIN, GETS_MAX);
         let table = self.name(table).as_bytes();
         let tasks = rows.chunks(len).zip((0..).step_by(len));
         let tasks = tasks.map(|(keys, first)| Get { table, column, first, keys, rows: Vec::new() }).collect();
@@ -313,7 +315,7 @@ impl Rows for ThriftRows {
     }
 
     fn apply(&self, mutations: &Mutations) -> Result<()> {
-        let len = self.share(mutations.mutations.len(), 1, MUTATIONS_MAX);
+        let len = self.share(mutations.mutations.len(), MUTATIONS_MIN, MUTATIONS_MAX);
         let time_to_live = mutations.time_to_live.map(|duration| duration.as_millis() as i64);
         let task = |chunk| Apply {
             table: self.name(mutations.table).as_bytes(),

@@ -170,6 +170,10 @@ impl<'a> Batch<'a> {
         let mut plan = vec![(NONE, cells), (SOME, records), (SOME, removed)];
         plan.extend(std::iter::once(lingering).chain(deletes).map(|step| (ALL, step)));
         plan.retain(|(_, step)| !step.mutations.is_empty());
+        // Neighbours share a request, which then concerns few regions.
+        for (_, step) in &mut plan {
+            step.mutations.sort_unstable_by(|a, b| a.row.cmp(&b.row));
+        }
         plan
     }
 }
