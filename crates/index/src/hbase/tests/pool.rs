@@ -38,14 +38,13 @@ fn idle_connections_that_were_closed_are_replaced_quietly() {
     let place = Place::new();
     let store = place.store_with(Options { patience: Duration::ZERO, ..OPTIONS });
     let documents: Vec<_> = (0..40).map(|n| document(&format!("{n:02}"), spread(n))).collect();
+    let sketches: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
     store.insert(&documents).unwrap();
     for _ in 0..3 {
+        store.near(&sketches, 3, 1).unwrap();
         assert!(place.gateway.n_connections() > 1);
         place.gateway.close_idle_connections();
         assert_eq!(contents(&store), documents);
-        store
-            .near(&documents.iter().map(|document| document.sketch.clone()).collect::<Vec<_>>(), 3, 1)
-            .unwrap();
     }
     place.gateway.stop();
     place.gateway.start_again().unwrap();
