@@ -26,7 +26,7 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) const SCANS_MAX: usize = 30;
 
 /// The fewest, so that few scans are not spread over many connections.
-const SCANS_MIN: usize = 5;
+const SCANS_MIN: usize = 3;
 
 /// The most and the fewest rows of one `getRowsWithColumns`.
 const GETS_MAX: usize = 500;
