@@ -135,7 +135,7 @@ pub struct Neighbours {
 }
 
 /// What an insertion did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Insertion {
     /// The id was not there; now it is.
     Inserted,

@@ -4,9 +4,11 @@
 //! and what they mean is for the crate `features`. How a store searches in memory is for the crate `tables`.
 //!
 //! A store is opened by URL ([`StoreUri`]): `memory:`, `embedded:PATH` and `hbase://HOST:PORT/NAME` so far. `redis://`
-//! is to be a module beside them, with an arm in `uri`; claims, by which stores on servers decide who inserts without a
-//! lock over all, and retention are to be modules of their own.
+//! is to be a module beside them, with an arm in `uri`. `claims` has the protocol by which stores on servers are to decide
+//! who inserts, without a lock over all; no store follows it yet. Retention is to be a module of its own.
 
+#[cfg(test)]
+mod claims;
 #[cfg(feature = "cli")]
 pub mod cli;
 mod document;

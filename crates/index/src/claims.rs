@@ -1,0 +1,337 @@
+//! Insert if new, exactly once, among any number of writers that share nothing but rows which can be compared and set.
+//!
+//! Near-duplicates have no row in common that is known beforehand, and a row is all that can be changed in one step. So a
+//! document is claimed: the claim stands in the document's own row, the document's cells in the index lead to it, and
+//! whoever searches meets both.
+//!
+//! ```text
+//!            announce              file             search, resolve
+//!   (absent) ────────► Pending ────────► Pending ────────────────► Pending ──── commit ───► Committed
+//!                         ▲                                           │
+//!                         │ announce, with a new timestamp            ├─ is a duplicate ──► Aborted, cells erased
+//!                         └──────────────── Aborted ◄─────────────────┘ by another claimant
+//! ```
+//!
+//! What is found near, and what becomes of it:
+//!
+//! | what is near is | then |
+//! |---|---|
+//! | committed | we are its duplicate: withdraw, erase our cells |
+//! | pending with an earlier ticket | wait for it; abort it once its lease has run out |
+//! | pending with a later ticket | abort it, so that it searches again and meets us |
+//! | aborted, or gone | no obstacle; it will search again before it commits |
+//!
+//! # Why it holds
+//! Everyone's claim and cells are there before its search begins, so of two near documents at least one meets the other.
+//! Who meets a pending claim either sees its end or ends it by compare-and-set, and a claim that was ended can only
+//! commit after a new announcement and a new search, which meets us. Every compare-and-set compares the whole claim, with
+//! its ticket (whose it is) and its timestamp (its incarnation), so nobody ends or commits a claim that it has not seen.
+//!
+//! Tickets order all claims in the same way for everybody, so waiting makes no circle, and the earliest one is never kept
+//! waiting. Leases are for progress alone: one that runs out early, by whatever clock, costs a second search and nothing
+//! else. A claimant believes the deadline in the claim, and its own clock where that takes longer than a lease.
+//!
+//! Cells bear the timestamp of their claim, which exceeds all that the document had before. What an overtaken claimant
+//! erases late are cells of its own timestamp and older ones; those of whoever overtook it stay.
+//!
+//! # Batches
+//! The documents of one batch are claimants like any others. To save the earlier of two near ones from aborting the later
+//! one, which is served by the same process, a claimant that was filed before any of the batch searched is `in step`: the
+//! later ones have all met it, and wait for it.
+//!
+//! This module decides and does nothing: a [`Claimant`] says what to do next and is told what came of it. The walk over
+//! all interleavings is in `explore`.
+
+#[cfg(test)]
+mod explore;
+
+use std::collections::BTreeMap;
+
+use simhash::Sketch;
+
+use crate::{Document, DocumentId, Insertion, Match};
+
+/// Whose turn it is: the smaller one goes first. Only that all see the same order matters, not what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Ticket {
+    /// Milliseconds, by the clock of whoever drew it.
+    pub(crate) time: i64,
+    /// A random number for each batch.
+    pub(crate) owner: u64,
+    /// The place in the batch.
+    pub(crate) number: u32,
+}
+
+/// How far a claim has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum State {
+    /// Its owner is at work, or dead.
+    Pending,
+    /// Withdrawn, or ended by somebody else.
+    Aborted,
+    /// The document is there.
+    Committed,
+}
+
+/// What a document's row says of the latest claim on it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Claim {
+    pub(crate) state: State,
+    pub(crate) sketch: Sketch,
+    /// That of its cells in the index: its incarnation.
+    pub(crate) timestamp: i64,
+    pub(crate) ticket: Ticket,
+    /// When its lease runs out, in milliseconds.
+    pub(crate) deadline: i64,
+}
+
+/// What a document's row says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Entry {
+    /// What the document is found by, if it is there.
+    pub(crate) live: Option<Sketch>,
+    /// The greatest timestamp that it has had, in whatever state.
+    pub(crate) newest: i64,
+    pub(crate) claim: Option<Claim>,
+}
+
+/// What a claimant wants done.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Step {
+    /// Read these rows; after a pause where that is because of somebody who takes his time.
+    Read { ids: Vec<DocumentId>, after_pause: bool },
+    /// Put the claim `to` in place of exactly `from`, in one step that nothing comes between.
+    Swap { id: DocumentId, from: Option<Claim>, to: Claim },
+    /// Write the cells of the own claim, all of them.
+    File(Claim),
+    /// Find the rows of the documents with cells near this sketch, the own one left out.
+    Search(Sketch),
+    /// Delete the cells of the own claim, of its timestamp and older.
+    Erase(Claim),
+    /// Nothing more: this is the answer.
+    Done(Insertion),
+}
+
+/// What came of a step.
+#[derive(Clone, Debug)]
+pub(crate) enum Seen {
+    /// Of `Read` and `Search`: rows as of one moment each, later than the step.
+    Entries(Vec<(DocumentId, Entry)>),
+    /// Of `Swap`: whether it was done. `false` also where nobody knows.
+    Swapped(bool),
+    /// Of `File`; `in_step` where it happened before any of the batch searched.
+    Filed { in_step: bool },
+    /// Of `Erase`.
+    Erased,
+}
+
+/// One document on its way into the index.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Claimant {
+    document: Document,
+    max_distance: u32,
+    ticket: Ticket,
+    /// How long others wait for us, in milliseconds, and we for them.
+    lease: i64,
+    /// As it was announced last.
+    claim: Option<Claim>,
+    replaces: bool,
+    in_step: bool,
+    stage: Stage,
+}
+
+/// Claims that are in the way, and since when we know of them.
+type Rivals = BTreeMap<DocumentId, (Claim, i64)>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    /// The own row; since when somebody else's claim on it has been in the way.
+    Reading {
+        rival: Option<(Claim, i64)>,
+    },
+    Announcing {
+        from: Option<Claim>,
+    },
+    Filing,
+    Searching,
+    Waiting {
+        rivals: Rivals,
+        after_pause: bool,
+    },
+    Aborting {
+        rival: DocumentId,
+        rivals: Rivals,
+    },
+    Committing,
+    Withdrawing(Match),
+    Erasing(Match),
+    Done(Insertion),
+}
+
+impl Claimant {
+    /// A document that is to be inserted if nothing is within `max_distance` bits of it.
+    pub(crate) fn new(document: Document, max_distance: u32, ticket: Ticket, lease: i64) -> Self {
+        let stage = Stage::Reading { rival: None };
+        Self { document, max_distance, ticket, lease, claim: None, replaces: false, in_step: false, stage }
+    }
+
+    /// What to do next.
+    pub(crate) fn step(&self) -> Step {
+        let own = || self.document.id.clone();
+        let swap = |state| Step::Swap {
+            id: own(),
+            from: self.claim.clone(),
+            to: Claim { state, ..self.announced().clone() },
+        };
+        match &self.stage {
+            Stage::Reading { rival } => Step::Read { ids: vec![own()], after_pause: rival.is_some() },
+            Stage::Announcing { from } => {
+                Step::Swap { id: own(), from: from.clone(), to: self.announced().clone() }
+            }
+            Stage::Filing => Step::File(self.announced().clone()),
+            Stage::Searching => Step::Search(self.document.sketch.clone()),
+            Stage::Waiting { rivals, after_pause } => {
+                let ids = rivals.iter().filter(|(_, (claim, _))| claim.ticket < self.ticket || !after_pause);
+                Step::Read { ids: ids.map(|(id, _)| id.clone()).collect(), after_pause: *after_pause }
+            }
+            Stage::Aborting { rival, rivals } => {
+                let from = rivals[rival].0.clone();
+                let to = Claim { state: State::Aborted, ..from.clone() };
+                Step::Swap { id: rival.clone(), from: Some(from), to }
+            }
+            Stage::Committing => swap(State::Committed),
+            Stage::Withdrawing(_) => swap(State::Aborted),
+            Stage::Erasing(_) => Step::Erase(self.announced().clone()),
+            Stage::Done(insertion) => Step::Done(insertion.clone()),
+        }
+    }
+
+    /// Goes on with what came of [`step`](Self::step). `now` is in milliseconds, by a clock that does not jump.
+    pub(crate) fn advance(&mut self, seen: Seen, now: i64) {
+        let stage = std::mem::replace(&mut self.stage, Stage::Reading { rival: None });
+        self.stage = match (stage, seen) {
+            (Stage::Reading { rival }, Seen::Entries(mut entries)) => match entries.pop() {
+                Some((_, entry)) => self.contend(entry, rival, now),
+                None => Stage::Reading { rival },
+            },
+            (Stage::Announcing { .. }, Seen::Swapped(true)) => Stage::Filing,
+            (Stage::Filing, Seen::Filed { in_step }) => {
+                self.in_step = in_step;
+                Stage::Searching
+            }
+            (Stage::Searching, Seen::Entries(entries)) => self.resolve(Rivals::new(), entries, now),
+            (Stage::Waiting { rivals, .. }, Seen::Entries(entries)) => self.resolve(rivals, entries, now),
+            (Stage::Aborting { rival, mut rivals }, Seen::Swapped(is_done)) => {
+                if is_done {
+                    rivals.remove(&rival);
+                    self.turn(rivals, now)
+                } else {
+                    Stage::Waiting { rivals, after_pause: false }
+                }
+            }
+            (Stage::Committing, Seen::Swapped(true)) => Stage::Done(self.success()),
+            (Stage::Announcing { .. } | Stage::Committing, Seen::Swapped(false)) => {
+                Stage::Reading { rival: None }
+            }
+            (Stage::Withdrawing(of), Seen::Swapped(_)) => Stage::Erasing(of),
+            (Stage::Erasing(of), Seen::Erased) => Stage::Done(Insertion::Duplicate(of)),
+            // An answer to another step than ours: ask again.
+            (stage, _) => stage,
+        };
+    }
+
+    fn announced(&self) -> &Claim {
+        self.claim.as_ref().expect("every stage after the first has announced a claim")
+    }
+
+    fn success(&self) -> Insertion {
+        if self.replaces { Insertion::Replaced } else { Insertion::Inserted }
+    }
+
+    /// Has read the own row, at first or because a compare-and-set failed.
+    fn contend(&mut self, entry: Entry, rival: Option<(Claim, i64)>, now: i64) -> Stage {
+        self.in_step = false;
+        if let Some(claim) = entry.claim.as_ref().filter(|claim| claim.ticket == self.ticket) {
+            // The answer to a compare-and-set was lost.
+            match claim.state {
+                State::Committed => return Stage::Done(self.success()),
+                State::Pending if self.claim.as_ref() == Some(claim) => return Stage::Filing,
+                _ => {}
+            }
+        }
+        if entry.live.as_ref() == Some(&self.document.sketch) {
+            return Stage::Done(Insertion::Unchanged);
+        }
+        if let Some(claim) = entry.claim.as_ref().filter(|claim| claim.state == State::Pending) {
+            let since = rival.filter(|(before, _)| before == claim).map_or(now, |(_, since)| since);
+            if claim.ticket < self.ticket && !self.is_over(claim, since, now) {
+                return Stage::Reading { rival: Some((claim.clone(), since)) };
+            }
+        }
+        self.replaces = entry.live.is_some();
+        self.claim = Some(Claim {
+            state: State::Pending,
+            sketch: self.document.sketch.clone(),
+            timestamp: now.max(entry.newest + 1),
+            ticket: self.ticket,
+            deadline: now + self.lease,
+        });
+        Stage::Announcing { from: entry.claim }
+    }
+
+    /// Has read rows that are near, all of them or the rivals' again.
+    fn resolve(&self, mut rivals: Rivals, entries: Vec<(DocumentId, Entry)>, now: i64) -> Stage {
+        let mut nearest: Option<Match> = None;
+        for (id, entry) in entries {
+            if let Some(found) = entry.live.as_ref().and_then(|sketch| self.matched(&id, sketch))
+                && nearest.as_ref().is_none_or(|best| (found.distance, &found.id) < (best.distance, &best.id))
+            {
+                nearest = Some(found);
+            }
+            let before = rivals.remove(&id);
+            let claim = entry.claim.filter(|claim| self.is_rival(&id, claim));
+            if let Some(claim) = claim {
+                let since = before.filter(|(before, _)| *before == claim).map_or(now, |(_, since)| since);
+                rivals.insert(id, (claim, since));
+            }
+        }
+        match nearest {
+            Some(found) => Stage::Withdrawing(found),
+            None => self.turn(rivals, now),
+        }
+    }
+
+    /// Waits for the earlier ones, aborts the later ones, and commits when there are no more.
+    fn turn(&self, rivals: Rivals, now: i64) -> Stage {
+        let must_wait =
+            |(claim, since): &(Claim, i64)| claim.ticket < self.ticket && !self.is_over(claim, *since, now);
+        if rivals.values().any(must_wait) {
+            return Stage::Waiting { rivals, after_pause: true };
+        }
+        match rivals.keys().next().cloned() {
+            Some(rival) => Stage::Aborting { rival, rivals },
+            None => Stage::Committing,
+        }
+    }
+
+    fn matched(&self, id: &DocumentId, sketch: &Sketch) -> Option<Match> {
+        let own = &self.document.sketch;
+        let distance = own.fingerprint().distance(sketch.fingerprint());
+        let shares = || own.keys().iter().any(|key| sketch.keys().binary_search(key).is_ok());
+        (*id != self.document.id && distance <= self.max_distance && shares()).then(|| Match {
+            id: id.clone(),
+            fingerprint: sketch.fingerprint(),
+            distance,
+        })
+    }
+
+    fn is_rival(&self, id: &DocumentId, claim: &Claim) -> bool {
+        let has_met_us =
+            self.in_step && claim.ticket.owner == self.ticket.owner && claim.ticket > self.ticket;
+        claim.state == State::Pending && !has_met_us && self.matched(id, &claim.sketch).is_some()
+    }
+
+    fn is_over(&self, claim: &Claim, since: i64, now: i64) -> bool {
+        now > claim.deadline || now - since > self.lease
+    }
+}

@@ -1,0 +1,543 @@
+//! Every interleaving of two and three claimants, with crashes at every step, leases that run out at any moment, and
+//! answers that are lost: the product's own [`Claimant`]s over rows in memory.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+use simhash::{BucketKey, Fingerprint};
+
+use super::*;
+
+const MAX_DISTANCE: u32 = 3;
+const LEASE: i64 = 10;
+/// The two moments at which anything happens: every lease is good, every lease has run out.
+const NOW: i64 = 0;
+const LATER: i64 = 1_000;
+/// How often a claimant may announce itself; runs that need more are cut off.
+const ANNOUNCEMENTS_MAX: u8 = 3;
+
+/// Ways to get the protocol wrong, each of which the walk has to notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mutation {
+    /// Cells are written after searching.
+    FileAfterSearch,
+    /// Whoever was aborted commits all the same.
+    CommitThoughAborted,
+    /// Whoever was aborted searches again, and only then is pending again.
+    SearchBeforePending,
+    /// Compare-and-set compares whose claim it is and how far it has come, not its incarnation.
+    IgnoreIncarnation,
+    /// Compare-and-set compares how far a claim has come, not whose it is.
+    IgnoreOwner,
+    /// Cells are erased whatever their timestamp.
+    EraseAllCells,
+    /// Batches search before all of them are filed.
+    NoBarrier,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Row {
+    /// A version that is older than the claim's, by its timestamp.
+    record: Option<(Sketch, i64)>,
+    claim: Option<Claim>,
+}
+
+impl Row {
+    fn entry(&self) -> Entry {
+        let committed = self.claim.as_ref().filter(|claim| claim.state == State::Committed);
+        let live = committed.map(|claim| &claim.sketch).or(self.record.as_ref().map(|(sketch, _)| sketch));
+        let newest = self.claim.iter().map(|claim| claim.timestamp);
+        let newest = newest.chain(self.record.iter().map(|&(_, timestamp)| timestamp)).max();
+        Entry { live: live.cloned(), newest: newest.unwrap_or(0), claim: self.claim.clone() }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Participant {
+    claimant: Claimant,
+    process: usize,
+    is_dead: bool,
+    has_filed: bool,
+    n_announcements: u8,
+    /// A search between its two halves: the documents whose cells were met.
+    met: Option<Vec<usize>>,
+    /// What a mutation puts off until the search is over.
+    put_off: Option<Step>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct World {
+    rows: Vec<Row>,
+    /// Timestamps by document and fingerprint.
+    cells: BTreeMap<(usize, u64), i64>,
+    participants: Vec<Participant>,
+    /// How many answers may still be lost, and how many processes may still die.
+    n_losses: u8,
+    n_deaths: u8,
+    /// How many documents may still be removed by somebody else.
+    n_removals: u8,
+    /// Those that were.
+    removed: Vec<usize>,
+}
+
+/// Who takes part: for each claimant its process, the number of its document, and its fingerprint.
+#[derive(Clone, Debug)]
+struct Scenario {
+    claimants: Vec<(usize, usize, u64)>,
+    /// Documents that are there before.
+    stored: Vec<(usize, u64)>,
+    n_losses: u8,
+    n_deaths: u8,
+    n_removals: u8,
+    leases_run_out: bool,
+}
+
+impl Scenario {
+    fn new(claimants: &[(usize, usize, u64)]) -> Self {
+        Self {
+            claimants: claimants.to_vec(),
+            stored: Vec::new(),
+            n_losses: 0,
+            n_deaths: 0,
+            n_removals: 0,
+            leases_run_out: false,
+        }
+    }
+
+    /// With everything that can go wrong.
+    fn with_faults(self) -> Self {
+        Self { n_losses: 1, n_deaths: u8::MAX, leases_run_out: true, ..self }
+    }
+
+    fn world(&self) -> World {
+        let n_documents = self.claimants.iter().map(|&(_, document, _)| document + 1).max().unwrap_or(0);
+        let mut world = World {
+            rows: vec![Row::default(); n_documents],
+            cells: BTreeMap::new(),
+            participants: Vec::new(),
+            n_losses: self.n_losses,
+            n_deaths: self.n_deaths,
+            n_removals: self.n_removals,
+            removed: Vec::new(),
+        };
+        for &(document, bits) in &self.stored {
+            world.rows[document].record = Some((sketch_of(bits), 1));
+            world.cells.insert((document, bits), 1);
+        }
+        for (number, &(process, document, bits)) in (0..).zip(&self.claimants) {
+            let document = Document { id: id_of(document), sketch: sketch_of(bits) };
+            let ticket = Ticket { time: number.into(), owner: process as u64, number };
+            world.participants.push(Participant {
+                claimant: Claimant::new(document, MAX_DISTANCE, ticket, LEASE),
+                process,
+                is_dead: false,
+                has_filed: false,
+                n_announcements: 0,
+                met: None,
+                put_off: None,
+            });
+        }
+        world
+    }
+}
+
+/// In one bucket with all others: only distances matter here.
+fn sketch_of(bits: u64) -> Sketch {
+    Sketch::new(Fingerprint(bits), vec![BucketKey { flag: 1, segment: 0 }])
+}
+
+fn id_of(document: usize) -> DocumentId {
+    DocumentId::new(document.to_string()).unwrap()
+}
+
+fn number_of(id: &DocumentId) -> usize {
+    id.as_str().parse().unwrap()
+}
+
+/// What a walk came to.
+#[derive(Debug, Default)]
+struct Walk {
+    n_states: usize,
+    n_ends: usize,
+    /// The first thing that must not be.
+    wrong: Option<String>,
+}
+
+fn walk(scenario: &Scenario, mutation: Option<Mutation>) -> Walk {
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    let mut seen = HashSet::new();
+    let mut stack = vec![scenario.world()];
+    let mut walk = Walk::default();
+    while let Some(world) = stack.pop() {
+        if !seen.insert(hasher.hash_one(&world)) {
+            continue;
+        }
+        walk.n_states += 1;
+        let mut next = Vec::new();
+        let mut is_cut = false;
+        for number in 0..world.participants.len() {
+            is_cut |= successors(scenario, mutation, &world, number, &mut next);
+        }
+        if world.n_removals > 0 {
+            next.extend((0..world.rows.len()).filter_map(|document| world.without(document)));
+        }
+        next.retain(|after| *after != world);
+        let mut wrong = wrong_in(&world);
+        if next.is_empty() && !is_cut {
+            walk.n_ends += 1;
+            wrong = wrong.or_else(|| wrong_at_the_end(&world));
+        }
+        if wrong.is_some() {
+            walk.wrong = wrong;
+            return walk;
+        }
+        stack.extend(next);
+    }
+    walk
+}
+
+/// All that the participant of this number can do or suffer next. Returns whether there was more, which is cut off.
+fn successors(
+    scenario: &Scenario,
+    mutation: Option<Mutation>,
+    world: &World,
+    number: usize,
+    next: &mut Vec<World>,
+) -> bool {
+    let participant = &world.participants[number];
+    let step = participant.claimant.step();
+    if participant.is_dead || matches!(step, Step::Done(_)) {
+        return false;
+    }
+    let process = participant.process;
+    if world.n_deaths > 0 {
+        let mut after = world.clone();
+        after.n_deaths -= 1;
+        for other in after.participants.iter_mut().filter(|other| other.process == process) {
+            other.is_dead = true;
+        }
+        next.push(after);
+    }
+    let moments: &[i64] = if scenario.leases_run_out { &[NOW, LATER] } else { &[NOW] };
+    match step {
+        Step::Read { ids, .. } => {
+            let entries: Vec<_> =
+                ids.iter().map(|id| (id.clone(), world.rows[number_of(id)].entry())).collect();
+            for &now in moments {
+                next.push(world.told(number, Seen::Entries(entries.clone()), now));
+            }
+        }
+        Step::Swap { ref id, ref from, ref to } => {
+            let is_announcement = to.state == State::Pending;
+            if is_announcement && participant.n_announcements == ANNOUNCEMENTS_MAX {
+                return true;
+            }
+            let mut after = world.clone();
+            after.participants[number].n_announcements += u8::from(is_announcement);
+            if mutation == Some(Mutation::SearchBeforePending)
+                && is_announcement
+                && participant.n_announcements > 0
+            {
+                after.participants[number].put_off = Some(step);
+                next.push(after.told(number, Seen::Swapped(true), NOW));
+                return false;
+            }
+            let is_done = after.swap(mutation, number_of(id), from.as_ref(), to);
+            if is_done && world.n_losses > 0 {
+                let lost = World { n_losses: world.n_losses - 1, ..after.clone() };
+                next.push(lost.told(number, Seen::Swapped(false), NOW));
+            }
+            next.push(after.told(number, Seen::Swapped(is_done), NOW));
+        }
+        Step::File(ref claim) => {
+            let in_step = !participant.has_filed;
+            let mut after = world.clone();
+            after.participants[number].has_filed = true;
+            if mutation == Some(Mutation::FileAfterSearch) {
+                after.participants[number].put_off = Some(step);
+            } else {
+                after.file(participant.document(), claim);
+            }
+            next.push(after.told(number, Seen::Filed { in_step }, NOW));
+        }
+        Step::Search(ref sketch) => {
+            let Some(met) = &participant.met else {
+                // The first half: cells. None of a batch searches before all that will be in step are filed.
+                let is_ready = |other: &Participant| {
+                    other.process != process
+                        || other.has_filed
+                        || matches!(other.claimant.step(), Step::Done(_))
+                };
+                if mutation == Some(Mutation::NoBarrier) || world.participants.iter().all(is_ready) {
+                    let mut after = world.clone();
+                    after.participants[number].met = Some(world.meet(participant.document(), sketch));
+                    next.push(after);
+                }
+                return false;
+            };
+            let entries: Vec<_> =
+                met.iter().map(|&document| (id_of(document), world.rows[document].entry())).collect();
+            let mut after = world.clone();
+            after.participants[number].met = None;
+            match after.participants[number].put_off.take() {
+                Some(Step::Swap { id, from, to }) => {
+                    after.swap(mutation, number_of(&id), from.as_ref(), &to);
+                }
+                Some(Step::File(claim)) => after.file(participant.document(), &claim),
+                _ => {}
+            }
+            for &now in moments {
+                next.push(after.told(number, Seen::Entries(entries.clone()), now));
+            }
+        }
+        Step::Erase(claim) => {
+            let mut after = world.clone();
+            let cell = (participant.document(), claim.sketch.fingerprint().0);
+            let is_older =
+                |timestamp: &i64| *timestamp <= claim.timestamp || mutation == Some(Mutation::EraseAllCells);
+            if after.cells.get(&cell).is_some_and(is_older) {
+                after.cells.remove(&cell);
+            }
+            next.push(after.told(number, Seen::Erased, NOW));
+        }
+        Step::Done(_) => {}
+    }
+    false
+}
+
+impl Participant {
+    fn document(&self) -> usize {
+        number_of(&self.claimant.document.id)
+    }
+}
+
+impl World {
+    fn told(&self, number: usize, seen: Seen, now: i64) -> Self {
+        let mut after = self.clone();
+        let claimant = &mut after.participants[number].claimant;
+        claimant.advance(seen, now);
+        // There are two moments only: what begins at the later one has to be able to run out as well.
+        if let (Some(claim), Stage::Announcing { .. }) = (&mut claimant.claim, &claimant.stage) {
+            claim.deadline = NOW + LEASE;
+            let newest = self.rows[number_of(&claimant.document.id)].entry().newest;
+            claim.timestamp = newest + 1;
+        }
+        match &mut claimant.stage {
+            Stage::Reading { rival: Some((_, since)) } => *since = NOW,
+            Stage::Waiting { rivals, .. } | Stage::Aborting { rivals, .. } => {
+                rivals.values_mut().for_each(|(_, since)| *since = NOW);
+            }
+            _ => {}
+        }
+        after
+    }
+
+    fn swap(
+        &mut self,
+        mutation: Option<Mutation>,
+        document: usize,
+        from: Option<&Claim>,
+        to: &Claim,
+    ) -> bool {
+        let row = &mut self.rows[document];
+        let is_same = match (mutation, row.claim.as_ref(), from) {
+            (_, None, None) => true,
+            (Some(Mutation::IgnoreIncarnation), Some(a), Some(b)) => {
+                (a.state, a.ticket) == (b.state, b.ticket)
+            }
+            (Some(Mutation::IgnoreOwner), Some(a), Some(b)) => a.state == b.state,
+            (Some(Mutation::CommitThoughAborted), Some(a), Some(b)) if to.state == State::Committed => {
+                a.ticket == b.ticket
+            }
+            (_, a, b) => a == b,
+        };
+        if !is_same {
+            return false;
+        }
+        if let Some(Claim { state: State::Committed, sketch, timestamp, .. }) = &row.claim {
+            row.record = Some((sketch.clone(), *timestamp));
+        }
+        row.claim = Some(to.clone());
+        if to.state == State::Committed {
+            row.record = None;
+        }
+        true
+    }
+
+    /// After somebody has removed the document, if it is there.
+    fn without(&self, document: usize) -> Option<Self> {
+        let entry = self.rows[document].entry();
+        let bits = entry.live?.fingerprint().0;
+        let mut after = self.clone();
+        after.n_removals -= 1;
+        after.removed.push(document);
+        let row = &mut after.rows[document];
+        row.record = None;
+        // A claim on it that is pending is ended before.
+        if let Some(claim) = row.claim.as_mut().filter(|claim| claim.state != State::Aborted) {
+            claim.state = State::Aborted;
+        }
+        if after.cells.get(&(document, bits)).is_some_and(|&timestamp| timestamp <= entry.newest) {
+            after.cells.remove(&(document, bits));
+        }
+        Some(after)
+    }
+
+    fn file(&mut self, document: usize, claim: &Claim) {
+        let timestamp = self.cells.entry((document, claim.sketch.fingerprint().0)).or_default();
+        *timestamp = claim.timestamp.max(*timestamp);
+    }
+
+    /// The other documents with a cell near the sketch.
+    fn meet(&self, own: usize, sketch: &Sketch) -> Vec<usize> {
+        let near = |bits: u64| sketch.fingerprint().distance(Fingerprint(bits)) <= MAX_DISTANCE;
+        let met = self.cells.keys().filter(|&&(other, bits)| other != own && near(bits));
+        let mut met: Vec<_> = met.map(|&(other, _)| other).collect();
+        met.dedup();
+        met
+    }
+
+    fn live(&self, document: usize) -> Option<Fingerprint> {
+        self.rows[document].entry().live.map(|sketch| sketch.fingerprint())
+    }
+}
+
+/// What must not be at any moment.
+fn wrong_in(world: &World) -> Option<String> {
+    for a in 0..world.rows.len() {
+        let Some(fingerprint) = world.live(a) else { continue };
+        let near =
+            |&b: &usize| world.live(b).is_some_and(|other| fingerprint.distance(other) <= MAX_DISTANCE);
+        if let Some(b) = (0..a).find(near) {
+            return Some(format!("{a} and {b} are both there"));
+        }
+        if !world.cells.contains_key(&(a, fingerprint.0)) {
+            return Some(format!("{a} is there without its cells"));
+        }
+    }
+    None
+}
+
+/// What must not be when nobody can do anything any more.
+fn wrong_at_the_end(world: &World) -> Option<String> {
+    for participant in world.participants.iter().filter(|participant| !participant.is_dead) {
+        let own = participant.document();
+        let is_removed = |document: usize| world.removed.contains(&document);
+        match participant.claimant.step() {
+            Step::Done(Insertion::Duplicate(of)) => {
+                // It may have been replaced since.
+                if world.live(number_of(&of.id)).is_none() && !is_removed(number_of(&of.id)) {
+                    return Some(format!("{own} was dropped for {of:?}, which is not there"));
+                }
+            }
+            Step::Done(_) => {
+                if world.live(own).is_none() && !is_removed(own) {
+                    return Some(format!("{own} was inserted and is not there"));
+                }
+            }
+            step => return Some(format!("{own} is stuck at {step:?}")),
+        }
+    }
+    None
+}
+
+/// Fingerprints of two or three documents, by which of them are near: two of a kind, a chain, all three.
+const PAIR: [u64; 2] = [0, 0b1];
+const CHAIN: [u64; 3] = [0b111, 0, 0b11_1000];
+const CHAIN_FROM_THE_MIDDLE: [u64; 3] = [0, 0b111, 0b11_1000];
+const TRIANGLE: [u64; 3] = [0, 0b1, 0b10];
+
+/// A process for each document.
+fn apart(bits: &[u64]) -> Scenario {
+    let claimants: Vec<_> = bits.iter().enumerate().map(|(number, &bits)| (number, number, bits)).collect();
+    Scenario::new(&claimants)
+}
+
+fn holds(name: &str, scenario: &Scenario) -> usize {
+    let walk = walk(scenario, None);
+    println!("{name}: {} states, {} ends", walk.n_states, walk.n_ends);
+    assert_eq!(walk.wrong, None, "{name}");
+    assert!(walk.n_ends > 0, "{name}: no run ends");
+    walk.n_states
+}
+
+#[test]
+fn two_claimants() {
+    holds("no faults", &apart(&PAIR));
+    holds("faults", &apart(&PAIR).with_faults());
+}
+
+#[test]
+fn three_claimants() {
+    for (name, bits) in
+        [("chain", CHAIN), ("chain from the middle", CHAIN_FROM_THE_MIDDLE), ("triangle", TRIANGLE)]
+    {
+        holds(name, &apart(&bits));
+        let faults = Scenario { n_deaths: 1, leases_run_out: true, ..apart(&bits) };
+        holds(&format!("{name}, a death and leases that run out"), &faults);
+    }
+}
+
+#[test]
+fn one_id_twice() {
+    for (name, bits) in [("one text", [0, 0]), ("near texts", [0, 1]), ("other texts", [0, u64::MAX])] {
+        let scenario = Scenario::new(&[(0, 0, bits[0]), (1, 0, bits[1])]);
+        holds(&format!("an id twice, {name}"), &scenario.clone().with_faults());
+        let beside = Scenario::new(&[(0, 0, bits[0]), (1, 0, bits[1]), (2, 1, 2)]);
+        holds(&format!("an id twice, {name}, and another"), &beside);
+        let replaced = Scenario { stored: vec![(0, u64::MAX << 20)], ..scenario };
+        holds(&format!("an id that is there, {name}"), &replaced.with_faults());
+    }
+}
+
+#[test]
+fn removals() {
+    let removal = |scenario: Scenario| Scenario { n_removals: 1, leases_run_out: true, ..scenario };
+    holds("a pair, one of which is removed", &removal(apart(&PAIR)));
+    holds("one text twice, a removal", &removal(Scenario::new(&[(0, 0, 0), (1, 0, 0)])));
+    holds("two texts, a removal", &removal(Scenario::new(&[(0, 0, 0), (1, 0, 1)])));
+    let stored = Scenario { stored: vec![(0, u64::MAX << 20)], ..apart(&PAIR) };
+    holds("an old version, a removal", &removal(stored));
+}
+
+#[test]
+fn batches() {
+    holds("a batch", &Scenario::new(&[(0, 0, 0), (0, 1, 1)]).with_faults());
+    let beside = Scenario::new(&[(0, 0, 0), (0, 1, 1), (1, 2, 2)]);
+    holds("a batch and one beside", &beside);
+    holds("a batch, one beside, leases", &Scenario { leases_run_out: true, n_deaths: 1, ..beside });
+    let before = Scenario::new(&[(1, 2, 2), (0, 0, 0), (0, 1, 1)]);
+    holds("one before a batch", &Scenario { leases_run_out: true, ..before });
+}
+
+/// The walk would notice. Each of these was right until somebody simplified it.
+#[test]
+fn mutations_are_noticed() {
+    let one_text_and_another = Scenario::new(&[(2, 1, 1), (0, 0, 0), (1, 0, 0)]);
+    let scenarios = [
+        apart(&PAIR),
+        Scenario { leases_run_out: true, ..apart(&PAIR) },
+        apart(&TRIANGLE),
+        Scenario { leases_run_out: true, ..apart(&TRIANGLE) },
+        Scenario { leases_run_out: true, ..Scenario::new(&[(0, 0, 0), (1, 0, 0)]) },
+        Scenario { leases_run_out: true, ..Scenario::new(&[(0, 0, 0), (1, 0, 0), (2, 1, 1)]) },
+        Scenario { leases_run_out: true, ..Scenario::new(&[(0, 0, 0), (0, 1, 1)]) },
+        Scenario::new(&[(0, 0, 0), (0, 1, 1)]),
+        Scenario { leases_run_out: true, n_removals: 1, ..one_text_and_another },
+    ];
+    for mutation in [
+        Mutation::FileAfterSearch,
+        Mutation::CommitThoughAborted,
+        Mutation::SearchBeforePending,
+        Mutation::IgnoreIncarnation,
+        Mutation::IgnoreOwner,
+        Mutation::EraseAllCells,
+        Mutation::NoBarrier,
+    ] {
+        let walks = scenarios.iter().enumerate();
+        let noticed =
+            walks.filter_map(|(n, scenario)| Some((n, walk(scenario, Some(mutation)).wrong?))).next();
+        println!("{mutation:?}: {noticed:?}");
+        assert!(noticed.is_some(), "{mutation:?} goes unnoticed");
+    }
+}
