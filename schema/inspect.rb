@@ -39,7 +39,7 @@ module ::PigeonholeInspect
     ['key ROWKEY', "a row key of the index, decoded: 26 hex digits or as the shell prints it, '\\x02x\\xDC...'"],
     ['bucket FLAG SEGMENT [LIMIT]', "the entries of a bucket; the flag is decimal, the segment hexadecimal [#{LIMIT}]"],
     ['rows FINGERPRINT [LIMIT]', "its rows, one a table: which exist, with their documents [#{LIMIT} a row]"],
-    ['doc ID', 'a document: its record, and which of its rows are there'],
+    ['doc ID', "a document: its record and its rows; an ID with spaces, ; or ' goes in double quotes, one with \" in single"],
     ['near FINGERPRINT [DISTANCE]', "the documents near it, and what that cost [the index's own distance]"],
     ['count [ROWS]', 'rows by flag and by region; reads the whole table, or its first ROWS rows']
   ].freeze
@@ -150,6 +150,7 @@ module ::PigeonholeInspect
 
     def command_bucket(flag, segment, limit = LIMIT)
       flag, segment, limit = flag_of(flag), segment_of_text(segment), count_of(limit)
+      check_bucket(flag, segment)
       entries = []
       more = each_entry(*bucket_range(flag, segment)) do |row, id, timestamp|
         break true if entries.length == limit
@@ -305,6 +306,14 @@ module ::PigeonholeInspect
     # The bits of a mask, moved together in their order: simhash::Table::segment.
     def segment_of(mask, fingerprint)
       63.downto(0).reduce(0) { |segment, bit| mask[bit] == 1 ? segment << 1 | fingerprint[bit] : segment }
+    end
+
+    # Nobody looks into a bucket that the scheme does not have.
+    def check_bucket(flag, segment)
+      mask = masks[flag]
+      raise Refused, "#{metadata['scheme']['name']} has no table with flag #{flag}, only 1 to #{masks.length}" unless mask
+      return if segment < 1 << ones(mask)
+      raise Refused, format('the segments of flag %d have %d bits: up to %08x', flag, ones(mask), (1 << ones(mask)) - 1)
     end
 
     # All of a bucket and nothing else. Both ends share the five bytes that HBase's prefix bloom filter looks at.
@@ -495,7 +504,7 @@ module ::PigeonholeInspect
   end
 end
 
-Object.send(:define_method, :ph) do |text|
+Object.send(:define_method, :ph) do |text = 'help'|
   PigeonholeInspect.report(text)
   nil
 end

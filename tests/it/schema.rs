@@ -143,6 +143,12 @@ alter 'made_docs', {NAME => 'm', TTL => 60}
 text = ask('harmed', 'create', 'TABLE' => 'made', 'TTL' => '129600')
 text.scan(/to change: (.*)$/) { |command| eval(command.first) }
 ask('unharmed', 'create', 'TABLE' => 'made', 'TTL' => '2160m')
+# By hand: the commands can be run in their order.
+create 'byhand', 'f'
+create 'byhand_docs', 'd', 'm'
+text = ask('by hand', 'create', 'TABLE' => 'byhand')
+text.scan(/to change: (.*)$/) { |command| eval(command.first) }
+ask('mended by hand', 'create', 'TABLE' => 'byhand')
 disable 'made'
 ask('disabled', 'create', 'TABLE' => 'made', 'TTL' => '36h')
 enable 'made'
@@ -215,7 +221,11 @@ ask('namespace', 'create', 'TABLE' => 'somewhere:made', 'REGIONS' => '1')
     check(
         &answers,
         "pasted",
-        &["pasted is there, with these settings", "pasted_docs is there, with these settings"],
+        &[
+            "pasted is there, with these settings",
+            "pasted_docs is there, with these settings",
+            "open the index the first time with --scheme t14",
+        ],
     );
 
     check(
@@ -237,6 +247,9 @@ ask('namespace', 'create', 'TABLE' => 'somewhere:made', 'REGIONS' => '1')
         harmed.ends_with("ERROR made: 4 differences from what was asked for; nothing was changed"),
         "{harmed}"
     );
+    assert!(answers["by hand"].join("\n").contains("BLOOMFILTER is ROW,"), "{:?}", answers["by hand"]);
+    let by_hand = ["byhand is there, with these settings", "byhand_docs is there, with these settings"];
+    check(&answers, "mended by hand", &by_hand);
     assert_eq!(answers["disabled"][0], "made is disabled; to mend: enable 'made'");
     assert!(answers["half"][1].starts_with("would create made_docs: 4 regions"), "{:?}", answers["half"]);
     check(&answers, "whole", &[there[0], "created made_docs: 4 regions"]);
@@ -276,6 +289,7 @@ fn bad_parameters_make_nothing() {
         ("TTL", "24856d", "2d, 36h"),
         ("TTL", "forever", "2d, 36h"),
         ("COMPRESSION", "zip", "NONE"),
+        ("COMPRESSION", "lzo", "GZ, SNAPPY"),
         ("BLOCKSIZE", "16k", "from 1024"),
         ("DRY_RUN", "yes", "1 or 0"),
     ];
@@ -556,12 +570,15 @@ fn inspect_says_in_one_line_what_is_wrong() {
         ("bucket 256 1", "\"256\" is no flag"),
         ("bucket 1 xyz", "\"xyz\" is no segment"),
         ("bucket 1 1 0", "\"0\" is no number"),
+        ("use opened; bucket 11 1", "5c2 has no table with flag 11, only 1 to 10"),
+        ("use opened; bucket 1 04000000", "have 26 bits: up to 03ffffff"),
         ("doc ''", "is no id"),
         ("key 00", "a row key has 13 bytes"),
         ("near", "usage: near FINGERPRINT [DISTANCE]"),
         ("scan", "unknown command \"scan\""),
         ("doc 'nobody", "a quotation mark is not closed"),
     ];
+    open(hbase, "opened", "5c2", 1);
     let mut script = String::from(
         r#"
 %w[asked damaged later].each { |name| ask("made #{name}", 'create', 'TABLE' => name, 'REGIONS' => '1') }

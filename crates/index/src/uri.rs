@@ -64,6 +64,9 @@ impl FromStr for HbaseUri {
         }
         check_table_name(name)?;
         let mut n_connections = HBASE_CONNECTIONS;
+        if query.is_some_and(|query| query.matches("connections=").count() > 1) {
+            return Err(malformed("connections is there twice".to_owned()));
+        }
         for parameter in query.into_iter().flat_map(|query| query.split('&')) {
             let number = match parameter.split_once('=') {
                 Some(("connections", number)) => number.parse().ok(),
@@ -90,6 +93,11 @@ fn check_table_name(name: &str) -> Result<()> {
         && namespace.chars().all(is_word)
         && table.starts_with(is_word)
         && table.chars().all(|c| is_word(c) || c == '.' || c == '-');
+    if table.ends_with("_docs") {
+        return Err(Error::invalid(format!(
+            "{name:?} is the name of an index's table of documents; give the index's own name, without _docs"
+        )));
+    }
     if is_valid {
         return Ok(());
     }
@@ -199,6 +207,8 @@ mod tests {
             ("hbase://localhost/:a", None),
             ("hbase://localhost/a?connections=0", None),
             ("hbase://localhost/a?connection=4", None),
+            ("hbase://localhost/a?connections=4&connections=5", None),
+            ("hbase://localhost/a_docs", None),
         ] {
             let parsed: Option<StoreUri> = uri.parse().ok();
             assert_eq!(parsed, expected, "{uri}");

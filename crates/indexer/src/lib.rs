@@ -15,7 +15,7 @@ mod progress;
 mod rejects;
 mod report;
 
-use std::io;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
@@ -24,6 +24,12 @@ use crate::cli::{Cli, Command};
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::from_command_line();
+    // A store that waits for its server says so.
+    tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .init();
     match commands::run(&cli) {
         Ok(report) if report.n_rejected == 0 => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),

@@ -169,8 +169,11 @@ fn run(rows: &dyn Rows, scheme: &TableScheme, searches: &mut [Search<'_>]) -> Re
                 rest.push(left);
                 whose_rest.push((number, bucket));
             }
+            // A row of many documents comes in pieces.
+            let mut last = spans[span].within.is_some().then(|| spans[span].start.clone());
             for row in page {
-                search.cost.n_candidates += 1;
+                search.cost.n_candidates += u64::from(last.as_ref() != Some(&row.key));
+                last = Some(row.key.clone());
                 let fingerprint = decode_index_row(&row.key, bucket)?;
                 if search.distance(fingerprint).is_none() {
                     continue;

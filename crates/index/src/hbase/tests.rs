@@ -32,6 +32,7 @@ const OPTIONS: Options = Options {
     n_connections: 4,
     connect_timeout: Duration::from_secs(30),
     reply_timeout: Duration::from_secs(30),
+    first_reply_timeout: Duration::from_secs(30),
     first_patience: Duration::from_secs(30),
     patience: Duration::from_secs(30),
 };

@@ -51,6 +51,8 @@ pub(crate) struct Options {
     pub(crate) connect_timeout: Duration,
     /// For the next bytes of a reply.
     pub(crate) reply_timeout: Duration,
+    /// The same for a server that has never answered, and may be no gateway.
+    pub(crate) first_reply_timeout: Duration,
     /// For a gateway that has not answered yet: a name that is mistyped should not be waited for.
     pub(crate) first_patience: Duration,
     /// For a gateway or a region that is away, counted from the last request that was answered.
@@ -63,6 +65,7 @@ impl Default for Options {
             n_connections: 8,
             connect_timeout: Duration::from_secs(3),
             reply_timeout: Duration::from_secs(60),
+            first_reply_timeout: Duration::from_secs(20),
             first_patience: Duration::from_secs(5),
             patience: Duration::from_secs(120),
         }
@@ -84,7 +87,7 @@ impl ThriftRows {
         Self {
             index_table: name.to_owned(),
             document_table: format!("{name}_docs"),
-            pool: Pool::new(gateway, options.n_connections, timeouts),
+            pool: Pool::new(gateway, options.n_connections, timeouts, options.first_reply_timeout),
             options,
         }
     }
@@ -136,6 +139,13 @@ impl ThriftRows {
                     .any(|class| message.contains(class)) =>
             {
                 (ErrorKind::NotFound, self.no_tables())
+            }
+            Exception::Io { message, .. } if message.contains("TableNotEnabledException") => {
+                let name = &self.index_table;
+                let what = format!(
+                    "a table is disabled; `enable '{name}'` and `enable '{name}_docs'` in the HBase shell"
+                );
+                (ErrorKind::Unavailable, what)
             }
             Exception::Io { message, .. } if message.contains("AccessDeniedException") => (
                 ErrorKind::PermissionDenied,
@@ -237,6 +247,7 @@ fn round<'a, T: Task>(
 struct Patience<'a> {
     rows: &'a ThriftRows,
     limit: Duration,
+    since: Instant,
     deadline: Instant,
     pause: Duration,
     n_surprises: u32,
@@ -246,7 +257,8 @@ impl<'a> Patience<'a> {
     fn new(rows: &'a ThriftRows) -> Self {
         let options = rows.options;
         let limit = if rows.pool.has_connected() { options.patience } else { options.first_patience };
-        Self { rows, limit, deadline: Instant::now() + limit, pause: BACKOFF_MIN, n_surprises: 0 }
+        let since = Instant::now();
+        Self { rows, limit, since, deadline: since + limit, pause: BACKOFF_MIN, n_surprises: 0 }
     }
 
     /// Sleeps, if there is time left to try again after it.
@@ -274,7 +286,7 @@ impl<'a> Patience<'a> {
         let spread = RandomState::new().hash_one(0) as f64 / u64::MAX as f64;
         let pause = self.pause.mul_f64(1.0 - spread / 2.0);
         if Instant::now() + pause >= self.deadline {
-            let tried = format!("for {} s, {}", self.limit.as_secs_f32(), progress());
+            let tried = format!("for {:.0} s, {}", self.since.elapsed().as_secs_f32(), progress());
             return Err(self.rows.unavailable(&tried).caused_by(failure));
         }
         if self.pause == BACKOFF_MAX {

@@ -16,6 +16,10 @@ use crate::report::{Counts, Indexed, Report};
 /// Documents in one call of the store: enough to share the cost of making it durable.
 const STORE_BATCH: usize = 2048;
 
+/// The same command again finds what is written already, and goes on from there.
+const FAILED: &str =
+    "failed to write to the index; what was written stays, and the same command again does the rest";
+
 pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
     let uri =
         args.store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
@@ -46,7 +50,7 @@ struct Inserts<'a> {
 
 impl Inserts<'_> {
     fn flush(&mut self) -> anyhow::Result<()> {
-        let insertions = self.index.insert(&self.inserts).context("failed to write to the index")?;
+        let insertions = self.index.insert(&self.inserts).context(FAILED)?;
         for insertion in insertions {
             match insertion {
                 Insertion::Inserted => self.counts.n_new += 1,
@@ -57,7 +61,7 @@ impl Inserts<'_> {
                 }
             }
         }
-        for was_there in self.index.remove(&self.removals).context("failed to write to the index")? {
+        for was_there in self.index.remove(&self.removals).context(FAILED)? {
             if was_there {
                 self.counts.n_removed += 1;
             } else {

@@ -92,6 +92,8 @@ impl fmt::Display for Failure {
         match self {
             Self::Connection(thrift::Error::Transport(error)) => match error.kind {
                 TransportErrorKind::EndOfFile => f.write_str("it closed the connection"),
+                // How a read that timed out ends, on Linux.
+                _ if error.message.contains("(os error 11)") => f.write_str("it did not answer in time"),
                 _ => f.write_str(&error.message),
             },
             Self::Connection(error) => write!(f, "its answer is not understood: {error}"),
@@ -122,6 +124,7 @@ pub(super) struct Connection {
     due: VecDeque<(&'static str, i32)>,
     /// Where a reply was not read to its end.
     is_broken: bool,
+    reply_timeout: Duration,
     pub(super) used: Instant,
 }
 
@@ -147,7 +150,17 @@ impl Connection {
         let input = TBufferedReadTransport::with_capacity(BUFFER, stream.clone());
         let output = TBufferedWriteTransport::with_capacity(BUFFER, stream.clone());
         let client = HbaseSyncClient::new(LimitedInput::new(input), TBinaryOutputProtocol::new(output, true));
-        Ok(Self { client, stream, due: VecDeque::new(), is_broken: false, used: Instant::now() })
+        let (due, reply_timeout) = (VecDeque::new(), timeouts.reply);
+        Ok(Self { client, stream, due, is_broken: false, reply_timeout, used: Instant::now() })
+    }
+
+    /// Changes how long a reply may take.
+    pub(super) fn set_reply_timeout(&mut self, timeout: Duration) -> io::Result<()> {
+        if self.reply_timeout != timeout {
+            self.stream.0.set_read_timeout(Some(timeout))?;
+            self.reply_timeout = timeout;
+        }
+        Ok(())
     }
 
     /// Whether the next request gets its own reply.

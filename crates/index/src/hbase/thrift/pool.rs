@@ -13,6 +13,8 @@ const IDLE_MAX: Duration = Duration::from_secs(45);
 pub(super) struct Pool {
     gateway: String,
     timeouts: Timeouts,
+    /// For the first reply of all: what is no gateway should not be waited for as long as a busy one.
+    first_reply: Duration,
     n_max: usize,
     state: Mutex<State>,
     freed: Condvar,
@@ -26,6 +28,8 @@ struct State {
     n_open: usize,
     /// Whether there has ever been a connection.
     has_connected: bool,
+    /// Whether there has ever been a reply.
+    has_answered: bool,
 }
 
 /// All connections were in use for too long.
@@ -33,8 +37,8 @@ struct State {
 pub(super) struct Exhausted;
 
 impl Pool {
-    pub(super) fn new(gateway: String, n_max: usize, timeouts: Timeouts) -> Self {
-        Self { gateway, timeouts, n_max, state: Mutex::default(), freed: Condvar::new() }
+    pub(super) fn new(gateway: String, n_max: usize, timeouts: Timeouts, first_reply: Duration) -> Self {
+        Self { gateway, timeouts, first_reply, n_max, state: Mutex::default(), freed: Condvar::new() }
     }
 
     pub(super) fn gateway(&self) -> &str {
@@ -95,10 +99,12 @@ impl Pool {
     /// A new connection; its place is taken before the wait for it, which nobody else has to share.
     fn connect(&self, mut state: MutexGuard<'_, State>) -> Result<Pooled<'_>, Failure> {
         state.n_open += 1;
+        let patience = if state.has_answered { self.timeouts.reply } else { self.first_reply };
+        let reply = patience.min(self.timeouts.reply);
         drop(state);
         // Gives the place back if there is no connection to keep.
         let mut pooled = Pooled { pool: self, connection: None };
-        pooled.connection = Some(Connection::open(&self.gateway, self.timeouts)?);
+        pooled.connection = Some(Connection::open(&self.gateway, Timeouts { reply, ..self.timeouts })?);
         self.state().has_connected = true;
         Ok(pooled)
     }
@@ -132,13 +138,18 @@ impl DerefMut for Pooled<'_> {
 
 impl Drop for Pooled<'_> {
     fn drop(&mut self) {
+        let clean = self.connection.take().filter(Connection::is_clean);
+        let reply_timeout = self.pool.timeouts.reply;
+        let kept = clean
+            .and_then(|mut connection| connection.set_reply_timeout(reply_timeout).ok().map(|()| connection));
         let mut state = self.pool.state();
-        match self.connection.take() {
-            Some(mut connection) if connection.is_clean() => {
+        match kept {
+            Some(mut connection) => {
                 connection.used = Instant::now();
+                state.has_answered = true;
                 state.idle.push(connection);
             }
-            _ => state.n_open -= 1,
+            None => state.n_open -= 1,
         }
         drop(state);
         self.pool.freed.notify_one();
