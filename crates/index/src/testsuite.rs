@@ -69,20 +69,20 @@ fn create(store: &dyn Store) {
     assert_eq!(store.create(&example_metadata()).expect("a fresh store can be created"), example_metadata());
 }
 
-fn id(text: &str) -> DocumentId {
+pub(crate) fn id(text: &str) -> DocumentId {
     DocumentId::new(text).expect("ids of the suite are valid")
 }
 
-fn sketch(bits: u64) -> Sketch {
+pub(crate) fn sketch(bits: u64) -> Sketch {
     TableScheme::default().sketch(Fingerprint(bits))
 }
 
-fn document(name: &str, bits: u64) -> Document {
+pub(crate) fn document(name: &str, bits: u64) -> Document {
     Document { id: id(name), sketch: sketch(bits) }
 }
 
 /// Spreads a number over 64 bits, so that different ones are far apart (splitmix64, Steele et al., OOPSLA 2014).
-fn spread(number: u64) -> u64 {
+pub(crate) fn spread(number: u64) -> u64 {
     let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -20,7 +20,8 @@ use simhash::{Fingerprint, Sketch, TableScheme};
 use super::HbaseStore;
 use super::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 use super::thrift::{Options, ThriftRows};
-use crate::{Cursor, Document, DocumentId, ErrorKind, FORMAT_VERSION, Insertion, Metadata, Store};
+use crate::testsuite::{document, id, sketch, spread};
+use crate::{Cursor, Document, ErrorKind, FORMAT_VERSION, Insertion, Metadata, Store};
 
 /// When the tests begin, in milliseconds.
 const BEGIN: i64 = 1_763_735_000_000;
@@ -121,26 +122,6 @@ fn metadata() -> Metadata {
     let scheme = TableScheme::default();
     let max_distance = scheme.max_distance();
     Metadata { format_version: FORMAT_VERSION, scheme, max_distance, recipe: BTreeMap::new() }
-}
-
-fn id(text: &str) -> DocumentId {
-    DocumentId::new(text).unwrap()
-}
-
-fn sketch(bits: u64) -> Sketch {
-    TableScheme::default().sketch(Fingerprint(bits))
-}
-
-fn document(name: &str, bits: u64) -> Document {
-    Document { id: id(name), sketch: sketch(bits) }
-}
-
-/// Spreads a number over 64 bits (splitmix64).
-fn spread(number: u64) -> u64 {
-    let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ z >> 31
 }
 
 /// Everything in the store, in the order of ids.
