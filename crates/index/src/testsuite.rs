@@ -28,6 +28,7 @@ pub fn check(open: &dyn Fn() -> Box<dyn Store>) {
         writing::inserting_if_new,
         writing::inserting_if_new_within_a_batch,
         writing::an_own_old_version_is_no_duplicate,
+        writing::a_chain_in_every_order,
         writing::removing,
         finding::at_every_distance,
         finding::at_the_ends_of_the_key_space,

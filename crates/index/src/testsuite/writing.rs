@@ -110,6 +110,30 @@ pub(super) fn an_own_old_version_is_no_duplicate(store: &dyn Store) {
     assert_eq!(near(store, &sketch(0), 3, 10), (vec![("a".to_owned(), 1)], 1));
 }
 
+/// a is near b and b is near c, but a is not near c: if the middle comes first it stays alone, else both ends stay.
+pub(super) fn a_chain_in_every_order(store: &dyn Store) {
+    let chain = [document("a", 0), document("b", 0b111), document("c", 0b11_1111)];
+    for (order, kept) in [
+        ([0, 1, 2], &[0, 2][..]),
+        ([0, 2, 1], &[0, 2]),
+        ([1, 0, 2], &[1]),
+        ([1, 2, 0], &[1]),
+        ([2, 0, 1], &[0, 2]),
+        ([2, 1, 0], &[0, 2]),
+    ] {
+        let arriving = order.map(|number| chain[number].clone());
+        let kept: Vec<Document> = kept.iter().map(|&number| chain[number].clone()).collect();
+        // One after another and in one batch it is the same.
+        for batch in [1, 3] {
+            for documents in arriving.chunks(batch) {
+                insert_if_new(store, documents, 3);
+            }
+            assert_eq!(contents(store), kept, "{order:?} in batches of {batch}");
+            store.remove(&["a", "b", "c"].map(id)).expect("a removal");
+        }
+    }
+}
+
 pub(super) fn removing(store: &dyn Store) {
     let all = [document("a", 0), document("b", 0), document("c", 1)];
     insert(store, &all);
