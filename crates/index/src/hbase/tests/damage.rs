@@ -53,7 +53,7 @@ fn damaged_rows_are_named() {
         let place = Place::new();
         place.gateway.put_raw("t_docs", key, b"d:record", b"live 0000000000000000 1", BEGIN);
         let answer = place.store().scan(Cursor::start(), 10);
-        if key < b"g" {
+        if key < &b"g"[..] {
             check_fails(answer, Corrupt, &[&key.escape_ascii().to_string()]);
         } else {
             assert_eq!(answer.unwrap().documents, []);
