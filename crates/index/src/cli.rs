@@ -20,6 +20,10 @@ pub struct StoreArgs {
     /// gateway, best one beside the program. Any number of programs on any number of machines may use it at once.
     /// ?connections=N after it allows up to N connections [default: 8]. Example: --store hbase://localhost:9090/news
     ///
+    /// redis://HOST:PORT/NAME keeps it in a Redis server, under keys that begin with pigeonhole:{NAME}:. Any number of
+    /// programs on any number of machines may use it at once. ?db=N after it names another database than 0, and
+    /// &password-file=PATH a file with the password. Example: --store redis://localhost:6379/news
+    ///
     /// memory: keeps it in this program only, and it is gone when the program ends.
     #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", value_parser = check_uri, help_heading = "Index")]
     store: Option<String>,

@@ -3,9 +3,9 @@
 //! This crate joins ids to sketches and keeps them. It knows no language: a recipe is named fields that must be equal,
 //! and what they mean is for the crate `features`. How a store searches in memory is for the crate `tables`.
 //!
-//! A store is opened by URL ([`StoreUri`]): `memory:`, `embedded:PATH` and `hbase://HOST:PORT/NAME` so far. `redis://`
-//! is to be a module beside them, with an arm in `uri`. `claims` has the protocol by which stores on servers are to decide
-//! who inserts, without a lock over all; no store follows it yet. Retention is to be a module of its own.
+//! A store is opened by URL ([`StoreUri`]): `memory:`, `embedded:PATH`, `hbase://HOST:PORT/NAME` and
+//! `redis://HOST:PORT/NAME`. `claims` has the protocol by which HBase's is to decide who inserts, without a lock over all;
+//! no store follows it yet. Retention is to be a module of its own.
 
 #[cfg(test)]
 mod claims;
@@ -19,6 +19,7 @@ mod index;
 mod memory;
 mod metadata;
 mod options;
+mod redis;
 mod rule;
 mod search;
 mod store;
@@ -26,6 +27,7 @@ mod store;
 pub mod testsuite;
 mod uri;
 
+pub use self::redis::RedisStore;
 pub use document::{Document, DocumentId, Insertion, InvalidDocumentId, MAX_ID_BYTES, Match, Neighbours};
 pub use embedded::EmbeddedStore;
 pub use error::{Error, ErrorKind, Result};
@@ -36,4 +38,4 @@ pub use metadata::{FORMAT_VERSION, Metadata};
 pub use options::{Mode, OpenOptions};
 pub use store::{Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store};
 pub use tables::Cost;
-pub use uri::{HbaseUri, StoreUri};
+pub use uri::{HbaseUri, RedisUri, StoreUri};

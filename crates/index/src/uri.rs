@@ -1,11 +1,11 @@
 //! From a URL to the store it names. A new backend is one more arm here, and a folder of its own.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::{fmt, fs};
 
 use crate::embedded::EmbeddedStore;
-use crate::{Error, HbaseStore, MemoryStore, Mode, Result, Store};
+use crate::{Error, HbaseStore, MemoryStore, Mode, RedisStore, Result, Store};
 
 /// Where an index is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum StoreUri {
     Embedded(PathBuf),
     /// `hbase://HOST:PORT/NAME`: in two tables of HBase.
     Hbase(HbaseUri),
+    /// `redis://HOST:PORT/NAME`: in a Redis server.
+    Redis(RedisUri),
 }
 
 /// The place of an index in HBase, and how to get there.
@@ -49,19 +51,7 @@ impl FromStr for HbaseUri {
             ))
         };
         let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
-        let (authority, name) =
-            place.split_once('/').ok_or_else(|| malformed("the name of the index is missing".into()))?;
-        let (host, port) = match authority.rsplit_once(':') {
-            // The colons of an IPv6 address are inside of brackets.
-            Some((host, port)) if !port.ends_with(']') => {
-                let port = port.parse().ok().filter(|&port: &u16| port > 0);
-                (host, port.ok_or_else(|| malformed(format!("{authority:?} has no valid port")))?)
-            }
-            _ => (authority, HBASE_PORT),
-        };
-        if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '@') {
-            return Err(malformed(format!("{host:?} is not a host")));
-        }
+        let (host, port, name) = split_place(place, HBASE_PORT).map_err(malformed)?;
         check_table_name(name)?;
         let mut n_connections = HBASE_CONNECTIONS;
         if query.is_some_and(|query| query.matches("connections=").count() > 1) {
@@ -81,6 +71,102 @@ impl FromStr for HbaseUri {
             )?;
         }
         Ok(Self { gateway: format!("{host}:{port}"), name: name.to_owned(), n_connections })
+    }
+}
+
+/// Takes `HOST[:PORT]/NAME` apart, or says what is wrong with it.
+fn split_place(place: &str, default_port: u16) -> Result<(&str, u16, &str), String> {
+    let (authority, name) = place.split_once('/').ok_or("the name of the index is missing")?;
+    let (host, port) = match authority.rsplit_once(':') {
+        // The colons of an IPv6 address are inside of brackets.
+        Some((host, port)) if !port.ends_with(']') => {
+            let port = port.parse().ok().filter(|&port: &u16| port > 0);
+            (host, port.ok_or_else(|| format!("{authority:?} has no valid port"))?)
+        }
+        _ => (authority, default_port),
+    };
+    if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '@') {
+        return Err(format!("{host:?} is not a host"));
+    }
+    Ok((host, port, name))
+}
+
+/// The place of an index in Redis, and how to get there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisUri {
+    /// Where the server is. An IPv6 address is in brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// What the keys of the index have between their braces.
+    pub name: String,
+    /// The number of the database in the server.
+    pub db: i64,
+    /// A file with the password in its first line.
+    pub password_file: Option<PathBuf>,
+}
+
+/// The port of Redis, unless somebody chose another.
+const REDIS_PORT: u16 = 6379;
+
+/// The longest name: every key has it.
+const REDIS_NAME_BYTES_MAX: usize = 128;
+
+impl FromStr for RedisUri {
+    type Err = Error;
+
+    /// Reads what comes after `redis://`.
+    fn from_str(rest: &str) -> Result<Self> {
+        let malformed = |what: String| {
+            Error::invalid(format!(
+                "{what}; write redis://HOST:PORT/NAME, for example redis://localhost:6379/news"
+            ))
+        };
+        let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+        if place.contains('@') {
+            return Err(Error::invalid(
+                "a password in a URL is seen by all users of the machine; write it into a file, and \
+                 redis://HOST:PORT/NAME?password-file=PATH",
+            ));
+        }
+        let (host, port, name) = split_place(place, REDIS_PORT).map_err(malformed)?;
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_valid = name.len() <= REDIS_NAME_BYTES_MAX
+            && name.starts_with(is_word)
+            && name.chars().all(|c| is_word(c) || ".-:".contains(c));
+        if !is_valid {
+            return Err(malformed(format!(
+                "{name:?} cannot be the name of an index; use at most {REDIS_NAME_BYTES_MAX} letters, digits, '_', '-', \
+                 '.' and ':'"
+            )));
+        }
+        let unknown = |parameter: &str| {
+            malformed(format!(
+                "{parameter:?} is not a parameter; there are db=N, from 0 on, and password-file=PATH"
+            ))
+        };
+        let mut uri = Self { host: host.to_owned(), port, name: name.to_owned(), db: 0, password_file: None };
+        for parameter in query.into_iter().flat_map(|query| query.split('&')) {
+            match parameter.split_once('=') {
+                Some(("db", number)) => {
+                    uri.db = number.parse::<u16>().map_err(|_| unknown(parameter))?.into();
+                }
+                Some(("password-file", path)) if !path.is_empty() => uri.password_file = Some(path.into()),
+                _ => return Err(unknown(parameter)),
+            }
+        }
+        Ok(uri)
+    }
+}
+
+impl RedisUri {
+    /// The password, where there is a file for it.
+    pub(crate) fn read_password(&self) -> Result<Option<String>> {
+        let Some(path) = &self.password_file else { return Ok(None) };
+        let text = fs::read_to_string(path).map_err(|error| {
+            Error::invalid(format!("the password file {} cannot be read", path.display())).caused_by(error)
+        })?;
+        Ok(Some(text.lines().next().unwrap_or_default().to_owned()))
     }
 }
 
@@ -130,9 +216,19 @@ impl FromStr for StoreUri {
                     "hbase: needs a gateway and a name, for example hbase://localhost:9090/news",
                 )),
             },
+            Some(("redis", rest)) => match rest.strip_prefix("//") {
+                Some(rest) => Ok(Self::Redis(rest.parse()?)),
+                None => Err(Error::invalid(
+                    "redis: needs a server and a name, for example redis://localhost:6379/news",
+                )),
+            },
+            Some(("rediss", _)) => Err(Error::invalid(
+                "rediss: is Redis over TLS, which this program does not speak; run a TLS proxy such as stunnel on this \
+                 machine, and name it by redis://localhost:PORT/NAME",
+            )),
             _ => Err(Error::invalid(format!(
                 "{uri:?} names no store; use embedded:PATH (a directory, for example embedded:./my-index), \
-                 hbase://HOST:PORT/NAME or memory:"
+                 hbase://HOST:PORT/NAME, redis://HOST:PORT/NAME or memory:"
             ))),
         }
     }
@@ -145,6 +241,13 @@ impl fmt::Display for StoreUri {
             Self::Embedded(path) => write!(f, "embedded:{}", path.display()),
             Self::Hbase(HbaseUri { gateway, name, n_connections }) => {
                 write!(f, "hbase://{gateway}/{name}?connections={n_connections}")
+            }
+            Self::Redis(RedisUri { host, port, name, db, password_file }) => {
+                write!(f, "redis://{host}:{port}/{name}?db={db}")?;
+                match password_file {
+                    Some(path) => write!(f, "&password-file={}", path.display()),
+                    None => Ok(()),
+                }
             }
         }
     }
@@ -162,6 +265,7 @@ impl StoreUri {
             Self::Hbase(HbaseUri { gateway, name, n_connections }) => {
                 Ok(Box::new(HbaseStore::new(gateway.clone(), name, *n_connections)))
             }
+            Self::Redis(uri) => Ok(Box::new(RedisStore::new(uri)?)),
         }
     }
 }
@@ -173,6 +277,17 @@ mod tests {
     fn hbase(gateway: &str, name: &str, n_connections: usize) -> Option<StoreUri> {
         let (gateway, name) = (gateway.to_owned(), name.to_owned());
         Some(StoreUri::Hbase(HbaseUri { gateway, name, n_connections }))
+    }
+
+    fn redis(host: &str, port: u16, name: &str, db: i64, password_file: Option<&str>) -> Option<StoreUri> {
+        let (host, name) = (host.to_owned(), name.to_owned());
+        Some(StoreUri::Redis(RedisUri {
+            host,
+            port,
+            name,
+            db,
+            password_file: password_file.map(PathBuf::from),
+        }))
     }
 
     #[test]
@@ -209,6 +324,25 @@ mod tests {
             ("hbase://localhost/a?connection=4", None),
             ("hbase://localhost/a?connections=4&connections=5", None),
             ("hbase://localhost/a_docs", None),
+            ("redis://localhost:6380/news", redis("localhost", 6380, "news", 0, None)),
+            ("redis://10.0.0.1/crawl:news-2.v1", redis("10.0.0.1", 6379, "crawl:news-2.v1", 0, None)),
+            ("redis://[::1]/a?db=3", redis("[::1]", 6379, "a", 3, None)),
+            ("redis://[::1]:1/a", redis("[::1]", 1, "a", 0, None)),
+            ("redis://h/a?db=1&password-file=/run/x y", redis("h", 6379, "a", 1, Some("/run/x y"))),
+            ("redis:", None),
+            ("redis:localhost/news", None),
+            ("redis://localhost", None),
+            ("redis://localhost/", None),
+            ("redis://localhost/0/news", None),
+            ("redis://localhost:0/news", None),
+            ("redis://localhost/{news}", None),
+            ("redis://localhost/-a", None),
+            ("redis://:secret@localhost/news", None),
+            ("redis://localhost/a?db=-1", None),
+            ("redis://localhost/a?db=", None),
+            ("redis://localhost/a?database=1", None),
+            ("redis://localhost/a?password-file=", None),
+            ("rediss://localhost/news", None),
         ] {
             let parsed: Option<StoreUri> = uri.parse().ok();
             assert_eq!(parsed, expected, "{uri}");

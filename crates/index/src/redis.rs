@@ -1,0 +1,177 @@
+//! `redis://HOST:PORT/NAME`: documents in a Redis server, for those who run one already.
+//!
+//! A document is a record under its id. Its sketch is in a sorted set for each of its buckets, the segment sets of the
+//! classic design, here for any scheme; and the ids of equal sketches are in a set of their own. What is stored is drawn
+//! in `schema/redis.md`. The module is made of the names and
+//! the bytes (`layout`), the connections (`server`), and the calls of the scripts (`scripts`), which run in the server,
+//! one at a time, so that nothing can come between what one of them reads and what it writes.
+
+mod layout;
+mod scripts;
+mod server;
+
+use std::sync::OnceLock;
+
+use simhash::{Sketch, TableScheme};
+
+use self::layout::{Keys, decode_id, decode_record};
+use self::scripts::Scripts;
+use self::server::{Server, Waits};
+use crate::store::{check_batch, check_documents, not_created, page_len};
+use crate::{
+    Cursor, Document, DocumentId, Error, Insertion, Metadata, Neighbours, Page, RedisUri, Result, Status,
+    Store,
+};
+
+/// What a cursor of this store begins with, before the last id of the page; no id does.
+const CURSOR_MARK: u8 = 2;
+
+/// A store in Redis.
+///
+/// Nothing is kept in this process, so every process sees what any other has written as soon as it is acknowledged. A
+/// large batch is written by several scripts, each of them whole or not at all, so a batch that fails may have been
+/// written up to some document of it, also with `StorageFull`.
+///
+/// An acknowledgement is as durable as the server's settings make it: with `appendonly yes` and `appendfsync always` on
+/// disk, with `everysec` there within a second, and with no append-only file lost when the server stops.
+pub struct RedisStore {
+    server: Server,
+    keys: Keys,
+    scripts: Scripts,
+    /// Set once the metadata is there, which never changes.
+    scheme: OnceLock<TableScheme>,
+}
+
+impl RedisStore {
+    /// The index that `uri` names. It connects when it is used.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where there is no such password file.
+    pub fn new(uri: &RedisUri) -> Result<Self> {
+        let password = uri.read_password()?;
+        let server = Server::new(&uri.host, uri.port, uri.db, password.as_deref(), Waits::default())?;
+        Ok(Self { server, keys: Keys::new(&uri.name), scripts: Scripts::new(), scheme: OnceLock::new() })
+    }
+
+    fn scheme(&self) -> Result<&TableScheme> {
+        if let Some(scheme) = self.scheme.get() {
+            return Ok(scheme);
+        }
+        let metadata = self.metadata()?.ok_or_else(not_created)?;
+        Ok(self.scheme.get_or_init(|| metadata.scheme))
+    }
+
+    fn insert_within(&self, documents: &[Document], if_new: Option<u32>) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        let scheme = self.scheme()?;
+        let mut insertions = Vec::with_capacity(documents.len());
+        while insertions.len() < documents.len() {
+            let rest = &documents[insertions.len()..];
+            insertions.extend(self.scripts.insert(&self.server, &self.keys, scheme, rest, if_new)?);
+        }
+        Ok(insertions)
+    }
+
+    /// The records of these documents, all as of one moment. The metadata comes with them, because a server that has
+    /// lost an index must not be taken for an empty one.
+    fn records(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+        let mut get = redis::cmd("MGET");
+        get.arg(&self.keys.metadata);
+        for id in ids {
+            get.arg(self.keys.document(id));
+        }
+        let mut records: Vec<Option<Vec<u8>>> = self.server.run(|connection| get.query(connection))?;
+        if records.len() != ids.len() + 1 || records.remove(0).is_none() {
+            return Err(not_created());
+        }
+        let decode = |(id, record): (&DocumentId, Option<Vec<u8>>)| {
+            let Some(record) = record else { return Ok(None) };
+            Ok(Some(Document { id: id.clone(), sketch: decode_record(id, &record)? }))
+        };
+        ids.iter().zip(records).map(decode).collect()
+    }
+}
+
+impl Store for RedisStore {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        let stored: Option<Vec<u8>> =
+            self.server.run(|connection| redis::cmd("GET").arg(&self.keys.metadata).query(connection))?;
+        stored.map(|bytes| Metadata::decode(&bytes)).transpose()
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        let bytes = metadata.encode()?;
+        let mut set = redis::cmd("SET");
+        set.arg(&self.keys.metadata).arg(bytes).arg("NX");
+        self.server.run(|connection| set.exec(connection))?;
+        self.metadata()?
+            .ok_or_else(|| Error::corrupt("the metadata of the index was deleted while it was created"))
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.scheme().map(|_| ())
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        self.insert_within(documents, None)
+    }
+
+    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+        self.insert_within(documents, Some(max_distance))
+    }
+
+    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+        check_batch(ids.len())?;
+        self.scheme()?;
+        let mut removed = Vec::with_capacity(ids.len());
+        while removed.len() < ids.len() {
+            removed.extend(self.scripts.remove(&self.server, &self.keys, &ids[removed.len()..])?);
+        }
+        Ok(removed)
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+        check_batch(ids.len())?;
+        self.scheme()?;
+        self.records(ids)
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+        check_batch(queries.len())?;
+        self.scheme()?;
+        let mut answers = Vec::with_capacity(queries.len());
+        while answers.len() < queries.len() {
+            let rest = &queries[answers.len()..];
+            answers.extend(self.scripts.near(&self.server, &self.keys, rest, max_distance, limit)?);
+        }
+        Ok(answers)
+    }
+
+    /// In the order of ids. No script, so that a page of any size holds nobody up: what is removed between its two steps
+    /// does not come, and what is replaced comes as it is then.
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        let limit = page_len(limit)?;
+        let from = match after.bytes() {
+            [] => b"-".to_vec(),
+            [CURSOR_MARK, id @ ..] => [b"(", id].concat(),
+            _ => return Err(Error::invalid("the cursor is another store's; start the scan anew")),
+        };
+        self.scheme()?;
+        let mut range = redis::cmd("ZRANGEBYLEX");
+        range.arg(&self.keys.ids).arg(from).arg("+").arg("LIMIT").arg(0).arg(limit + 1);
+        let ids: Vec<Vec<u8>> = self.server.run(|connection| range.query(connection))?;
+        let mut ids = ids.iter().map(|id| decode_id(id)).collect::<Result<Vec<_>>>()?;
+        let has_more = ids.len() > limit;
+        ids.truncate(limit);
+        let documents = self.records(&ids)?.into_iter().flatten().collect();
+        let next = ids.last().filter(|_| has_more);
+        let next = next.map(|id| Cursor::from_bytes([&[CURSOR_MARK], id.as_str().as_bytes()].concat()));
+        Ok(Page { documents, next })
+    }
+
+    fn status(&self) -> Result<Status> {
+        let n_documents: u64 =
+            self.server.run(|connection| redis::cmd("ZCARD").arg(&self.keys.ids).query(connection))?;
+        Ok(Status { n_documents: Some(n_documents), n_disk_bytes: None, n_table_bytes: None })
+    }
+}

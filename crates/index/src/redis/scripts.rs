@@ -1,0 +1,200 @@
+//! Calling the scripts. Each call takes as much of a batch as keeps the server from its other work for some milliseconds
+//! only; what is left is for the next call.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use redis::{FromRedisValue, Script, Value};
+use simhash::{Sketch, TableScheme};
+use tables::Cost;
+
+use super::layout::{Keys, decode_match, encode_query, encode_record};
+use super::server::Server;
+use crate::search::Nearest;
+use crate::{Document, DocumentId, Error, Insertion, Match, Neighbours, Result};
+
+/// The most documents or queries of one call,
+const ITEMS_MAX: usize = 128;
+/// and the most buckets of all of them. One item with more is a call by itself.
+const BUCKETS_MAX: usize = 2_048;
+
+/// How many runs a script reads before it leaves the rest to the next call. One item's reading is not cut.
+const READ_MAX: usize = 10_000;
+
+/// Above every number of documents, and exact where Lua keeps it in a double.
+const LIMIT_MAX: usize = 1 << 31;
+
+/// The scripts, by whose digests the server knows them.
+pub(super) struct Scripts {
+    near: Script,
+    insert: Script,
+    remove: Script,
+}
+
+impl Scripts {
+    pub(super) fn new() -> Self {
+        const BUCKET: &str = include_str!("bucket.lua");
+        const WRITE: &str = include_str!("write.lua");
+        Self {
+            near: Script::new(&[BUCKET, include_str!("near.lua")].concat()),
+            insert: Script::new(&[BUCKET, WRITE, include_str!("insert.lua")].concat()),
+            remove: Script::new(&[BUCKET, WRITE, include_str!("remove.lua")].concat()),
+        }
+    }
+
+    /// Answers the first queries, at least one of them.
+    pub(super) fn near(
+        &self,
+        server: &Server,
+        keys: &Keys,
+        queries: &[Sketch],
+        max_distance: u32,
+        limit: usize,
+    ) -> Result<Vec<Neighbours>> {
+        let queries = first(queries, |query| query.keys().len());
+        let mut call = self.near.prepare_invoke();
+        name(&mut call, keys);
+        call.arg(max_distance.min(64)).arg(limit.min(LIMIT_MAX)).arg(READ_MAX);
+        for query in queries {
+            call.arg(encode_query(query));
+        }
+        let found: Vec<(u64, u64, Vec<Vec<u8>>)> = server.run(|connection| call.invoke(connection))?;
+        check_answers(found.len(), queries.len())?;
+        let neighbours =
+            |(query, (n_matches, n_candidates, matches)): (&Sketch, (u64, u64, Vec<Vec<u8>>))| {
+                let mut nearest = Nearest::new(limit);
+                for found in matches {
+                    nearest.offer(to_match(query, &found)?);
+                }
+                let cost = Cost { n_buckets: query.keys().len() as u64, n_candidates };
+                Ok(Neighbours { matches: nearest.into_matches(), n_matches, cost })
+            };
+        queries.iter().zip(found).map(neighbours).collect()
+    }
+
+    /// Inserts the first documents, at least one of them; with a distance, where nothing is near.
+    pub(super) fn insert(
+        &self,
+        server: &Server,
+        keys: &Keys,
+        scheme: &TableScheme,
+        documents: &[Document],
+        if_new: Option<u32>,
+    ) -> Result<Vec<Insertion>> {
+        let documents = first(documents, |document| document.sketch.keys().len());
+        let mut call = self.insert.prepare_invoke();
+        name(&mut call, keys);
+        call.key(keys.answer(&token()))
+            .arg(if_new.map_or(-1, |distance| i64::from(distance.min(64))))
+            .arg(READ_MAX);
+        for Document { id, sketch } in documents {
+            call.arg(id.as_str()).arg(encode_record(id, sketch, scheme));
+        }
+        let answers: Vec<Value> = server.run(|connection| call.invoke(connection))?;
+        check_answers(answers.len(), documents.len())?;
+        documents
+            .iter()
+            .zip(answers)
+            .map(|(document, answer)| to_insertion(&document.sketch, answer))
+            .collect()
+    }
+
+    /// Removes the first documents, at least one of them.
+    pub(super) fn remove(&self, server: &Server, keys: &Keys, ids: &[DocumentId]) -> Result<Vec<bool>> {
+        let ids = first(ids, |_| 0);
+        let mut call = self.remove.prepare_invoke();
+        name(&mut call, keys);
+        call.key(keys.answer(&token()));
+        for id in ids {
+            call.arg(id.as_str());
+        }
+        let removed: Vec<i64> = server.run(|connection| call.invoke(connection))?;
+        check_answers(removed.len(), ids.len())?;
+        Ok(removed.into_iter().map(|removed| removed == 1).collect())
+    }
+}
+
+fn name(call: &mut redis::ScriptInvocation<'_>, keys: &Keys) {
+    call.key(&keys.metadata).key(&keys.ids).key(&keys.documents).key(&keys.runs).key(&keys.buckets);
+}
+
+/// As many as one call may have.
+fn first<T>(items: &[T], n_buckets: impl Fn(&T) -> usize) -> &[T] {
+    let mut n_left = BUCKETS_MAX;
+    let fits = |item: &&T| {
+        let left = n_left.checked_sub(n_buckets(item));
+        n_left = left.unwrap_or(0);
+        left.is_some()
+    };
+    let n_fitting = items.iter().take(ITEMS_MAX).take_while(fits).count();
+    &items[..n_fitting.max(1).min(items.len())]
+}
+
+/// What a writing script keeps its answer under: another one for every call, in whatever process, and the same one where
+/// a call is repeated.
+fn token() -> String {
+    // Each state has keys of its own, drawn by the operating system.
+    let draw = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", draw(), draw())
+}
+
+fn check_answers(n_answers: usize, n_asked: usize) -> Result<()> {
+    if n_answers == 0 || n_answers > n_asked {
+        return Err(unexpected());
+    }
+    Ok(())
+}
+
+fn unexpected() -> Error {
+    Error::new(
+        crate::ErrorKind::Internal,
+        "a script in Redis gave an answer that it cannot give; report a bug",
+    )
+}
+
+fn to_match(query: &Sketch, found: &[u8]) -> Result<Match> {
+    let (fingerprint, id) = decode_match(found)?;
+    Ok(Match { id, fingerprint, distance: query.fingerprint().distance(fingerprint) })
+}
+
+fn to_insertion(sketch: &Sketch, answer: Value) -> Result<Insertion> {
+    match answer {
+        Value::BulkString(letter) if letter == b"U" => Ok(Insertion::Unchanged),
+        Value::BulkString(letter) if letter == b"I" => Ok(Insertion::Inserted),
+        Value::BulkString(letter) if letter == b"R" => Ok(Insertion::Replaced),
+        Value::Array(matches) => {
+            let mut nearest = Nearest::new(1);
+            for found in matches {
+                let found =
+                    Vec::<u8>::from_redis_value(found).map_err(|error| unexpected().caused_by(error))?;
+                nearest.offer(to_match(sketch, &found)?);
+            }
+            nearest.into_matches().pop().map(Insertion::Duplicate).ok_or_else(unexpected)
+        }
+        _ => Err(unexpected()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_an_end() {
+        for (sizes, expected) in [
+            (vec![10; 500], ITEMS_MAX),
+            (vec![255; 500], BUCKETS_MAX / 255),
+            (vec![BUCKETS_MAX + 1; 2], 1),
+            (vec![BUCKETS_MAX, 1], 1),
+            (vec![0; 3], 3),
+            (vec![], 0),
+        ] {
+            assert_eq!(first(&sizes, |size| *size).len(), expected);
+        }
+    }
+
+    #[test]
+    fn tokens_differ() {
+        let tokens: std::collections::HashSet<_> = (0..1_000).map(|_| token()).collect();
+        assert_eq!(tokens.len(), 1_000);
+    }
+}
