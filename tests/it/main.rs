@@ -7,6 +7,7 @@ mod hbase;
 mod indexer;
 mod pigeonhole;
 mod readme;
+mod redis;
 mod schema;
 mod support;
 mod tidy;

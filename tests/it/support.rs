@@ -1,6 +1,7 @@
 //! Running the programs: where they are, what they said, and corpora to give them.
 
 mod hbase;
+mod redis;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,6 +12,7 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 pub(crate) use hbase::{Hbase, hbase};
+pub(crate) use redis::{Redis, redis};
 
 /// The root of the checkout.
 pub(crate) fn root() -> &'static Path {

@@ -1,0 +1,153 @@
+//! Real Redis servers for the tests: one for the whole run, started by the first test that asks for it, and others for
+//! tests that stop theirs.
+//!
+//! No server outlives the run, however it ends. A shell waits for the end of a pipe that only this process holds open,
+//! and then stops what runs, as with HBase.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use super::without_settings;
+
+/// Set to 1 where a test must not pass because Redis is missing, as in CI.
+const REQUIRED: &str = "PIGEONHOLE_REQUIRE_REDIS";
+
+/// A server that has not answered by then never will.
+const START: Duration = Duration::from_secs(60);
+
+/// Waits for the end of its input, then ends the server whose process id is in `$1` and deletes its folder.
+const WATCHDOG: &str = r#"cat
+kill -9 "$(cat "$1/pid")"
+rm -rf "$1""#;
+
+/// A Redis server with an append-only file, on a port of its own.
+pub(crate) struct Redis {
+    pub(crate) address: SocketAddr,
+    folder: TempDir,
+    more: Vec<String>,
+    child: Mutex<Option<Child>>,
+    /// What the watchdog waits for. Never written to, closed when this process ends.
+    _until_the_end: ChildStdin,
+}
+
+/// The Redis of this run; none where it is missing and [`REQUIRED`] is not set, with a line on stderr.
+pub(crate) fn redis() -> Option<&'static Redis> {
+    static REDIS: OnceLock<Option<Redis>> = OnceLock::new();
+    REDIS.get_or_init(|| Redis::start(&[])).as_ref()
+}
+
+impl Redis {
+    /// A server by itself with these settings more; none as with [`redis`].
+    pub(crate) fn start(more: &[&str]) -> Option<Self> {
+        if !is_there() {
+            return None;
+        }
+        for _ in 0..3 {
+            let folder = tempfile::tempdir().expect("a folder for Redis");
+            let until_the_end = watch(folder.path());
+            let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
+            let address = free.local_addr().expect("a listener has an address");
+            drop(free);
+            let more = more.iter().map(|&setting| setting.to_owned()).collect();
+            let redis =
+                Self { address, folder, more, child: Mutex::default(), _until_the_end: until_the_end };
+            if redis.try_up() {
+                return Some(redis);
+            }
+            // Somebody was faster to take the port; there are others.
+        }
+        panic!("redis-server ended by itself, three times in a row");
+    }
+
+    /// Starts the server on the files that it left.
+    pub(crate) fn up(&self) {
+        assert!(self.try_up(), "redis-server ended by itself");
+    }
+
+    fn try_up(&self) -> bool {
+        let mut command = Command::new("redis-server");
+        without_settings(&mut command);
+        command.args(["--port", &self.address.port().to_string(), "--bind", "127.0.0.1", "--save", ""]);
+        command.args(["--appendonly", "yes", "--dir"]).arg(self.folder.path()).args(&self.more);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("redis-server runs");
+        fs::write(self.folder.path().join("pid"), child.id().to_string()).expect("the folder can be written");
+        let begun = Instant::now();
+        while !self.cli(&["ping"]).contains("PONG") {
+            if child.try_wait().expect("a child can be waited for").is_some() {
+                return false;
+            }
+            assert!(begun.elapsed() < START, "redis-server does not answer");
+            thread::sleep(Duration::from_millis(20));
+        }
+        *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(child);
+        true
+    }
+
+    /// Kills the server, as `kill -9` does.
+    pub(crate) fn down(&self) {
+        if let Some(mut child) = self.child.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            child.kill().expect("a child can be killed");
+            child.wait().expect("a child can be waited for");
+        }
+    }
+
+    /// What Redis's own client says.
+    pub(crate) fn cli(&self, args: &[&str]) -> String {
+        let mut command = Command::new("redis-cli");
+        command.args(["-h", "127.0.0.1", "-p", &self.address.port().to_string()]).args(args);
+        let output = command.output().expect("redis-cli runs, it comes with the server");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The URL of an index.
+    pub(crate) fn url(&self, name: &str) -> String {
+        format!("redis://{}/{name}", self.address)
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.down();
+    }
+}
+
+fn is_there() -> bool {
+    static THERE: OnceLock<bool> = OnceLock::new();
+    *THERE.get_or_init(|| {
+        let found = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status();
+        if !found.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            return true;
+        }
+        let required = std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"));
+        assert!(!required, "{REQUIRED}=1, and there is no redis-server; apt-get install redis-server");
+        let line = format!(
+            "skipped the tests on a real Redis ({REQUIRED}=1 requires them): no redis-server; apt-get install redis-server\n"
+        );
+        // Past the capture of the test harness, which would keep it to itself.
+        std::io::stderr().write_all(line.as_bytes()).expect("stderr can be written");
+        false
+    })
+}
+
+/// Starts the watchdog, before there is anything to watch. It has a process group of its own, because Ctrl-C in a
+/// terminal goes to all of this one's.
+#[expect(clippy::zombie_processes, reason = "it outlives this process, so nothing here can wait for it")]
+fn watch(folder: &Path) -> ChildStdin {
+    let mut command = Command::new("sh");
+    without_settings(&mut command);
+    command.args(["-c", WATCHDOG, "watchdog"]).arg(folder);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+    let mut watchdog = command.spawn().expect("sh runs");
+    watchdog.stdin.take().expect("stdin is piped")
+}
