@@ -108,6 +108,11 @@ pub(super) fn an_own_old_version_is_no_duplicate(store: &dyn Store) {
     assert_eq!(insert_if_new(store, &[document("a", 1)], 3), [Replaced]);
     assert_eq!(insert_if_new(store, &[document("a", 3), document("a", 2)], 3), [Replaced, Replaced]);
     assert_eq!(near(store, &sketch(0), 3, 10), (vec![("a".to_owned(), 1)], 1));
+    // Another document of the old version's fingerprint does, whichever id comes first.
+    let others = [document("c", 0xff << 30), document("d", 0xff << 30)];
+    insert(store, &others);
+    assert_eq!(insert_if_new(store, &[document("c", 0xff << 31)], 3), [duplicate(&others[1], 2)]);
+    assert_eq!(insert_if_new(store, &[document("d", 0xff << 31)], 3), [duplicate(&others[0], 2)]);
 }
 
 /// a is near b and b is near c, but a is not near c: if the middle comes first it stays alone, else both ends stay.
