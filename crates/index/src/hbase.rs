@@ -22,12 +22,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use simhash::{Sketch, TableScheme};
 
 use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};
-use self::rows::{Mutation, Rows, Table};
+use self::rows::{Rows, Swap, Swapped, Table};
 use self::thrift::{Options, ThriftRows};
 use self::write::Batch;
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Cursor, Document, DocumentId, Error, Insertion, Metadata, Neighbours, Page, Result, Status, Store,
+    Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, Result, Status,
+    Store,
 };
 
 /// A store in HBase.
@@ -86,13 +87,18 @@ impl Store for HbaseStore {
         if let Some(stored) = self.metadata()? {
             return Ok(stored);
         }
-        let value = Some(metadata.encode()?);
-        let put = Mutation { row: METADATA_ROW.to_vec(), column: METADATA_COLUMN.to_vec(), value };
-        if self.rows.put_if_absent(Table::Documents, &put)? {
+        let (row, column) = (METADATA_ROW.to_vec(), METADATA_COLUMN.to_vec());
+        let put = Swap { row, column, from: None, to: metadata.encode()? };
+        let swapped = self.rows.swap(Table::Documents, &[put])?;
+        if swapped == [Swapped::Done] {
             return Ok(metadata.clone());
         }
-        self.metadata()?
-            .ok_or_else(|| Error::corrupt("the metadata of the index was deleted while it was created"))
+        self.metadata()?.ok_or_else(|| match swapped[..] {
+            [Swapped::Unknown] => {
+                Error::new(ErrorKind::Unavailable, "the metadata was not written; try again")
+            }
+            _ => Error::corrupt("the metadata of the index was deleted while it was created"),
+        })
     }
 
     fn prepare(&self) -> Result<()> {

@@ -98,13 +98,34 @@ pub(crate) struct Mutations {
     pub(crate) mutations: Vec<Mutation>,
 }
 
+/// A change of one cell that holds something known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Swap {
+    pub(crate) row: Vec<u8>,
+    /// Family, a colon, qualifier.
+    pub(crate) column: Vec<u8>,
+    /// What it must hold, `None` for nothing at all.
+    pub(crate) from: Option<Vec<u8>>,
+    pub(crate) to: Vec<u8>,
+}
+
+/// What became of a [`Swap`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Swapped {
+    Done,
+    /// The cell holds something else.
+    Refused,
+    /// The answer was lost, so it may be done or not: whoever has to know reads the cell.
+    Unknown,
+}
+
 /// A page that was read: the number of its span in the call, and its rows.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(usize, Vec<Row>) -> Result<()>;
 
 /// HBase as this crate needs it. Calls block, may be made from many threads at once, and keep several connections busy
 /// where there is work for them.
 ///
-/// All but `check_and_put` are harmless to repeat and are repeated, each request by itself, while there is hope and time:
+/// All but `swap` are harmless to repeat and are repeated, each request by itself, while there is hope and time:
 /// an error in the end says what it was, and how much of the call was done.
 pub(crate) trait Rows: Send + Sync {
     /// Reads one page of each span: of a family, up to [`PAGE_RESULTS`] results of up to [`RESULT_CELLS`] cells.
@@ -118,9 +139,9 @@ pub(crate) trait Rows: Send + Sync {
     /// Applies mutations, in no order.
     fn apply(&self, mutations: &Mutations) -> Result<()>;
 
-    /// Puts a cell if it is absent, in one step that nothing comes between, and says whether it did. The timestamp is
-    /// the server's. Not repeated: where the answer is lost, the caller looks.
-    fn put_if_absent(&self, table: Table, put: &Mutation) -> Result<bool>;
+    /// Compares and sets cells, each in one step that nothing comes between, and in no order among them. Timestamps are
+    /// the server's, and not below that of what was there. None is sent twice, because a second one would meet the first.
+    fn swap(&self, table: Table, swaps: &[Swap]) -> Result<Vec<Swapped>>;
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod faults;
 mod ghosts;
 mod outages;
 mod pool;
+mod swaps;
 mod tables;
 mod times;
 

@@ -7,18 +7,17 @@ mod pool;
 mod protocol;
 mod tasks;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hbase_thrift::hbase::THbaseSyncClient;
 use thrift::ApplicationErrorKind;
 
 use self::connection::{Exception, Failure, Timeouts};
 use self::pool::{Exhausted, Pool, Pooled};
-use self::tasks::{Apply, Get, Scan, Task, to_thrift};
-use super::rows::{Cell, Mutation, Mutations, Rows, Span, Table, Visit};
+use self::tasks::{Apply, Get, Scan, SwapTask, Task};
+use super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
 use crate::{Error, ErrorKind, Result};
 
 /// The most scanners that one connection opens at a time. What is written ahead of the replies must fit the buffers of
@@ -27,6 +26,10 @@ pub(crate) const SCANS_MAX: usize = 30;
 
 /// The fewest, so that few scans are not spread over many connections.
 const SCANS_MIN: usize = 3;
+
+/// The most and the fewest `checkAndPut`s that one connection is sent at a time.
+const SWAPS_MAX: usize = 30;
+const SWAPS_MIN: usize = 4;
 
 /// The most and the fewest rows of one `getRowsWithColumns`.
 const GETS_MAX: usize = 500;
@@ -339,24 +342,16 @@ impl Rows for ThriftRows {
         self.run(tasks, &mut |_: Apply<'_>| Ok(()))
     }
 
-    fn put_if_absent(&self, table: Table, put: &Mutation) -> Result<bool> {
-        let answer = match self.pool.take(Instant::now() + self.options.patience) {
-            Ok(Ok(mut connection)) => connection.call(|client| {
-                client.check_and_put(
-                    self.name(table).as_bytes().to_vec(),
-                    put.row.clone(),
-                    put.column.clone(),
-                    Vec::new(),
-                    to_thrift(put),
-                    BTreeMap::new(),
-                )
-            }),
-            Ok(Err(failure)) => Err(failure),
-            Err(Exhausted) => return Err(self.busy(self.options.patience)),
-        };
-        answer.or_else(|failure| {
-            let failure = self.unless_final(failure)?;
-            Err(self.unavailable("whether the row was written is not known").caused_by(failure))
-        })
+    fn swap(&self, table: Table, swaps: &[Swap]) -> Result<Vec<Swapped>> {
+        let len = self.share(swaps.len(), SWAPS_MIN, SWAPS_MAX);
+        let table = self.name(table).as_bytes();
+        let tasks = swaps.chunks(len).zip((0..).step_by(len));
+        let tasks = tasks.map(|(swaps, first)| SwapTask::new(table, first, swaps)).collect();
+        let mut answers = vec![Swapped::Unknown; swaps.len()];
+        self.run(tasks, &mut |task: SwapTask<'_>| {
+            answers[task.first..][..task.answers.len()].copy_from_slice(&task.answers);
+            Ok(())
+        })?;
+        Ok(answers)
     }
 }

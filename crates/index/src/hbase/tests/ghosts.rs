@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use super::super::rows::{Cell, Mutation, Mutations, Rows, Span, Table, Visit};
+use super::super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
 use super::super::write::LINGER;
 use super::*;
 
@@ -63,8 +63,8 @@ impl<F: Fn(Table, bool) + Send + Sync> Rows for Between<F> {
         self.rows.apply(mutations)
     }
 
-    fn put_if_absent(&self, table: Table, put: &Mutation) -> crate::Result<bool> {
-        self.rows.put_if_absent(table, put)
+    fn swap(&self, table: Table, swaps: &[Swap]) -> crate::Result<Vec<Swapped>> {
+        self.rows.swap(table, swaps)
     }
 }
 

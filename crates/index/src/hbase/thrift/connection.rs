@@ -177,18 +177,6 @@ impl Connection {
             && peek.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
     }
 
-    /// Does one call of the generated client, request and reply.
-    pub(super) fn call<T>(
-        &mut self,
-        call: impl FnOnce(&mut HbaseSyncClient<Input, Output>) -> thrift::Result<T>,
-    ) -> Result<T, Failure> {
-        debug_assert!(self.is_clean(), "other replies are due");
-        self.is_broken = true;
-        let answer = call(&mut self.client).map_err(Failure::from);
-        self.is_broken = matches!(answer, Err(Failure::Connection(_)));
-        answer
-    }
-
     /// Writes a request into the buffer; [`flush`](Self::flush) sends what is in there.
     pub(super) fn request(
         &mut self,

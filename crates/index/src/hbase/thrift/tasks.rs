@@ -1,5 +1,5 @@
 //! What a connection is asked: each task is a few requests at a time, whose replies are read later, so that one thread
-//! keeps several connections busy. Every task is harmless to repeat.
+//! keeps several connections busy.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use thrift::protocol::{TInputProtocol, TType};
 
 use super::connection::{Connection, Exception, Failure};
 use super::protocol::protocol_error;
-use crate::hbase::rows::{Cell, Mutation, PAGE_RESULTS, RESULT_CELLS, Row, Span, successor};
+use crate::hbase::rows::{Cell, Mutation, PAGE_RESULTS, RESULT_CELLS, Row, Span, Swap, Swapped, successor};
 
 /// A few requests that belong together.
 pub(super) trait Task {
@@ -256,7 +256,64 @@ impl Task for Apply<'_> {
     }
 }
 
-pub(super) fn to_thrift(mutation: &Mutation) -> ThriftMutation {
+/// A few compare-and-sets. The only task that is not harmless to repeat, so it is sent once: what is not answered then
+/// stays unknown.
+pub(super) struct SwapTask<'a> {
+    table: &'a [u8],
+    /// The number of the first swap in the call.
+    pub(super) first: usize,
+    swaps: &'a [Swap],
+    pub(super) answers: Vec<Swapped>,
+    is_sent: bool,
+    exceptions: Exceptions,
+}
+
+impl<'a> SwapTask<'a> {
+    pub(super) fn new(table: &'a [u8], first: usize, swaps: &'a [Swap]) -> Self {
+        Self { table, first, swaps, answers: Vec::new(), is_sent: false, exceptions: Exceptions::default() }
+    }
+}
+
+impl Task for SwapTask<'_> {
+    fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        if std::mem::replace(&mut self.is_sent, true) {
+            self.answers.resize(self.swaps.len(), Swapped::Unknown);
+            return Ok(());
+        }
+        for swap in self.swaps {
+            let put = ThriftMutation {
+                is_delete: Some(false),
+                column: Some(swap.column.clone()),
+                value: Some(swap.to.clone()),
+                write_to_w_a_l: Some(true),
+            };
+            connection.request("checkAndPut", |fields| {
+                fields.bytes(1, self.table)?;
+                fields.bytes(2, &swap.row)?;
+                fields.bytes(3, &swap.column)?;
+                // An empty value is met by no cell.
+                fields.bytes(5, swap.from.as_deref().unwrap_or_default())?;
+                fields.field(6, TType::Struct, |output| put.write_to_out_protocol(output))?;
+                fields.attributes(7, &[])
+            })?;
+        }
+        connection.flush()
+    }
+
+    fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
+        for _ in self.answers.len()..self.swaps.len() {
+            let answer = self.exceptions.or_none(connection.reply(|input| input.read_bool()))?;
+            self.answers.push(match answer {
+                Some(true) => Swapped::Done,
+                Some(false) => Swapped::Refused,
+                None => Swapped::Unknown,
+            });
+        }
+        std::mem::take(&mut self.exceptions).into_result().map(|()| true)
+    }
+}
+
+fn to_thrift(mutation: &Mutation) -> ThriftMutation {
     ThriftMutation {
         is_delete: Some(mutation.value.is_none()),
         column: Some(mutation.column.clone()),
