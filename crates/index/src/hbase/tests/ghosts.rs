@@ -90,6 +90,8 @@ fn a_document_that_moves_while_it_is_searched_for() {
         vec![banded(1, &[3]), banded(1, &[1, 3])],
         vec![banded(1, &[1, 3]), banded(1, &[3])],
         vec![banded(1, &[1]), banded(2, &[1])],
+        // From the first page of a large bucket to its second one.
+        vec![banded(1, &[1]), banded(1 << 63, &[1])],
         vec![banded(1 << 63, &[1]), banded(1, &[3]), banded(1 << 63, &[1])],
         vec![banded(1, &[1]), banded(1 << 63, &[3]), banded(1, &[1]), banded(1 << 63, &[3])],
     ];
