@@ -16,7 +16,7 @@ use simhash::SCHEME_NAMES;
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 
-use crate::support::{Hbase, Worker, command, digest, hbase, made_up_corpus, news, run};
+use crate::support::{Hbase, Worker, command, digest, hbase, kept, made_up_corpus, news, run};
 
 /// Makes tables with the script that operators use, all in one run of the shell.
 fn create(hbase: &Hbase, name: &str, tables: &[(&str, &str)]) {
@@ -149,14 +149,6 @@ fn the_stores_agree() {
     let expected = kept("memory:", "5c2", corpus);
     assert!(expected.lines().count() < 2_000);
     assert_eq!(kept(&url(hbase.gateway, "agree_dedup"), "5c2", corpus), expected);
-}
-
-/// What `dedup` keeps.
-fn kept(store: &str, scheme: &str, corpus: &str) -> String {
-    let output = tempfile::NamedTempFile::new().unwrap();
-    let path = output.path().to_str().unwrap();
-    run("indexer", ["dedup", "-q", "--store", store, "--scheme", scheme, "--output", path, corpus]).expect(0);
-    fs::read_to_string(path).unwrap()
 }
 
 #[test]

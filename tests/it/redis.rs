@@ -14,7 +14,7 @@ use index::{
 use serde_json::{Value, json};
 use simhash::{BucketKey, Fingerprint, SCHEME_NAMES, Sketch, TableScheme};
 
-use crate::support::{Random, Redis, Worker, command, digest, made_up_corpus, news, redis, run};
+use crate::support::{Random, Redis, Worker, command, digest, kept, made_up_corpus, news, redis, run};
 
 fn open(url: &str) -> Box<dyn Store> {
     url.parse::<StoreUri>().unwrap().open(Mode::CreateIfMissing).unwrap()
@@ -81,14 +81,6 @@ fn the_stores_agree() {
     let expected = kept("memory:", "5c2", corpus);
     assert!(expected.lines().count() < 1_000);
     assert_eq!(kept(&redis.url("agree-dedup"), "5c2", corpus), expected);
-}
-
-/// What `dedup` keeps.
-fn kept(store: &str, scheme: &str, corpus: &str) -> String {
-    let output = tempfile::NamedTempFile::new().unwrap();
-    let path = output.path().to_str().unwrap();
-    run("indexer", ["dedup", "-q", "--store", store, "--scheme", scheme, "--output", path, corpus]).expect(0);
-    fs::read_to_string(path).unwrap()
 }
 
 #[test]

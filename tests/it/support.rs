@@ -236,3 +236,11 @@ pub(crate) fn digest(store: &str) -> String {
     let line = info.lines().find(|line| line.starts_with("digest")).expect("info prints a digest");
     line.split_whitespace().last().expect("the line is not empty").to_owned()
 }
+
+/// What `dedup` keeps.
+pub(crate) fn kept(store: &str, scheme: &str, corpus: &str) -> String {
+    let output = tempfile::NamedTempFile::new().unwrap();
+    let path = output.path().to_str().unwrap();
+    run("indexer", ["dedup", "-q", "--store", store, "--scheme", scheme, "--output", path, corpus]).expect(0);
+    std::fs::read_to_string(path).unwrap()
+}
