@@ -5,21 +5,23 @@
 //! whoever searches meets both.
 //!
 //! ```text
-//!            announce              file             search, resolve
-//!   (absent) ────────► Pending ────────► Pending ────────────────► Pending ──── commit ───► Committed
-//!                         ▲                                           │
-//!                         │ announce, with a new timestamp            ├─ is a duplicate ──► Aborted, cells erased
-//!                         └──────────────── Aborted ◄─────────────────┘ by another claimant
+//!                 is a duplicate
+//!   look ───────────────────────────► nothing was written
+//!    │ announce                file             search, resolve
+//!    └────────────► Pending ────────► Pending ────────────────► Pending ──── commit ───► Committed
+//!                      ▲                                           │                         │ by who removes
+//!                      │ announce, with a new timestamp            ├─ is a duplicate         ▼ the document
+//!                      └──────────────── Aborted ◄─────────────────┘ by another claimant  Removed
 //! ```
 //!
 //! What is found near, and what becomes of it:
 //!
 //! | what is near is | then |
 //! |---|---|
-//! | committed | we are its duplicate: withdraw, erase our cells |
+//! | committed | we are its duplicate: withdraw |
 //! | pending with an earlier ticket | wait for it; abort it once its lease has run out |
 //! | pending with a later ticket | abort it, so that it searches again and meets us |
-//! | aborted, or gone | no obstacle; it will search again before it commits |
+//! | aborted, removed, or gone | no obstacle; it will search again before it commits |
 //!
 //! # Why it holds
 //! Everyone's claim and cells are there before its search begins, so of two near documents at least one meets the other.
@@ -31,8 +33,10 @@
 //! waiting. Leases are for progress alone: one that runs out early, by whatever clock, costs a second search and nothing
 //! else. A claimant believes the deadline in the claim, and its own clock where that takes longer than a lease.
 //!
-//! Cells bear the timestamp of their claim, which exceeds all that the document had before. What an overtaken claimant
-//! erases late are cells of its own timestamp and older ones; those of whoever overtook it stay.
+//! Looking first is for speed: most duplicates are of documents that have long been there, and end with nothing written.
+//!
+//! Cells bear the timestamp of their claim, which exceeds all that the document had before. Those of a claim that was
+//! aborted lead nowhere and are swept later, with all that are not newer: those of whoever overtook it stay.
 //!
 //! # Batches
 //! The documents of one batch are claimants like any others. To save the earlier of two near ones from aborting the later
@@ -71,6 +75,8 @@ pub(crate) enum State {
     Aborted,
     /// The document is there.
     Committed,
+    /// The document was there; whoever removed it leaves the timestamp that the next one has to exceed.
+    Removed,
 }
 
 /// What a document's row says of the latest claim on it.
@@ -83,6 +89,9 @@ pub(crate) struct Claim {
     pub(crate) ticket: Ticket,
     /// When its lease runs out, in milliseconds.
     pub(crate) deadline: i64,
+    /// Whether the row may forget it by itself in time: not where a committed claim stood there before, which could
+    /// show again.
+    pub(crate) expires: bool,
 }
 
 /// What a document's row says.
@@ -106,8 +115,6 @@ pub(crate) enum Step {
     File(Claim),
     /// Find the rows of the documents with cells near this sketch, the own one left out.
     Search(Sketch),
-    /// Delete the cells of the own claim, of its timestamp and older.
-    Erase(Claim),
     /// Nothing more: this is the answer.
     Done(Insertion),
 }
@@ -121,8 +128,6 @@ pub(crate) enum Seen {
     Swapped(bool),
     /// Of `File`; `in_step` where it happened before any of the batch searched.
     Filed { in_step: bool },
-    /// Of `Erase`.
-    Erased,
 }
 
 /// One document on its way into the index.
@@ -149,6 +154,8 @@ enum Stage {
     Reading {
         rival: Option<(Claim, i64)>,
     },
+    /// For what is near and there; this is what the own row was.
+    Looking(Entry),
     Announcing {
         from: Option<Claim>,
     },
@@ -164,7 +171,6 @@ enum Stage {
     },
     Committing,
     Withdrawing(Match),
-    Erasing(Match),
     Done(Insertion),
 }
 
@@ -178,10 +184,10 @@ impl Claimant {
     /// What to do next.
     pub(crate) fn step(&self) -> Step {
         let own = || self.document.id.clone();
-        let swap = |state| Step::Swap {
-            id: own(),
-            from: self.claim.clone(),
-            to: Claim { state, ..self.announced().clone() },
+        let swap = |state| {
+            let claim = self.announced();
+            let expires = claim.expires && state != State::Committed;
+            Step::Swap { id: own(), from: self.claim.clone(), to: Claim { state, expires, ..claim.clone() } }
         };
         match &self.stage {
             Stage::Reading { rival } => Step::Read { ids: vec![own()], after_pause: rival.is_some() },
@@ -189,7 +195,7 @@ impl Claimant {
                 Step::Swap { id: own(), from: from.clone(), to: self.announced().clone() }
             }
             Stage::Filing => Step::File(self.announced().clone()),
-            Stage::Searching => Step::Search(self.document.sketch.clone()),
+            Stage::Looking(_) | Stage::Searching => Step::Search(self.document.sketch.clone()),
             Stage::Waiting { rivals, after_pause } => {
                 let ids = rivals.iter().filter(|(_, (claim, _))| claim.ticket < self.ticket || !after_pause);
                 Step::Read { ids: ids.map(|(id, _)| id.clone()).collect(), after_pause: *after_pause }
@@ -201,7 +207,6 @@ impl Claimant {
             }
             Stage::Committing => swap(State::Committed),
             Stage::Withdrawing(_) => swap(State::Aborted),
-            Stage::Erasing(_) => Step::Erase(self.announced().clone()),
             Stage::Done(insertion) => Step::Done(insertion.clone()),
         }
     }
@@ -213,6 +218,10 @@ impl Claimant {
             (Stage::Reading { rival }, Seen::Entries(mut entries)) => match entries.pop() {
                 Some((_, entry)) => self.contend(entry, rival, now),
                 None => Stage::Reading { rival },
+            },
+            (Stage::Looking(entry), Seen::Entries(near)) => match self.nearest(&near) {
+                Some(found) => Stage::Done(Insertion::Duplicate(found)),
+                None => self.announce(entry, now),
             },
             (Stage::Announcing { .. }, Seen::Swapped(true)) => Stage::Filing,
             (Stage::Filing, Seen::Filed { in_step }) => {
@@ -230,11 +239,10 @@ impl Claimant {
                 }
             }
             (Stage::Committing, Seen::Swapped(true)) => Stage::Done(self.success()),
-            (Stage::Announcing { .. } | Stage::Committing, Seen::Swapped(false)) => {
+            (Stage::Withdrawing(of), Seen::Swapped(true)) => Stage::Done(Insertion::Duplicate(of)),
+            (Stage::Announcing { .. } | Stage::Committing | Stage::Withdrawing(_), Seen::Swapped(false)) => {
                 Stage::Reading { rival: None }
             }
-            (Stage::Withdrawing(of), Seen::Swapped(_)) => Stage::Erasing(of),
-            (Stage::Erasing(of), Seen::Erased) => Stage::Done(Insertion::Duplicate(of)),
             // An answer to another step than ours: ask again.
             (stage, _) => stage,
         };
@@ -268,6 +276,11 @@ impl Claimant {
                 return Stage::Reading { rival: Some((claim.clone(), since)) };
             }
         }
+        if self.claim.is_some() { self.announce(entry, now) } else { Stage::Looking(entry) }
+    }
+
+    /// Claims the own row, which was this.
+    fn announce(&mut self, entry: Entry, now: i64) -> Stage {
         self.replaces = entry.live.is_some();
         self.claim = Some(Claim {
             state: State::Pending,
@@ -275,19 +288,17 @@ impl Claimant {
             timestamp: now.max(entry.newest + 1),
             ticket: self.ticket,
             deadline: now + self.lease,
+            expires: entry.claim.as_ref().is_none_or(|claim| claim.expires),
         });
         Stage::Announcing { from: entry.claim }
     }
 
     /// Has read rows that are near, all of them or the rivals' again.
     fn resolve(&self, mut rivals: Rivals, entries: Vec<(DocumentId, Entry)>, now: i64) -> Stage {
-        let mut nearest: Option<Match> = None;
+        if let Some(found) = self.nearest(&entries) {
+            return Stage::Withdrawing(found);
+        }
         for (id, entry) in entries {
-            if let Some(found) = entry.live.as_ref().and_then(|sketch| self.matched(&id, sketch))
-                && nearest.as_ref().is_none_or(|best| (found.distance, &found.id) < (best.distance, &best.id))
-            {
-                nearest = Some(found);
-            }
             let before = rivals.remove(&id);
             let claim = entry.claim.filter(|claim| self.is_rival(&id, claim));
             if let Some(claim) = claim {
@@ -295,10 +306,13 @@ impl Claimant {
                 rivals.insert(id, (claim, since));
             }
         }
-        match nearest {
-            Some(found) => Stage::Withdrawing(found),
-            None => self.turn(rivals, now),
-        }
+        self.turn(rivals, now)
+    }
+
+    /// What is there and near.
+    fn nearest(&self, entries: &[(DocumentId, Entry)]) -> Option<Match> {
+        let live = |(id, entry): &(DocumentId, Entry)| self.matched(id, entry.live.as_ref()?);
+        entries.iter().filter_map(live).min_by(|a, b| (a.distance, &a.id).cmp(&(b.distance, &b.id)))
     }
 
     /// Waits for the earlier ones, aborts the later ones, and commits when there are no more.

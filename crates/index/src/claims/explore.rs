@@ -1,11 +1,12 @@
 //! Every interleaving of two and three claimants, with crashes at every step, leases that run out at any moment, and
 //! answers that are lost: the product's own [`Claimant`]s over rows in memory.
 
+mod world;
+
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
-use simhash::{BucketKey, Fingerprint};
-
+use self::world::{Participant, Row, World, id_of, number_of, sketch_of, wrong_at_the_end, wrong_in};
 use super::*;
 
 const MAX_DISTANCE: u32 = 3;
@@ -29,55 +30,14 @@ enum Mutation {
     IgnoreIncarnation,
     /// Compare-and-set compares how far a claim has come, not whose it is.
     IgnoreOwner,
-    /// Cells are erased whatever their timestamp.
-    EraseAllCells,
+    /// Cells are swept whatever their timestamp.
+    SweepAllCells,
+    /// What is pending is swept like what was aborted.
+    SweepPending,
+    /// A claim on what was removed lets the older version under it show again.
+    LeaveWhatWasRemoved,
     /// Batches search before all of them are filed.
     NoBarrier,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Row {
-    /// A version that is older than the claim's, by its timestamp.
-    record: Option<(Sketch, i64)>,
-    claim: Option<Claim>,
-}
-
-impl Row {
-    fn entry(&self) -> Entry {
-        let committed = self.claim.as_ref().filter(|claim| claim.state == State::Committed);
-        let live = committed.map(|claim| &claim.sketch).or(self.record.as_ref().map(|(sketch, _)| sketch));
-        let newest = self.claim.iter().map(|claim| claim.timestamp);
-        let newest = newest.chain(self.record.iter().map(|&(_, timestamp)| timestamp)).max();
-        Entry { live: live.cloned(), newest: newest.unwrap_or(0), claim: self.claim.clone() }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Participant {
-    claimant: Claimant,
-    process: usize,
-    is_dead: bool,
-    has_filed: bool,
-    n_announcements: u8,
-    /// A search between its two halves: the documents whose cells were met.
-    met: Option<Vec<usize>>,
-    /// What a mutation puts off until the search is over.
-    put_off: Option<Step>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct World {
-    rows: Vec<Row>,
-    /// Timestamps by document and fingerprint.
-    cells: BTreeMap<(usize, u64), i64>,
-    participants: Vec<Participant>,
-    /// How many answers may still be lost, and how many processes may still die.
-    n_losses: u8,
-    n_deaths: u8,
-    /// How many documents may still be removed by somebody else.
-    n_removals: u8,
-    /// Those that were.
-    removed: Vec<usize>,
 }
 
 /// Who takes part: for each claimant its process, the number of its document, and its fingerprint.
@@ -89,6 +49,7 @@ struct Scenario {
     n_losses: u8,
     n_deaths: u8,
     n_removals: u8,
+    n_sweeps: u8,
     leases_run_out: bool,
 }
 
@@ -100,6 +61,7 @@ impl Scenario {
             n_losses: 0,
             n_deaths: 0,
             n_removals: 0,
+            n_sweeps: 0,
             leases_run_out: false,
         }
     }
@@ -115,10 +77,13 @@ impl Scenario {
             rows: vec![Row::default(); n_documents],
             cells: BTreeMap::new(),
             participants: Vec::new(),
+            late: Vec::new(),
             n_losses: self.n_losses,
             n_deaths: self.n_deaths,
             n_removals: self.n_removals,
             removed: Vec::new(),
+            n_sweeps: self.n_sweeps,
+            doomed: Vec::new(),
         };
         for &(document, bits) in &self.stored {
             world.rows[document].record = Some((sketch_of(bits), 1));
@@ -139,19 +104,6 @@ impl Scenario {
         }
         world
     }
-}
-
-/// In one bucket with all others: only distances matter here.
-fn sketch_of(bits: u64) -> Sketch {
-    Sketch::new(Fingerprint(bits), vec![BucketKey { flag: 1, segment: 0 }])
-}
-
-fn id_of(document: usize) -> DocumentId {
-    DocumentId::new(document.to_string()).unwrap()
-}
-
-fn number_of(id: &DocumentId) -> usize {
-    id.as_str().parse().unwrap()
 }
 
 /// What a walk came to.
@@ -181,6 +133,11 @@ fn walk(scenario: &Scenario, mutation: Option<Mutation>) -> Walk {
         if world.n_removals > 0 {
             next.extend((0..world.rows.len()).filter_map(|document| world.without(document)));
         }
+        if world.n_sweeps > 0 {
+            next.extend(world.cells.keys().filter_map(|&cell| world.sweeping(mutation, cell)));
+        }
+        next.extend((0..world.doomed.len()).map(|number| world.swept(mutation, number)));
+        next.extend((0..world.late.len()).map(|number| world.arrived(mutation, number)));
         next.retain(|after| *after != world);
         let mut wrong = wrong_in(&world);
         if next.is_empty() && !is_cut {
@@ -242,11 +199,12 @@ fn successors(
                 next.push(after.told(number, Seen::Swapped(true), NOW));
                 return false;
             }
-            let is_done = after.swap(mutation, number_of(id), from.as_ref(), to);
-            if is_done && world.n_losses > 0 {
-                let lost = World { n_losses: world.n_losses - 1, ..after.clone() };
+            if world.n_losses > 0 {
+                let mut lost = World { n_losses: world.n_losses - 1, ..after.clone() };
+                lost.late.push((number_of(id), from.clone(), to.clone()));
                 next.push(lost.told(number, Seen::Swapped(false), NOW));
             }
+            let is_done = after.swap(mutation, number_of(id), from.as_ref(), to);
             next.push(after.told(number, Seen::Swapped(is_done), NOW));
         }
         Step::File(ref claim) => {
@@ -259,6 +217,11 @@ fn successors(
                 after.file(participant.document(), claim);
             }
             next.push(after.told(number, Seen::Filed { in_step }, NOW));
+        }
+        Step::Search(_) if matches!(participant.claimant.stage, Stage::Looking(_)) => {
+            // Nothing depends on it, so one moment will do.
+            let rows = (0..world.rows.len()).map(|document| (id_of(document), world.rows[document].entry()));
+            next.push(world.told(number, Seen::Entries(rows.collect()), NOW));
         }
         Step::Search(ref sketch) => {
             let Some(met) = &participant.met else {
@@ -290,155 +253,9 @@ fn successors(
                 next.push(after.told(number, Seen::Entries(entries.clone()), now));
             }
         }
-        Step::Erase(claim) => {
-            let mut after = world.clone();
-            let cell = (participant.document(), claim.sketch.fingerprint().0);
-            let is_older =
-                |timestamp: &i64| *timestamp <= claim.timestamp || mutation == Some(Mutation::EraseAllCells);
-            if after.cells.get(&cell).is_some_and(is_older) {
-                after.cells.remove(&cell);
-            }
-            next.push(after.told(number, Seen::Erased, NOW));
-        }
         Step::Done(_) => {}
     }
     false
-}
-
-impl Participant {
-    fn document(&self) -> usize {
-        number_of(&self.claimant.document.id)
-    }
-}
-
-impl World {
-    fn told(&self, number: usize, seen: Seen, now: i64) -> Self {
-        let mut after = self.clone();
-        let claimant = &mut after.participants[number].claimant;
-        claimant.advance(seen, now);
-        // There are two moments only: what begins at the later one has to be able to run out as well.
-        if let (Some(claim), Stage::Announcing { .. }) = (&mut claimant.claim, &claimant.stage) {
-            claim.deadline = NOW + LEASE;
-            let newest = self.rows[number_of(&claimant.document.id)].entry().newest;
-            claim.timestamp = newest + 1;
-        }
-        match &mut claimant.stage {
-            Stage::Reading { rival: Some((_, since)) } => *since = NOW,
-            Stage::Waiting { rivals, .. } | Stage::Aborting { rivals, .. } => {
-                rivals.values_mut().for_each(|(_, since)| *since = NOW);
-            }
-            _ => {}
-        }
-        after
-    }
-
-    fn swap(
-        &mut self,
-        mutation: Option<Mutation>,
-        document: usize,
-        from: Option<&Claim>,
-        to: &Claim,
-    ) -> bool {
-        let row = &mut self.rows[document];
-        let is_same = match (mutation, row.claim.as_ref(), from) {
-            (_, None, None) => true,
-            (Some(Mutation::IgnoreIncarnation), Some(a), Some(b)) => {
-                (a.state, a.ticket) == (b.state, b.ticket)
-            }
-            (Some(Mutation::IgnoreOwner), Some(a), Some(b)) => a.state == b.state,
-            (Some(Mutation::CommitThoughAborted), Some(a), Some(b)) if to.state == State::Committed => {
-                a.ticket == b.ticket
-            }
-            (_, a, b) => a == b,
-        };
-        if !is_same {
-            return false;
-        }
-        if let Some(Claim { state: State::Committed, sketch, timestamp, .. }) = &row.claim {
-            row.record = Some((sketch.clone(), *timestamp));
-        }
-        row.claim = Some(to.clone());
-        if to.state == State::Committed {
-            row.record = None;
-        }
-        true
-    }
-
-    /// After somebody has removed the document, if it is there.
-    fn without(&self, document: usize) -> Option<Self> {
-        let entry = self.rows[document].entry();
-        let bits = entry.live?.fingerprint().0;
-        let mut after = self.clone();
-        after.n_removals -= 1;
-        after.removed.push(document);
-        let row = &mut after.rows[document];
-        row.record = None;
-        // A claim on it that is pending is ended before.
-        if let Some(claim) = row.claim.as_mut().filter(|claim| claim.state != State::Aborted) {
-            claim.state = State::Aborted;
-        }
-        if after.cells.get(&(document, bits)).is_some_and(|&timestamp| timestamp <= entry.newest) {
-            after.cells.remove(&(document, bits));
-        }
-        Some(after)
-    }
-
-    fn file(&mut self, document: usize, claim: &Claim) {
-        let timestamp = self.cells.entry((document, claim.sketch.fingerprint().0)).or_default();
-        *timestamp = claim.timestamp.max(*timestamp);
-    }
-
-    /// The other documents with a cell near the sketch.
-    fn meet(&self, own: usize, sketch: &Sketch) -> Vec<usize> {
-        let near = |bits: u64| sketch.fingerprint().distance(Fingerprint(bits)) <= MAX_DISTANCE;
-        let met = self.cells.keys().filter(|&&(other, bits)| other != own && near(bits));
-        let mut met: Vec<_> = met.map(|&(other, _)| other).collect();
-        met.dedup();
-        met
-    }
-
-    fn live(&self, document: usize) -> Option<Fingerprint> {
-        self.rows[document].entry().live.map(|sketch| sketch.fingerprint())
-    }
-}
-
-/// What must not be at any moment.
-fn wrong_in(world: &World) -> Option<String> {
-    for a in 0..world.rows.len() {
-        let Some(fingerprint) = world.live(a) else { continue };
-        let near =
-            |&b: &usize| world.live(b).is_some_and(|other| fingerprint.distance(other) <= MAX_DISTANCE);
-        if let Some(b) = (0..a).find(near) {
-            return Some(format!("{a} and {b} are both there"));
-        }
-        if !world.cells.contains_key(&(a, fingerprint.0)) {
-            return Some(format!("{a} is there without its cells"));
-        }
-    }
-    None
-}
-
-/// What must not be when nobody can do anything any more.
-fn wrong_at_the_end(world: &World) -> Option<String> {
-    for participant in world.participants.iter().filter(|participant| !participant.is_dead) {
-        let own = participant.document();
-        let is_removed = |document: usize| world.removed.contains(&document);
-        match participant.claimant.step() {
-            Step::Done(Insertion::Duplicate(of)) => {
-                // It may have been replaced since.
-                if world.live(number_of(&of.id)).is_none() && !is_removed(number_of(&of.id)) {
-                    return Some(format!("{own} was dropped for {of:?}, which is not there"));
-                }
-            }
-            Step::Done(_) => {
-                if world.live(own).is_none() && !is_removed(own) {
-                    return Some(format!("{own} was inserted and is not there"));
-                }
-            }
-            step => return Some(format!("{own} is stuck at {step:?}")),
-        }
-    }
-    None
 }
 
 /// Fingerprints of two or three documents, by which of them are near: two of a kind, a chain, all three.
@@ -498,6 +315,19 @@ fn removals() {
     holds("two texts, a removal", &removal(Scenario::new(&[(0, 0, 0), (1, 0, 1)])));
     let stored = Scenario { stored: vec![(0, u64::MAX << 20)], ..apart(&PAIR) };
     holds("an old version, a removal", &removal(stored));
+    let twice = Scenario { stored: vec![(0, u64::MAX << 20)], ..Scenario::new(&[(0, 0, 0), (1, 0, 1)]) };
+    holds("two texts over an old version, a removal", &removal(twice));
+}
+
+/// Cells of claims that were aborted are deleted by whoever meets them, at any moment.
+#[test]
+fn sweeps() {
+    let sweep = |scenario: Scenario| Scenario { n_sweeps: 1, leases_run_out: true, ..scenario };
+    holds("a pair, a sweep", &sweep(apart(&PAIR)));
+    holds("one text twice, a sweep", &sweep(Scenario::new(&[(0, 0, 0), (1, 0, 0)])));
+    holds("two texts, a sweep", &sweep(Scenario::new(&[(0, 0, 0), (1, 0, 1)])));
+    let both = Scenario { n_removals: 1, ..sweep(Scenario::new(&[(0, 0, 0), (1, 0, 0)])) };
+    holds("one text twice, a sweep and a removal", &both);
 }
 
 #[test]
@@ -517,13 +347,21 @@ fn mutations_are_noticed() {
     let scenarios = [
         apart(&PAIR),
         Scenario { leases_run_out: true, ..apart(&PAIR) },
-        apart(&TRIANGLE),
-        Scenario { leases_run_out: true, ..apart(&TRIANGLE) },
+        Scenario { leases_run_out: true, n_losses: 1, ..apart(&PAIR) },
+        Scenario { leases_run_out: true, n_sweeps: 1, ..apart(&PAIR) },
         Scenario { leases_run_out: true, ..Scenario::new(&[(0, 0, 0), (1, 0, 0)]) },
-        Scenario { leases_run_out: true, ..Scenario::new(&[(0, 0, 0), (1, 0, 0), (2, 1, 1)]) },
-        Scenario { leases_run_out: true, ..Scenario::new(&[(0, 0, 0), (0, 1, 1)]) },
+        Scenario { leases_run_out: true, n_removals: 1, ..Scenario::new(&[(0, 0, 0), (1, 0, 0)]) },
+        Scenario {
+            stored: vec![(0, 1 << 20)],
+            n_removals: 1,
+            ..Scenario::new(&[(0, 0, 0), (1, 1, 1 << 20)])
+        },
         Scenario::new(&[(0, 0, 0), (0, 1, 1)]),
+        Scenario { leases_run_out: true, ..Scenario::new(&[(0, 0, 0), (0, 1, 1)]) },
+        apart(&TRIANGLE),
         Scenario { leases_run_out: true, n_removals: 1, ..one_text_and_another },
+        Scenario { leases_run_out: true, ..Scenario::new(&[(0, 0, 0), (1, 0, 0), (2, 1, 1)]) },
+        Scenario { leases_run_out: true, ..apart(&TRIANGLE) },
     ];
     for mutation in [
         Mutation::FileAfterSearch,
@@ -531,7 +369,9 @@ fn mutations_are_noticed() {
         Mutation::SearchBeforePending,
         Mutation::IgnoreIncarnation,
         Mutation::IgnoreOwner,
-        Mutation::EraseAllCells,
+        Mutation::SweepAllCells,
+        Mutation::SweepPending,
+        Mutation::LeaveWhatWasRemoved,
         Mutation::NoBarrier,
     ] {
         let walks = scenarios.iter().enumerate();

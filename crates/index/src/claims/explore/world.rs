@@ -1,0 +1,262 @@
+//! What the claimants act on: rows, cells, and all that is still under way.
+
+use std::collections::BTreeMap;
+
+use simhash::{BucketKey, Fingerprint};
+
+use super::super::*;
+use super::{LEASE, MAX_DISTANCE, Mutation, NOW};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Row {
+    /// A version from before the claim.
+    pub(super) record: Option<(Sketch, i64)>,
+    pub(super) claim: Option<Claim>,
+}
+
+impl Row {
+    /// The version that is there, and its timestamp: the newest one decides.
+    fn live(&self) -> Option<(&Sketch, i64)> {
+        let record = self.record.as_ref().map(|(sketch, timestamp)| (sketch, *timestamp));
+        match &self.claim {
+            Some(claim) if claim.state == State::Committed => Some((&claim.sketch, claim.timestamp)),
+            Some(claim) if claim.state == State::Removed => {
+                record.filter(|&(_, timestamp)| timestamp > claim.timestamp)
+            }
+            _ => record,
+        }
+    }
+
+    pub(super) fn entry(&self) -> Entry {
+        let newest = self.claim.iter().map(|claim| claim.timestamp);
+        let newest = newest.chain(self.record.iter().map(|&(_, timestamp)| timestamp)).max();
+        let live = self.live().map(|(sketch, _)| sketch.clone());
+        Entry { live, newest: newest.unwrap_or(0), claim: self.claim.clone() }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Participant {
+    pub(super) claimant: Claimant,
+    pub(super) process: usize,
+    pub(super) is_dead: bool,
+    pub(super) has_filed: bool,
+    pub(super) n_announcements: u8,
+    /// A search between its two halves: the documents whose cells were met.
+    pub(super) met: Option<Vec<usize>>,
+    /// What a mutation puts off until the search is over.
+    pub(super) put_off: Option<Step>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct World {
+    pub(super) rows: Vec<Row>,
+    /// Timestamps by document and fingerprint.
+    pub(super) cells: BTreeMap<(usize, u64), i64>,
+    pub(super) participants: Vec<Participant>,
+    /// Compare-and-sets that were given up and may still arrive.
+    pub(super) late: Vec<(usize, Option<Claim>, Claim)>,
+    /// How many answers may still be lost, and how many processes may still die.
+    pub(super) n_losses: u8,
+    pub(super) n_deaths: u8,
+    /// How many documents may still be removed by somebody else.
+    pub(super) n_removals: u8,
+    /// Those that were.
+    pub(super) removed: Vec<usize>,
+    /// How many cells may still be swept that lead to a claim which was aborted.
+    pub(super) n_sweeps: u8,
+    /// Cells that somebody is about to delete: document, fingerprint, and the newest timestamp that he means.
+    pub(super) doomed: Vec<(usize, u64, i64)>,
+}
+
+impl Participant {
+    pub(super) fn document(&self) -> usize {
+        number_of(&self.claimant.document.id)
+    }
+}
+
+impl World {
+    pub(super) fn told(&self, number: usize, seen: Seen, now: i64) -> Self {
+        let mut after = self.clone();
+        let claimant = &mut after.participants[number].claimant;
+        claimant.advance(seen, now);
+        // There are two moments only: what begins at the later one has to be able to run out as well.
+        if let (Some(claim), Stage::Announcing { .. }) = (&mut claimant.claim, &claimant.stage) {
+            claim.deadline = NOW + LEASE;
+            let newest = self.rows[number_of(&claimant.document.id)].entry().newest;
+            claim.timestamp = newest + 1;
+        }
+        match &mut claimant.stage {
+            Stage::Reading { rival: Some((_, since)) } => *since = NOW,
+            Stage::Waiting { rivals, .. } | Stage::Aborting { rivals, .. } => {
+                rivals.values_mut().for_each(|(_, since)| *since = NOW);
+            }
+            _ => {}
+        }
+        after
+    }
+
+    pub(super) fn swap(
+        &mut self,
+        mutation: Option<Mutation>,
+        document: usize,
+        from: Option<&Claim>,
+        to: &Claim,
+    ) -> bool {
+        let row = &mut self.rows[document];
+        let is_same = match (mutation, row.claim.as_ref(), from) {
+            (_, None, None) => true,
+            (Some(Mutation::IgnoreIncarnation), Some(a), Some(b)) => {
+                (a.state, a.ticket) == (b.state, b.ticket)
+            }
+            (Some(Mutation::IgnoreOwner), Some(a), Some(b)) => a.state == b.state,
+            (Some(Mutation::CommitThoughAborted), Some(a), Some(b)) if to.state == State::Committed => {
+                a.ticket == b.ticket
+            }
+            (_, a, b) => a == b,
+        };
+        if !is_same {
+            return false;
+        }
+        // What the claim said of the document is written into its record before.
+        match &row.claim {
+            Some(Claim { state: State::Committed, sketch, timestamp, .. }) => {
+                row.record = Some((sketch.clone(), *timestamp));
+            }
+            Some(Claim { state: State::Removed, .. }) if mutation != Some(Mutation::LeaveWhatWasRemoved) => {
+                row.record = None;
+            }
+            _ => {}
+        }
+        row.claim = Some(to.clone());
+        true
+    }
+
+    /// After a compare-and-set has arrived whose answer nobody waits for any more.
+    pub(super) fn arrived(&self, mutation: Option<Mutation>, number: usize) -> Self {
+        let mut after = self.clone();
+        let (document, from, to) = after.late.swap_remove(number);
+        after.swap(mutation, document, from.as_ref(), &to);
+        after
+    }
+
+    /// After somebody has removed the document, if it is there; its cells are still to be deleted.
+    pub(super) fn without(&self, document: usize) -> Option<Self> {
+        let (sketch, timestamp) = self.rows[document].live()?;
+        let mut after = self.clone();
+        after.n_removals -= 1;
+        after.removed.push(document);
+        after.doomed.push((document, sketch.fingerprint().0, timestamp));
+        after.rows[document].claim = Some(Claim {
+            state: State::Removed,
+            sketch: sketch.clone(),
+            timestamp: self.rows[document].entry().newest + 1,
+            ticket: Ticket { time: 0, owner: u64::MAX, number: self.n_removals.into() },
+            deadline: 0,
+            expires: false,
+        });
+        Some(after)
+    }
+
+    /// After somebody has met a cell that leads nowhere.
+    pub(super) fn sweeping(&self, mutation: Option<Mutation>, cell: (usize, u64)) -> Option<Self> {
+        let (document, bits) = cell;
+        let timestamp = self.cells[&cell];
+        let row = &self.rows[document];
+        let is_of = |sketch: &Sketch, of: i64| sketch.fingerprint().0 == bits && of == timestamp;
+        let is_live = row.live().is_some_and(|(sketch, of)| is_of(sketch, of));
+        let is_pending = row
+            .claim
+            .as_ref()
+            .is_some_and(|claim| claim.state == State::Pending && is_of(&claim.sketch, claim.timestamp));
+        let is_doomed = !is_live && (!is_pending || mutation == Some(Mutation::SweepPending));
+        is_doomed.then(|| {
+            let mut after = self.clone();
+            after.n_sweeps -= 1;
+            after.doomed.push((document, bits, timestamp));
+            after
+        })
+    }
+
+    /// After he has deleted it.
+    pub(super) fn swept(&self, mutation: Option<Mutation>, number: usize) -> Self {
+        let mut after = self.clone();
+        let (document, bits, until) = after.doomed.swap_remove(number);
+        let cell = (document, bits);
+        let is_meant = |&timestamp: &i64| timestamp <= until || mutation == Some(Mutation::SweepAllCells);
+        if after.cells.get(&cell).is_some_and(is_meant) {
+            after.cells.remove(&cell);
+        }
+        after
+    }
+
+    pub(super) fn file(&mut self, document: usize, claim: &Claim) {
+        let timestamp = self.cells.entry((document, claim.sketch.fingerprint().0)).or_default();
+        *timestamp = claim.timestamp.max(*timestamp);
+    }
+
+    /// The other documents with a cell near the sketch.
+    pub(super) fn meet(&self, own: usize, sketch: &Sketch) -> Vec<usize> {
+        let near = |bits: u64| sketch.fingerprint().distance(Fingerprint(bits)) <= MAX_DISTANCE;
+        let met = self.cells.keys().filter(|&&(other, bits)| other != own && near(bits));
+        let mut met: Vec<_> = met.map(|&(other, _)| other).collect();
+        met.dedup();
+        met
+    }
+
+    fn live(&self, document: usize) -> Option<Fingerprint> {
+        self.rows[document].live().map(|(sketch, _)| sketch.fingerprint())
+    }
+}
+
+/// What must not be at any moment.
+pub(super) fn wrong_in(world: &World) -> Option<String> {
+    for a in 0..world.rows.len() {
+        let Some(fingerprint) = world.live(a) else { continue };
+        let near =
+            |&b: &usize| world.live(b).is_some_and(|other| fingerprint.distance(other) <= MAX_DISTANCE);
+        if let Some(b) = (0..a).find(near) {
+            return Some(format!("{a} and {b} are both there"));
+        }
+        if !world.cells.contains_key(&(a, fingerprint.0)) {
+            return Some(format!("{a} is there without its cells"));
+        }
+    }
+    None
+}
+
+/// What must not be when nobody can do anything any more.
+pub(super) fn wrong_at_the_end(world: &World) -> Option<String> {
+    for participant in world.participants.iter().filter(|participant| !participant.is_dead) {
+        let own = participant.document();
+        let is_removed = |document: usize| world.removed.contains(&document);
+        match participant.claimant.step() {
+            Step::Done(Insertion::Duplicate(of)) => {
+                // It may have been replaced since.
+                if world.live(number_of(&of.id)).is_none() && !is_removed(number_of(&of.id)) {
+                    return Some(format!("{own} was dropped for {of:?}, which is not there"));
+                }
+            }
+            Step::Done(_) => {
+                if world.live(own).is_none() && !is_removed(own) {
+                    return Some(format!("{own} was inserted and is not there"));
+                }
+            }
+            step => return Some(format!("{own} is stuck at {step:?}")),
+        }
+    }
+    None
+}
+
+/// In one bucket with all others: only distances matter here.
+pub(super) fn sketch_of(bits: u64) -> Sketch {
+    Sketch::new(Fingerprint(bits), vec![BucketKey { flag: 1, segment: 0 }])
+}
+
+pub(super) fn id_of(document: usize) -> DocumentId {
+    DocumentId::new(document.to_string()).unwrap()
+}
+
+pub(super) fn number_of(id: &DocumentId) -> usize {
+    id.as_str().parse().unwrap()
+}
