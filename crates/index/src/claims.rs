@@ -109,11 +109,14 @@ pub(crate) struct Entry {
 pub(crate) enum Step {
     /// Read these rows; after a pause where that is because of somebody who takes his time.
     Read { ids: Vec<DocumentId>, after_pause: bool },
+    /// Find the rows of the documents that are there and near this sketch: the nearest is enough.
+    Look(Sketch),
     /// Put the claim `to` in place of exactly `from`, in one step that nothing comes between.
     Swap { id: DocumentId, from: Option<Claim>, to: Claim },
     /// Write the cells of the own claim, all of them.
     File(Claim),
-    /// Find the rows of the documents with cells near this sketch, the own one left out.
+    /// Find the rows of the documents with cells near this sketch, the own one left out: the nearest that is there, and
+    /// all with a claim that is pending.
     Search(Sketch),
     /// Nothing more: this is the answer.
     Done(Insertion),
@@ -122,7 +125,7 @@ pub(crate) enum Step {
 /// What came of a step.
 #[derive(Clone, Debug)]
 pub(crate) enum Seen {
-    /// Of `Read` and `Search`: rows as of one moment each, later than the step.
+    /// Of `Read`, `Look` and `Search`: rows as of one moment each, later than the step.
     Entries(Vec<(DocumentId, Entry)>),
     /// Of `Swap`: whether it was done. `false` also where nobody knows.
     Swapped(bool),
@@ -195,7 +198,8 @@ impl Claimant {
                 Step::Swap { id: own(), from: from.clone(), to: self.announced().clone() }
             }
             Stage::Filing => Step::File(self.announced().clone()),
-            Stage::Looking(_) | Stage::Searching => Step::Search(self.document.sketch.clone()),
+            Stage::Looking(_) => Step::Look(self.document.sketch.clone()),
+            Stage::Searching => Step::Search(self.document.sketch.clone()),
             Stage::Waiting { rivals, after_pause } => {
                 let ids = rivals.iter().filter(|(_, (claim, _))| claim.ticket < self.ticket || !after_pause);
                 Step::Read { ids: ids.map(|(id, _)| id.clone()).collect(), after_pause: *after_pause }
@@ -211,7 +215,8 @@ impl Claimant {
         }
     }
 
-    /// Goes on with what came of [`step`](Self::step). `now` is in milliseconds, by a clock that does not jump.
+    /// Goes on with what came of [`step`](Self::step). `now` is in milliseconds. A clock that is set back makes us wait
+    /// for as much longer.
     pub(crate) fn advance(&mut self, seen: Seen, now: i64) {
         let stage = std::mem::replace(&mut self.stage, Stage::Reading { rival: None });
         self.stage = match (stage, seen) {
@@ -246,6 +251,11 @@ impl Claimant {
             // An answer to another step than ours: ask again.
             (stage, _) => stage,
         };
+    }
+
+    /// The claim as it was announced last.
+    pub(crate) fn claim(&self) -> Option<&Claim> {
+        self.claim.as_ref()
     }
 
     fn announced(&self) -> &Claim {

@@ -2,29 +2,35 @@
 //!
 //! A fingerprint is a row for each table of its scheme, `simhash::RowKey`, with a cell for each document that has it; a
 //! query reads one short range of rows for each. What is stored is drawn in `schema/README.md`. The module is made of
-//! the rows (`rows`, the seam, with the Thrift gateway behind it in `thrift`), what they mean (`layout`, `documents`),
-//! and what is done with them (`near`, `write`).
+//! the rows (`rows`, the seam, with the Thrift gateway behind it in `thrift`), what they mean (`layout`, `documents`,
+//! `buckets`), and what is done with them (`near`, `write`, `remove`, and for what is inserted if it is new `claiming`).
 
+mod buckets;
+mod claiming;
+mod counters;
 mod documents;
 #[cfg(any(test, feature = "testsuite"))]
 pub(crate) mod fake;
 mod layout;
+mod meet;
 mod near;
+mod remove;
 mod rows;
 #[cfg(test)]
 mod tests;
 mod thrift;
 mod write;
 
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use simhash::{Sketch, TableScheme};
 
+use self::counters::Counters;
 use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};
 use self::rows::{Rows, Swap, Swapped, Table};
 use self::thrift::{Options, ThriftRows};
-use self::write::Batch;
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
     Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, Result, Status,
@@ -35,13 +41,36 @@ use crate::{
 ///
 /// Nothing is kept in this process, so every process sees what any other has written as soon as it is acknowledged. A
 /// batch that fails may have been written in part; the error says which part.
+///
+/// Any number of processes may insert what is new at the same time: of near documents one is kept. [`Store::insert`] asks
+/// nobody, so what it writes while another insertion is between its search and its end is not noticed by that one.
 pub struct HbaseStore {
     rows: Box<dyn Rows>,
     /// Set once the metadata is there, which never changes.
     scheme: OnceLock<TableScheme>,
-    /// Whoever inserts what is new excludes all others who write through this store.
-    writers: RwLock<()>,
-    clock: Box<dyn Fn() -> i64 + Send + Sync>,
+    clock: Clock,
+    counters: Counters,
+}
+
+/// Milliseconds since 1970.
+type Clock = Box<dyn Fn() -> i64 + Send + Sync>;
+
+/// What it takes to read and write an index.
+struct Access<'a> {
+    rows: &'a dyn Rows,
+    scheme: &'a TableScheme,
+    clock: &'a Clock,
+}
+
+impl Access<'_> {
+    fn now(&self) -> i64 {
+        (self.clock)()
+    }
+}
+
+/// A number that nobody else draws.
+fn owner() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }
 
 impl HbaseStore {
@@ -53,8 +82,12 @@ impl HbaseStore {
         Self::over(Box::new(ThriftRows::new(gateway, name, options)), Box::new(now))
     }
 
-    fn over(rows: Box<dyn Rows>, clock: Box<dyn Fn() -> i64 + Send + Sync>) -> Self {
-        Self { rows, scheme: OnceLock::new(), writers: RwLock::new(()), clock }
+    fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {
+        Self { rows, scheme: OnceLock::new(), clock, counters: Counters::default() }
+    }
+
+    fn access(&self) -> Result<Access<'_>> {
+        Ok(Access { rows: &*self.rows, scheme: self.scheme()?, clock: &self.clock })
     }
 
     fn scheme(&self) -> Result<&TableScheme> {
@@ -75,10 +108,10 @@ impl Store for HbaseStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
         // A gateway says of a missing table or family only when it is read, not when it is written to.
         for (table, column) in [(Table::Index, &b"f"[..]), (Table::Documents, RECORD_COLUMN)] {
-            self.rows.get(table, column, &[METADATA_ROW.to_vec()])?;
+            self.rows.get(table, &[column], &[METADATA_ROW.to_vec()])?;
         }
-        let cells = self.rows.get(Table::Documents, METADATA_COLUMN, &[METADATA_ROW.to_vec()])?;
-        let cell = cells.into_iter().next().flatten();
+        let rows = self.rows.get(Table::Documents, &[METADATA_COLUMN], &[METADATA_ROW.to_vec()])?;
+        let cell = rows.into_iter().flatten().next();
         cell.map(|cell| Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error)))
             .transpose()
     }
@@ -88,7 +121,7 @@ impl Store for HbaseStore {
             return Ok(stored);
         }
         let (row, column) = (METADATA_ROW.to_vec(), METADATA_COLUMN.to_vec());
-        let put = Swap { row, column, from: None, to: metadata.encode()? };
+        let put = Swap { row, column, from: None, to: metadata.encode()?, time_to_live: None };
         let swapped = self.rows.swap(Table::Documents, &[put])?;
         if swapped == [Swapped::Done] {
             return Ok(metadata.clone());
@@ -107,61 +140,39 @@ impl Store for HbaseStore {
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
-        let scheme = self.scheme()?;
-        let _shared = self.writers.read().unwrap_or_else(PoisonError::into_inner);
-        let stored = documents::read(&*self.rows, scheme, documents.iter().map(|document| &document.id))?;
-        let mut batch = Batch::new(&stored);
-        let insertions = batch.insert(documents)?;
-        batch.commit(&*self.rows, scheme, (self.clock)())?;
-        Ok(insertions)
+        write::insert(&self.access()?, documents)
     }
 
     fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
-        let scheme = self.scheme()?;
-        let _alone = self.writers.write().unwrap_or_else(PoisonError::into_inner);
-        let stored = documents::read(&*self.rows, scheme, documents.iter().map(|document| &document.id))?;
-        let mut batch = Batch::new(&stored);
-        let queries: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
-        let near = near::near(&*self.rows, scheme, &queries, max_distance, batch.n_neighbours())?;
-        let insertions = batch.insert_if_new(documents, &near, max_distance)?;
-        batch.commit(&*self.rows, scheme, (self.clock)())?;
-        Ok(insertions)
+        claiming::insert_if_new(&self.access()?, documents, max_distance, &self.counters)
     }
 
     fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
         check_batch(ids.len())?;
-        let scheme = self.scheme()?;
-        let _shared = self.writers.read().unwrap_or_else(PoisonError::into_inner);
-        let stored = documents::read(&*self.rows, scheme, ids.iter())?;
-        let mut batch = Batch::new(&stored);
-        let removed = batch.remove(ids)?;
-        batch.commit(&*self.rows, scheme, (self.clock)())?;
-        Ok(removed)
+        remove::remove(&self.access()?, ids)
     }
 
     fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
         check_batch(ids.len())?;
-        let records = documents::read_live(&*self.rows, self.scheme()?, ids.iter())?;
-        let get = |id: &DocumentId| {
-            let stored = records.get(id)?;
-            Some(Document { id: id.clone(), sketch: stored.record.sketch.clone() })
-        };
+        let records = documents::read_live(&self.access()?, ids.iter())?;
+        let get =
+            |id: &DocumentId| Some(Document { id: id.clone(), sketch: records.get(id)?.sketch.clone() });
         Ok(ids.iter().map(get).collect())
     }
 
     fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
-        near::near(&*self.rows, self.scheme()?, queries, max_distance, limit)
+        near::near(&self.access()?, queries, max_distance, limit)
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         let limit = page_len(limit)?;
-        documents::scan(&*self.rows, self.scheme()?, &after, limit)
+        documents::scan(&self.access()?, &after, limit)
     }
 
     /// HBase does not know how many rows a table has without reading them all, so nothing is counted.
     fn status(&self) -> Result<Status> {
-        Ok(Status::default())
+        Ok(Status { claims: Some(self.counters.read()), ..Status::default() })
     }
 }

@@ -4,10 +4,8 @@
 //! and what they mean is for the crate `features`. How a store searches in memory is for the crate `tables`.
 //!
 //! A store is opened by URL ([`StoreUri`]): `memory:`, `embedded:PATH`, `hbase://HOST:PORT/NAME` and
-//! `redis://HOST:PORT/NAME`. `claims` has the protocol by which HBase's is to decide who inserts, without a lock over all;
-//! no store follows it yet. Retention is to be a module of its own.
+//! `redis://HOST:PORT/NAME`. `claims` has the protocol by which HBase's decides who inserts, without a lock over all.
 
-#[cfg(test)]
 mod claims;
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -36,6 +34,6 @@ pub use index::Index;
 pub use memory::MemoryStore;
 pub use metadata::{FORMAT_VERSION, Metadata};
 pub use options::{Mode, OpenOptions};
-pub use store::{Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store};
+pub use store::{ClaimCounts, Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store};
 pub use tables::Cost;
 pub use uri::{HbaseUri, RedisUri, StoreUri};

@@ -172,8 +172,8 @@ impl Store for MemoryStore {
         let contents = self.read()?;
         Ok(Status {
             n_documents: Some(contents.documents.len() as u64),
-            n_disk_bytes: None,
             n_table_bytes: Some(contents.tables.heap_bytes() as u64),
+            ..Status::default()
         })
     }
 }

@@ -172,6 +172,6 @@ impl Store for RedisStore {
     fn status(&self) -> Result<Status> {
         let n_documents: u64 =
             self.server.run(|connection| redis::cmd("ZCARD").arg(&self.keys.ids).query(connection))?;
-        Ok(Status { n_documents: Some(n_documents), n_disk_bytes: None, n_table_bytes: None })
+        Ok(Status { n_documents: Some(n_documents), ..Status::default() })
     }
 }

@@ -1,5 +1,7 @@
 //! The seam that every backend stands behind, in terms of documents.
 
+use std::time::Duration;
+
 use simhash::Sketch;
 
 use crate::{Document, DocumentId, Insertion, Metadata, Neighbours, Result};
@@ -165,6 +167,23 @@ pub struct Status {
     pub n_disk_bytes: Option<u64>,
     /// Bytes of memory that its search tables hold in this process, where it has some.
     pub n_table_bytes: Option<u64>,
+    /// What the insertions of this process have met of others, where there is no lock over all.
+    pub claims: Option<ClaimCounts>,
+}
+
+/// How insertions of what is new have got along with others, since the store was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClaimCounts {
+    /// Claims announced. Duplicates of what has long been there need none.
+    pub n_claims: u64,
+    /// Claims that somebody else had ended or overtaken, and that had to start again.
+    pub n_conflicts: u64,
+    /// Claims of others that were ended, because they came later or their leases had run out.
+    pub n_aborted: u64,
+    /// Pauses because of claims that came earlier.
+    pub n_waits: u64,
+    /// How long these were in all.
+    pub waited: Duration,
 }
 
 /// Refuses a batch above [`MAX_BATCH`].

@@ -218,7 +218,7 @@ fn successors(
             }
             next.push(after.told(number, Seen::Filed { in_step }, NOW));
         }
-        Step::Search(_) if matches!(participant.claimant.stage, Stage::Looking(_)) => {
+        Step::Look(_) => {
             // Nothing depends on it, so one moment will do.
             let rows = (0..world.rows.len()).map(|document| (id_of(document), world.rows[document].entry()));
             next.push(world.told(number, Seen::Entries(rows.collect()), NOW));

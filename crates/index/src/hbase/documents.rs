@@ -1,32 +1,78 @@
-//! Reading documents' records.
+//! Reading documents' rows.
+//!
+//! A row has two columns, and the newer one decides. Batches write `d:record` without asking; claims are compared and set
+//! in `d:claim` by themselves, so that neither can hide the other.
 
 use std::collections::{BTreeSet, HashMap};
 
-use simhash::TableScheme;
-
+use super::Access;
 use super::layout::{
-    DOCUMENT_FAMILY, DOCUMENTS_END, RECORD_COLUMN, Record, State, decode_document_row, document_row, in_row,
+    CLAIM_COLUMN, DOCUMENT_FAMILY, DOCUMENTS_END, RECORD_COLUMN, Record, decode_claim, decode_document_row,
+    document_row, in_row,
 };
-use super::rows::{Row, Rows, Span, Table, successor};
+use super::rows::{Cell, Row, Span, Table, successor};
+use crate::claims::{Claim, Entry, State};
 use crate::{Cursor, Document, DocumentId, Error, Page, Result};
 
-/// A record, and the timestamp of its cell.
-#[derive(Clone, Debug)]
+/// What a document's row says.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Stored {
-    pub(super) record: Record,
-    pub(super) cell_timestamp: i64,
+    /// What is there.
+    pub(super) live: Option<Record>,
+    /// The latest claim, whatever has become of it.
+    pub(super) claim: Option<Claim>,
+    /// Of the record, whether or not it is what is there.
+    pub(super) record_timestamp: Option<i64>,
+    /// The greatest timestamp that the document has had.
+    pub(super) newest: i64,
 }
 
 impl Stored {
-    pub(super) fn is_live(&self) -> bool {
-        self.record.state == State::Live
+    /// Whether what is there is known from the claim alone.
+    pub(super) fn is_claimed(&self) -> bool {
+        let claim = self.claim.as_ref().filter(|claim| claim.state == State::Committed);
+        claim.is_some_and(|claim| self.record_timestamp.is_none_or(|record| claim.timestamp > record))
+    }
+
+    /// As claimants see it.
+    pub(super) fn entry(&self) -> Entry {
+        Entry {
+            live: self.live.as_ref().map(|record| record.sketch.clone()),
+            newest: self.newest,
+            claim: self.claim.clone(),
+        }
+    }
+
+    fn decode(key: &[u8], cells: &[Cell], access: &Access<'_>) -> Result<Self> {
+        let cell = |column: &[u8]| cells.iter().find(|cell| cell.qualifier == column[2..]);
+        let mut stored = Self::default();
+        if let Some(cell) = cell(RECORD_COLUMN) {
+            let record = Record::decode(&cell.value, access.scheme).map_err(|error| in_row(key, error))?;
+            stored.newest = record.timestamp.max(cell.timestamp);
+            stored.record_timestamp = Some(record.timestamp);
+            stored.live = Some(record);
+        }
+        if let Some(cell) = cell(CLAIM_COLUMN) {
+            let claim = decode_claim(&cell.value, access.scheme).map_err(|error| in_row(key, error))?;
+            stored.newest = stored.newest.max(claim.timestamp);
+            let is_newer = stored.record_timestamp.is_none_or(|record| record <= claim.timestamp);
+            match claim.state {
+                State::Committed if is_newer => {
+                    let (sketch, timestamp) = (claim.sketch.clone(), claim.timestamp);
+                    stored.live = Some(Record { sketch, timestamp });
+                }
+                State::Removed if is_newer => stored.live = None,
+                _ => {}
+            }
+            stored.claim = Some(claim);
+        }
+        Ok(stored)
     }
 }
 
-/// The records of these documents, live or removed, of those that have one.
+/// The rows of these documents, of those that have one.
 pub(super) fn read<'a>(
-    rows: &dyn Rows,
-    scheme: &TableScheme,
+    access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
 ) -> Result<HashMap<&'a DocumentId, Stored>> {
     let ids: BTreeSet<_> = ids.collect();
@@ -34,33 +80,27 @@ pub(super) fn read<'a>(
         return Ok(HashMap::new());
     }
     let keys: Vec<_> = ids.iter().map(|id| document_row(id)).collect();
-    let cells = rows.get(Table::Documents, RECORD_COLUMN, &keys)?;
-    let mut records = HashMap::with_capacity(ids.len());
-    for ((id, cell), key) in ids.into_iter().zip(cells).zip(&keys) {
-        if let Some(cell) = cell {
-            let record = Record::decode(&cell.value, scheme).map_err(|error| in_row(key, error))?;
-            records.insert(id, Stored { record, cell_timestamp: cell.timestamp });
+    let rows = access.rows.get(Table::Documents, &[RECORD_COLUMN, CLAIM_COLUMN], &keys)?;
+    let mut documents = HashMap::with_capacity(ids.len());
+    for ((id, cells), key) in ids.into_iter().zip(rows).zip(&keys) {
+        if !cells.is_empty() {
+            documents.insert(id, Stored::decode(key, &cells, access)?);
         }
     }
-    Ok(records)
+    Ok(documents)
 }
 
-/// The records of these documents, of those that are there.
+/// What is there of these documents.
 pub(super) fn read_live<'a>(
-    rows: &dyn Rows,
-    scheme: &TableScheme,
+    access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
-) -> Result<HashMap<DocumentId, Stored>> {
-    let records = read(rows, scheme, ids)?;
-    Ok(records
-        .into_iter()
-        .filter(|(_, stored)| stored.is_live())
-        .map(|(id, stored)| (id.clone(), stored))
-        .collect())
+) -> Result<HashMap<DocumentId, Record>> {
+    let documents = read(access, ids)?;
+    Ok(documents.into_iter().filter_map(|(id, stored)| Some((id.clone(), stored.live?))).collect())
 }
 
 /// The contract of [`Store::scan`](crate::Store::scan), in the order of rows: that of a hash of the ids.
-pub(super) fn scan(rows: &dyn Rows, scheme: &TableScheme, after: &Cursor, limit: usize) -> Result<Page> {
+pub(super) fn scan(access: &Access<'_>, after: &Cursor, limit: usize) -> Result<Page> {
     let start = match after.bytes() {
         [] => Vec::new(),
         key if decode_document_row(key).is_ok() => successor(key),
@@ -71,17 +111,18 @@ pub(super) fn scan(rows: &dyn Rows, scheme: &TableScheme, after: &Cursor, limit:
     let mut last = Vec::new();
     while let Some(span) = left.take() {
         let mut read: Vec<Row> = Vec::new();
-        rows.scan(Table::Documents, DOCUMENT_FAMILY, std::slice::from_ref(&span), &mut |_, rows| {
-            read = rows;
-            Ok(())
-        })?;
+        access.rows.scan(
+            Table::Documents,
+            DOCUMENT_FAMILY,
+            std::slice::from_ref(&span),
+            &mut |_, rows| {
+                read = rows;
+                Ok(())
+            },
+        )?;
         left = span.rest(&read);
         for row in read {
-            let Some(cell) = row.cells.iter().find(|cell| cell.qualifier == b"record") else { continue };
-            let record = Record::decode(&cell.value, scheme).map_err(|error| in_row(&row.key, error))?;
-            if record.state != State::Live {
-                continue;
-            }
+            let Some(record) = Stored::decode(&row.key, &row.cells, access)?.live else { continue };
             if page.documents.len() == limit {
                 page.next = Some(Cursor::from_bytes(last));
                 return Ok(page);

@@ -1,19 +1,23 @@
 //! What is stored where: names, keys and values of the two tables. Drawn in `schema/README.md`.
 
-use std::fmt;
+mod claim;
 
 use simhash::{BucketKey, Fingerprint, RowKey, Sketch, TableScheme};
 
+pub(crate) use self::claim::{decode_claim, encode_claim};
 use crate::{DocumentId, Error, MAX_SKETCH_KEYS, Result};
 
 /// The family of the index table, with a cell for each document of a fingerprint.
 pub(crate) const INDEX_FAMILY: u8 = b'f';
 
-/// The family of the documents' records.
+/// The family of the documents' records and claims.
 pub(crate) const DOCUMENT_FAMILY: u8 = b'd';
 
-/// The column of a document's record.
+/// The column of a document's record, which is written without asking.
 pub(crate) const RECORD_COLUMN: &[u8] = b"d:record";
+
+/// The column of the latest claim on a document, which is only ever compared and set.
+pub(crate) const CLAIM_COLUMN: &[u8] = b"d:claim";
 
 /// The row of the index's metadata, beyond all documents. Its family is one that never has a time to live.
 pub(crate) const METADATA_ROW: &[u8] = b"pigeonhole";
@@ -68,43 +72,20 @@ fn damaged(what: &str, bytes: &[u8], why: &str) -> Error {
     ))
 }
 
-/// Whether a document is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// It is, under the sketch of the record.
-    Live,
-    /// It was. Kept for a while, so that whoever inserts it again knows which timestamp to exceed.
-    Removed,
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Live => "live",
-            Self::Removed => "removed",
-        })
-    }
-}
-
-/// What is stored of a document: the truth, against which every cell of the index is held.
+/// What is stored of a document that is there, unless its claim says something newer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    pub(crate) state: State,
     pub(crate) sketch: Sketch,
     /// The timestamp of its cells in the index, in milliseconds.
     pub(crate) timestamp: i64,
 }
 
 impl Record {
-    /// Words for people who look into the table: state, fingerprint, timestamp, and the keys if they are not those that
+    /// Words for people who look into the table: `live`, fingerprint, timestamp, and the keys if they are not those that
     /// `scheme` gives the fingerprint.
     pub(crate) fn encode(&self, scheme: &TableScheme) -> Vec<u8> {
-        let mut words = format!("{} {} {}", self.state, self.sketch.fingerprint(), self.timestamp);
-        if self.sketch != scheme.sketch(self.sketch.fingerprint()) {
-            let keys = self.sketch.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
-            words = format!("{words} keys={}", keys.collect::<Vec<_>>().join(","));
-        }
-        words.into_bytes()
+        let words = format!("live {} {}", self.sketch.fingerprint(), self.timestamp);
+        (words + &keys_word(&self.sketch, scheme)).into_bytes()
     }
 
     /// Reads stored words back; exactly what [`encode`](Self::encode) writes.
@@ -116,24 +97,30 @@ impl Record {
     }
 
     fn parse(words: &str, scheme: &TableScheme) -> Option<Self> {
-        let mut words = words.split(' ');
-        let state = match words.next()? {
-            "live" => State::Live,
-            "removed" => State::Removed,
-            _ => return None,
-        };
+        let mut words = words.strip_prefix("live ")?.split(' ');
         let fingerprint: Fingerprint = words.next()?.parse().ok()?;
         let timestamp = words.next()?.parse().ok()?;
-        let sketch = match words.next() {
-            None => scheme.sketch(fingerprint),
-            Some(keys) => Sketch::new(fingerprint, parse_keys(keys.strip_prefix("keys=")?)?),
-        };
-        (words.next().is_none() && sketch.keys().len() <= MAX_SKETCH_KEYS).then_some(Self {
-            state,
-            sketch,
-            timestamp,
-        })
+        let sketch = parse_sketch(fingerprint, words.next(), scheme)?;
+        words.next().is_none().then_some(Self { sketch, timestamp })
     }
+}
+
+/// The word that lists the keys, after a blank, where they are not those that `scheme` gives the fingerprint.
+fn keys_word(sketch: &Sketch, scheme: &TableScheme) -> String {
+    if *sketch == scheme.sketch(sketch.fingerprint()) {
+        return String::new();
+    }
+    let keys = sketch.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
+    format!(" keys={}", keys.collect::<Vec<_>>().join(","))
+}
+
+/// The sketch of a fingerprint, with the word that lists its keys.
+fn parse_sketch(fingerprint: Fingerprint, keys: Option<&str>, scheme: &TableScheme) -> Option<Sketch> {
+    let sketch = match keys {
+        None => scheme.sketch(fingerprint),
+        Some(keys) => Sketch::new(fingerprint, parse_keys(keys.strip_prefix("keys=")?)?),
+    };
+    (sketch.keys().len() <= MAX_SKETCH_KEYS).then_some(sketch)
 }
 
 fn parse_keys(keys: &str) -> Option<Vec<BucketKey>> {
@@ -169,17 +156,15 @@ mod tests {
         let scheme = TableScheme::default();
         let fingerprint = Fingerprint(0x9e37_79b9_7f4a_7c15);
         let keys = vec![BucketKey { flag: 2, segment: 0x12 }, BucketKey { flag: 1, segment: u32::MAX }];
-        for (state, sketch, expected) in [
-            (State::Live, scheme.sketch(fingerprint), "live 9e3779b97f4a7c15 1763735000123"),
-            (State::Removed, scheme.sketch(fingerprint), "removed 9e3779b97f4a7c15 1763735000123"),
+        for (sketch, expected) in [
+            (scheme.sketch(fingerprint), "live 9e3779b97f4a7c15 1763735000123"),
             (
-                State::Live,
                 Sketch::new(fingerprint, keys),
                 "live 9e3779b97f4a7c15 1763735000123 keys=01:ffffffff,02:00000012",
             ),
-            (State::Live, Sketch::new(fingerprint, Vec::new()), "live 9e3779b97f4a7c15 1763735000123 keys="),
+            (Sketch::new(fingerprint, Vec::new()), "live 9e3779b97f4a7c15 1763735000123 keys="),
         ] {
-            let record = Record { state, sketch, timestamp: 1_763_735_000_123 };
+            let record = Record { sketch, timestamp: 1_763_735_000_123 };
             assert_eq!(String::from_utf8(record.encode(&scheme)).unwrap(), expected);
             assert_eq!(Record::decode(expected.as_bytes(), &scheme).unwrap(), record);
         }
@@ -195,6 +180,7 @@ mod tests {
             "live 9e3779b97f4a7c15 x",
             "live 9e3779b97f4a7c1 1",
             "Live 9e3779b97f4a7c15 1",
+            "removed 9e3779b97f4a7c15 1",
             "live  9e3779b97f4a7c15 1",
             "live 9e3779b97f4a7c15 1 ",
             "live 9e3779b97f4a7c15 +1",

@@ -2,18 +2,18 @@
 //! what the documents confirm is a match.
 //!
 //! Cells are written before a document's record and deleted after it, so a cell may be of a document that is not there
-//! any more, not there yet, or filed elsewhere by now. The record is the truth. A document that has moved while we read
-//! is judged by its record alone; it is among the candidates, because its old cells stay for a while (`write`).
+//! any more, not there yet, or filed elsewhere by now. The document's row is the truth. A document that has moved while we
+//! read is judged by its row alone; it is among the candidates, because its old cells stay for a while (`write`).
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
-use simhash::{BucketKey, Fingerprint, KeyRange, Sketch, TableScheme};
+use simhash::{BucketKey, Fingerprint, Sketch};
 use tables::Cost;
 
-use super::documents::{self, Stored};
-use super::layout::{INDEX_FAMILY, decode_id, decode_index_row, in_row};
-use super::rows::{Rows, Span, Table};
+use super::buckets::{Buckets, Candidate};
+use super::layout::Record;
+use super::{Access, documents};
 use crate::search::Nearest;
 use crate::{DocumentId, Error, ErrorKind, Match, Neighbours, Result};
 
@@ -25,8 +25,7 @@ const ATTEMPTS_MAX: usize = 10;
 
 /// The contract of [`Store::near`](crate::Store::near).
 pub(super) fn near(
-    rows: &dyn Rows,
-    scheme: &TableScheme,
+    access: &Access<'_>,
     queries: &[Sketch],
     max_distance: u32,
     limit: usize,
@@ -43,7 +42,7 @@ pub(super) fn near(
                     "documents were replaced faster than they could be read; try again",
                 ));
             }
-            run(rows, scheme, &mut searches)?;
+            run(access, &mut searches)?;
             attempt += 1;
         }
         answers.extend(searches.into_iter().map(Search::into_neighbours));
@@ -66,15 +65,6 @@ struct Search<'a> {
     /// page's time to the next one's would count under both sketches.
     counted: Option<HashSet<u64>>,
     is_settled: bool,
-}
-
-/// A cell that is near, and where it was met.
-struct Candidate {
-    search: usize,
-    bucket: BucketKey,
-    fingerprint: Fingerprint,
-    id: DocumentId,
-    timestamp: i64,
 }
 
 impl<'a> Search<'a> {
@@ -109,13 +99,13 @@ impl<'a> Search<'a> {
     }
 
     /// Counts a candidate if its record says the same and it is not counted in another bucket.
-    fn judge(&mut self, hasher: &RandomState, candidate: Candidate, stored: &Stored) {
-        let sketch = &stored.record.sketch;
+    fn judge(&mut self, hasher: &RandomState, candidate: Candidate, record: &Record) {
+        let sketch = &record.sketch;
         let shared = self.first_shared(sketch);
         // The cells of a sketch bear the timestamp of its record; another one is of a sketch before or after it, also
         // where it has this fingerprint.
         let is_of_record =
-            sketch.fingerprint() == candidate.fingerprint && stored.record.timestamp == candidate.timestamp;
+            sketch.fingerprint() == candidate.fingerprint && record.timestamp == candidate.timestamp;
         if is_of_record && shared != Some(candidate.bucket) || self.moving.contains(&candidate.id) {
             return;
         }
@@ -143,77 +133,47 @@ impl<'a> Search<'a> {
 }
 
 /// Runs all searches that are not settled from their beginning.
-fn run(rows: &dyn Rows, scheme: &TableScheme, searches: &mut [Search<'_>]) -> Result<()> {
-    let mut spans = Vec::new();
-    let mut whose = Vec::new();
+fn run(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
+    let mut buckets = Buckets::default();
+    let mut begun = BTreeSet::new();
     for (number, search) in searches.iter_mut().enumerate().filter(|(_, search)| !search.is_settled) {
         search.begin();
         search.cost.n_buckets += search.query.keys().len() as u64;
-        for &bucket in search.query.keys() {
-            let range = KeyRange::of_bucket(bucket);
-            spans.push(Span::new(range.start(), range.end()));
-            whose.push((number, bucket));
-        }
+        buckets.add(number, search.query);
+        begun.insert(number);
     }
-    let begun: BTreeSet<usize> = whose.iter().map(|&(number, _)| number).collect();
     let hasher = RandomState::new();
-    while !spans.is_empty() {
-        let mut rest = Vec::new();
-        let mut whose_rest = Vec::new();
-        let mut candidates = Vec::new();
-        rows.scan(Table::Index, INDEX_FAMILY, &spans, &mut |span, page| {
-            let (number, bucket) = whose[span];
-            let search = &mut searches[number];
-            if let Some(left) = spans[span].rest(&page) {
-                search.counted.get_or_insert_default();
-                rest.push(left);
-                whose_rest.push((number, bucket));
-            }
-            // A row of many documents comes in pieces.
-            let mut last = spans[span].within.is_some().then(|| spans[span].start.clone());
-            for row in page {
-                search.cost.n_candidates += u64::from(last.as_ref() != Some(&row.key));
-                last = Some(row.key.clone());
-                let fingerprint = decode_index_row(&row.key, bucket)?;
-                if search.distance(fingerprint).is_none() {
-                    continue;
-                }
-                for cell in row.cells {
-                    let id = decode_id(&cell.qualifier).map_err(|error| in_row(&row.key, error))?;
-                    let timestamp = cell.timestamp;
-                    candidates.push(Candidate { search: number, bucket, fingerprint, id, timestamp });
-                }
-            }
-            Ok(())
-        })?;
-        let records = documents::read_live(rows, scheme, candidates.iter().map(|candidate| &candidate.id))?;
-        for candidate in candidates {
-            if let Some(stored) = records.get(&candidate.id) {
-                searches[candidate.search].judge(&hasher, candidate, stored);
+    loop {
+        let is_near = |number: usize, fingerprint| searches[number].distance(fingerprint).is_some();
+        let Some(pages) = buckets.next(access.rows, &is_near)? else { break };
+        for number in pages.rows {
+            searches[number].cost.n_candidates += 1;
+        }
+        for number in pages.unfinished {
+            searches[number].counted.get_or_insert_default();
+        }
+        let records = documents::read_live(access, pages.candidates.iter().map(|candidate| &candidate.id))?;
+        for candidate in pages.candidates {
+            if let Some(record) = records.get(&candidate.id) {
+                searches[candidate.query].judge(&hasher, candidate, record);
             }
         }
-        (spans, whose) = (rest, whose_rest);
     }
-    judge_moving(rows, scheme, searches, &begun)
+    judge_moving(access, searches, &begun)
 }
 
-fn judge_moving(
-    rows: &dyn Rows,
-    scheme: &TableScheme,
-    searches: &mut [Search<'_>],
-    begun: &BTreeSet<usize>,
-) -> Result<()> {
+fn judge_moving(access: &Access<'_>, searches: &mut [Search<'_>], begun: &BTreeSet<usize>) -> Result<()> {
     let settled = |search: &Search<'_>| search.is_settled && !search.moving.is_empty();
     let numbers: Vec<_> = begun.iter().copied().filter(|&number| settled(&searches[number])).collect();
     let ids = numbers.iter().flat_map(|&number| &searches[number].moving);
-    let records: HashMap<_, _> = documents::read_live(rows, scheme, ids)?;
+    let records: HashMap<_, _> = documents::read_live(access, ids)?;
     for number in numbers {
         let search = &mut searches[number];
         for id in search.moving.clone() {
-            if let Some(stored) = records.get(&id)
-                && search.first_shared(&stored.record.sketch).is_some()
+            if let Some(record) = records.get(&id)
+                && search.first_shared(&record.sketch).is_some()
             {
-                search.count(id, stored.record.sketch.fingerprint());
+                search.count(id, record.sketch.fingerprint());
             }
         }
     }

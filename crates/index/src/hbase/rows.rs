@@ -107,6 +107,8 @@ pub(crate) struct Swap {
     /// What it must hold, `None` for nothing at all.
     pub(crate) from: Option<Vec<u8>>,
     pub(crate) to: Vec<u8>,
+    /// After which it vanishes by itself.
+    pub(crate) time_to_live: Option<Duration>,
 }
 
 /// What became of a [`Swap`].
@@ -133,8 +135,9 @@ pub(crate) trait Rows: Send + Sync {
     /// Pages come in any order, each once; [`Span::rest`] says what is left. An error of `visit` ends the call.
     fn scan(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()>;
 
-    /// One column of each of these rows, in their order.
-    fn get(&self, table: Table, column: &[u8], rows: &[Vec<u8>]) -> Result<Vec<Option<Cell>>>;
+    /// Some columns of each of these rows, in their order, each row as of one moment. A family alone stands for all of
+    /// its columns.
+    fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>>;
 
     /// Applies mutations, in no order.
     fn apply(&self, mutations: &Mutations) -> Result<()>;

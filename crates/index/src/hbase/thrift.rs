@@ -312,17 +312,17 @@ impl Rows for ThriftRows {
         })
     }
 
-    fn get(&self, table: Table, column: &[u8], rows: &[Vec<u8>]) -> Result<Vec<Option<Cell>>> {
+    fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>> {
         let len = self.share(rows.len(), GETS_MIN, GETS_MAX);
         let table = self.name(table).as_bytes();
         let tasks = rows.chunks(len).zip((0..).step_by(len));
-        let tasks = tasks.map(|(keys, first)| Get { table, column, first, keys, rows: Vec::new() }).collect();
-        let mut found = vec![None; rows.len()];
+        let tasks =
+            tasks.map(|(keys, first)| Get { table, columns, first, keys, rows: Vec::new() }).collect();
+        let mut found = vec![Vec::new(); rows.len()];
         self.run(tasks, &mut |task: Get<'_>| {
-            let mut cells: HashMap<_, _> =
-                task.rows.into_iter().map(|mut row| (row.key, row.cells.pop())).collect();
+            let mut cells: HashMap<_, _> = task.rows.into_iter().map(|row| (row.key, row.cells)).collect();
             for (found, key) in found[task.first..].iter_mut().zip(task.keys) {
-                *found = cells.remove(key).flatten();
+                *found = cells.remove(key).unwrap_or_default();
             }
             Ok(())
         })?;
@@ -331,11 +331,10 @@ impl Rows for ThriftRows {
 
     fn apply(&self, mutations: &Mutations) -> Result<()> {
         let len = self.share(mutations.mutations.len(), MUTATIONS_MIN, MUTATIONS_MAX);
-        let time_to_live = mutations.time_to_live.map(|duration| duration.as_millis() as i64);
         let task = |chunk| Apply {
             table: self.name(mutations.table).as_bytes(),
             timestamp: mutations.timestamp,
-            time_to_live,
+            time_to_live: mutations.time_to_live,
             mutations: chunk,
         };
         let tasks = mutations.mutations.chunks(len).map(task).collect();

@@ -1,223 +1,186 @@
-//! Writing: what a batch means is decided in memory, by the rule of all stores, and then carried out in an order in
-//! which every moment is a state that searches read rightly.
+//! Writing without asking: what a batch means is decided in memory, by the rule of all stores, and then carried out in an
+//! order in which every moment is a state that searches read rightly.
 //!
 //! 1. The cells of the new sketches. A cell without a record is no match.
-//! 2. The records. From here on the documents are there, replaced, or gone.
-//! 3. The cells of the old sketches, which are matches no more. Those of a document that was replaced stay for
-//!    [`LINGER`], so that a search that began before finds the document under one sketch or the other.
+//! 2. The records. From here on the documents are there, or replaced.
+//! 3. The cells of the old sketches, which are matches no more. They stay for [`LINGER`], so that a search that began before
+//!    finds the document under one sketch or the other.
 //!
 //! Whoever dies in between leaves cells that no search answers with, and doing the same again ends the work. There is one
 //! exception: of a document that was replaced only the new record is left after step 2, so when it is inserted again it
 //! is unchanged, and the cells of the old sketch stay. They are no match, and cost a look at the record.
 //!
 //! Timestamps are ours, because HBase's deletes hide every put with a timestamp that is not greater, later ones too: a
-//! document gets one that exceeds all it had before. Its record carries them on, also for a while after its removal
-//! ([`REMEMBER`]), so that the clocks of two writers may differ by as much.
+//! document gets one that exceeds all it had before. Its row carries them on, also for a while after its removal
+//! (`remove`), so that the clocks of two writers may differ by as much.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use simhash::{BucketKey, RowKey, Sketch, TableScheme};
-use tables::Tables;
+use simhash::{BucketKey, RowKey, Sketch};
 
-use super::documents::Stored;
-use super::layout::{RECORD_COLUMN, Record, State, document_row, index_column};
-use super::rows::{Mutation, Mutations, Rows, Table};
-use crate::rule::{self, Shelf};
-use crate::{Document, DocumentId, Error, Insertion, Match, Neighbours, Result, search};
+use super::layout::{RECORD_COLUMN, Record, document_row, index_column};
+use super::rows::{Mutation, Mutations, Table};
+use super::{Access, documents};
+use crate::claims::State;
+use crate::{Document, DocumentId, Error, Insertion, Result};
 
 /// How long the old cells of a document that was replaced can still be met. Longer than any search takes.
 pub(super) const LINGER: Duration = Duration::from_secs(120);
 
-/// How long it is remembered that a document was removed, and when.
-pub(super) const REMEMBER: Duration = Duration::from_secs(24 * 60 * 60);
+/// The contract of [`Store::insert`](crate::Store::insert).
+pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Result<Vec<Insertion>> {
+    let stored = documents::read(access, documents.iter().map(|document| &document.id))?;
+    let mut changed: BTreeMap<&DocumentId, &Sketch> = BTreeMap::new();
+    let mut insert = |document: &'a Document| {
+        let Document { id, sketch } = document;
+        let live = || Some(&stored.get(id)?.live.as_ref()?.sketch);
+        let insertion = match changed.get(id).copied().or_else(live) {
+            Some(old) if old == sketch => return Insertion::Unchanged,
+            Some(_) => Insertion::Replaced,
+            None => Insertion::Inserted,
+        };
+        changed.insert(id, sketch);
+        insertion
+    };
+    let insertions = documents.iter().map(&mut insert).collect();
 
-const NONE: &str = "none was written";
-const SOME: &str = "some may have been written and some not";
-const ALL: &str = "all were written, and only cells that are not needed any more are left over";
-
-/// A batch, decided on top of what is stored.
-pub(super) struct Batch<'a> {
-    stored: &'a HashMap<&'a DocumentId, Stored>,
-    /// What becomes of documents: their new number in `tables`, or none for those that are removed.
-    changed: BTreeMap<DocumentId, Option<u64>>,
-    /// The documents of this batch by number, from 0; those that were taken away again are no longer in `changed`.
-    filed: Vec<Document>,
-    tables: Box<dyn Tables>,
-    /// What is stored near the document in turn, and that document.
-    turn: Option<(&'a DocumentId, &'a Neighbours)>,
+    let newest = changed.keys().filter_map(|id| stored.get(id)).map(|stored| stored.newest + 1).max();
+    let timestamp = access.now().max(newest.unwrap_or(0));
+    let mut cells = Writes::new(Table::Index);
+    let mut records = Writes::new(Table::Documents);
+    let mut old_cells = OldCells::default();
+    for (&id, &sketch) in &changed {
+        cells.put_cells(timestamp, id, sketch, sketch.keys());
+        records.put_record(timestamp, id, &Record { sketch: sketch.clone(), timestamp }, access);
+        let Some(old) = stored.get(id) else { continue };
+        if let Some(live) = &old.live {
+            old_cells.replaced(id, live, sketch, timestamp);
+        }
+        // Whoever removed it may have died before its cells were gone.
+        if let Some(claim) = old.claim.as_ref().filter(|claim| claim.state == State::Removed) {
+            old_cells.gone(claim.timestamp - 1, id, &claim.sketch, Some(sketch));
+        }
+    }
+    let failed = |written| {
+        let n_documents = changed.len();
+        move |error: Error| {
+            Error::new(error.kind(), format!("of {n_documents} documents {written}; repeat the call"))
+                .caused_by(error)
+        }
+    };
+    cells.apply(access).map_err(failed("none was written"))?;
+    records.apply(access).map_err(failed("some may have been written and some not"))?;
+    let left = "all were written, and only cells that are not needed any more are left over";
+    old_cells.apply(access).map_err(failed(left))?;
+    Ok(insertions)
 }
 
-impl<'a> Batch<'a> {
-    pub(super) fn new(stored: &'a HashMap<&'a DocumentId, Stored>) -> Self {
-        let tables = search::new_tables();
-        Self { stored, changed: BTreeMap::new(), filed: Vec::new(), tables, turn: None }
+/// Changes of cells of one table, over many documents.
+pub(super) struct Writes {
+    table: Table,
+    time_to_live: Option<Duration>,
+    by_timestamp: BTreeMap<i64, Vec<Mutation>>,
+}
+
+impl Writes {
+    pub(super) fn new(table: Table) -> Self {
+        Self { table, time_to_live: None, by_timestamp: BTreeMap::new() }
     }
 
-    /// How many of the nearest stored documents the rule needs to see: all but one may be replaced in this batch.
-    pub(super) fn n_neighbours(&self) -> usize {
-        self.stored.values().filter(|stored| stored.is_live()).count() + 1
+    /// The cells of a document in some of its buckets.
+    pub(super) fn put_cells(&mut self, timestamp: i64, id: &DocumentId, sketch: &Sketch, keys: &[BucketKey]) {
+        self.change_cells(timestamp, id, sketch, keys, Some(Vec::new()));
     }
 
-    pub(super) fn insert(&mut self, documents: &[Document]) -> Result<Vec<Insertion>> {
-        documents.iter().map(|document| rule::insert(self, document, None)).collect()
+    /// As [`put_cells`](Self::put_cells): what is not newer than `until` goes.
+    pub(super) fn delete_cells(&mut self, until: i64, id: &DocumentId, sketch: &Sketch, keys: &[BucketKey]) {
+        self.change_cells(until, id, sketch, keys, None);
     }
 
-    /// `near` has the stored neighbours of each document, [`n_neighbours`](Self::n_neighbours) of them.
-    pub(super) fn insert_if_new(
+    fn change_cells(
         &mut self,
-        documents: &'a [Document],
-        near: &'a [Neighbours],
-        max_distance: u32,
-    ) -> Result<Vec<Insertion>> {
-        let insert = |(document, near): (&'a Document, &'a Neighbours)| {
-            self.turn = Some((&document.id, near));
-            rule::insert(self, document, Some(max_distance))
-        };
-        documents.iter().zip(near).map(insert).collect()
+        timestamp: i64,
+        id: &DocumentId,
+        sketch: &Sketch,
+        keys: &[BucketKey],
+        value: Option<Vec<u8>>,
+    ) {
+        let column = index_column(id);
+        let mutations = self.by_timestamp.entry(timestamp).or_default();
+        mutations.extend(keys.iter().map(|&key| Mutation {
+            row: RowKey::new(key, sketch.fingerprint()).encode().to_vec(),
+            column: column.clone(),
+            value: value.clone(),
+        }));
     }
 
-    pub(super) fn remove(&mut self, ids: &[DocumentId]) -> Result<Vec<bool>> {
-        let mut remove = |id| {
-            let was_there = rule::remove(self, id)?;
-            // Somebody may have died before its cells were gone.
-            if !was_there && self.stored.contains_key(id) {
-                self.changed.insert(id.clone(), None);
-            }
-            Ok(was_there)
-        };
-        ids.iter().map(&mut remove).collect()
+    pub(super) fn put_record(
+        &mut self,
+        timestamp: i64,
+        id: &DocumentId,
+        record: &Record,
+        access: &Access<'_>,
+    ) {
+        self.change_record(timestamp, id, Some(record.encode(access.scheme)));
     }
 
-    /// Carries it out. `now` is the time in milliseconds.
-    pub(super) fn commit(self, rows: &dyn Rows, scheme: &TableScheme, now: i64) -> Result<()> {
-        let n_documents = self.changed.len();
-        for (written, step) in self.plan(scheme, now) {
-            rows.apply(&step).map_err(|error| {
-                Error::new(error.kind(), format!("of {n_documents} documents {written}; repeat the call"))
-                    .caused_by(error)
-            })?;
+    /// A record that is not newer than `until` goes.
+    pub(super) fn delete_record(&mut self, until: i64, id: &DocumentId) {
+        self.change_record(until, id, None);
+    }
+
+    fn change_record(&mut self, timestamp: i64, id: &DocumentId, value: Option<Vec<u8>>) {
+        let mutation = Mutation { row: document_row(id), column: RECORD_COLUMN.to_vec(), value };
+        self.by_timestamp.entry(timestamp).or_default().push(mutation);
+    }
+
+    pub(super) fn apply(self, access: &Access<'_>) -> Result<()> {
+        let Self { table, time_to_live, by_timestamp } = self;
+        for (timestamp, mut mutations) in by_timestamp {
+            // Neighbours share a request, which then concerns few regions.
+            mutations.sort_unstable_by(|a, b| a.row.cmp(&b.row));
+            access.rows.apply(&Mutations { table, timestamp, time_to_live, mutations })?;
         }
         Ok(())
-    }
-
-    /// Steps, each with what is true of the documents where it fails.
-    fn plan(self, scheme: &TableScheme, now: i64) -> Vec<(&'static str, Mutations)> {
-        let newest = |id: &DocumentId| {
-            self.stored.get(id).map(|stored| stored.record.timestamp.max(stored.cell_timestamp))
-        };
-        let timestamp = self.changed.keys().filter_map(newest).map(|newest| newest + 1).max();
-        let timestamp = timestamp.unwrap_or(now).max(now);
-        let step = |table, time_to_live| Mutations { table, timestamp, time_to_live, mutations: Vec::new() };
-        let mut cells = step(Table::Index, None);
-        let mut records = step(Table::Documents, None);
-        let mut removed = step(Table::Documents, Some(REMEMBER));
-        let mut lingering = step(Table::Index, Some(LINGER));
-        let mut deletes: BTreeMap<(Table, i64), Vec<Mutation>> = BTreeMap::new();
-        for (id, &number) in &self.changed {
-            let old = self.stored.get(id);
-            let row = document_row(id);
-            let column = index_column(id);
-            let cell = |sketch: &Sketch, key: BucketKey, value| {
-                let row = RowKey::new(key, sketch.fingerprint()).encode().to_vec();
-                Mutation { row, column: column.clone(), value }
-            };
-            let put_record = |record: &Record| {
-                let value = Some(record.encode(scheme));
-                Mutation { row: row.clone(), column: RECORD_COLUMN.to_vec(), value }
-            };
-            let new = number.map(|number| &self.filed[number as usize].sketch);
-            if let Some(sketch) = new {
-                let keys = sketch.keys().iter();
-                cells.mutations.extend(keys.map(|&key| cell(sketch, key, Some(Vec::new()))));
-                let record = Record { state: State::Live, sketch: sketch.clone(), timestamp };
-                records.mutations.push(put_record(&record));
-            }
-            let Some(old) = old else { continue };
-            let old_sketch = &old.record.sketch;
-            let is_kept = |key: &BucketKey| {
-                new.is_some_and(|new| {
-                    new.fingerprint() == old_sketch.fingerprint() && new.keys().contains(key)
-                })
-            };
-            let gone: Vec<_> = old_sketch.keys().iter().copied().filter(|key| !is_kept(key)).collect();
-            if new.is_some() && old.is_live() {
-                let linger = gone.iter().map(|&key| cell(old_sketch, key, Some(Vec::new())));
-                lingering.mutations.extend(linger);
-            }
-            let delete = gone.iter().map(|&key| cell(old_sketch, key, None));
-            deletes.entry((Table::Index, old.record.timestamp)).or_default().extend(delete);
-            if new.is_none() {
-                // The versions below would come back when the one that remembers has vanished.
-                let mut last = timestamp - 1;
-                if old.is_live() {
-                    removed
-                        .mutations
-                        .push(put_record(&Record { state: State::Removed, ..old.record.clone() }));
-                } else {
-                    last = old.cell_timestamp - 1;
-                }
-                let delete = Mutation { row, column: RECORD_COLUMN.to_vec(), value: None };
-                deletes.entry((Table::Documents, last)).or_default().push(delete);
-            }
-        }
-        let deletes = deletes.into_iter().map(|((table, timestamp), mutations)| Mutations {
-            table,
-            timestamp,
-            time_to_live: None,
-            mutations,
-        });
-        let mut plan = vec![(NONE, cells), (SOME, records), (SOME, removed)];
-        plan.extend(std::iter::once(lingering).chain(deletes).map(|step| (ALL, step)));
-        plan.retain(|(_, step)| !step.mutations.is_empty());
-        // Neighbours share a request, which then concerns few regions.
-        for (_, step) in &mut plan {
-            step.mutations.sort_unstable_by(|a, b| a.row.cmp(&b.row));
-        }
-        plan
     }
 }
 
-impl Shelf for Batch<'_> {
-    type Error = Error;
+/// The cells of versions that are there no more.
+pub(super) struct OldCells {
+    lingering: Writes,
+    deleted: Writes,
+}
 
-    fn find(&self, id: &DocumentId) -> Result<Option<(u64, Sketch)>> {
-        Ok(match self.changed.get(id) {
-            Some(None) => None,
-            Some(&Some(number)) => Some((number, self.filed[number as usize].sketch.clone())),
-            // A number that nothing in `tables` has.
-            None => self
-                .stored
-                .get(id)
-                .filter(|stored| stored.is_live())
-                .map(|stored| (u64::MAX, stored.record.sketch.clone())),
-        })
+impl Default for OldCells {
+    fn default() -> Self {
+        let lingering = Writes { time_to_live: Some(LINGER), ..Writes::new(Table::Index) };
+        Self { lingering, deleted: Writes::new(Table::Index) }
+    }
+}
+
+impl OldCells {
+    /// A document has another sketch since `timestamp`.
+    pub(super) fn replaced(&mut self, id: &DocumentId, old: &Record, new: &Sketch, timestamp: i64) {
+        let keys = keys_only_in(&old.sketch, Some(new));
+        self.lingering.put_cells(timestamp, id, &old.sketch, &keys);
+        self.deleted.delete_cells(old.timestamp, id, &old.sketch, &keys);
     }
 
-    fn nearest(&self, sketch: &Sketch, max_distance: u32, except: Option<u64>) -> Result<Option<Match>> {
-        let id_of = |number: u64| Ok(self.filed[number as usize].id.clone());
-        let counts = |number| Some(number) != except;
-        let here = search::nearest(&[&*self.tables], sketch, max_distance, &counts, &id_of)?;
-        let there = self.turn.and_then(|(own, near)| {
-            near.matches.iter().find(|found| found.id != *own && !self.changed.contains_key(&found.id))
-        });
-        Ok(here
-            .into_iter()
-            .chain(there.cloned())
-            .min_by(|a, b| (a.distance, &a.id).cmp(&(b.distance, &b.id))))
+    /// A document is there no more under this sketch, at most under another one.
+    pub(super) fn gone(&mut self, until: i64, id: &DocumentId, old: &Sketch, new: Option<&Sketch>) {
+        self.deleted.delete_cells(until, id, old, &keys_only_in(old, new));
     }
 
-    fn put(&mut self, document: &Document) -> Result<()> {
-        let number = self.filed.len() as u64;
-        self.tables.insert(&document.sketch, number);
-        self.filed.push(document.clone());
-        self.changed.insert(document.id.clone(), Some(number));
-        Ok(())
+    pub(super) fn apply(self, access: &Access<'_>) -> Result<()> {
+        self.lingering.apply(access)?;
+        self.deleted.apply(access)
     }
+}
 
-    fn take(&mut self, id: &DocumentId, number: u64, sketch: &Sketch) -> Result<()> {
-        self.tables.remove(sketch, number);
-        self.changed.insert(id.clone(), None);
-        Ok(())
-    }
+/// The keys of the rows that `sketch` is filed in and `other` is not.
+pub(super) fn keys_only_in(sketch: &Sketch, other: Option<&Sketch>) -> Vec<BucketKey> {
+    let other = other.filter(|other| other.fingerprint() == sketch.fingerprint());
+    let is_shared = |key: &BucketKey| other.is_some_and(|other| other.keys().binary_search(key).is_ok());
+    sketch.keys().iter().copied().filter(|key| !is_shared(key)).collect()
 }

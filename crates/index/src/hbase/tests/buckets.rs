@@ -19,11 +19,7 @@ fn fill(place: &Place, rows: &[(u64, Vec<String>)]) {
         for name in ids {
             let document = Document { id: id(name), sketch: sketch_in_bucket(*bits) };
             place.gateway.put_raw("t", &key, &super::super::layout::index_column(&document.id), b"", BEGIN);
-            let record = super::super::layout::Record {
-                state: super::super::layout::State::Live,
-                sketch: document.sketch,
-                timestamp: BEGIN,
-            };
+            let record = super::super::layout::Record { sketch: document.sketch, timestamp: BEGIN };
             let row = super::super::layout::document_row(&document.id);
             let value = record.encode(&TableScheme::default());
             place.gateway.put_raw("t_docs", &row, b"d:record", &value, BEGIN);

@@ -53,8 +53,8 @@ impl<F: Fn(Table, bool) + Send + Sync> Rows for Between<F> {
         Ok(())
     }
 
-    fn get(&self, table: Table, column: &[u8], rows: &[Vec<u8>]) -> crate::Result<Vec<Option<Cell>>> {
-        let cells = self.rows.get(table, column, rows)?;
+    fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> crate::Result<Vec<Vec<Cell>>> {
+        let cells = self.rows.get(table, columns, rows)?;
         (self.between)(table, false);
         Ok(cells)
     }

@@ -1,13 +1,14 @@
 //! Compare-and-set, and what is known of it when answers are lost.
 
-use super::super::rows::{Rows, Swap, Swapped, Table};
+use super::super::rows::{Cell, Rows, Swap, Swapped, Table};
 use super::*;
 
 const COLUMN: &[u8] = b"d:record";
 
 fn swap(row: usize, from: Option<&str>, to: &str) -> Swap {
     let from = from.map(|from| from.as_bytes().to_vec());
-    Swap { row: format!("{row:04}").into_bytes(), column: COLUMN.to_vec(), from, to: to.into() }
+    let row = format!("{row:04}").into_bytes();
+    Swap { row, column: COLUMN.to_vec(), from, to: to.into(), time_to_live: None }
 }
 
 fn rows_of(place: &Place, options: Options) -> ThriftRows {
@@ -17,8 +18,9 @@ fn rows_of(place: &Place, options: Options) -> ThriftRows {
 /// What the cells of these rows hold.
 fn values(rows: &ThriftRows, n_rows: usize) -> Vec<Option<String>> {
     let keys: Vec<_> = (0..n_rows).map(|row| swap(row, None, "").row).collect();
-    let cells = rows.get(Table::Documents, COLUMN, &keys).unwrap();
-    cells.into_iter().map(|cell| cell.map(|cell| String::from_utf8(cell.value).unwrap())).collect()
+    let found = rows.get(Table::Documents, &[COLUMN], &keys).unwrap();
+    let value = |mut cells: Vec<Cell>| Some(String::from_utf8(cells.pop()?.value).unwrap());
+    found.into_iter().map(value).collect()
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Timestamps: ours, on a clock that may stand, go back, or be another's; and writers that die between any two steps.
 
-use super::super::write::{LINGER, REMEMBER};
+use super::super::claiming::LEASE;
+use super::super::remove::REMEMBER;
+use super::super::write::LINGER;
 use super::*;
 
 fn insert(store: &dyn Store, documents: &[Document]) -> Vec<Insertion> {
@@ -194,6 +196,8 @@ fn a_writer_that_dies_at_any_step() {
                     assert_eq!(place.gateway.n_faults(), 0, "{context}");
                     let store = place.store();
                     check_searches(&store, &context);
+                    // What it had claimed is for others when its lease has run out.
+                    place.advance(2 * LEASE.as_millis() as i64);
                     call.make(&store).unwrap();
                     check_searches(&store, &context);
                     assert_eq!(contents(&store), expected, "{context}");

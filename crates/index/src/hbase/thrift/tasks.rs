@@ -2,6 +2,7 @@
 //! keeps several connections busy.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use hbase_thrift::hbase::{BatchMutation, Mutation as ThriftMutation, TRowResult, TScan};
 use thrift::protocol::{TInputProtocol, TType};
@@ -195,10 +196,10 @@ fn columns_after(qualifier: &[u8]) -> Vec<u8> {
     filter
 }
 
-/// One column of a few rows.
+/// Some columns of a few rows.
 pub(super) struct Get<'a> {
     pub(super) table: &'a [u8],
-    pub(super) column: &'a [u8],
+    pub(super) columns: &'a [&'a [u8]],
     /// The number of the first row in the call.
     pub(super) first: usize,
     pub(super) keys: &'a [Vec<u8>],
@@ -211,7 +212,7 @@ impl Task for Get<'_> {
         connection.request("getRowsWithColumns", |fields| {
             fields.bytes(1, self.table)?;
             fields.list(2, TType::String, self.keys, |output, key| output.write_bytes(key))?;
-            fields.list(3, TType::String, &[self.column], |output, column| output.write_bytes(column))?;
+            fields.list(3, TType::String, self.columns, |output, column| output.write_bytes(column))?;
             fields.attributes(4, &[])
         })?;
         connection.flush()
@@ -227,16 +228,15 @@ impl Task for Get<'_> {
 pub(super) struct Apply<'a> {
     pub(super) table: &'a [u8],
     pub(super) timestamp: i64,
-    /// Of what is put, in milliseconds.
-    pub(super) time_to_live: Option<i64>,
+    /// Of what is put.
+    pub(super) time_to_live: Option<Duration>,
     pub(super) mutations: &'a [Mutation],
 }
 
 impl Task for Apply<'_> {
     fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
-        let time_to_live = self.time_to_live.map(i64::to_be_bytes);
-        let attributes: Vec<(&[u8], &[u8])> =
-            time_to_live.iter().map(|bytes| (&b"_ttl"[..], &bytes[..])).collect();
+        let time_to_live = self.time_to_live.map(to_milliseconds);
+        let attributes = time_to_live.as_ref().map(|bytes| (&b"_ttl"[..], &bytes[..]));
         connection.request("mutateRowsTs", |fields| {
             fields.bytes(1, self.table)?;
             fields.list(2, TType::Struct, self.mutations, |output, mutation| {
@@ -245,7 +245,7 @@ impl Task for Apply<'_> {
                     .write_to_out_protocol(output)
             })?;
             fields.i64(3, self.timestamp)?;
-            fields.attributes(4, &attributes)
+            fields.attributes(4, attributes.as_slice())
         })?;
         connection.flush()
     }
@@ -287,6 +287,8 @@ impl Task for SwapTask<'_> {
                 value: Some(swap.to.clone()),
                 write_to_w_a_l: Some(true),
             };
+            let time_to_live = swap.time_to_live.map(to_milliseconds);
+            let attributes = time_to_live.as_ref().map(|bytes| (&b"_ttl"[..], &bytes[..]));
             connection.request("checkAndPut", |fields| {
                 fields.bytes(1, self.table)?;
                 fields.bytes(2, &swap.row)?;
@@ -294,7 +296,7 @@ impl Task for SwapTask<'_> {
                 // An empty value is met by no cell.
                 fields.bytes(5, swap.from.as_deref().unwrap_or_default())?;
                 fields.field(6, TType::Struct, |output| put.write_to_out_protocol(output))?;
-                fields.attributes(7, &[])
+                fields.attributes(7, attributes.as_slice())
             })?;
         }
         connection.flush()
@@ -311,6 +313,11 @@ impl Task for SwapTask<'_> {
         }
         std::mem::take(&mut self.exceptions).into_result().map(|()| true)
     }
+}
+
+/// As the attribute `_ttl` has it.
+fn to_milliseconds(time_to_live: Duration) -> [u8; 8] {
+    i64::try_from(time_to_live.as_millis()).unwrap_or(i64::MAX).to_be_bytes()
 }
 
 fn to_thrift(mutation: &Mutation) -> ThriftMutation {
