@@ -40,11 +40,11 @@ fn conformance() {
     let tables = ["suite_0", "suite_1", "suite_2", "suite_3"];
     create(hbase, "create_suite", &tables.map(|table| (table, "5c2")));
     let n_opened = AtomicUsize::new(0);
-    testsuite::check(&|| {
+    testsuite::check_what_stays(&|clock| {
         let table = tables[n_opened.fetch_add(1, Ordering::Relaxed) % tables.len()];
         empty(hbase.gateway, table);
         empty(hbase.gateway, &format!("{table}_docs"));
-        Box::new(HbaseStore::new(hbase.gateway.to_string(), table, 4))
+        Box::new(HbaseStore::with_clock(hbase.gateway.to_string(), table, 4, clock))
     });
 }
 

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use index::{
-    Document, DocumentId, ErrorKind, FORMAT_VERSION, Insertion, MemoryStore, Metadata, Mode, Store, StoreUri,
-    testsuite,
+    Clock, Document, DocumentId, ErrorKind, FORMAT_VERSION, Insertion, MemoryStore, Metadata, Mode,
+    RedisStore, Store, StoreUri, testsuite,
 };
 use serde_json::{Value, json};
 use simhash::{BucketKey, Fingerprint, SCHEME_NAMES, Sketch, TableScheme};
@@ -18,6 +18,11 @@ use crate::support::{Random, Redis, Worker, command, digest, kept, made_up_corpu
 
 fn open(url: &str) -> Box<dyn Store> {
     url.parse::<StoreUri>().unwrap().open(Mode::CreateIfMissing).unwrap()
+}
+
+fn open_with_clock(url: &str, clock: Clock) -> Box<dyn Store> {
+    let Ok(StoreUri::Redis(uri)) = url.parse() else { panic!("{url} is an index in Redis") };
+    Box::new(RedisStore::with_clock(&uri, clock).unwrap())
 }
 
 /// A new index of the default scheme.
@@ -30,18 +35,22 @@ fn create(url: &str) -> Box<dyn Store> {
 fn metadata() -> Metadata {
     let scheme = TableScheme::default();
     let (max_distance, recipe) = (scheme.max_distance(), [].into());
-    Metadata { format_version: FORMAT_VERSION, max_distance, scheme, recipe }
+    Metadata { format_version: FORMAT_VERSION, max_distance, scheme, retain: None, recipe }
 }
 
 fn document(id: &str, bits: u64) -> Document {
-    Document { id: DocumentId::new(id).unwrap(), sketch: TableScheme::default().sketch(Fingerprint(bits)) }
+    let sketch = TableScheme::default().sketch(Fingerprint(bits));
+    Document { id: DocumentId::new(id).unwrap(), sketch, source: None }
 }
 
 #[test]
 fn conformance() {
     let Some(redis) = redis() else { return };
     let n_opened = AtomicUsize::new(0);
-    testsuite::check(&|| open(&redis.url(&format!("suite-{}", n_opened.fetch_add(1, Ordering::Relaxed)))));
+    testsuite::check_what_stays(&|clock| {
+        let n = n_opened.fetch_add(1, Ordering::Relaxed);
+        open_with_clock(&redis.url(&format!("suite-{n}")), clock)
+    });
 }
 
 /// One corpus, every store, every program: the same answers.
@@ -146,7 +155,7 @@ fn near_duplicates_from_several_processes() {
     // No two of those that are kept are near each other, whoever was first.
     let page = kept.scan(index::Cursor::start(), 10_000).unwrap();
     assert!(page.next.is_none() && page.documents.len() > 500);
-    let sketches: Vec<_> = page.documents.iter().map(|document| document.sketch.clone()).collect();
+    let sketches: Vec<_> = page.documents.iter().map(|stored| stored.document.sketch.clone()).collect();
     assert!(kept.near(&sketches, 3, 0).unwrap().iter().all(|found| found.n_matches == 1));
 }
 
@@ -163,6 +172,7 @@ fn large_buckets() {
     all.extend((0..300).map(|n| Document {
         id: DocumentId::new(format!("listed {n}")).unwrap(),
         sketch: Sketch::new(Fingerprint(n % 7), keys.to_vec()),
+        source: None,
     }));
     for store in [&*store, &memory] {
         store.insert(&all).unwrap();
@@ -190,7 +200,7 @@ fn nothing_is_left_behind() {
         Sketch::new(Fingerprint(n.into()), keys.collect())
     };
     let documents: Vec<_> = (0..300)
-        .map(|n| Document { id: DocumentId::new(format!("{n}")).unwrap(), sketch: sketch(n) })
+        .map(|n| Document { id: DocumentId::new(format!("{n}")).unwrap(), sketch: sketch(n), source: None })
         .collect();
     store.insert(&documents).unwrap();
     let moved: Vec<_> = documents
@@ -198,6 +208,7 @@ fn nothing_is_left_behind() {
         .map(|document| Document {
             id: document.id.clone(),
             sketch: sketch(document.sketch.fingerprint().0 as u32 + 1),
+            source: None,
         })
         .collect();
     store.insert(&moved).unwrap();
@@ -309,7 +320,7 @@ fn a_full_server() {
     assert!(refused.0.to_string().contains("maxmemory"), "{}", refused.0);
     // Reading and removing go on.
     let found = store.scan(index::Cursor::start(), 10).unwrap();
-    let ids: Vec<_> = found.documents.iter().map(|document| document.id.clone()).collect();
+    let ids: Vec<_> = found.documents.iter().map(|stored| stored.document.id.clone()).collect();
     assert_eq!(store.remove(&ids).unwrap(), [true; 10]);
     redis.cli(&["config", "set", "maxmemory", "0"]);
     assert!(store.insert(&refused.1).is_ok());

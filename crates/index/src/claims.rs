@@ -53,7 +53,7 @@ use std::collections::BTreeMap;
 
 use simhash::Sketch;
 
-use crate::{Document, DocumentId, Insertion, Match};
+use crate::{Document, DocumentId, Insertion, Match, Source};
 
 /// Whose turn it is: the smaller one goes first. Only that all see the same order matters, not what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,6 +84,7 @@ pub(crate) enum State {
 pub(crate) struct Claim {
     pub(crate) state: State,
     pub(crate) sketch: Sketch,
+    pub(crate) source: Option<Source>,
     /// That of its cells in the index: its incarnation.
     pub(crate) timestamp: i64,
     pub(crate) ticket: Ticket,
@@ -295,6 +296,7 @@ impl Claimant {
         self.claim = Some(Claim {
             state: State::Pending,
             sketch: self.document.sketch.clone(),
+            source: self.document.source.clone(),
             timestamp: now.max(entry.newest + 1),
             ticket: self.ticket,
             deadline: now + self.lease,

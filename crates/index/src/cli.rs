@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use simhash::SCHEME_NAMES;
 
-use crate::{Mode, OpenOptions, StoreUri};
+use crate::{Mode, OpenOptions, Retention, StoreUri};
 
 /// Which index, and how it is built if it is new.
 #[derive(Args, Clone, Debug, Default)]
@@ -41,6 +41,14 @@ pub struct StoreArgs {
     /// schemes find]; a smaller one calls fewer documents duplicates. Example: --max-distance 2
     #[arg(long, value_name = "BITS", help_heading = "Index")]
     max_distance: Option<u32>,
+
+    /// How long documents stay after their insertion: a number with s, m, h, d or w, as in 36h or 1d12h.
+    ///
+    /// Past that they are found no more, keep no other document out, and their room is used again. An index keeps the
+    /// retention that it was made with, so this is for a new one [default: documents stay until somebody removes them].
+    /// Example: --retain 2d
+    #[arg(long, value_name = "DURATION", help_heading = "Index")]
+    retain: Option<Retention>,
 }
 
 impl StoreArgs {
@@ -63,6 +71,7 @@ impl StoreArgs {
             mode,
             scheme: self.scheme.clone(),
             max_distance: self.max_distance,
+            retain: self.retain,
             recipe,
             recipe_default,
         }
@@ -88,13 +97,25 @@ mod tests {
 
     #[test]
     fn flags_become_options() {
-        let args = ["program", "--store", "embedded:./x", "--scheme", "t11", "--max-distance", "2"];
+        let args = [
+            "program",
+            "--store",
+            "embedded:./x",
+            "--scheme",
+            "t11",
+            "--max-distance",
+            "2",
+            "--retain",
+            "2d",
+        ];
         let Program { store } = Program::parse_from(args);
         assert_eq!(store.uri(), Some("embedded:./x"));
         let options = store.open_options(Mode::MustExist, BTreeMap::new(), BTreeMap::new());
         assert_eq!(options.mode, Mode::MustExist);
         assert_eq!(options.scheme.as_deref(), Some("t11"));
         assert_eq!(options.max_distance, Some(2));
+        assert_eq!(options.retain, Retention::from_seconds(172_800));
+        assert!(Program::try_parse_from(["program", "--retain", "2"]).is_err());
         assert!(Program::try_parse_from(["program", "--store", "./x"]).is_err());
     }
 

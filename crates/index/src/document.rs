@@ -6,6 +6,8 @@ use std::str::FromStr;
 use simhash::{Fingerprint, Sketch};
 use tables::Cost;
 
+use crate::{Source, Timestamp};
+
 /// The longest id, in bytes of UTF-8.
 pub const MAX_ID_BYTES: usize = 4096;
 
@@ -102,13 +104,25 @@ impl FromStr for DocumentId {
     }
 }
 
-/// What a store keeps: an id, and the sketch it is found by.
+/// What a store is given: an id, and the sketch it is to be found by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Document {
     /// Its name.
     pub id: DocumentId,
     /// Its fingerprint and the buckets it is filed under.
     pub sketch: Sketch,
+    /// Where it came from, if somebody said so. It makes no difference to any search.
+    pub source: Option<Source>,
+}
+
+/// What a store keeps of a document.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StoredDocument {
+    /// What was given.
+    pub document: Document,
+    /// When the store wrote it, by the clock of the process that did: the time of its insertion, or of its last
+    /// replacement. Inserting it again unchanged does not renew it.
+    pub inserted_at: Timestamp,
 }
 
 /// A stored document that a search met.
@@ -139,7 +153,7 @@ pub struct Neighbours {
 pub enum Insertion {
     /// The id was not there; now it is.
     Inserted,
-    /// The id is there with the same sketch; nothing was written.
+    /// The id is there with the same sketch; nothing was written, so it keeps its source and the time of its insertion.
     Unchanged,
     /// The id was there with another sketch, which is gone.
     Replaced,

@@ -10,6 +10,7 @@
 mod batch;
 mod directory;
 mod environment;
+mod expiry;
 mod ram;
 mod record;
 #[cfg(test)]
@@ -20,16 +21,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use heed::RoTxn;
-use simhash::{Sketch, TableScheme};
+use simhash::Sketch;
 use tables::Tables;
 
 use self::batch::Batch;
 use self::environment::{Environment, Failure, Opened};
+use self::expiry::Seen;
 use self::ram::Ram;
+use crate::retention::{Horizon, SWEPT_MIN};
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Mode, Neighbours, Page, Result,
-    Status, Store, rule, search,
+    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Mode, Neighbours, Page,
+    Result, Selection, Status, Store, StoredDocument, rule, search,
 };
 
 /// Under which key of `meta` the metadata is stored.
@@ -45,14 +48,24 @@ const SHARED_ATTEMPTS_MAX: usize = 3;
 struct Limits {
     /// The map of a new environment; it doubles when it is full. Address space, not disk or memory.
     map_bytes: usize,
-    /// Removals kept for followers: some 40 MB.
+    /// Removals kept for followers: some 40 MB. Fewer where there are fewer documents,
     removals_kept_max: u64,
+    /// but at least so many.
+    removals_kept_min: u64,
     follow_step: u64,
+    /// What a write sweeps at least of what has expired.
+    swept_min: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { map_bytes: 64 << 20, removals_kept_max: 1_000_000, follow_step: FOLLOW_STEP }
+        Self {
+            map_bytes: 64 << 20,
+            removals_kept_max: 1_000_000,
+            removals_kept_min: 1_000,
+            follow_step: FOLLOW_STEP,
+            swept_min: SWEPT_MIN,
+        }
     }
 }
 
@@ -60,12 +73,15 @@ impl Default for Limits {
 /// share their tables.
 pub struct EmbeddedStore {
     shared: Arc<Shared>,
+    clock: Clock,
 }
 
 struct Shared {
     environment: Environment,
-    /// Set once the metadata is there, which never changes.
-    scheme: OnceLock<TableScheme>,
+    /// Set once it is there; it never changes.
+    metadata: OnceLock<Metadata>,
+    /// Where the live documents began.
+    seen: Seen,
     /// `None` until the first search.
     ram: RwLock<Option<Ram>>,
     limits: Limits,
@@ -82,40 +98,58 @@ impl EmbeddedStore {
     /// else; `PermissionDenied` for one that this user cannot write to, which readers must as well, to say what they
     /// read.
     pub fn open(path: &Path, mode: Mode) -> Result<Self> {
-        Self::open_with(path, mode, Limits::default())
+        Self::open_with(path, mode, Limits::default(), Clock::system())
     }
 
-    fn open_with(path: &Path, mode: Mode, limits: Limits) -> Result<Self> {
+    /// As [`open`](Self::open), with a clock of its own for this handle.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with_clock(path: &Path, mode: Mode, clock: Clock) -> Result<Self> {
+        Self::open_with(path, mode, Limits::default(), clock)
+    }
+
+    fn open_with(path: &Path, mode: Mode, limits: Limits, clock: Clock) -> Result<Self> {
         let directory = directory::prepare(path, mode)?;
         // Nothing in here panics halfway through a change of the map.
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         let open = open.get_or_insert_default();
         if let Some(shared) = open.get(&directory).and_then(Weak::upgrade) {
-            return Ok(Self { shared });
+            return Ok(Self { shared, clock });
         }
         open.retain(|_, store| store.strong_count() > 0);
         let environment = Environment::open(directory.clone(), limits.map_bytes)?;
-        let shared =
-            Arc::new(Shared { environment, scheme: OnceLock::new(), ram: RwLock::new(None), limits });
+        let shared = Arc::new(Shared {
+            environment,
+            metadata: OnceLock::new(),
+            seen: Seen::default(),
+            ram: RwLock::new(None),
+            limits,
+        });
         open.insert(directory, Arc::downgrade(&shared));
-        Ok(Self { shared })
+        Ok(Self { shared, clock })
     }
 }
 
 impl Shared {
-    fn scheme(&self, opened: &Opened, txn: &RoTxn<'_>) -> Result<&TableScheme, Failure> {
-        if let Some(scheme) = self.scheme.get() {
-            return Ok(scheme);
+    fn metadata(&self, opened: &Opened, txn: &RoTxn<'_>) -> Result<&Metadata, Failure> {
+        if let Some(metadata) = self.metadata.get() {
+            return Ok(metadata);
         }
         let metadata = read_metadata(opened, txn)?.ok_or_else(not_created)?;
-        Ok(self.scheme.get_or_init(|| metadata.scheme))
+        Ok(self.metadata.get_or_init(|| metadata))
+    }
+
+    /// What is there now, by the clock of a handle.
+    fn horizon(&self, opened: &Opened, txn: &RoTxn<'_>, clock: &Clock) -> Result<Horizon, Failure> {
+        Ok(Horizon::new(self.metadata(opened, txn)?.retain, clock.now()))
     }
 
     /// Does `work` in a snapshot.
-    fn read<T>(&self, work: impl Fn(&Opened, &RoTxn<'_>, &TableScheme) -> Result<T, Failure>) -> Result<T> {
+    fn read<T>(&self, work: impl Fn(&Opened, &RoTxn<'_>, &Metadata) -> Result<T, Failure>) -> Result<T> {
         self.environment.with(|opened| {
             let txn = opened.env.read_txn()?;
-            work(opened, &txn, self.scheme(opened, &txn)?)
+            work(opened, &txn, self.metadata(opened, &txn)?)
         })
     }
 
@@ -147,7 +181,7 @@ impl Shared {
         self.environment.with(|opened| {
             let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
             let txn = opened.env.read_txn()?;
-            let scheme = self.scheme(opened, &txn)?;
+            let scheme = &self.metadata(opened, &txn)?.scheme;
             Ram::follow(&mut ram, opened, &txn, scheme, u64::MAX)?;
             work(opened, &txn, &*built(&ram)?.tables)
         })
@@ -170,7 +204,7 @@ impl Shared {
                 drop(ram);
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
                 let txn = opened.env.read_txn()?;
-                let scheme = self.scheme(opened, &txn)?;
+                let scheme = &self.metadata(opened, &txn)?.scheme;
                 let applied = Ram::follow(&mut ram, opened, &txn, scheme, self.limits.follow_step)?;
                 Ok((applied, opened.last_change(&txn)?))
             })?;
@@ -180,19 +214,25 @@ impl Shared {
         }
     }
 
-    /// Does `work` in a write transaction, which no other thread or process can come between, and commits it. Gives it
-    /// tables of the last commit if it `searches`.
-    fn write<T>(&self, searches: bool, work: impl Fn(&mut Batch<'_, '_>) -> Result<T, Failure>) -> Result<T> {
+    /// Does `work` on `n_items` in a write transaction, which no other thread or process can come between, and commits it.
+    /// Gives it tables of the last commit if it `searches`.
+    fn write<T>(
+        &self,
+        clock: &Clock,
+        n_items: usize,
+        searches: bool,
+        work: impl Fn(&mut Batch<'_, '_>) -> Result<T, Failure>,
+    ) -> Result<T> {
         if searches {
             // Not needed, but what is followed here is not followed while others wait to write.
             self.catch_up()?;
         }
         let answer = self.environment.with(|opened| {
             let mut txn = opened.env.write_txn()?;
-            let scheme = self.scheme(opened, &txn)?;
+            let metadata = self.metadata(opened, &txn)?;
             let ram = if searches {
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
-                Ram::follow(&mut ram, opened, &txn, scheme, u64::MAX)?;
+                Ram::follow(&mut ram, opened, &txn, &metadata.scheme, u64::MAX)?;
                 drop(ram);
                 // Still the last commit, because nobody can commit until this transaction ends.
                 Some(self.ram.read().map_err(|_| Error::poisoned())?)
@@ -203,9 +243,11 @@ impl Shared {
                 Some(ram) => Some(&*built(ram)?.tables),
                 None => None,
             };
-            let mut batch = Batch::new(opened, &mut txn, scheme, committed)?;
+            // Nobody else writes from here on, so what others have inserted is not of a later time.
+            let mut batch = Batch::new(opened, &mut txn, metadata, committed, clock.now())?;
+            batch.sweep(n_items, self.limits)?;
             let answer = work(&mut batch)?;
-            batch.finish(self.limits.removals_kept_max)?;
+            batch.finish(self.limits)?;
             // Searches go on while the disk works.
             drop(ram);
             txn.commit()?;
@@ -269,7 +311,7 @@ impl Store for EmbeddedStore {
         if documents.is_empty() {
             return self.shared.nothing();
         }
-        self.shared.write(false, |batch| {
+        self.shared.write(&self.clock, documents.len(), false, |batch| {
             documents.iter().map(|document| rule::insert(batch, document, None)).collect()
         })
     }
@@ -279,23 +321,29 @@ impl Store for EmbeddedStore {
         if documents.is_empty() {
             return self.shared.nothing();
         }
-        self.shared.write(true, |batch| {
+        self.shared.write(&self.clock, documents.len(), true, |batch| {
             documents.iter().map(|document| rule::insert(batch, document, Some(max_distance))).collect()
         })
     }
 
-    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
         check_batch(ids.len())?;
         if ids.is_empty() {
             return self.shared.nothing();
         }
-        self.shared.write(false, |batch| ids.iter().map(|id| rule::remove(batch, id)).collect())
+        self.shared.write(&self.clock, ids.len(), false, |batch| {
+            ids.iter().map(|id| rule::remove(batch, id, selection)).collect()
+        })
     }
 
-    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         check_batch(ids.len())?;
-        self.shared.read(|opened, txn, scheme| {
-            let get = |id| Ok(batch::find(opened, txn, scheme, id)?.map(|(_, document)| document));
+        self.shared.read(|opened, txn, metadata| {
+            let horizon = self.shared.horizon(opened, txn, &self.clock)?;
+            let get = |id| {
+                let found = batch::find(opened, txn, &metadata.scheme, id)?.map(|(_, stored)| stored);
+                Ok(found.filter(|stored| horizon.is_live(stored.inserted_at)))
+            };
             ids.iter().map(get).collect()
         })
     }
@@ -304,23 +352,26 @@ impl Store for EmbeddedStore {
         check_batch(queries.len())?;
         self.shared.search(|opened, txn, tables| {
             let id_of = |number| batch::id_of(opened, txn, number);
-            Ok(search::neighbours(tables, queries, max_distance, limit, &id_of)?)
+            let horizon = self.shared.horizon(opened, txn, &self.clock)?;
+            let first = self.shared.seen.first_live(opened, txn, horizon)?;
+            Ok(search::neighbours(tables, queries, max_distance, limit, first, &id_of)?)
         })
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         let (after, len) = (after.number()?, page_len(limit)?);
-        self.shared.read(|opened, txn, scheme| {
+        self.shared.read(|opened, txn, metadata| {
             let mut page = Page::default();
             let mut last = after;
-            let rest = (std::ops::Bound::Excluded(after), std::ops::Bound::Unbounded);
-            for entry in opened.log.range(txn, &rest)? {
+            let horizon = self.shared.horizon(opened, txn, &self.clock)?;
+            let first = self.shared.seen.first_live(opened, txn, horizon)?.max(after.saturating_add(1));
+            for entry in opened.log.range(txn, &(first..))? {
                 if page.documents.len() == len {
                     page.next = Some(Cursor::after(last));
                     break;
                 }
                 let (number, bytes) = entry?;
-                page.documents.push(record::decode_document(number, bytes, scheme)?);
+                page.documents.push(record::decode_document(number, bytes, &metadata.scheme)?);
                 last = number;
             }
             Ok(page)
@@ -330,7 +381,13 @@ impl Store for EmbeddedStore {
     fn status(&self) -> Result<Status> {
         let n_documents = self.shared.environment.with(|opened| {
             let txn = opened.env.read_txn()?;
-            Ok(opened.log.len(&txn)?)
+            if read_metadata(opened, &txn)?.is_none() {
+                return Ok(0);
+            }
+            let horizon = self.shared.horizon(opened, &txn, &self.clock)?;
+            let first_live = self.shared.seen.first_live(opened, &txn, horizon)?;
+            let n_stored = opened.log.len(&txn)?;
+            Ok(n_stored - expiry::n_expired(opened, &txn, first_live)?)
         })?;
         let ram = self.shared.ram.read().map_err(|_| Error::poisoned())?;
         Ok(Status {

@@ -23,18 +23,19 @@ mod write;
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use simhash::{Sketch, TableScheme};
 
 use self::counters::Counters;
+use self::documents::to_stored_document;
 use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};
 use self::rows::{Rows, Swap, Swapped, Table};
 use self::thrift::{Options, ThriftRows};
+use crate::retention::Horizon;
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, Result, Status,
-    Store,
+    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, Result,
+    Selection, Status, Store, StoredDocument,
 };
 
 /// A store in HBase.
@@ -46,25 +47,25 @@ use crate::{
 /// nobody, so what it writes while another insertion is between its search and its end is not noticed by that one.
 pub struct HbaseStore {
     rows: Box<dyn Rows>,
-    /// Set once the metadata is there, which never changes.
-    scheme: OnceLock<TableScheme>,
+    /// Set once it is there; it never changes.
+    metadata: OnceLock<Metadata>,
     clock: Clock,
     counters: Counters,
 }
-
-/// Milliseconds since 1970.
-type Clock = Box<dyn Fn() -> i64 + Send + Sync>;
 
 /// What it takes to read and write an index.
 struct Access<'a> {
     rows: &'a dyn Rows,
     scheme: &'a TableScheme,
     clock: &'a Clock,
+    /// As of the beginning of the call.
+    horizon: Horizon,
 }
 
 impl Access<'_> {
+    /// Milliseconds since 1970.
     fn now(&self) -> i64 {
-        (self.clock)()
+        self.clock.now().as_ms()
     }
 }
 
@@ -78,30 +79,33 @@ impl HbaseStore {
     /// connects when it is used.
     #[must_use]
     pub fn new(gateway: String, name: &str, n_connections: usize) -> Self {
+        Self::with_clock(gateway, name, n_connections, Clock::system())
+    }
+
+    /// As [`new`](Self::new), with another clock than this machine's.
+    #[must_use]
+    pub fn with_clock(gateway: String, name: &str, n_connections: usize, clock: Clock) -> Self {
         let options = Options { n_connections, ..Options::default() };
-        Self::over(Box::new(ThriftRows::new(gateway, name, options)), Box::new(now))
+        Self::over(Box::new(ThriftRows::new(gateway, name, options)), clock)
     }
 
     fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {
-        Self { rows, scheme: OnceLock::new(), clock, counters: Counters::default() }
+        Self { rows, metadata: OnceLock::new(), clock, counters: Counters::default() }
     }
 
     fn access(&self) -> Result<Access<'_>> {
-        Ok(Access { rows: &*self.rows, scheme: self.scheme()?, clock: &self.clock })
+        let Metadata { scheme, retain, .. } = self.created()?;
+        let horizon = Horizon::new(*retain, self.clock.now());
+        Ok(Access { rows: &*self.rows, scheme, clock: &self.clock, horizon })
     }
 
-    fn scheme(&self) -> Result<&TableScheme> {
-        if let Some(scheme) = self.scheme.get() {
-            return Ok(scheme);
+    fn created(&self) -> Result<&Metadata> {
+        if let Some(metadata) = self.metadata.get() {
+            return Ok(metadata);
         }
         let metadata = self.metadata()?.ok_or_else(not_created)?;
-        Ok(self.scheme.get_or_init(|| metadata.scheme))
+        Ok(self.metadata.get_or_init(|| metadata))
     }
-}
-
-/// Milliseconds since 1970.
-fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
 impl Store for HbaseStore {
@@ -135,7 +139,7 @@ impl Store for HbaseStore {
     }
 
     fn prepare(&self) -> Result<()> {
-        self.scheme().map(|_| ())
+        self.created().map(|_| ())
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
@@ -148,16 +152,15 @@ impl Store for HbaseStore {
         claiming::insert_if_new(&self.access()?, documents, max_distance, &self.counters)
     }
 
-    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
         check_batch(ids.len())?;
-        remove::remove(&self.access()?, ids)
+        remove::remove_if(&self.access()?, ids, selection)
     }
 
-    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         check_batch(ids.len())?;
         let records = documents::read_live(&self.access()?, ids.iter())?;
-        let get =
-            |id: &DocumentId| Some(Document { id: id.clone(), sketch: records.get(id)?.sketch.clone() });
+        let get = |id: &DocumentId| Some(to_stored_document(id.clone(), records.get(id)?.clone()));
         Ok(ids.iter().map(get).collect())
     }
 

@@ -7,13 +7,30 @@ use simhash::{Fingerprint, Sketch, TableScheme};
 
 use crate::{
     Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Mode, Neighbours, OpenOptions, Page,
-    Result, Status, Store, StoreUri,
+    Result, Selection, Source, Status, Store, StoreUri, StoredDocument,
 };
 
 /// Fingerprints under document ids, in the store that a URL names.
 pub struct Index {
     store: Box<dyn Store>,
     metadata: Metadata,
+}
+
+/// A document as it is inserted: the index makes the sketch of its scheme.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct NewDocument {
+    /// Its name.
+    pub id: DocumentId,
+    /// What its text gave.
+    pub fingerprint: Fingerprint,
+    /// Where it came from, if somebody said so.
+    pub source: Option<Source>,
+}
+
+impl From<(DocumentId, Fingerprint)> for NewDocument {
+    fn from((id, fingerprint): (DocumentId, Fingerprint)) -> Self {
+        Self { id, fingerprint, source: None }
+    }
 }
 
 impl Index {
@@ -84,7 +101,7 @@ impl Index {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn insert(&self, documents: &[(DocumentId, Fingerprint)]) -> Result<Vec<Insertion>> {
+    pub fn insert(&self, documents: &[impl Into<NewDocument> + Clone]) -> Result<Vec<Insertion>> {
         self.store.insert(&self.documents(documents))
     }
 
@@ -92,7 +109,7 @@ impl Index {
     ///
     /// # Errors
     /// Those of the store.
-    pub fn insert_if_new(&self, documents: &[(DocumentId, Fingerprint)]) -> Result<Vec<Insertion>> {
+    pub fn insert_if_new(&self, documents: &[impl Into<NewDocument> + Clone]) -> Result<Vec<Insertion>> {
         self.store.insert_if_new(&self.documents(documents), self.metadata.max_distance)
     }
 
@@ -120,11 +137,19 @@ impl Index {
         self.store.remove(ids)
     }
 
+    /// See [`Store::remove_if`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
+        self.store.remove_if(ids, selection)
+    }
+
     /// See [`Store::get`].
     ///
     /// # Errors
     /// Those of the store.
-    pub fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+    pub fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         self.store.get(ids)
     }
 
@@ -148,8 +173,8 @@ impl Index {
     /// whatever the store and the order of insertion.
     ///
     /// It is the SHA-256 of the sorted SHA-256s of all documents, each over the length of the id, the id, the
-    /// fingerprint and the keys. Sorting digests and not ids bounds the memory at 32 bytes a document. Contents that
-    /// change meanwhile give a digest of neither state.
+    /// fingerprint and the keys: what searches depend on, so neither sources nor times. Sorting digests and not ids bounds
+    /// the memory at 32 bytes a document. Contents that change meanwhile give a digest of neither state.
     ///
     /// # Errors
     /// Those of the store.
@@ -163,7 +188,7 @@ impl Index {
         let mut next = Some(Cursor::start());
         while let Some(after) = next {
             let page = store.scan(after, crate::MAX_BATCH)?;
-            digests.extend(page.documents.iter().map(digest_of_document));
+            digests.extend(page.documents.iter().map(|stored| digest_of_document(&stored.document)));
             next = page.next;
         }
         digests.sort_unstable();
@@ -175,12 +200,12 @@ impl Index {
         Ok((digests.len() as u64, whole))
     }
 
-    fn documents(&self, documents: &[(DocumentId, Fingerprint)]) -> Vec<Document> {
-        let sketch = |&fingerprint| self.metadata.scheme.sketch(fingerprint);
-        documents
-            .iter()
-            .map(|(id, fingerprint)| Document { id: id.clone(), sketch: sketch(fingerprint) })
-            .collect()
+    fn documents(&self, documents: &[impl Into<NewDocument> + Clone]) -> Vec<Document> {
+        let to_document = |document| {
+            let NewDocument { id, fingerprint, source } = document;
+            Document { id, sketch: self.metadata.scheme.sketch(fingerprint), source }
+        };
+        documents.iter().cloned().map(Into::into).map(to_document).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 //!
 //! A store is opened by URL ([`StoreUri`]): `memory:`, `embedded:PATH`, `hbase://HOST:PORT/NAME` and
 //! `redis://HOST:PORT/NAME`. `claims` has the protocol by which HBase's decides who inserts, without a lock over all.
+//! How long documents stay is an index's own ([`Retention`]), and every store keeps to it.
 
 mod claims;
 #[cfg(feature = "cli")]
@@ -18,22 +19,32 @@ mod memory;
 mod metadata;
 mod options;
 mod redis;
+mod retention;
 mod rule;
 mod search;
+mod selection;
+mod source;
 mod store;
 #[cfg(feature = "testsuite")]
 pub mod testsuite;
+mod time;
 mod uri;
 
 pub use self::redis::RedisStore;
-pub use document::{Document, DocumentId, Insertion, InvalidDocumentId, MAX_ID_BYTES, Match, Neighbours};
+pub use document::{
+    Document, DocumentId, Insertion, InvalidDocumentId, MAX_ID_BYTES, Match, Neighbours, StoredDocument,
+};
 pub use embedded::EmbeddedStore;
 pub use error::{Error, ErrorKind, Result};
 pub use hbase::HbaseStore;
-pub use index::Index;
+pub use index::{Index, NewDocument};
 pub use memory::MemoryStore;
 pub use metadata::{FORMAT_VERSION, Metadata};
 pub use options::{Mode, OpenOptions};
+pub use retention::{InvalidRetention, Retention};
+pub use selection::Selection;
+pub use source::{InvalidSource, MAX_SOURCE_BYTES, Source};
 pub use store::{ClaimCounts, Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store};
 pub use tables::Cost;
+pub use time::{Clock, InvalidTimestamp, Timestamp};
 pub use uri::{HbaseUri, RedisUri, StoreUri};

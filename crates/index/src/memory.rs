@@ -2,27 +2,29 @@
 //! only while they run.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{RwLock, RwLockReadGuard};
 
 use simhash::Sketch;
 use tables::Tables;
 
+use crate::retention::{Horizon, SWEPT_MIN, first_live, n_swept_max};
 use crate::rule::{self, Shelf};
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Cursor, Document, DocumentId, Error, Insertion, Match, Metadata, Neighbours, Page, Result, Status, Store,
-    search,
+    Clock, Cursor, Document, DocumentId, Error, Insertion, Match, Metadata, Neighbours, Page, Result,
+    Selection, Status, Store, StoredDocument, Timestamp, search,
 };
 
 /// A store in memory.
 pub struct MemoryStore {
     contents: RwLock<Contents>,
+    clock: Clock,
 }
 
 struct Contents {
     metadata: Option<Metadata>,
-    documents: BTreeMap<u64, Document>,
+    /// By number. Times never go back along them, also where the clock does: so those that have expired come first.
+    documents: BTreeMap<u64, StoredDocument>,
     numbers: HashMap<DocumentId, u64>,
     tables: Box<dyn Tables>,
     /// The number of the last document; numbers are never used again.
@@ -39,6 +41,12 @@ impl MemoryStore {
     /// An empty store without metadata.
     #[must_use]
     pub fn new() -> Self {
+        Self::with_clock(Clock::system())
+    }
+
+    /// An empty store without metadata, which takes the time from `clock`.
+    #[must_use]
+    pub fn with_clock(clock: Clock) -> Self {
         let contents = Contents {
             metadata: None,
             documents: BTreeMap::new(),
@@ -46,61 +54,114 @@ impl MemoryStore {
             tables: search::new_tables(),
             last: 0,
         };
-        Self { contents: RwLock::new(contents) }
+        Self { contents: RwLock::new(contents), clock }
     }
 
     fn read(&self) -> Result<RwLockReadGuard<'_, Contents>> {
         self.contents.read().map_err(|_| Error::poisoned())
     }
 
-    fn read_created(&self) -> Result<RwLockReadGuard<'_, Contents>> {
+    /// The contents, and what of them is there now.
+    fn read_created(&self) -> Result<(RwLockReadGuard<'_, Contents>, Horizon)> {
         let contents = self.read()?;
-        if contents.metadata.is_none() { Err(not_created()) } else { Ok(contents) }
+        let horizon = contents.horizon(self.clock.now()).ok_or_else(not_created)?;
+        Ok((contents, horizon))
     }
 
-    fn write_created(&self) -> Result<RwLockWriteGuard<'_, Contents>> {
-        let contents = self.contents.write().map_err(|_| Error::poisoned())?;
-        if contents.metadata.is_none() { Err(not_created()) } else { Ok(contents) }
+    /// Does `work` on `n_items` with nobody else in between, after some of what has expired was swept away.
+    fn write<T>(&self, n_items: usize, work: impl FnOnce(&mut Writer<'_>) -> Result<T>) -> Result<T> {
+        let mut contents = self.contents.write().map_err(|_| Error::poisoned())?;
+        let now = self.clock.now();
+        let horizon = contents.horizon(now).ok_or_else(not_created)?;
+        let last = contents.documents.last_key_value();
+        let inserted_at = last.map_or(now, |(_, last)| now.max(last.inserted_at));
+        let mut writer = Writer { contents: &mut contents, horizon, inserted_at };
+        writer.sweep(n_swept_max(n_items, SWEPT_MIN))?;
+        work(&mut writer)
     }
 }
 
 impl Contents {
-    fn id_of(&self, number: u64) -> Result<DocumentId> {
-        self.document(number).map(|document| document.id.clone())
+    /// What is there now; `None` before there is metadata.
+    fn horizon(&self, now: Timestamp) -> Option<Horizon> {
+        Some(Horizon::new(self.metadata.as_ref()?.retain, now))
     }
 
-    fn document(&self, number: u64) -> Result<&Document> {
+    /// The number from which on documents are live.
+    fn first_live(&self, horizon: Horizon) -> Result<u64> {
+        let first = self.documents.first_key_value().map_or(0, |(&number, _)| number);
+        first_live(horizon, first, self.last, |number| {
+            Ok(self.documents.range(number..).next().map(|(&number, stored)| (number, stored.inserted_at)))
+        })
+    }
+
+    fn id_of(&self, number: u64) -> Result<DocumentId> {
+        self.document(number).map(|stored| stored.document.id.clone())
+    }
+
+    fn document(&self, number: u64) -> Result<&StoredDocument> {
         self.documents
             .get(&number)
             .ok_or_else(|| Error::corrupt(format!("document number {number} is missing")))
     }
 }
 
-impl Shelf for Contents {
+/// A write that is under way.
+struct Writer<'a> {
+    contents: &'a mut Contents,
+    horizon: Horizon,
+    /// The time of what it inserts.
+    inserted_at: Timestamp,
+}
+
+impl Writer<'_> {
+    /// Takes away what has expired, the oldest `n_max` of it.
+    fn sweep(&mut self, n_max: usize) -> Result<()> {
+        for _ in 0..n_max {
+            let Some((&number, stored)) = self.contents.documents.first_key_value() else { break };
+            if self.horizon.is_live(stored.inserted_at) {
+                break;
+            }
+            let Document { id, sketch, .. } = stored.document.clone();
+            self.take(&id, number, &sketch)?;
+        }
+        Ok(())
+    }
+}
+
+impl Shelf for Writer<'_> {
     type Error = Error;
 
-    fn find(&self, id: &DocumentId) -> Result<Option<(u64, Sketch)>> {
-        let Some(&number) = self.numbers.get(id) else { return Ok(None) };
-        Ok(Some((number, self.document(number)?.sketch.clone())))
+    fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>> {
+        let Some(&number) = self.contents.numbers.get(id) else { return Ok(None) };
+        Ok(Some((number, self.contents.document(number)?.clone())))
+    }
+
+    fn is_live(&self, inserted_at: Timestamp) -> bool {
+        self.horizon.is_live(inserted_at)
     }
 
     fn nearest(&self, sketch: &Sketch, max_distance: u32, except: Option<u64>) -> Result<Option<Match>> {
-        let counts = |number| Some(number) != except;
-        search::nearest(&[&*self.tables], sketch, max_distance, &counts, &|number| self.id_of(number))
+        let contents = &*self.contents;
+        let first = contents.first_live(self.horizon)?;
+        let counts = |number| number >= first && Some(number) != except;
+        search::nearest(&[&*contents.tables], sketch, max_distance, &counts, &|number| contents.id_of(number))
     }
 
     fn put(&mut self, document: &Document) -> Result<()> {
-        self.last += 1;
-        self.tables.insert(&document.sketch, self.last);
-        self.numbers.insert(document.id.clone(), self.last);
-        self.documents.insert(self.last, document.clone());
+        let contents = &mut *self.contents;
+        contents.last += 1;
+        contents.tables.insert(&document.sketch, contents.last);
+        contents.numbers.insert(document.id.clone(), contents.last);
+        let stored = StoredDocument { document: document.clone(), inserted_at: self.inserted_at };
+        contents.documents.insert(contents.last, stored);
         Ok(())
     }
 
     fn take(&mut self, id: &DocumentId, number: u64, sketch: &Sketch) -> Result<()> {
-        self.tables.remove(sketch, number);
-        self.numbers.remove(id);
-        self.documents.remove(&number);
+        self.contents.tables.remove(sketch, number);
+        self.contents.numbers.remove(id);
+        self.contents.documents.remove(&number);
         Ok(())
     }
 }
@@ -121,47 +182,53 @@ impl Store for MemoryStore {
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
-        let mut contents = self.write_created()?;
-        documents.iter().map(|document| rule::insert(&mut *contents, document, None)).collect()
+        self.write(documents.len(), |writer| {
+            documents.iter().map(|document| rule::insert(writer, document, None)).collect()
+        })
     }
 
     fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
-        let mut contents = self.write_created()?;
-        documents.iter().map(|document| rule::insert(&mut *contents, document, Some(max_distance))).collect()
+        self.write(documents.len(), |writer| {
+            documents.iter().map(|document| rule::insert(writer, document, Some(max_distance))).collect()
+        })
     }
 
-    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
         check_batch(ids.len())?;
-        let mut contents = self.write_created()?;
-        ids.iter().map(|id| rule::remove(&mut *contents, id)).collect()
+        self.write(ids.len(), |writer| ids.iter().map(|id| rule::remove(writer, id, selection)).collect())
     }
 
-    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         check_batch(ids.len())?;
-        let contents = self.read_created()?;
-        let get = |id| contents.numbers.get(id).map(|&number| contents.document(number).cloned()).transpose();
+        let (contents, horizon) = self.read_created()?;
+        let get = |id| {
+            let Some(&number) = contents.numbers.get(id) else { return Ok(None) };
+            let stored = contents.document(number)?;
+            Ok(horizon.is_live(stored.inserted_at).then(|| stored.clone()))
+        };
         ids.iter().map(get).collect()
     }
 
     fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
-        let contents = self.read_created()?;
+        let (contents, horizon) = self.read_created()?;
         let id_of = |number| contents.id_of(number);
-        search::neighbours(&*contents.tables, queries, max_distance, limit, &id_of)
+        let first = contents.first_live(horizon)?;
+        search::neighbours(&*contents.tables, queries, max_distance, limit, first, &id_of)
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
-        let len = page_len(limit)?;
-        let after = Bound::Excluded(after.number()?);
-        let contents = self.read_created()?;
-        let mut rest = contents.documents.range((after, Bound::Unbounded)).peekable();
+        let (after, len) = (after.number()?, page_len(limit)?);
+        let (contents, horizon) = self.read_created()?;
+        let first = contents.first_live(horizon)?.max(after.saturating_add(1));
+        let mut rest = contents.documents.range(first..).peekable();
         let mut page = Page::default();
         let mut last = 0;
         while page.documents.len() < len
-            && let Some((&number, document)) = rest.next()
+            && let Some((&number, stored)) = rest.next()
         {
-            page.documents.push(document.clone());
+            page.documents.push(stored.clone());
             last = number;
         }
         page.next = rest.peek().map(|_| Cursor::after(last));
@@ -170,8 +237,12 @@ impl Store for MemoryStore {
 
     fn status(&self) -> Result<Status> {
         let contents = self.read()?;
+        let n_expired = match contents.horizon(self.clock.now()) {
+            Some(horizon) => contents.documents.range(..contents.first_live(horizon)?).count(),
+            None => 0,
+        };
         Ok(Status {
-            n_documents: Some(contents.documents.len() as u64),
+            n_documents: Some((contents.documents.len() - n_expired) as u64),
             n_table_bytes: Some(contents.tables.heap_bytes() as u64),
             ..Status::default()
         })

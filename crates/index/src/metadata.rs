@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use simhash::TableScheme;
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Result, Retention};
 
 /// The version that this program writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -22,6 +22,8 @@ pub struct Metadata {
     pub scheme: TableScheme,
     /// The distance up to which documents count as near-duplicates, at most the scheme's.
     pub max_distance: u32,
+    /// How long documents stay after their insertion; for good where there is none.
+    pub retain: Option<Retention>,
     /// How a text becomes a fingerprint.
     pub recipe: BTreeMap<String, String>,
 }
@@ -33,6 +35,8 @@ struct Stored {
     format_version: u32,
     scheme: StoredScheme,
     max_distance: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retain_seconds: Option<u32>,
     recipe: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     crc32: String,
@@ -93,6 +97,7 @@ impl Metadata {
             format_version: self.format_version,
             scheme,
             max_distance: self.max_distance,
+            retain_seconds: self.retain.map(Retention::as_seconds),
             recipe: self.recipe.clone(),
             crc32: String::new(),
         };
@@ -135,7 +140,12 @@ impl Metadata {
         if stored.max_distance > scheme.max_distance() {
             return Err(damaged("its max distance is above its scheme's"));
         }
-        Ok(Self { format_version, scheme, max_distance: stored.max_distance, recipe: stored.recipe })
+        let retain = match stored.retain_seconds.map(Retention::from_seconds) {
+            Some(None) => return Err(damaged("it retains documents for no time at all")),
+            retain => retain.flatten(),
+        };
+        let Stored { max_distance, recipe, .. } = stored;
+        Ok(Self { format_version, scheme, max_distance, retain, recipe })
     }
 }
 
@@ -148,6 +158,7 @@ mod tests {
             format_version: FORMAT_VERSION,
             scheme: TableScheme::new("halves", 1, &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)]).unwrap(),
             max_distance: 1,
+            retain: None,
             recipe: [("version", "1"), ("segmenter", "jieba \"0.11\"")]
                 .map(|(field, value)| (field.to_owned(), value.to_owned()))
                 .into(),
@@ -182,6 +193,11 @@ mod tests {
 }"#;
         assert_eq!(String::from_utf8(example().encode().unwrap()).unwrap(), expected);
         assert_eq!(Metadata::decode(expected.as_bytes()).unwrap(), example());
+        let retaining = Metadata { retain: Retention::from_seconds(172_800), ..example() };
+        let expected = expected.replace("  \"recipe\"", "  \"retain_seconds\": 172800,\n  \"recipe\"");
+        let expected = expected.replace("56256c66", "23ba4e86");
+        assert_eq!(String::from_utf8(retaining.encode().unwrap()).unwrap(), expected);
+        assert_eq!(Metadata::decode(expected.as_bytes()).unwrap(), retaining);
     }
 
     #[test]
@@ -195,14 +211,15 @@ mod tests {
     /// A changed byte is found, or changes nothing but white space.
     #[test]
     fn one_changed_byte() {
-        let bytes = example().encode().unwrap();
+        let example = Metadata { retain: Retention::from_seconds(172_800), ..example() };
+        let bytes = example.encode().unwrap();
         for position in 0..bytes.len() {
             for flip in 1..=255_u8 {
                 let mut changed = bytes.clone();
                 changed[position] ^= flip;
                 match Metadata::decode(&changed) {
                     Ok(read) => {
-                        assert_eq!(read, example());
+                        assert_eq!(read, example);
                         assert!(bytes[position].is_ascii_whitespace(), "byte {position} ^ {flip:02x}");
                     }
                     Err(error) => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use simhash::TableScheme;
 
 use crate::metadata::FORMAT_VERSION;
-use crate::{Error, ErrorKind, Metadata, Result};
+use crate::{Error, ErrorKind, Metadata, Result, Retention};
 
 /// What to do where there is no index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct OpenOptions {
     pub scheme: Option<String>,
     /// The greatest distance of a near-duplicate; for a new index the default is the scheme's.
     pub max_distance: Option<u32>,
+    /// How long documents stay after their insertion; in a new index they stay for good unless this is set.
+    pub retain: Option<Retention>,
     /// The fields of the recipe that the caller insists on.
     pub recipe: BTreeMap<String, String>,
     /// The recipe of a new index, with the fields of `recipe` over it.
@@ -49,7 +51,8 @@ impl OpenOptions {
         }
         let mut recipe = self.recipe_default.clone();
         recipe.extend(self.recipe.clone());
-        Ok(Metadata { format_version: FORMAT_VERSION, scheme, max_distance, recipe })
+        let retain = self.retain;
+        Ok(Metadata { format_version: FORMAT_VERSION, scheme, max_distance, retain, recipe })
     }
 
     /// Refuses an index that differs from what the caller insists on, and names every field that does.
@@ -70,6 +73,12 @@ impl OpenOptions {
             && wanted != stored.max_distance
         {
             differs("max distance", &stored.max_distance.to_string(), &wanted.to_string());
+        }
+        if let Some(wanted) = self.retain
+            && Some(wanted) != stored.retain
+        {
+            let stored = stored.retain.map_or("no limit".to_owned(), |retain| retain.to_string());
+            differs("retain", &stored, &wanted.to_string());
         }
         for (field, wanted) in &self.recipe {
             let stored = stored.recipe.get(field);

@@ -12,15 +12,15 @@ mod server;
 
 use std::sync::OnceLock;
 
-use simhash::{Sketch, TableScheme};
+use simhash::Sketch;
 
 use self::layout::{Keys, decode_id, decode_record};
 use self::scripts::Scripts;
 use self::server::{Server, Waits};
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Cursor, Document, DocumentId, Error, Insertion, Metadata, Neighbours, Page, RedisUri, Result, Status,
-    Store,
+    Clock, Cursor, Document, DocumentId, Error, Insertion, Metadata, Neighbours, Page, RedisUri, Result,
+    Selection, Status, Store, StoredDocument,
 };
 
 /// What a cursor of this store begins with, before the last id of the page; no id does.
@@ -38,8 +38,9 @@ pub struct RedisStore {
     server: Server,
     keys: Keys,
     scripts: Scripts,
-    /// Set once the metadata is there, which never changes.
-    scheme: OnceLock<TableScheme>,
+    /// Set once it is there; it never changes.
+    known: OnceLock<Metadata>,
+    clock: Clock,
 }
 
 impl RedisStore {
@@ -48,33 +49,50 @@ impl RedisStore {
     /// # Errors
     /// `InvalidArgument` where there is no such password file.
     pub fn new(uri: &RedisUri) -> Result<Self> {
-        let password = uri.read_password()?;
-        let server = Server::new(&uri.host, uri.port, uri.db, password.as_deref(), Waits::default())?;
-        Ok(Self { server, keys: Keys::new(&uri.name), scripts: Scripts::new(), scheme: OnceLock::new() })
+        Self::with_clock(uri, Clock::system())
     }
 
-    fn scheme(&self) -> Result<&TableScheme> {
-        if let Some(scheme) = self.scheme.get() {
-            return Ok(scheme);
+    /// As [`new`](Self::new), with another clock than this machine's.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_clock(uri: &RedisUri, clock: Clock) -> Result<Self> {
+        let password = uri.read_password()?;
+        let server = Server::new(&uri.host, uri.port, uri.db, password.as_deref(), Waits::default())?;
+        let (keys, scripts) = (Keys::new(&uri.name), Scripts::new());
+        Ok(Self { server, keys, scripts, known: OnceLock::new(), clock })
+    }
+
+    /// The metadata, of which an index has one for all its life.
+    fn known(&self) -> Result<&Metadata> {
+        if let Some(metadata) = self.known.get() {
+            return Ok(metadata);
         }
         let metadata = self.metadata()?.ok_or_else(not_created)?;
-        Ok(self.scheme.get_or_init(|| metadata.scheme))
+        Ok(self.known.get_or_init(|| metadata))
     }
 
     fn insert_within(&self, documents: &[Document], if_new: Option<u32>) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
-        let scheme = self.scheme()?;
+        let scheme = &self.known()?.scheme;
         let mut insertions = Vec::with_capacity(documents.len());
         while insertions.len() < documents.len() {
             let rest = &documents[insertions.len()..];
-            insertions.extend(self.scripts.insert(&self.server, &self.keys, scheme, rest, if_new)?);
+            insertions.extend(self.scripts.insert(
+                &self.server,
+                &self.keys,
+                scheme,
+                rest,
+                if_new,
+                self.clock.now(),
+            )?);
         }
         Ok(insertions)
     }
 
     /// The records of these documents, all as of one moment. The metadata comes with them, because a server that has
     /// lost an index must not be taken for an empty one.
-    fn records(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+    fn records(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         let mut get = redis::cmd("MGET");
         get.arg(&self.keys.metadata);
         for id in ids {
@@ -85,8 +103,7 @@ impl RedisStore {
             return Err(not_created());
         }
         let decode = |(id, record): (&DocumentId, Option<Vec<u8>>)| {
-            let Some(record) = record else { return Ok(None) };
-            Ok(Some(Document { id: id.clone(), sketch: decode_record(id, &record)? }))
+            record.map(|record| decode_record(id, &record)).transpose()
         };
         ids.iter().zip(records).map(decode).collect()
     }
@@ -109,7 +126,7 @@ impl Store for RedisStore {
     }
 
     fn prepare(&self) -> Result<()> {
-        self.scheme().map(|_| ())
+        self.known().map(|_| ())
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
@@ -120,25 +137,26 @@ impl Store for RedisStore {
         self.insert_within(documents, Some(max_distance))
     }
 
-    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
         check_batch(ids.len())?;
-        self.scheme()?;
+        self.known()?;
         let mut removed = Vec::with_capacity(ids.len());
         while removed.len() < ids.len() {
-            removed.extend(self.scripts.remove(&self.server, &self.keys, &ids[removed.len()..])?);
+            let rest = &ids[removed.len()..];
+            removed.extend(self.scripts.remove(&self.server, &self.keys, rest, selection)?);
         }
         Ok(removed)
     }
 
-    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         check_batch(ids.len())?;
-        self.scheme()?;
+        self.known()?;
         self.records(ids)
     }
 
     fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
-        self.scheme()?;
+        self.known()?;
         let mut answers = Vec::with_capacity(queries.len());
         while answers.len() < queries.len() {
             let rest = &queries[answers.len()..];
@@ -156,7 +174,7 @@ impl Store for RedisStore {
             [CURSOR_MARK, id @ ..] => [b"(", id].concat(),
             _ => return Err(Error::invalid("the cursor is another store's; start the scan anew")),
         };
-        self.scheme()?;
+        self.known()?;
         let mut range = redis::cmd("ZRANGEBYLEX");
         range.arg(&self.keys.ids).arg(from).arg("+").arg("LIMIT").arg(0).arg(limit + 1);
         let ids: Vec<Vec<u8>> = self.server.run(|connection| range.query(connection))?;

@@ -2,17 +2,20 @@
 
 use simhash::Sketch;
 
-use crate::{Document, DocumentId, Insertion, Match};
+use crate::{Document, DocumentId, Insertion, Match, Selection, StoredDocument, Timestamp};
 
 /// A store in the middle of a write that nobody else can come between.
 pub(crate) trait Shelf {
     /// Why a step failed.
     type Error;
 
-    /// The number and the sketch that `id` is filed under.
-    fn find(&self, id: &DocumentId) -> Result<Option<(u64, Sketch)>, Self::Error>;
+    /// The number of `id`, and what is stored under it, also where that has expired and only takes up room.
+    fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>, Self::Error>;
 
-    /// The nearest document by distance, then id, leaving out the one numbered `except`.
+    /// Whether a document that was inserted then is still there, as of the beginning of the write.
+    fn is_live(&self, inserted_at: Timestamp) -> bool;
+
+    /// The nearest live document by distance, then id, leaving out the one numbered `except`.
     fn nearest(
         &self,
         sketch: &Sketch,
@@ -35,8 +38,10 @@ pub(crate) fn insert<S: Shelf>(
     if_new: Option<u32>,
 ) -> Result<Insertion, S::Error> {
     let old = shelf.find(&document.id)?;
-    if let Some((_, sketch)) = &old
-        && *sketch == document.sketch
+    let was_there = old.as_ref().is_some_and(|(_, old)| shelf.is_live(old.inserted_at));
+    if let Some((_, old)) = &old
+        && was_there
+        && old.document.sketch == document.sketch
     {
         return Ok(Insertion::Unchanged);
     }
@@ -46,18 +51,23 @@ pub(crate) fn insert<S: Shelf>(
             return Ok(Insertion::Duplicate(found));
         }
     }
-    let Some((number, sketch)) = old else {
-        shelf.put(document)?;
-        return Ok(Insertion::Inserted);
-    };
-    shelf.take(&document.id, number, &sketch)?;
+    if let Some((number, old)) = old {
+        shelf.take(&document.id, number, &old.document.sketch)?;
+    }
     shelf.put(document)?;
-    Ok(Insertion::Replaced)
+    Ok(if was_there { Insertion::Replaced } else { Insertion::Inserted })
 }
 
-/// The rule of [`Store::remove`](crate::Store::remove).
-pub(crate) fn remove<S: Shelf>(shelf: &mut S, id: &DocumentId) -> Result<bool, S::Error> {
-    let Some((number, sketch)) = shelf.find(id)? else { return Ok(false) };
-    shelf.take(id, number, &sketch)?;
+/// The rule of [`Store::remove_if`](crate::Store::remove_if). One that has expired is left to who sweeps.
+pub(crate) fn remove<S: Shelf>(
+    shelf: &mut S,
+    id: &DocumentId,
+    selection: &Selection,
+) -> Result<bool, S::Error> {
+    let Some((number, stored)) = shelf.find(id)? else { return Ok(false) };
+    if !shelf.is_live(stored.inserted_at) || !selection.matches(&stored) {
+        return Ok(false);
+    }
+    shelf.take(id, number, &stored.document.sketch)?;
     Ok(true)
 }

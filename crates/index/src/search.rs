@@ -13,8 +13,8 @@ pub(crate) fn new_tables() -> Box<dyn Tables> {
     Box::new(BucketTables::new())
 }
 
-/// For each query the `limit` nearest by distance, then id, and how many there are. `id_of` turns a number into its
-/// document's id.
+/// For each query the `limit` nearest by distance, then id, and how many there are, of the documents numbered `first` and
+/// above. `id_of` turns a number into its document's id.
 ///
 /// All queries go to the tables together, which serve some of them at a time while the memory is slow. What is held is
 /// the answers and one query's work.
@@ -23,6 +23,7 @@ pub(crate) fn neighbours(
     queries: &[Sketch],
     max_distance: u32,
     limit: usize,
+    first: u64,
     id_of: &dyn Fn(u64) -> Result<DocumentId>,
 ) -> Result<Vec<Neighbours>> {
     let mut answers: Vec<Neighbours> = Vec::with_capacity(queries.len());
@@ -35,9 +36,9 @@ pub(crate) fn neighbours(
             answers[current].matches = std::mem::replace(&mut nearest, Nearest::new(limit)).into_matches();
             current = hit.query;
         }
-        answers[hit.query].n_matches += n_postings(&hit);
+        answers[hit.query].n_matches += n_postings(&hit, first);
         if outcome.is_ok() {
-            outcome = nearest.take(&hit, &|_| true, id_of);
+            outcome = nearest.take(&hit, &|number| number >= first, id_of);
         }
     });
     outcome?;
@@ -78,10 +79,12 @@ pub(crate) fn nearest(
     Ok(nearest.into_matches().pop())
 }
 
-fn n_postings(hit: &Hit<'_>) -> u64 {
+/// How many documents a hit is of, from `first` on.
+fn n_postings(hit: &Hit<'_>, first: u64) -> u64 {
     match hit.postings {
-        Postings::One(_) => 1,
-        Postings::Many(numbers) => numbers.len() as u64,
+        Postings::One(number) => u64::from(number >= first),
+        // Counting them is needed only where some do not count, which are few before they are swept.
+        Postings::Many(numbers) => (numbers.len() - numbers.range(..first).count()) as u64,
     }
 }
 
@@ -164,7 +167,7 @@ mod tests {
         let queries: Vec<_> = (0..7).map(|n| scheme.sketch(Fingerprint(n))).collect();
         for queries in [&queries[..], &queries[..1], &[]] {
             let expected = tables.near(queries, 3, &mut |_| {});
-            let answers = neighbours(&*tables, queries, 3, 2, &id_of).unwrap();
+            let answers = neighbours(&*tables, queries, 3, 2, 0, &id_of).unwrap();
             let sum = |of: fn(&Cost) -> u64| answers.iter().map(|answer| of(&answer.cost)).sum::<u64>();
             assert!(queries.is_empty() || expected.n_candidates > 0);
             assert_eq!(sum(|cost| cost.n_buckets), expected.n_buckets);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use simhash::Sketch;
 
-use crate::{Document, DocumentId, Insertion, Metadata, Neighbours, Result};
+use crate::{Document, DocumentId, Insertion, Metadata, Neighbours, Result, Selection, StoredDocument};
 
 /// The most documents, ids or queries in one call, and the most documents in one page of a scan.
 pub const MAX_BATCH: usize = 10_000;
@@ -20,6 +20,13 @@ pub const MAX_SKETCH_KEYS: usize = 255;
 ///
 /// A store keeps sketches, not fingerprints: it files a document under `sketch.keys()` and searches by them, and never
 /// computes them anew, because for some kinds of sketch they do not follow from the fingerprint.
+///
+/// # How long a document stays
+/// A store notes when it writes a document, by its clock. In an index that has a
+/// [`retain`](crate::Metadata::retain), a document is there while `now < inserted_at + retain`, to the millisecond, where
+/// `now` is what the clock of the process says that asks. Past that no call sees it, whether or not its room has been given
+/// back yet, which later writes do; inserting its id again is `Inserted`. By how much the clocks of the process that wrote
+/// and of the one that asks differ, by so much a document stays longer or shorter.
 ///
 /// # What an acknowledgement means
 /// When a writing call has returned `Ok`, its changes are as durable as the store ever makes them and every search that
@@ -51,6 +58,8 @@ pub trait Store: Send + Sync {
 
     /// Writes documents in their order: an id that is not there is `Inserted`, one that is there with the same sketch is
     /// `Unchanged`, and with another sketch `Replaced`. An id that comes twice in a batch meets its first occurrence.
+    /// What is inserted or replaced gets the time of the store's clock. What is `Unchanged` is left as it is: neither is
+    /// its time renewed nor its source changed.
     /// A sketch without keys is stored and never found; one of more than [`MAX_SKETCH_KEYS`] is refused with
     /// `InvalidArgument`, before anything is written.
     ///
@@ -78,14 +87,23 @@ pub trait Store: Send + Sync {
     /// Removes documents by id and says which were there. An id that comes twice is there the first time only.
     ///
     /// # Errors
+    /// As [`remove_if`](Self::remove_if).
+    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+        self.remove_if(ids, &Selection::default())
+    }
+
+    /// Removes those of these documents that `selection` matches, and says which they were. What is looked at is what is
+    /// removed: nobody can replace a document in between, so a version that does not match stays.
+    ///
+    /// # Errors
     /// `NotFound` before [`create`](Self::create), and those of a write: removing needs room as well.
-    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>>;
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>>;
 
     /// The documents with these ids, all as of one moment.
     ///
     /// # Errors
     /// `NotFound` before [`create`](Self::create), `Corrupt` for a record that is not what was written.
-    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>>;
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>>;
 
     /// The stored documents that share a bucket with a query and differ from it in at most `max_distance` bits: the
     /// nearest `limit` of them by distance, then id, and how many there are. For sketches of one table scheme and
@@ -153,7 +171,7 @@ impl Cursor {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     /// Documents, in the store's order.
-    pub documents: Vec<Document>,
+    pub documents: Vec<StoredDocument>,
     /// Where to go on, `None` after the last document.
     pub next: Option<Cursor>,
 }

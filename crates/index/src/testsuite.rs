@@ -1,26 +1,42 @@
 //! What every store has to do, and a store that fails on purpose. For tests: everything in here panics on a surprise.
 
+mod deleting;
 mod fail_at;
 mod failures;
+mod fake_clock;
 mod finding;
 mod keys;
 mod limits;
 mod model;
 mod races;
+mod retaining;
 mod writing;
 
 use simhash::{Fingerprint, Sketch, TableScheme};
 
-use crate::{Cursor, Document, DocumentId, FORMAT_VERSION, Metadata, Store};
+use crate::{Clock, Cursor, Document, DocumentId, FORMAT_VERSION, Metadata, Store};
 
 pub use crate::hbase::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 pub use fail_at::FailAt;
+pub use fake_clock::FakeClock;
 
-/// Runs every case, each on a store of its own from `open`, which must be empty and without metadata.
+/// Runs every case, each on a store of its own from `open`, which must be empty and without metadata, and take the time
+/// from the clock that it is given.
 ///
 /// # Panics
 /// Where the store does not keep the contract of [`Store`].
-pub fn check(open: &dyn Fn() -> Box<dyn Store>) {
+pub fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
+    check_what_stays(open);
+    retaining::check(open);
+}
+
+/// All cases but those of a store that retains its documents for some time only, for one that cannot yet.
+///
+/// # Panics
+/// As [`check`].
+pub fn check_what_stays(open: &dyn Fn(Clock) -> Box<dyn Store>) {
+    deleting::check(open);
+    let open = &|| open(Clock::system());
     writing::metadata_is_written_once(&*open());
     writing::nothing_works_before_create(&*open());
     let cases: [fn(&dyn Store); _] = [
@@ -63,7 +79,8 @@ pub fn check(open: &dyn Fn() -> Box<dyn Store>) {
 fn example_metadata() -> Metadata {
     let scheme = TableScheme::default();
     let recipe = [("version".to_owned(), "1".to_owned())].into();
-    Metadata { format_version: FORMAT_VERSION, max_distance: scheme.max_distance(), scheme, recipe }
+    let max_distance = scheme.max_distance();
+    Metadata { format_version: FORMAT_VERSION, max_distance, scheme, retain: None, recipe }
 }
 
 fn create(store: &dyn Store) {
@@ -79,7 +96,7 @@ pub(crate) fn sketch(bits: u64) -> Sketch {
 }
 
 pub(crate) fn document(name: &str, bits: u64) -> Document {
-    Document { id: id(name), sketch: sketch(bits) }
+    Document { id: id(name), sketch: sketch(bits), source: None }
 }
 
 /// Spreads a number over 64 bits, so that different ones are far apart (splitmix64, Steele et al., OOPSLA 2014).
@@ -97,13 +114,19 @@ fn contents(store: &dyn Store) -> Vec<Document> {
     while let Some(after) = next {
         let page = store.scan(after, 7).expect("a scan");
         assert!(page.documents.len() <= 7);
-        documents.extend(page.documents);
+        documents.extend(page.documents.into_iter().map(|stored| stored.document));
         next = page.next;
     }
     documents.sort_by(|a, b| a.id.cmp(&b.id));
     let counted = store.status().expect("a status").n_documents;
     assert!(counted.is_none_or(|n_documents| n_documents == documents.len() as u64));
     documents
+}
+
+/// The documents with these ids.
+pub(crate) fn get(store: &dyn Store, ids: &[DocumentId]) -> Vec<Option<Document>> {
+    let stored = store.get(ids).expect("documents").into_iter();
+    stored.map(|stored| stored.map(|stored| stored.document)).collect()
 }
 
 /// Ids and distances of the matches, and how many there are in all.

@@ -90,7 +90,7 @@ impl Scenario {
             world.cells.insert((document, bits), 1);
         }
         for (number, &(process, document, bits)) in (0..).zip(&self.claimants) {
-            let document = Document { id: id_of(document), sketch: sketch_of(bits) };
+            let document = Document { id: id_of(document), sketch: sketch_of(bits), source: None };
             let ticket = Ticket { time: number.into(), owner: process as u64, number };
             world.participants.push(Participant {
                 claimant: Claimant::new(document, MAX_DISTANCE, ticket, LEASE),

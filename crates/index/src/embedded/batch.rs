@@ -10,8 +10,10 @@ use tables::Tables;
 use super::environment::{Failure, Opened, explain};
 use super::ram::REMOVALS_FLOOR_KEY;
 use super::record::{self, Removal};
+use super::{Limits, expiry};
+use crate::retention::{Horizon, n_swept_max};
 use crate::rule::Shelf;
-use crate::{Document, DocumentId, Error, Match, Result, search};
+use crate::{Document, DocumentId, Error, Match, Metadata, Result, StoredDocument, Timestamp, search};
 
 /// LMDB's longest key.
 const MAX_KEY_BYTES: usize = 511;
@@ -25,6 +27,13 @@ pub(super) struct Batch<'a, 'e> {
     /// The number of the last change, of the batch or before it.
     last: u64,
     n_removals: u64,
+    /// What is there now.
+    horizon: Horizon,
+    /// Where the live documents begin.
+    first_live: u64,
+    /// The time of what it inserts: now, but never before that of the last document, so that those that have expired are
+    /// the first of the log.
+    inserted_at: Timestamp,
 }
 
 /// The tables as they would be after the batch: those of the last commit are never touched, so other threads go on
@@ -42,25 +51,46 @@ impl<'a, 'e> Batch<'a, 'e> {
     pub(super) fn new(
         opened: &'a Opened,
         txn: &'a mut RwTxn<'e>,
-        scheme: &'a TableScheme,
+        metadata: &'a Metadata,
         committed: Option<&'a dyn Tables>,
+        now: Timestamp,
     ) -> Result<Self, Failure> {
         let last = opened.last_change(txn)?;
+        let horizon = Horizon::new(metadata.retain, now);
+        let first_live = expiry::first_live(opened, txn, horizon, 0)?;
+        let inserted_at = expiry::last_time(opened, txn)?.map_or(now, |last| last.max(now));
         let search = committed.map(|committed| Search {
             committed,
             removed: HashSet::new(),
             inserted: search::new_tables(),
         });
-        Ok(Self { opened, txn, scheme, search, last, n_removals: 0 })
+        let scheme = &metadata.scheme;
+        Ok(Self { opened, txn, scheme, search, last, n_removals: 0, horizon, first_live, inserted_at })
     }
 
-    /// Forgets the oldest removals above `removals_kept_max`, but notes down the newest forgotten one: whoever has not
-    /// seen that builds its tables anew.
-    pub(super) fn finish(self, removals_kept_max: u64) -> Result<(), Failure> {
+    /// Removes some of what has expired, the oldest first, in a batch of `n_items`. What is left is no match either, and
+    /// goes with later batches.
+    pub(super) fn sweep(&mut self, n_items: usize, limits: Limits) -> Result<(), Failure> {
+        for _ in 0..n_swept_max(n_items, limits.swept_min) {
+            let Some((number, bytes)) = self.opened.log.first(self.txn)? else { break };
+            if number >= self.first_live {
+                break;
+            }
+            let Document { id, sketch, .. } = record::decode_document(number, bytes, self.scheme)?.document;
+            self.take(&id, number, &sketch)?;
+        }
+        Ok(())
+    }
+
+    /// Forgets the oldest removals above what is to be kept, but notes down the newest forgotten one: whoever has not
+    /// seen that builds its tables anew. That is no more work than following as many removals as there are documents.
+    pub(super) fn finish(self, limits: Limits) -> Result<(), Failure> {
         if self.n_removals == 0 {
             return Ok(());
         }
-        let excess = self.opened.removals.len(self.txn)?.saturating_sub(removals_kept_max);
+        let n_kept =
+            self.opened.log.len(self.txn)?.max(limits.removals_kept_min).min(limits.removals_kept_max);
+        let excess = self.opened.removals.len(self.txn)?.saturating_sub(n_kept);
         let mut floor = None;
         for _ in 0..excess {
             let Some((number, _)) = self.opened.removals.first(self.txn)? else { break };
@@ -83,9 +113,12 @@ impl<'a, 'e> Batch<'a, 'e> {
 impl Shelf for Batch<'_, '_> {
     type Error = Failure;
 
-    fn find(&self, id: &DocumentId) -> Result<Option<(u64, Sketch)>, Failure> {
-        let found = find(self.opened, self.txn, self.scheme, id)?;
-        Ok(found.map(|(number, document)| (number, document.sketch)))
+    fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>, Failure> {
+        find(self.opened, self.txn, self.scheme, id)
+    }
+
+    fn is_live(&self, inserted_at: Timestamp) -> bool {
+        self.horizon.is_live(inserted_at)
     }
 
     fn nearest(
@@ -95,14 +128,15 @@ impl Shelf for Batch<'_, '_> {
         except: Option<u64>,
     ) -> Result<Option<Match>, Failure> {
         let Some(Search { committed, removed, inserted }) = &self.search else { return Ok(None) };
-        let counts = |number| Some(number) != except && !removed.contains(&number);
+        let counts =
+            |number| number >= self.first_live && Some(number) != except && !removed.contains(&number);
         let id_of = |number| id_of(self.opened, self.txn, number);
         Ok(search::nearest(&[*committed, &**inserted], sketch, max_distance, &counts, &id_of)?)
     }
 
     fn put(&mut self, document: &Document) -> Result<(), Failure> {
         let number = self.next_change()?;
-        let bytes = record::encode_document(number, document, self.scheme)?;
+        let bytes = record::encode_document(number, document, self.inserted_at, self.scheme)?;
         // Numbers only grow, so the log is written page after page.
         self.opened.log.put_with_flags(self.txn, PutFlags::APPEND, &number, &bytes)?;
         self.opened.ids.put(self.txn, &id_key(&document.id), &number)?;
@@ -129,19 +163,19 @@ impl Shelf for Batch<'_, '_> {
     }
 }
 
-/// The number and the document that `id` names.
+/// The number that `id` names and what is stored under it, expired or not.
 pub(super) fn find(
     opened: &Opened,
     txn: &heed::RoTxn<'_>,
     scheme: &TableScheme,
     id: &DocumentId,
-) -> Result<Option<(u64, Document)>, Failure> {
+) -> Result<Option<(u64, StoredDocument)>, Failure> {
     let Some(number) = opened.ids.get(txn, &id_key(id))? else { return Ok(None) };
-    let document = record::decode_document(number, record_of(opened, txn, number)?, scheme)?;
-    if document.id != *id {
+    let stored = record::decode_document(number, record_of(opened, txn, number)?, scheme)?;
+    if stored.document.id != *id {
         return Err(Error::corrupt(format!("record {number} is of another document than its id says")).into());
     }
-    Ok(Some((number, document)))
+    Ok(Some((number, stored)))
 }
 
 /// The id of the document that is stored under `number`.

@@ -2,10 +2,10 @@
 
 use simhash::{BucketKey, Fingerprint, Sketch, TableScheme};
 
-use crate::{Document, DocumentId, Error, Result};
+use crate::{Document, DocumentId, Error, ErrorKind, Result, Source, StoredDocument, Timestamp};
 
-/// The version that every record begins with.
-const VERSION: u8 = 1;
+/// The version that every record begins with. Those of version 1, which had no times, were never released.
+const VERSION: u8 = 2;
 
 const DOCUMENT: u8 = 0;
 const REMOVAL: u8 = 1;
@@ -25,30 +25,52 @@ pub(super) struct Removal {
 }
 
 /// The record of a document that is stored under `number`.
-pub(super) fn encode_document(number: u64, document: &Document, scheme: &TableScheme) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(14 + document.id.as_str().len());
-    put_head(&mut bytes, DOCUMENT, &document.sketch, scheme)?;
-    bytes.extend_from_slice(document.id.as_str().as_bytes());
+pub(super) fn encode_document(
+    number: u64,
+    document: &Document,
+    inserted_at: Timestamp,
+    scheme: &TableScheme,
+) -> Result<Vec<u8>> {
+    let Document { id, sketch, source } = document;
+    let source = source.as_ref().map_or("", Source::as_str);
+    let source_len = u8::try_from(source.len()).map_err(|_| Error::invalid("a source is too long"))?;
+    let mut bytes = Vec::with_capacity(23 + source.len() + id.as_str().len());
+    put_head(&mut bytes, DOCUMENT, sketch, scheme);
+    bytes.extend_from_slice(&inserted_at.as_ms().to_be_bytes());
+    bytes.push(source_len);
+    bytes.extend_from_slice(source.as_bytes());
+    put_keys(&mut bytes, sketch, scheme)?;
+    bytes.extend_from_slice(id.as_str().as_bytes());
     Ok(seal(bytes, number))
 }
 
 /// The record of a removal that is stored under `number`.
 pub(super) fn encode_removal(number: u64, removal: &Removal, scheme: &TableScheme) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(22);
-    put_head(&mut bytes, REMOVAL, &removal.sketch, scheme)?;
+    put_head(&mut bytes, REMOVAL, &removal.sketch, scheme);
+    put_keys(&mut bytes, &removal.sketch, scheme)?;
     bytes.extend_from_slice(&removal.number.to_be_bytes());
     Ok(seal(bytes, number))
 }
 
 /// Reads a document's record back.
-pub(super) fn decode_document(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<Document> {
-    let (sketch, id) = open(number, bytes, DOCUMENT, scheme)?;
-    Ok(Document { id: document_id(number, id)?, sketch })
+pub(super) fn decode_document(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<StoredDocument> {
+    let parts = unseal(number, bytes, DOCUMENT)?;
+    let source = match parts.source {
+        [] => None,
+        bytes => {
+            let text = str::from_utf8(bytes)
+                .map_err(|error| damaged(number, "its source is not UTF-8").caused_by(error))?;
+            Some(Source::new(text).map_err(|error| damaged(number, "its source").caused_by(error))?)
+        }
+    };
+    let document = Document { id: document_id(number, parts.rest)?, sketch: parts.sketch(scheme), source };
+    Ok(StoredDocument { document, inserted_at: parts.inserted_at })
 }
 
 /// Reads only the sketch of a document's record.
 pub(super) fn decode_sketch(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<Sketch> {
-    open(number, bytes, DOCUMENT, scheme).map(|(sketch, _)| sketch)
+    unseal(number, bytes, DOCUMENT).map(|parts| parts.sketch(scheme))
 }
 
 /// Reads only the id of a document's record.
@@ -56,11 +78,16 @@ pub(super) fn decode_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
     document_id(number, unseal(number, bytes, DOCUMENT)?.rest)
 }
 
+/// Reads only the time of a document's record.
+pub(super) fn decode_time(number: u64, bytes: &[u8]) -> Result<Timestamp> {
+    unseal(number, bytes, DOCUMENT).map(|parts| parts.inserted_at)
+}
+
 /// Reads a removal's record back.
 pub(super) fn decode_removal(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<Removal> {
-    let (sketch, rest) = open(number, bytes, REMOVAL, scheme)?;
-    let removed = rest.try_into().map_err(|_| damaged(number, "it has a wrong length"))?;
-    Ok(Removal { number: u64::from_be_bytes(removed), sketch })
+    let parts = unseal(number, bytes, REMOVAL)?;
+    let removed = parts.rest.try_into().map_err(|_| damaged(number, "it has a wrong length"))?;
+    Ok(Removal { number: u64::from_be_bytes(removed), sketch: parts.sketch(scheme) })
 }
 
 /// A number by itself, as a value of `meta`.
@@ -92,23 +119,27 @@ fn document_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
     DocumentId::new(id).map_err(|error| damaged(number, "its id").caused_by(error))
 }
 
-fn put_head(bytes: &mut Vec<u8>, kind: u8, sketch: &Sketch, scheme: &TableScheme) -> Result<()> {
-    let follows = follows(sketch, scheme);
+fn put_head(bytes: &mut Vec<u8>, kind: u8, sketch: &Sketch, scheme: &TableScheme) {
     bytes.push(VERSION);
-    bytes.push(if follows { kind } else { kind | LISTED });
+    bytes.push(if follows(sketch, scheme) { kind } else { kind | LISTED });
     bytes.extend_from_slice(&sketch.fingerprint().0.to_be_bytes());
-    if !follows {
-        let len = u8::try_from(sketch.keys().len()).map_err(|_| {
-            Error::invalid(format!(
-                "a sketch has {} keys, at most {MAX_LISTED_KEYS} can be stored",
-                sketch.keys().len()
-            ))
-        })?;
-        bytes.push(len);
-        for key in sketch.keys() {
-            bytes.push(key.flag);
-            bytes.extend_from_slice(&key.segment.to_be_bytes());
-        }
+}
+
+/// The keys, where they are listed.
+fn put_keys(bytes: &mut Vec<u8>, sketch: &Sketch, scheme: &TableScheme) -> Result<()> {
+    if follows(sketch, scheme) {
+        return Ok(());
+    }
+    let len = u8::try_from(sketch.keys().len()).map_err(|_| {
+        Error::invalid(format!(
+            "a sketch has {} keys, at most {MAX_LISTED_KEYS} can be stored",
+            sketch.keys().len()
+        ))
+    })?;
+    bytes.push(len);
+    for key in sketch.keys() {
+        bytes.push(key.flag);
+        bytes.extend_from_slice(&key.segment.to_be_bytes());
     }
     Ok(())
 }
@@ -135,10 +166,23 @@ fn checksum(number: u64, bytes: &[u8]) -> u32 {
 /// The parts of a record whose checksum fits.
 struct Parts<'a> {
     fingerprint: Fingerprint,
+    /// A document's, else nothing that means anything.
+    inserted_at: Timestamp,
+    /// A document's; empty where it has none.
+    source: &'a [u8],
     /// The bytes of the keys, where they are listed.
     keys: Option<&'a [u8]>,
     /// A document's id, or the number that a removal removes.
     rest: &'a [u8],
+}
+
+impl Parts<'_> {
+    fn sketch(&self, scheme: &TableScheme) -> Sketch {
+        let Some(keys) = self.keys else { return scheme.sketch(self.fingerprint) };
+        let key =
+            |&[flag, ref segment @ ..]: &[u8; 5]| BucketKey { flag, segment: u32::from_be_bytes(*segment) };
+        Sketch::new(self.fingerprint, keys.as_chunks().0.iter().map(key).collect())
+    }
 }
 
 /// Checks a record of `kind` and takes it apart.
@@ -149,29 +193,43 @@ fn unseal(number: u64, bytes: &[u8], kind: u8) -> Result<Parts<'_>> {
     if checksum(number, body) != u32::from_be_bytes(*sealed) {
         return Err(damaged(number, "its checksum does not fit"));
     }
-    let Some((&[version, got_kind, ref fingerprint @ ..], rest)) = body.split_first_chunk::<10>() else {
+    let Some((&[version, got_kind, ref fingerprint @ ..], mut rest)) = body.split_first_chunk::<10>() else {
         return Err(damaged(number, "it is too short"));
     };
     if version != VERSION {
-        return Err(damaged(number, &format!("its version is {version}")));
+        return Err(Error::new(
+            ErrorKind::Mismatch,
+            format!(
+                "record {number} of the index has version {version}, this program reads version {VERSION}; use the \
+                 program that wrote it, or build the index anew"
+            ),
+        ));
     }
     if got_kind & !LISTED != kind {
         return Err(damaged(number, &format!("its kind is {got_kind}")));
     }
-    let fingerprint = Fingerprint(u64::from_be_bytes(*fingerprint));
-    if got_kind & LISTED == 0 {
-        return Ok(Parts { fingerprint, keys: None, rest });
+    let (mut inserted_at, mut source) = (Timestamp::MIN, &[][..]);
+    if kind == DOCUMENT {
+        let Some((time, after)) = rest.split_first_chunk::<8>() else {
+            return Err(damaged(number, "it is too short"));
+        };
+        inserted_at = Timestamp::new(i64::from_be_bytes(*time)).ok_or_else(|| damaged(number, "its time"))?;
+        (source, rest) = split_counted(after, 1).ok_or_else(|| damaged(number, "its source is cut off"))?;
     }
-    let keys = rest.split_first().and_then(|(&len, rest)| rest.split_at_checked(5 * usize::from(len)));
-    let (keys, rest) = keys.ok_or_else(|| damaged(number, "its keys are cut off"))?;
-    Ok(Parts { fingerprint, keys: Some(keys), rest })
+    let mut keys = None;
+    if got_kind & LISTED != 0 {
+        let (listed, after) =
+            split_counted(rest, 5).ok_or_else(|| damaged(number, "its keys are cut off"))?;
+        (keys, rest) = (Some(listed), after);
+    }
+    let fingerprint = Fingerprint(u64::from_be_bytes(*fingerprint));
+    Ok(Parts { fingerprint, inserted_at, source, keys, rest })
 }
 
-fn open<'a>(number: u64, bytes: &'a [u8], kind: u8, scheme: &TableScheme) -> Result<(Sketch, &'a [u8])> {
-    let Parts { fingerprint, keys, rest } = unseal(number, bytes, kind)?;
-    let Some(keys) = keys else { return Ok((scheme.sketch(fingerprint), rest)) };
-    let key = |&[flag, ref segment @ ..]: &[u8; 5]| BucketKey { flag, segment: u32::from_be_bytes(*segment) };
-    Ok((Sketch::new(fingerprint, keys.as_chunks().0.iter().map(key).collect()), rest))
+/// What is counted in the first byte, in units of so many bytes, and the rest.
+fn split_counted(bytes: &[u8], unit: usize) -> Option<(&[u8], &[u8])> {
+    let (&len, rest) = bytes.split_first()?;
+    rest.split_at_checked(unit * usize::from(len))
 }
 
 #[cfg(test)]
@@ -182,6 +240,10 @@ mod tests {
 
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn at() -> Timestamp {
+        Timestamp::new(1_763_735_000_123).unwrap()
     }
 
     fn listed() -> Sketch {
@@ -195,18 +257,27 @@ mod tests {
         let scheme = TableScheme::default();
         let following = scheme.sketch(Fingerprint(0x0123_4567_89ab_cdef));
         let id = DocumentId::new("é1").unwrap();
-        for (sketch, document, removal) in [
-            (following, "01000123456789abcdefc3a9315535773c", "01010123456789abcdef00000000000000074189e854"),
+        for (sketch, source, document, removal) in [
+            (
+                following,
+                None,
+                "02000123456789abcdef0000019aa6cc543b00c3a931163832a4",
+                "02010123456789abcdef0000000000000007ab0f3536",
+            ),
             (
                 listed(),
-                "01020123456789abcdef0201deadbeef0e00000007c3a9319fb18284",
-                "01030123456789abcdef0201deadbeef0e00000007000000000000000781bcf7d2",
+                Some("feed"),
+                "02020123456789abcdef0000019aa6cc543b04666565640201deadbeef0e00000007c3a931355e5d3a",
+                "02030123456789abcdef0201deadbeef0e00000007000000000000000724b49cbe",
             ),
         ] {
-            let example = Document { id: id.clone(), sketch: sketch.clone() };
-            let bytes = encode_document(9, &example, &scheme).unwrap();
+            let source = source.map(|source| Source::new(source).unwrap());
+            let example = Document { id: id.clone(), sketch: sketch.clone(), source };
+            let bytes = encode_document(9, &example, at(), &scheme).unwrap();
             assert_eq!(hex(&bytes), document);
-            assert_eq!(decode_document(9, &bytes, &scheme).unwrap(), example);
+            let stored = StoredDocument { document: example, inserted_at: at() };
+            assert_eq!(decode_document(9, &bytes, &scheme).unwrap(), stored);
+            assert_eq!(decode_time(9, &bytes).unwrap(), at());
             assert_eq!(decode_sketch(9, &bytes, &scheme).unwrap(), sketch);
             assert_eq!(decode_id(9, &bytes).unwrap(), id);
             let example = Removal { number: 7, sketch };
@@ -220,8 +291,9 @@ mod tests {
     #[test]
     fn one_changed_byte() {
         let scheme = TableScheme::default();
-        let document = Document { id: DocumentId::new("https://example.org/1").unwrap(), sketch: listed() };
-        let bytes = encode_document(9, &document, &scheme).unwrap();
+        let id = DocumentId::new("https://example.org/1").unwrap();
+        let document = Document { id, sketch: listed(), source: Some(Source::new("feed").unwrap()) };
+        let bytes = encode_document(9, &document, at(), &scheme).unwrap();
         for position in 0..bytes.len() {
             for flip in 1..=255_u8 {
                 let mut changed = bytes.clone();
@@ -236,6 +308,16 @@ mod tests {
         assert!(decode_removal(9, &bytes, &scheme).is_err());
         let removal = encode_removal(9, &Removal { number: 7, sketch: listed() }, &scheme).unwrap();
         assert!(decode_document(9, &removal, &scheme).is_err());
+    }
+
+    /// An older program's record is no damage.
+    #[test]
+    fn version_1_is_refused_by_name() {
+        let bytes = seal(b"\x01\x00\x01\x23\x45\x67\x89\xab\xcd\xef\xc3\xa91".to_vec(), 9);
+        assert_eq!(hex(&bytes), "01000123456789abcdefc3a9315535773c");
+        let refused = decode_document(9, &bytes, &TableScheme::default()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Mismatch);
+        assert!(refused.to_string().contains("build the index anew"), "{refused}");
     }
 
     #[test]
@@ -257,15 +339,20 @@ mod tests {
         let keys = |len| (0..len).map(|segment| BucketKey { flag: 1, segment }).collect();
         for (len, fits) in [(0, true), (255, true), (256, false)] {
             let sketch = Sketch::new(Fingerprint(1), keys(len));
-            let document = Document { id: DocumentId::new("a").unwrap(), sketch };
-            assert_eq!(encode_document(1, &document, &TableScheme::default()).is_ok(), fits, "{len} keys");
+            let document = Document { id: DocumentId::new("a").unwrap(), sketch, source: None };
+            assert_eq!(
+                encode_document(1, &document, at(), &TableScheme::default()).is_ok(),
+                fits,
+                "{len} keys"
+            );
         }
     }
 
     proptest! {
         #[test]
         fn comes_back(
-            number: u64, bits: u64, follows: bool, id in "\\PC{1,40}",
+            number: u64, bits: u64, follows: bool, id in "\\PC{1,40}", source in "\\PC{0,60}",
+            ms in 0..=Timestamp::MAX.as_ms(),
             keys in proptest::collection::vec((1..=255_u8, any::<u32>()), 0..20),
         ) {
             let scheme = TableScheme::default();
@@ -275,9 +362,12 @@ mod tests {
                 let keys = keys.into_iter().map(|(flag, segment)| BucketKey { flag, segment });
                 Sketch::new(Fingerprint(bits), keys.collect())
             };
-            let document = Document { id: DocumentId::new(id).unwrap(), sketch: sketch.clone() };
-            let bytes = encode_document(number, &document, &scheme).unwrap();
-            prop_assert_eq!(decode_document(number, &bytes, &scheme).unwrap(), document);
+            let inserted_at = Timestamp::new(ms).unwrap();
+            let source = Source::new(source).ok();
+            let document = Document { id: DocumentId::new(id).unwrap(), sketch: sketch.clone(), source };
+            let bytes = encode_document(number, &document, inserted_at, &scheme).unwrap();
+            let stored = StoredDocument { document, inserted_at };
+            prop_assert_eq!(decode_document(number, &bytes, &scheme).unwrap(), stored);
             let removal = Removal { number, sketch };
             let bytes = encode_removal(number, &removal, &scheme).unwrap();
             prop_assert_eq!(decode_removal(number, &bytes, &scheme).unwrap(), removal);

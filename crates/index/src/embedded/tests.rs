@@ -15,7 +15,8 @@ use super::*;
 use crate::{FORMAT_VERSION, Index, MemoryStore, OpenOptions};
 
 /// Small enough that every test meets every limit.
-const SMALL: Limits = Limits { map_bytes: 1 << 16, removals_kept_max: 5, follow_step: 7 };
+const SMALL: Limits =
+    Limits { map_bytes: 1 << 16, removals_kept_max: 5, removals_kept_min: 5, follow_step: 7, swept_min: 3 };
 
 /// In memory where there is such a place: these tests pull the plug on processes, not on the machine.
 fn directory() -> TempDir {
@@ -23,7 +24,7 @@ fn directory() -> TempDir {
 }
 
 fn open(path: &Path) -> EmbeddedStore {
-    let store = EmbeddedStore::open_with(path, Mode::CreateIfMissing, SMALL).unwrap();
+    let store = EmbeddedStore::open_with(path, Mode::CreateIfMissing, SMALL, Clock::system()).unwrap();
     store.create(&metadata()).unwrap();
     store
 }
@@ -34,6 +35,7 @@ fn metadata() -> Metadata {
         format_version: FORMAT_VERSION,
         max_distance: scheme.max_distance(),
         scheme,
+        retain: None,
         recipe: [].into(),
     }
 }
@@ -59,7 +61,7 @@ fn spread(number: u64) -> u64 {
 
 fn document(n: u64) -> Document {
     let sketch = TableScheme::default().sketch(Fingerprint(spread(n)));
-    Document { id: DocumentId::new(format!("document {n}")).unwrap(), sketch }
+    Document { id: DocumentId::new(format!("document {n}")).unwrap(), sketch, source: None }
 }
 
 fn documents(numbers: impl IntoIterator<Item = u64>) -> Vec<Document> {

@@ -286,7 +286,7 @@ impl<'a> Claiming<'a> {
             else {
                 continue;
             };
-            let Document { id, sketch } = document;
+            let Document { id, sketch, .. } = document;
             if old.sketch.fingerprint() == sketch.fingerprint() {
                 let only_new = keys_only_in(sketch, Some(&old.sketch));
                 let keys: Vec<_> =

@@ -12,7 +12,7 @@ use super::layout::{
 };
 use super::rows::{Cell, Row, Span, Table, successor};
 use crate::claims::{Claim, Entry, State};
-use crate::{Cursor, Document, DocumentId, Error, Page, Result};
+use crate::{Cursor, Document, DocumentId, Error, Page, Result, StoredDocument, Timestamp};
 
 /// What a document's row says.
 #[derive(Clone, Debug, Default)]
@@ -58,16 +58,25 @@ impl Stored {
             let is_newer = stored.record_timestamp.is_none_or(|record| record <= claim.timestamp);
             match claim.state {
                 State::Committed if is_newer => {
-                    let (sketch, timestamp) = (claim.sketch.clone(), claim.timestamp);
-                    stored.live = Some(Record { sketch, timestamp });
+                    let (sketch, source) = (claim.sketch.clone(), claim.source.clone());
+                    stored.live = Some(Record { sketch, timestamp: claim.timestamp, source });
                 }
                 State::Removed if is_newer => stored.live = None,
                 _ => {}
             }
             stored.claim = Some(claim);
         }
+        let is_live = |record: &Record| access.horizon.is_live(Timestamp::saturating(record.timestamp));
+        stored.live = stored.live.filter(is_live);
         Ok(stored)
     }
+}
+
+/// What the seam says of a document that is there.
+pub(super) fn to_stored_document(id: DocumentId, record: Record) -> StoredDocument {
+    let Record { sketch, timestamp, source } = record;
+    let inserted_at = Timestamp::saturating(timestamp);
+    StoredDocument { document: Document { id, sketch, source }, inserted_at }
 }
 
 /// The rows of these documents, of those that have one.
@@ -127,7 +136,7 @@ pub(super) fn scan(access: &Access<'_>, after: &Cursor, limit: usize) -> Result<
                 page.next = Some(Cursor::from_bytes(last));
                 return Ok(page);
             }
-            page.documents.push(Document { id: decode_document_row(&row.key)?, sketch: record.sketch });
+            page.documents.push(to_stored_document(decode_document_row(&row.key)?, record));
             last = row.key;
         }
     }

@@ -5,7 +5,7 @@ mod claim;
 use simhash::{BucketKey, Fingerprint, RowKey, Sketch, TableScheme};
 
 pub(crate) use self::claim::{decode_claim, encode_claim};
-use crate::{DocumentId, Error, MAX_SKETCH_KEYS, Result};
+use crate::{DocumentId, Error, MAX_SKETCH_KEYS, Result, Source};
 
 /// The family of the index table, with a cell for each document of a fingerprint.
 pub(crate) const INDEX_FAMILY: u8 = b'f';
@@ -78,14 +78,16 @@ pub(crate) struct Record {
     pub(crate) sketch: Sketch,
     /// The timestamp of its cells in the index, in milliseconds.
     pub(crate) timestamp: i64,
+    /// Where the document came from, if somebody said so.
+    pub(crate) source: Option<Source>,
 }
 
 impl Record {
-    /// Words for people who look into the table: `live`, fingerprint, timestamp, and the keys if they are not those that
-    /// `scheme` gives the fingerprint.
+    /// Words for people who look into the table: `live`, fingerprint, timestamp, the keys if they are not those that
+    /// `scheme` gives the fingerprint, and the source if there is one, with whatever is not graphic ASCII as `%20`.
     pub(crate) fn encode(&self, scheme: &TableScheme) -> Vec<u8> {
         let words = format!("live {} {}", self.sketch.fingerprint(), self.timestamp);
-        (words + &keys_word(&self.sketch, scheme)).into_bytes()
+        (words + &more_words(&self.sketch, self.source.as_ref(), scheme)).into_bytes()
     }
 
     /// Reads stored words back; exactly what [`encode`](Self::encode) writes.
@@ -100,27 +102,67 @@ impl Record {
         let mut words = words.strip_prefix("live ")?.split(' ');
         let fingerprint: Fingerprint = words.next()?.parse().ok()?;
         let timestamp = words.next()?.parse().ok()?;
-        let sketch = parse_sketch(fingerprint, words.next(), scheme)?;
-        words.next().is_none().then_some(Self { sketch, timestamp })
+        let (sketch, source) = parse_more(fingerprint, words, scheme)?;
+        Some(Self { sketch, timestamp, source })
     }
 }
 
-/// The word that lists the keys, after a blank, where they are not those that `scheme` gives the fingerprint.
-fn keys_word(sketch: &Sketch, scheme: &TableScheme) -> String {
-    if *sketch == scheme.sketch(sketch.fingerprint()) {
-        return String::new();
+/// What not every document has, each word after a blank.
+fn more_words(sketch: &Sketch, source: Option<&Source>, scheme: &TableScheme) -> String {
+    let mut words = String::new();
+    if *sketch != scheme.sketch(sketch.fingerprint()) {
+        let keys = sketch.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
+        words = format!(" keys={}", keys.collect::<Vec<_>>().join(","));
     }
-    let keys = sketch.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
-    format!(" keys={}", keys.collect::<Vec<_>>().join(","))
+    if let Some(source) = source {
+        words = format!("{words} source={}", escape(source.as_str()));
+    }
+    words
 }
 
-/// The sketch of a fingerprint, with the word that lists its keys.
-fn parse_sketch(fingerprint: Fingerprint, keys: Option<&str>, scheme: &TableScheme) -> Option<Sketch> {
-    let sketch = match keys {
+/// What a document has by the words that are left, up to the last one.
+fn parse_more<'a>(
+    fingerprint: Fingerprint,
+    mut words: impl Iterator<Item = &'a str>,
+    scheme: &TableScheme,
+) -> Option<(Sketch, Option<Source>)> {
+    let mut word = words.next();
+    let sketch = match word.and_then(|word| word.strip_prefix("keys=")) {
         None => scheme.sketch(fingerprint),
-        Some(keys) => Sketch::new(fingerprint, parse_keys(keys.strip_prefix("keys=")?)?),
+        Some(keys) => {
+            word = words.next();
+            Sketch::new(fingerprint, parse_keys(keys)?)
+        }
     };
-    (sketch.keys().len() <= MAX_SKETCH_KEYS).then_some(sketch)
+    let source = match word {
+        None => None,
+        Some(word) => Some(Source::new(unescape(word.strip_prefix("source=")?)?).ok()?),
+    };
+    (words.next().is_none() && sketch.keys().len() <= MAX_SKETCH_KEYS).then_some((sketch, source))
+}
+
+fn escape(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut escaped, byte| {
+        if byte.is_ascii_graphic() && byte != b'%' {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("%{byte:02x}"));
+        }
+        escaped
+    })
+}
+
+fn unescape(escaped: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        let (digits, after) = after.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = after;
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8(bytes).ok()
 }
 
 fn parse_keys(keys: &str) -> Option<Vec<BucketKey>> {
@@ -156,15 +198,27 @@ mod tests {
         let scheme = TableScheme::default();
         let fingerprint = Fingerprint(0x9e37_79b9_7f4a_7c15);
         let keys = vec![BucketKey { flag: 2, segment: 0x12 }, BucketKey { flag: 1, segment: u32::MAX }];
-        for (sketch, expected) in [
-            (scheme.sketch(fingerprint), "live 9e3779b97f4a7c15 1763735000123"),
+        for (sketch, source, expected) in [
+            (scheme.sketch(fingerprint), None, "live 9e3779b97f4a7c15 1763735000123"),
             (
-                Sketch::new(fingerprint, keys),
+                Sketch::new(fingerprint, keys.clone()),
+                None,
                 "live 9e3779b97f4a7c15 1763735000123 keys=01:ffffffff,02:00000012",
             ),
-            (Sketch::new(fingerprint, Vec::new()), "live 9e3779b97f4a7c15 1763735000123 keys="),
+            (Sketch::new(fingerprint, Vec::new()), None, "live 9e3779b97f4a7c15 1763735000123 keys="),
+            (
+                scheme.sketch(fingerprint),
+                Some("a b%é"),
+                "live 9e3779b97f4a7c15 1763735000123 source=a%20b%25%c3%a9",
+            ),
+            (
+                Sketch::new(fingerprint, keys),
+                Some("feed/1"),
+                "live 9e3779b97f4a7c15 1763735000123 keys=01:ffffffff,02:00000012 source=feed/1",
+            ),
         ] {
-            let record = Record { sketch, timestamp: 1_763_735_000_123 };
+            let source = source.map(|source| Source::new(source).unwrap());
+            let record = Record { sketch, timestamp: 1_763_735_000_123, source };
             assert_eq!(String::from_utf8(record.encode(&scheme)).unwrap(), expected);
             assert_eq!(Record::decode(expected.as_bytes(), &scheme).unwrap(), record);
         }
@@ -188,6 +242,15 @@ mod tests {
             "live 9e3779b97f4a7c15 1 keys=02:00000001,01:00000001",
             "live 9e3779b97f4a7c15 1 other=1",
             "live 9e3779b97f4a7c15 1 keys= more",
+            "live 9e3779b97f4a7c15 1 source=",
+            "live 9e3779b97f4a7c15 1 source=a source=a",
+            "live 9e3779b97f4a7c15 1 source=a keys=",
+            "live 9e3779b97f4a7c15 1 source=%41",
+            "live 9e3779b97f4a7c15 1 source=%C3%A9",
+            "live 9e3779b97f4a7c15 1 source=%c3",
+            "live 9e3779b97f4a7c15 1 source=%1",
+            "live 9e3779b97f4a7c15 1 source=%0a",
+            "live 9e3779b97f4a7c15 1 source=é",
         ] {
             let error = Record::decode(words.as_bytes(), &scheme).expect_err(words);
             assert_eq!(error.kind(), crate::ErrorKind::Corrupt);

@@ -9,13 +9,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use super::documents::{self, Stored};
+use super::documents::{self, Stored, to_stored_document};
 use super::layout::{CLAIM_COLUMN, document_row, encode_claim};
 use super::rows::{Swap, Swapped, Table};
 use super::write::{OldCells, Writes};
 use super::{Access, owner};
 use crate::claims::{Claim, State, Ticket};
-use crate::{DocumentId, Error, ErrorKind, Result};
+use crate::{DocumentId, Error, ErrorKind, Result, Selection};
 
 /// How long it is remembered that a document was removed, and when; and how a claim ended that came to nothing.
 pub(super) const REMEMBER: Duration = Duration::from_secs(24 * 60 * 60);
@@ -23,14 +23,14 @@ pub(super) const REMEMBER: Duration = Duration::from_secs(24 * 60 * 60);
 /// How often a removal starts again because somebody else claims the document at the same time.
 const ATTEMPTS_MAX: usize = 20;
 
-/// The contract of [`Store::remove`](crate::Store::remove).
-pub(super) fn remove(access: &Access<'_>, ids: &[DocumentId]) -> Result<Vec<bool>> {
+/// The contract of [`Store::remove_if`](crate::Store::remove_if).
+pub(super) fn remove_if(access: &Access<'_>, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
     let owner = owner();
     let mut left: BTreeSet<&DocumentId> = ids.iter().collect();
     let mut removed: BTreeSet<&DocumentId> = BTreeSet::new();
     for _ in 0..ATTEMPTS_MAX {
         let stored = documents::read(access, left.iter().copied())?;
-        let (claims, swaps) = plan(access, owner, &stored);
+        let (claims, swaps) = plan(access, owner, &stored, selection);
         for (id, stored) in &stored {
             // An answer to a compare-and-set was lost.
             if stored.claim.as_ref().is_some_and(|claim| claim.ticket.owner == owner) {
@@ -69,15 +69,20 @@ fn plan<'a>(
     access: &Access<'_>,
     owner: u64,
     stored: &HashMap<&'a DocumentId, Stored>,
+    selection: &Selection,
 ) -> (Vec<(&'a DocumentId, Claim)>, Vec<Swap>) {
     let now = access.now();
     let mut claims = Vec::new();
     let mut swaps = Vec::new();
     for (number, (&id, stored)) in (0..).zip(stored) {
         let Some(live) = &stored.live else { continue };
+        if !selection.matches(&to_stored_document(id.clone(), live.clone())) {
+            continue;
+        }
         let claim = Claim {
             state: State::Removed,
             sketch: live.sketch.clone(),
+            source: None,
             timestamp: now.max(stored.newest + 1),
             ticket: Ticket { time: now, owner, number },
             deadline: now,

@@ -21,8 +21,8 @@ use simhash::{Fingerprint, Sketch, TableScheme};
 use super::HbaseStore;
 use super::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 use super::thrift::{Options, ThriftRows};
-use crate::testsuite::{document, id, sketch, spread};
-use crate::{Cursor, Document, ErrorKind, FORMAT_VERSION, Insertion, Metadata, Store};
+use crate::testsuite::{document, get, id, sketch, spread};
+use crate::{Clock, Cursor, Document, ErrorKind, FORMAT_VERSION, Insertion, Metadata, Store};
 
 /// When the tests begin, in milliseconds.
 const BEGIN: i64 = 1_763_735_000_000;
@@ -73,7 +73,7 @@ impl Place {
     fn store_with(&self, options: Options) -> HbaseStore {
         let clock = Arc::clone(&self.clock);
         let rows = ThriftRows::new(self.gateway.address().to_string(), "t", options);
-        HbaseStore::over(Box::new(rows), Box::new(move || clock.load(Ordering::Relaxed)))
+        HbaseStore::over(Box::new(rows), Clock::new(move || clock.load(Ordering::Relaxed)))
     }
 
     /// Time passes for everybody.
@@ -122,7 +122,7 @@ fn cells_of(document: &Document) -> Vec<(Vec<u8>, Vec<u8>)> {
 fn metadata() -> Metadata {
     let scheme = TableScheme::default();
     let max_distance = scheme.max_distance();
-    Metadata { format_version: FORMAT_VERSION, scheme, max_distance, recipe: BTreeMap::new() }
+    Metadata { format_version: FORMAT_VERSION, scheme, max_distance, retain: None, recipe: BTreeMap::new() }
 }
 
 /// Everything in the store, in the order of ids.
@@ -131,7 +131,7 @@ fn contents(store: &dyn Store) -> Vec<Document> {
     let mut next = Some(Cursor::start());
     while let Some(after) = next {
         let page = store.scan(after, 5_000).unwrap();
-        documents.extend(page.documents);
+        documents.extend(page.documents.into_iter().map(|stored| stored.document));
         next = page.next;
     }
     documents.sort_by(|a, b| a.id.cmp(&b.id));

@@ -31,16 +31,16 @@ pub(super) const LINGER: Duration = Duration::from_secs(120);
 /// The contract of [`Store::insert`](crate::Store::insert).
 pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Result<Vec<Insertion>> {
     let stored = documents::read(access, documents.iter().map(|document| &document.id))?;
-    let mut changed: BTreeMap<&DocumentId, &Sketch> = BTreeMap::new();
+    let mut changed: BTreeMap<&DocumentId, &Document> = BTreeMap::new();
     let mut insert = |document: &'a Document| {
-        let Document { id, sketch } = document;
+        let Document { id, sketch, .. } = document;
         let live = || Some(&stored.get(id)?.live.as_ref()?.sketch);
-        let insertion = match changed.get(id).copied().or_else(live) {
+        let insertion = match changed.get(id).map(|changed| &changed.sketch).or_else(live) {
             Some(old) if old == sketch => return Insertion::Unchanged,
             Some(_) => Insertion::Replaced,
             None => Insertion::Inserted,
         };
-        changed.insert(id, sketch);
+        changed.insert(id, document);
         insertion
     };
     let insertions = documents.iter().map(&mut insert).collect();
@@ -50,9 +50,10 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
     let mut cells = Writes::new(Table::Index);
     let mut records = Writes::new(Table::Documents);
     let mut old_cells = OldCells::default();
-    for (&id, &sketch) in &changed {
+    for (&id, &Document { sketch, source, .. }) in &changed {
         cells.put_cells(timestamp, id, sketch, sketch.keys());
-        records.put_record(timestamp, id, &Record { sketch: sketch.clone(), timestamp }, access);
+        let record = Record { sketch: sketch.clone(), timestamp, source: source.clone() };
+        records.put_record(timestamp, id, &record, access);
         let Some(old) = stored.get(id) else { continue };
         if let Some(live) = &old.live {
             old_cells.replaced(id, live, sketch, timestamp);

@@ -11,9 +11,26 @@ if call('EXISTS', METADATA) == 0 then
   return redis.error_reply('NOINDEX there is no index')
 end
 
--- Where the keys of a record begin: after its version and its run.
-local function keys_from(record)
+-- Where the time of a record begins: after its version and its run. Then come the length of its source and the source.
+local function time_at(record)
   return byte(record, 10) == 0 and 11 or 19
+end
+
+-- Where the keys of a record begin.
+local function keys_from(record)
+  local at = time_at(record)
+  return at + 9 + byte(record, at + 8)
+end
+
+-- When the document of a record was inserted, in milliseconds since 1970: below 2^48, so exact.
+local function time_of(record)
+  local high, low = struct.unpack('>I4I4', record, time_at(record))
+  return high * 4294967296 + low
+end
+
+-- The source of a record, empty where it has none.
+local function source_of(record)
+  return sub(record, time_at(record) + 9, keys_from(record) - 1)
 end
 
 local function n_ones(x, n, most)

@@ -28,7 +28,7 @@ for i = 3, #ARGV, 2 do
   local id, record = ARGV[i], ARGV[i + 1]
   local old = record_of(id)
   local answer = 'U'
-  if old ~= record then
+  if not (old and same_sketch(old, record)) then
     answer = most >= 0 and nearest(id, record)
     if not answer then
       if old then unfile(id, old) end

@@ -3,10 +3,10 @@
 use sha2::{Digest, Sha256};
 use simhash::{BucketKey, Fingerprint, Sketch, TableScheme};
 
-use crate::{DocumentId, Error, Result};
+use crate::{Document, DocumentId, Error, ErrorKind, Result, Source, StoredDocument, Timestamp};
 
-/// The version that every record begins with.
-const VERSION: u8 = 1;
+/// The version that every record begins with. Those of version 1, which had no times, were never released.
+const VERSION: u8 = 2;
 
 /// Follows the fingerprint in a run whose keys are those that the index's scheme gives it.
 const FOLLOWS: u8 = 0;
@@ -88,10 +88,16 @@ fn run_len(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The record of a document.
-pub(super) fn encode_record(id: &DocumentId, sketch: &Sketch, scheme: &TableScheme) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(22 + 5 * sketch.keys().len());
+pub(super) fn encode_record(document: &Document, inserted_at: Timestamp, scheme: &TableScheme) -> Vec<u8> {
+    let Document { id, sketch, source } = document;
+    let source = source.as_ref().map_or("", Source::as_str);
+    let mut bytes = Vec::with_capacity(31 + source.len() + 5 * sketch.keys().len());
     bytes.push(VERSION);
     put_run(&mut bytes, sketch, scheme);
+    bytes.extend_from_slice(&inserted_at.as_ms().to_be_bytes());
+    // At most 255 bytes, which is what a source is.
+    bytes.push(source.len() as u8);
+    bytes.extend_from_slice(source.as_bytes());
     put_keys(&mut bytes, sketch.keys());
     let checksum = checksum(id, &bytes);
     bytes.extend_from_slice(&checksum.to_be_bytes());
@@ -99,7 +105,7 @@ pub(super) fn encode_record(id: &DocumentId, sketch: &Sketch, scheme: &TableSche
 }
 
 /// Reads the record of a document back.
-pub(super) fn decode_record(id: &DocumentId, bytes: &[u8]) -> Result<Sketch> {
+pub(super) fn decode_record(id: &DocumentId, bytes: &[u8]) -> Result<StoredDocument> {
     let Some((body, sealed)) = bytes.split_last_chunk::<4>() else {
         return Err(damaged(id, "it is too short"));
     };
@@ -108,15 +114,46 @@ pub(super) fn decode_record(id: &DocumentId, bytes: &[u8]) -> Result<Sketch> {
     }
     match body.split_first() {
         Some((&VERSION, rest)) => {
-            let fingerprint = rest.first_chunk().map(|bytes| Fingerprint(u64::from_be_bytes(*bytes)));
-            let keys = run_len(rest).and_then(|len| rest.get(len..)).map(<[u8]>::as_chunks::<5>);
-            let (Some(fingerprint), Some((keys, []))) = (fingerprint, keys) else {
-                return Err(damaged(id, "it has a wrong length"));
+            let Parts { fingerprint, ms, source, keys } =
+                Parts::split(rest).ok_or_else(|| damaged(id, "it has a wrong length"))?;
+            let inserted_at = Timestamp::new(ms).ok_or_else(|| damaged(id, "its time"))?;
+            let source = match source {
+                [] => None,
+                source => {
+                    let source = str::from_utf8(source).ok().and_then(|source| Source::new(source).ok());
+                    Some(source.ok_or_else(|| damaged(id, "its source"))?)
+                }
             };
-            Ok(Sketch::new(fingerprint, keys.iter().map(decode_key).collect()))
+            let sketch = Sketch::new(fingerprint, keys.iter().map(decode_key).collect());
+            Ok(StoredDocument { document: Document { id: id.clone(), sketch, source }, inserted_at })
         }
-        Some((version, _)) => Err(damaged(id, &format!("its version is {version}"))),
+        Some((version, _)) => Err(Error::new(
+            ErrorKind::Mismatch,
+            format!(
+                "the record of document \"{id}\" has version {version}, this program reads version {VERSION}; use the \
+                 program that wrote it, or build the index anew"
+            ),
+        )),
         None => Err(damaged(id, "it is too short")),
+    }
+}
+
+/// What a record has between its version and its checksum.
+struct Parts<'a> {
+    fingerprint: Fingerprint,
+    ms: i64,
+    source: &'a [u8],
+    keys: &'a [[u8; 5]],
+}
+
+impl<'a> Parts<'a> {
+    fn split(bytes: &'a [u8]) -> Option<Self> {
+        let fingerprint = Fingerprint(u64::from_be_bytes(*bytes.first_chunk()?));
+        let (time, rest) = bytes.get(run_len(bytes)?..)?.split_first_chunk()?;
+        let (&source_len, rest) = rest.split_first()?;
+        let (source, keys) = rest.split_at_checked(source_len.into())?;
+        let (keys, []) = keys.as_chunks() else { return None };
+        Some(Self { fingerprint, ms: i64::from_be_bytes(*time), source, keys })
     }
 }
 
@@ -182,25 +219,43 @@ mod tests {
         TableScheme::new("halves", 1, &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)]).unwrap()
     }
 
+    fn at() -> Timestamp {
+        Timestamp::new(1_763_735_000_123).unwrap()
+    }
+
+    fn document(sketch: Sketch, source: Option<&str>) -> Document {
+        Document { id: id(), sketch, source: source.map(|source| Source::new(source).unwrap()) }
+    }
+
     /// Fixed bytes: a change here is a new version. The scripts read them at fixed places too.
     #[test]
     fn golden_vectors() {
         let following = halves().sketch(Fingerprint(0x0123_4567_89ab_cdef));
-        for (sketch, expected) in [
-            (following, "010123456789abcdef0001012345670289abcdefec2e039f"),
-            (listed(), "010123456789abcdef010593b1b356cae29a01deadbeef0e000000079d8c5093"),
-            (Sketch::new(Fingerprint(1), Vec::new()), "01000000000000000101e3b0c44298fc1c143dd19e45"),
+        for (sketch, source, expected) in [
+            (following, None, "020123456789abcdef000000019aa6cc543b0001012345670289abcdef190951a4"),
+            (
+                listed(),
+                Some("feed"),
+                "020123456789abcdef010593b1b356cae29a0000019aa6cc543b046665656401deadbeef0e00000007f6d3402b",
+            ),
+            (
+                Sketch::new(Fingerprint(1), Vec::new()),
+                None,
+                "02000000000000000101e3b0c44298fc1c140000019aa6cc543b00c0b3a929",
+            ),
         ] {
-            let bytes = encode_record(&id(), &sketch, &halves());
+            let document = document(sketch, source);
+            let bytes = encode_record(&document, at(), &halves());
             assert_eq!(hex(&bytes), expected);
-            assert_eq!(decode_record(&id(), &bytes).unwrap(), sketch);
+            let stored = StoredDocument { document, inserted_at: at() };
+            assert_eq!(decode_record(&id(), &bytes).unwrap(), stored);
         }
     }
 
     /// Every change of one byte is found, and so is a whole record under another id.
     #[test]
     fn one_changed_byte() {
-        let bytes = encode_record(&id(), &listed(), &halves());
+        let bytes = encode_record(&document(listed(), Some("feed")), at(), &halves());
         for position in 0..bytes.len() {
             for flip in 1..=255_u8 {
                 let mut changed = bytes.clone();
@@ -212,6 +267,17 @@ mod tests {
             assert!(decode_record(&id(), &bytes[..len]).is_err(), "cut to {len}");
         }
         assert!(decode_record(&DocumentId::new("é2").unwrap(), &bytes).is_err());
+    }
+
+    /// An older program's record is no damage.
+    #[test]
+    fn version_1_is_refused_by_name() {
+        let digits = "010123456789abcdef0001012345670289abcdefec2e039f".as_bytes();
+        let bytes =
+            digits.chunks(2).map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap());
+        let refused = decode_record(&id(), &bytes.collect::<Vec<_>>()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Mismatch);
+        assert!(refused.to_string().contains("build the index anew"), "{refused}");
     }
 
     #[test]

@@ -1,14 +1,22 @@
--- Removes. ARGV: ids. Answers 1 for each that was there, and 0 for the others.
+-- Removes. ARGV: a source, or nothing for any; the earliest time of insertion and the first one too late, in
+-- milliseconds since 1970; then ids. Answers 1 for each that was there and matched, and 0 for the others.
+local source, from, before = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+
+local function matches(record)
+  local time = time_of(record)
+  return time >= from and time < before and (source == '' or source == source_of(record))
+end
+
 local answers, wrote = {}, false
-for i, id in ipairs(ARGV) do
+for i = 4, #ARGV do
+  local id = ARGV[i]
   local record = record_of(id)
-  if record then
-    unfile(id, record)
-    call('DEL', DOCUMENTS .. id)
-    call('ZREM', IDS, id)
+  local gone = record and matches(record)
+  if gone then
+    remove(id, record)
     wrote = true
   end
-  answers[i] = record and 1 or 0
+  answers[#answers + 1] = gone and 1 or 0
 end
 if wrote then keep(answers) end
 return answers

@@ -10,7 +10,9 @@ use tables::Cost;
 use super::layout::{Keys, decode_match, encode_query, encode_record};
 use super::server::Server;
 use crate::search::Nearest;
-use crate::{Document, DocumentId, Error, Insertion, Match, Neighbours, Result};
+use crate::{
+    Document, DocumentId, Error, Insertion, Match, Neighbours, Result, Selection, Source, Timestamp,
+};
 
 /// The most documents or queries of one call,
 const ITEMS_MAX: usize = 128;
@@ -79,6 +81,7 @@ impl Scripts {
         scheme: &TableScheme,
         documents: &[Document],
         if_new: Option<u32>,
+        now: Timestamp,
     ) -> Result<Vec<Insertion>> {
         let documents = first(documents, |document| document.sketch.keys().len());
         let mut call = self.insert.prepare_invoke();
@@ -86,8 +89,8 @@ impl Scripts {
         call.key(keys.answer(&token()))
             .arg(if_new.map_or(-1, |distance| i64::from(distance.min(64))))
             .arg(READ_MAX);
-        for Document { id, sketch } in documents {
-            call.arg(id.as_str()).arg(encode_record(id, sketch, scheme));
+        for document in documents {
+            call.arg(document.id.as_str()).arg(encode_record(document, now, scheme));
         }
         let answers: Vec<Value> = server.run(|connection| call.invoke(connection))?;
         check_answers(answers.len(), documents.len())?;
@@ -98,12 +101,21 @@ impl Scripts {
             .collect()
     }
 
-    /// Removes the first documents, at least one of them.
-    pub(super) fn remove(&self, server: &Server, keys: &Keys, ids: &[DocumentId]) -> Result<Vec<bool>> {
+    /// Removes those of the first documents that match, and looks at one at least.
+    pub(super) fn remove(
+        &self,
+        server: &Server,
+        keys: &Keys,
+        ids: &[DocumentId],
+        selection: &Selection,
+    ) -> Result<Vec<bool>> {
         let ids = first(ids, |_| 0);
         let mut call = self.remove.prepare_invoke();
         name(&mut call, keys);
         call.key(keys.answer(&token()));
+        let from = selection.inserted_from.unwrap_or(Timestamp::MIN).as_ms();
+        let before = selection.inserted_until.map_or(Timestamp::MAX.as_ms() + 1, Timestamp::as_ms);
+        call.arg(selection.source.as_ref().map_or("", Source::as_str)).arg(from).arg(before);
         for id in ids {
             call.arg(id.as_str());
         }

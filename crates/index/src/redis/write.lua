@@ -14,8 +14,14 @@ end
 
 -- The run of a record, and where its keys begin.
 local function run_of(record)
-  local first = keys_from(record)
-  return sub(record, 2, first - 1), first
+  return sub(record, 2, time_at(record) - 1), keys_from(record)
+end
+
+-- Whether two records are of equal sketches, whatever their times and sources.
+local function same_sketch(a, b)
+  local run_a, first_a = run_of(a)
+  local run_b, first_b = run_of(b)
+  return run_a == run_b and sub(a, first_a, -5) == sub(b, first_b, -5)
 end
 
 -- Files a document under its run, and a run that is new under all its keys.
@@ -45,8 +51,18 @@ end
 -- The record of a document, or false. One of another version has its keys elsewhere.
 local function record_of(id)
   local record = call('GET', DOCUMENTS .. id)
-  if record and (byte(record, 1) ~= 1 or #record < 14 or (#record - keys_from(record) - 3) % 5 ~= 0) then
+  if not record then return false end
+  local at = #record > 10 and byte(record, 1) == 2 and time_at(record)
+  local n_key_bytes = at and #record >= at + 12 and #record - keys_from(record) - 3
+  if not n_key_bytes or n_key_bytes < 0 or n_key_bytes % 5 ~= 0 then
     error('DAMAGED ' .. id, 0)
   end
   return record
+end
+
+-- Takes a document away altogether.
+local function remove(id, record)
+  unfile(id, record)
+  call('DEL', DOCUMENTS .. id)
+  call('ZREM', IDS, id)
 end

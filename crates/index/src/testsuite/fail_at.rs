@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use simhash::Sketch;
 
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, Result, Status,
-    Store,
+    Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, Result, Selection,
+    Status, Store, StoredDocument,
 };
 
 /// Passes every call on to the store below, except that the n-th fails with `Unavailable`.
@@ -68,11 +68,11 @@ impl Store for FailAt {
         self.pass(|store| store.insert_if_new(documents, max_distance))
     }
 
-    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
-        self.pass(|store| store.remove(ids))
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
+        self.pass(|store| store.remove_if(ids, selection))
     }
 
-    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<Document>>> {
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         self.pass(|store| store.get(ids))
     }
 

@@ -30,7 +30,8 @@ fn script(store: &FailAt) -> Vec<Document> {
     let found = repeat(|| store.near(&[document("a", 0).sketch], 3, 10));
     assert_eq!(found[0].matches[0].id, id("c"));
     repeat(|| store.status());
-    let mut documents = repeat(|| store.scan(Cursor::start(), 10)).documents;
+    let page = repeat(|| store.scan(Cursor::start(), 10));
+    let mut documents: Vec<_> = page.documents.into_iter().map(|stored| stored.document).collect();
     documents.sort_by(|a, b| a.id.cmp(&b.id));
     documents
 }

@@ -106,8 +106,8 @@ pub(super) fn pages_while_it_changes(store: &dyn Store) {
     let mut round = 0;
     while let Some(after) = next {
         let page = store.scan(after, 4).expect("a page");
-        for document in page.documents {
-            *seen.entry(document.id.as_str().to_owned()).or_default() += 1;
+        for stored in page.documents {
+            *seen.entry(stored.document.id.as_str().to_owned()).or_default() += 1;
         }
         next = page.next;
         if round < 10 {

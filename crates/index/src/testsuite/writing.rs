@@ -1,6 +1,6 @@
 //! Creating, inserting, removing.
 
-use super::{check_near, contents, create, document, example_metadata, id, near, sketch};
+use super::{check_near, contents, create, document, example_metadata, get, id, near, sketch};
 use crate::{Cursor, Document, ErrorKind, Insertion, Match, Metadata, Result, Store};
 
 pub(super) fn metadata_is_written_once(store: &dyn Store) {
@@ -55,7 +55,7 @@ pub(super) fn inserting(store: &dyn Store) {
     assert_eq!(contents(store), [a.clone(), b, c]);
     check_near(store, &sketch(u64::MAX), 3, &[]);
     check_near(store, &sketch(0), 0, &[("a", 0)]);
-    assert_eq!(store.get(&[id("x"), id("a"), id("a")]).expect("documents"), [None, Some(a.clone()), Some(a)]);
+    assert_eq!(get(store, &[id("x"), id("a"), id("a")]), [None, Some(a.clone()), Some(a)]);
 }
 
 pub(super) fn inserting_if_new(store: &dyn Store) {
@@ -146,7 +146,7 @@ pub(super) fn removing(store: &dyn Store) {
     assert_eq!(store.remove(&[id("x"), id("a"), id("a")]).expect("a removal"), [false, true, false]);
     assert_eq!(contents(store), all[1..]);
     check_near(store, &sketch(0), 3, &[("b", 0), ("c", 1)]);
-    assert_eq!(store.get(&[id("a"), id("b")]).expect("documents"), [None, Some(all[1].clone())]);
+    assert_eq!(get(store, &[id("a"), id("b")]), [None, Some(all[1].clone())]);
     assert_eq!(insert(store, &all[..1]), [Insertion::Inserted]);
     check_near(store, &sketch(0), 3, &[("a", 0), ("b", 0), ("c", 1)]);
     assert_eq!(store.remove(&[id("c"), id("b"), id("a")]).expect("a removal"), [true, true, true]);

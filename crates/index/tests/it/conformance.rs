@@ -9,15 +9,15 @@ use tempfile::TempDir;
 
 #[test]
 fn memory() {
-    testsuite::check(&|| Box::new(MemoryStore::new()));
+    testsuite::check(&|clock| Box::new(MemoryStore::with_clock(clock)));
 }
 
 #[test]
 fn embedded() {
     let directories: Mutex<Vec<TempDir>> = Mutex::default();
-    testsuite::check(&|| {
+    testsuite::check(&|clock| {
         let directory = crate::directory();
-        let store = EmbeddedStore::open(directory.path(), Mode::CreateIfMissing).unwrap();
+        let store = EmbeddedStore::open_with_clock(directory.path(), Mode::CreateIfMissing, clock).unwrap();
         directories.lock().unwrap().push(directory);
         Box::new(store)
     });
@@ -28,11 +28,11 @@ fn embedded() {
 fn hbase() {
     let gateway = FakeGateway::start();
     let n_tables = AtomicUsize::new(0);
-    testsuite::check(&|| {
+    testsuite::check(&|clock| {
         let name = format!("t{}", n_tables.fetch_add(1, Ordering::Relaxed));
         gateway.create_table(&name, &["f"]);
         gateway.create_table(&format!("{name}_docs"), &["d", "m"]);
-        Box::new(HbaseStore::new(gateway.address().to_string(), &name, 8))
+        Box::new(HbaseStore::with_clock(gateway.address().to_string(), &name, 8, clock))
     });
     assert_eq!(gateway.n_open_scanners(), 0);
 }

@@ -150,6 +150,7 @@ impl World {
         after.rows[document].claim = Some(Claim {
             state: State::Removed,
             sketch: sketch.clone(),
+            source: None,
             timestamp: self.rows[document].entry().newest + 1,
             ticket: Ticket { time: 0, owner: u64::MAX, number: self.n_removals.into() },
             deadline: 0,

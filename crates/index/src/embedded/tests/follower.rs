@@ -22,7 +22,7 @@ fn follow(store: &EmbeddedStore, ram: &mut Option<Ram>, n_changes_max: u64) -> u
     let shared = &store.shared;
     let mut followed = |opened: &Opened| {
         let txn = opened.env.read_txn()?;
-        Ram::follow(ram, opened, &txn, shared.scheme(opened, &txn)?, n_changes_max)
+        Ram::follow(ram, opened, &txn, &shared.metadata(opened, &txn)?.scheme, n_changes_max)
     };
     shared.environment.with(&mut followed).unwrap()
 }
@@ -73,7 +73,7 @@ fn removals_are_bounded() {
     let mut next = Some(Cursor::start());
     while let Some(after) = next {
         let page = store.scan(after, 100).unwrap();
-        let ids: Vec<_> = page.documents.into_iter().map(|document| document.id).collect();
+        let ids: Vec<_> = page.documents.into_iter().map(|stored| stored.document.id).collect();
         store.remove(&ids).unwrap();
         next = page.next;
     }
@@ -94,9 +94,9 @@ fn a_failed_batch_leaves_the_tables_alone() {
     let store = open(directory.path());
     store.insert_if_new(&documents(0..10), 3).unwrap();
     let last = last_change(&store);
-    let failed: Result<()> = store.shared.write(true, |batch| {
+    let failed: Result<()> = store.shared.write(&store.clock, 3, true, |batch| {
         rule::insert(batch, &document(20), Some(3))?;
-        rule::remove(batch, &document(3).id)?;
+        rule::remove(batch, &document(3).id, &Selection::default())?;
         assert!(matches!(rule::insert(batch, &document(20), Some(3))?, Insertion::Unchanged));
         Err(Error::new(ErrorKind::Unavailable, "on purpose").into())
     });
@@ -111,8 +111,8 @@ fn insert_behind(store: &EmbeddedStore, document: &Document, before_commit: impl
     let shared = &store.shared;
     let inserted = shared.environment.with(|opened| {
         let mut txn = opened.env.write_txn()?;
-        let scheme = shared.scheme(opened, &txn)?;
-        let mut batch = Batch::new(opened, &mut txn, scheme, None)?;
+        let metadata = shared.metadata(opened, &txn)?;
+        let mut batch = Batch::new(opened, &mut txn, metadata, None, store.clock.now())?;
         let inserted = rule::insert(&mut batch, document, None)?;
         before_commit();
         txn.commit()?;

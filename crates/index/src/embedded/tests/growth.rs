@@ -35,7 +35,7 @@ fn the_map_grows_under_readers_and_writers() {
             scope.spawn(|| {
                 while !done.load(Ordering::SeqCst) {
                     assert_found(&store, &documents([0]));
-                    assert_eq!(store.get(&[document(0).id]).unwrap(), [Some(document(0))]);
+                    assert!(store.get(&[document(0).id]).unwrap()[0].is_some());
                 }
             });
         }

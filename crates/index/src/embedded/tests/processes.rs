@@ -112,7 +112,7 @@ fn post(store: &EmbeddedStore, name: &str) -> usize {
         let sketch =
             TableScheme::default().sketch(Fingerprint(spread(group) ^ u64::from(name.as_bytes()[0])));
         let id = DocumentId::new(format!("{name} {group}")).unwrap();
-        store.insert_if_new(&[Document { id, sketch }], 3).unwrap() == [Insertion::Inserted]
+        store.insert_if_new(&[Document { id, sketch, source: None }], 3).unwrap() == [Insertion::Inserted]
     });
     kept.count()
 }
@@ -222,8 +222,9 @@ fn assert_tables_agree(store: &EmbeddedStore) {
     let mut next = Some(Cursor::start());
     while let Some(after) = next {
         let page = store.scan(after, 1000).unwrap();
-        let sketches: Vec<_> = page.documents.iter().map(|document| document.sketch.clone()).collect();
-        for (found, document) in store.near(&sketches, 0, usize::MAX).unwrap().iter().zip(&page.documents) {
+        let documents: Vec<_> = page.documents.into_iter().map(|stored| stored.document).collect();
+        let sketches: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
+        for (found, document) in store.near(&sketches, 0, usize::MAX).unwrap().iter().zip(&documents) {
             assert!(found.matches.iter().any(|found| found.id == document.id), "{document:?}");
         }
         next = page.next;

@@ -2,20 +2,20 @@
 
 use simhash::{Fingerprint, TableScheme};
 
-use super::{damaged, keys_word, parse_sketch};
+use super::{damaged, more_words, parse_more};
 use crate::Result;
 use crate::claims::{Claim, State, Ticket};
 
 /// Words for people who look into the table: state, fingerprint, timestamp, whose it is, until when, and what is not as
 /// usual. Compare-and-set compares these very bytes.
 pub(crate) fn encode_claim(claim: &Claim, scheme: &TableScheme) -> Vec<u8> {
-    let Claim { state, sketch, timestamp, ticket, deadline, expires } = claim;
+    let Claim { state, sketch, source, timestamp, ticket, deadline, expires } = claim;
     let Ticket { time, owner, number } = ticket;
     let fingerprint = sketch.fingerprint();
-    let (state, keys) = (word(*state), keys_word(sketch, scheme));
+    let (state, more) = (word(*state), more_words(sketch, source.as_ref(), scheme));
     let keep = if *expires { "" } else { " keep=yes" };
     format!(
-        "{state} {fingerprint} {timestamp} ticket={time}.{owner:016x}.{number} until={deadline}{keep}{keys}"
+        "{state} {fingerprint} {timestamp} ticket={time}.{owner:016x}.{number} until={deadline}{keep}{more}"
     )
     .into_bytes()
 }
@@ -51,9 +51,9 @@ fn parse(words: &str, scheme: &TableScheme) -> Option<Claim> {
     let number = ticket.next()?.parse().ok()?;
     let deadline = words.next()?.strip_prefix("until=")?.parse().ok()?;
     let expires = words.next_if_eq(&"keep=yes").is_none();
-    let sketch = parse_sketch(fingerprint, words.next(), scheme)?;
+    let (sketch, source) = parse_more(fingerprint, words, scheme)?;
     let ticket = Ticket { time, owner, number };
-    Some(Claim { state, sketch, timestamp, ticket, deadline, expires })
+    Some(Claim { state, sketch, source, timestamp, ticket, deadline, expires })
 }
 
 #[cfg(test)]
@@ -62,6 +62,7 @@ mod tests {
     use simhash::{BucketKey, Sketch};
 
     use super::*;
+    use crate::Source;
 
     /// Fixed bytes: a change here is a new format version.
     #[test]
@@ -71,6 +72,7 @@ mod tests {
         let pending = Claim {
             state: State::Pending,
             sketch: scheme.sketch(fingerprint),
+            source: None,
             timestamp: 1_763_735_000_123,
             ticket: Ticket { time: 1_763_735_000_120, owner: 0xab, number: 7 },
             deadline: 1_763_735_010_123,
@@ -80,8 +82,9 @@ mod tests {
         let committed = Claim {
             state: State::Committed,
             sketch: Sketch::new(fingerprint, keys),
+            source: Some(Source::new("feed 1").unwrap()),
             expires: false,
-            ..pending.clone()
+            ..pending
         };
         for (claim, expected) in [
             (
@@ -97,7 +100,7 @@ mod tests {
             (
                 committed,
                 "committed 9e3779b97f4a7c15 1763735000123 ticket=1763735000120.00000000000000ab.7 \
-                 until=1763735010123 keep=yes keys=02:00000012",
+                 until=1763735010123 keep=yes keys=02:00000012 source=feed%201",
             ),
             (
                 Claim { state: State::Aborted, ..pending },
@@ -135,7 +138,7 @@ mod tests {
         #[test]
         fn comes_back(
             bits: u64, timestamp: i64, time: i64, owner: u64, number: u32, deadline: i64, expires: bool, state in 0..4_usize,
-            keys in proptest::option::of(proptest::collection::vec((1..=255_u8, any::<u32>()), 0..20)),
+            source in proptest::option::of("\\PC{1,40}"), keys in proptest::option::of(proptest::collection::vec((1..=255_u8, any::<u32>()), 0..20)),
         ) {
             let scheme = TableScheme::default();
             let fingerprint = Fingerprint(bits);
@@ -143,7 +146,8 @@ mod tests {
             let listed = keys.map(|keys| Sketch::new(fingerprint, keys.into_iter().map(key).collect()));
             let sketch = listed.unwrap_or_else(|| scheme.sketch(fingerprint));
             let ticket = Ticket { time, owner, number };
-            let claim = Claim { state: STATES[state], sketch, timestamp, ticket, deadline, expires };
+            let source = source.map(|source| Source::new(source).unwrap());
+            let claim = Claim { state: STATES[state], sketch, source, timestamp, ticket, deadline, expires };
             prop_assert_eq!(decode_claim(&encode_claim(&claim, &scheme), &scheme).unwrap(), claim);
         }
     }

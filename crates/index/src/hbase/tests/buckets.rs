@@ -17,9 +17,10 @@ fn fill(place: &Place, rows: &[(u64, Vec<String>)]) {
     for (bits, ids) in rows {
         let key = RowKey::new(BUCKET, Fingerprint(*bits)).encode();
         for name in ids {
-            let document = Document { id: id(name), sketch: sketch_in_bucket(*bits) };
+            let document = Document { id: id(name), sketch: sketch_in_bucket(*bits), source: None };
             place.gateway.put_raw("t", &key, &super::super::layout::index_column(&document.id), b"", BEGIN);
-            let record = super::super::layout::Record { sketch: document.sketch, timestamp: BEGIN };
+            let record =
+                super::super::layout::Record { sketch: document.sketch, timestamp: BEGIN, source: None };
             let row = super::super::layout::document_row(&document.id);
             let value = record.encode(&TableScheme::default());
             place.gateway.put_raw("t_docs", &row, b"d:record", &value, BEGIN);
@@ -152,7 +153,7 @@ fn in_several_large_buckets() {
                 break;
             }
         }
-        documents.sort_by(|a, b| a.id.cmp(&b.id));
+        documents.sort_by(|a, b| a.document.id.cmp(&b.document.id));
         documents.dedup();
         assert_eq!(documents.len(), if limit == 1 { 20 } else { 600 });
     }

@@ -65,7 +65,7 @@ fn contents_of(store: &HbaseStore) -> crate::Result<Vec<Document>> {
     let mut next = Some(Cursor::start());
     while let Some(after) = next {
         let page = store.scan(after, 7)?;
-        documents.extend(page.documents);
+        documents.extend(page.documents.into_iter().map(|stored| stored.document));
         next = page.next;
     }
     Ok(documents)

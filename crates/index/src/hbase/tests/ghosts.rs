@@ -74,7 +74,7 @@ impl<F: Fn(Table, bool) + Send + Sync> Rows for Between<F> {
 fn a_document_that_moves_while_it_is_searched_for() {
     let banded = |bits, segments: &[u32]| {
         let keys = segments.iter().map(|&segment| simhash::BucketKey { flag: 1, segment });
-        Document { id: id("moves"), sketch: Sketch::new(Fingerprint(bits), keys.collect()) }
+        Document { id: id("moves"), sketch: Sketch::new(Fingerprint(bits), keys.collect()), source: None }
     };
     let query = Sketch::new(
         Fingerprint(0),
@@ -108,6 +108,7 @@ fn a_document_that_moves_while_it_is_searched_for() {
                         Document {
                             id: id(&format!("{n}")),
                             sketch: Sketch::new(Fingerprint(bits), keys.collect()),
+                            source: None,
                         }
                     })
                     .collect();
@@ -125,7 +126,7 @@ fn a_document_that_moves_while_it_is_searched_for() {
                     }
                 };
                 let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
-                let store = HbaseStore::over(Box::new(Between { rows, between }), Box::new(|| BEGIN));
+                let store = HbaseStore::over(Box::new(Between { rows, between }), Clock::new(|| BEGIN));
                 let answer = store.near(std::slice::from_ref(&query), 3, 10).unwrap().remove(0);
                 let context = format!("{path:?} after request {first} beside {n_others}");
                 assert_eq!(answer.n_matches, 1, "{context}");

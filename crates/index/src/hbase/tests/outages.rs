@@ -98,7 +98,7 @@ fn a_gateway_that_was_never_there() {
     let store = place.store_with(options);
     check_fails(store.near(&[sketch(0)], 3, 1), ErrorKind::Unavailable, &["refused", "0 of 1 requests"]);
     let rows = ThriftRows::new("no-such-host.invalid:9090".into(), "t", options);
-    let store = HbaseStore::over(Box::new(rows), Box::new(|| BEGIN));
+    let store = HbaseStore::over(Box::new(rows), Clock::new(|| BEGIN));
     check_fails(store.metadata(), ErrorKind::Unavailable, &["no-such-host.invalid:9090"]);
 }
 
@@ -166,7 +166,7 @@ fn a_server_that_is_no_gateway() {
             options
         };
         let rows = ThriftRows::new(address.clone(), "t", options);
-        let store = HbaseStore::over(Box::new(rows), Box::new(|| BEGIN));
+        let store = HbaseStore::over(Box::new(rows), Clock::new(|| BEGIN));
         check_fails(store.metadata(), ErrorKind::Unavailable, &[&address]);
     }
 }
@@ -178,6 +178,6 @@ fn a_server_that_says_nothing() {
     let address = listener.local_addr().unwrap().to_string();
     let options = Options { reply_timeout: Duration::from_millis(20), ..IMPATIENT };
     let rows = ThriftRows::new(address.clone(), "t", options);
-    let store = HbaseStore::over(Box::new(rows), Box::new(|| BEGIN));
+    let store = HbaseStore::over(Box::new(rows), Clock::new(|| BEGIN));
     check_fails(store.metadata(), ErrorKind::Unavailable, &[&address]);
 }

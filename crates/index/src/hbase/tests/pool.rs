@@ -80,8 +80,8 @@ fn an_unread_reply_is_never_taken_for_another() {
                 store.near(&[sketch(0)], 3, 1).map(drop)
             };
             check_fails(answer, ErrorKind::Unavailable, &[]);
-            assert_eq!(store.get(&[id("b")]).unwrap(), [Some(b.clone())], "{kind:?} {method}");
-            assert_eq!(store.get(&[id("a")]).unwrap(), [Some(a.clone())], "{kind:?} {method}");
+            assert_eq!(get(&store, &[id("b")]), [Some(b.clone())], "{kind:?} {method}");
+            assert_eq!(get(&store, &[id("a")]), [Some(a.clone())], "{kind:?} {method}");
             assert_eq!(found(&store, 0), ["a", "b"], "{kind:?} {method}");
         }
     }

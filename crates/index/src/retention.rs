@@ -1,0 +1,221 @@
+//! How long a document stays, and which are still there at a moment.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+
+use crate::Timestamp;
+
+/// The units that a retention is written in, the largest first, with their seconds.
+const UNITS: [(&str, u32); 5] = [("w", 7 * 24 * 3600), ("d", 24 * 3600), ("h", 3600), ("m", 60), ("s", 1)];
+
+/// How long after its insertion a document stays in an index: whole seconds, at least one, at most 136 years.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Retention(NonZeroU32);
+
+impl Retention {
+    /// So many seconds, unless it is none at all.
+    #[must_use]
+    pub fn from_seconds(seconds: u32) -> Option<Self> {
+        NonZeroU32::new(seconds).map(Self)
+    }
+
+    /// How many seconds it is.
+    #[must_use]
+    pub fn as_seconds(self) -> u32 {
+        self.0.get()
+    }
+
+    /// How many milliseconds it is.
+    #[must_use]
+    pub fn as_ms(self) -> i64 {
+        1_000 * i64::from(self.as_seconds())
+    }
+}
+
+impl fmt::Display for Retention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut seconds = self.as_seconds();
+        for (unit, unit_seconds) in UNITS {
+            if seconds >= unit_seconds {
+                write!(f, "{}{unit}", seconds / unit_seconds)?;
+                seconds %= unit_seconds;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text that is no retention.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidRetention(String);
+
+impl fmt::Display for InvalidRetention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?} is no duration of 1 s to 136 years; write a number with s, m, h, d or w, for example 2d, 36h or 1d12h",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for InvalidRetention {}
+
+impl FromStr for Retention {
+    type Err = InvalidRetention;
+
+    /// Reads numbers with a unit each: `2d`, `1d12h`.
+    fn from_str(text: &str) -> Result<Self, InvalidRetention> {
+        parse(text).and_then(Self::from_seconds).ok_or_else(|| InvalidRetention(text.to_owned()))
+    }
+}
+
+fn parse(text: &str) -> Option<u32> {
+    let mut seconds = 0_u32;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (digits, after) = rest.split_at(rest.bytes().take_while(u8::is_ascii_digit).count());
+        let (unit, after) = after.split_at_checked(1)?;
+        let (_, unit_seconds) = UNITS.into_iter().find(|&(name, _)| name == unit)?;
+        seconds = seconds.checked_add(digits.parse::<u32>().ok()?.checked_mul(unit_seconds)?)?;
+        rest = after;
+    }
+    Some(seconds)
+}
+
+/// What every write sweeps at least where so much has expired, so that a backlog goes even if single documents come.
+pub(crate) const SWEPT_MIN: usize = 64;
+
+/// How much of what has expired a write of `n_items` sweeps at most: as much again as it may insert, so that what comes
+/// never outruns what goes, and bounded, so that no write pays for a long rest before it.
+pub(crate) fn n_swept_max(n_items: usize, swept_min: usize) -> usize {
+    n_items.saturating_mul(2).saturating_add(swept_min)
+}
+
+/// Which documents are there at one moment: those inserted after another, by the index's retention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Horizon {
+    /// In milliseconds since 1970; none where documents stay for good.
+    expired_until: Option<i64>,
+}
+
+impl Horizon {
+    /// What is there `now`: a document while `now < inserted_at + retain`.
+    pub(crate) fn new(retain: Option<Retention>, now: Timestamp) -> Self {
+        Self { expired_until: retain.map(|retain| now.as_ms() - retain.as_ms()) }
+    }
+
+    /// Whether a document that was inserted then is there.
+    pub(crate) fn is_live(self, inserted_at: Timestamp) -> bool {
+        self.expired_until.is_none_or(|expired| inserted_at.as_ms() > expired)
+    }
+
+    /// The last time of insertion of those that are not there any more, in milliseconds, which may be before 1970; none
+    /// where all are there for good.
+    pub(crate) fn expired_until_ms(self) -> Option<i64> {
+        self.expired_until
+    }
+}
+
+/// Where the live documents begin, in a store whose documents were inserted in the order of their numbers: all below the
+/// returned number have expired, and all others are live. All below `from` are known to have; `last` is the greatest number.
+/// `next` has the first document from a number on, and when it was inserted.
+///
+/// It looks further and further ahead before it bisects, so where little has expired since `from` it asks little.
+pub(crate) fn first_live<E>(
+    horizon: Horizon,
+    from: u64,
+    last: u64,
+    mut next: impl FnMut(u64) -> Result<Option<(u64, Timestamp)>, E>,
+) -> Result<u64, E> {
+    // None where all from there on are live.
+    let mut expired_from =
+        |number| Ok(next(number)?.filter(|&(_, at)| !horizon.is_live(at)).map(|(number, _)| number));
+    let (mut low, mut high) = (from, last.saturating_add(1));
+    let (mut probe, mut step) = (from, 1);
+    while low < high {
+        match expired_from(probe)? {
+            Some(number) => low = number.saturating_add(1),
+            None => high = probe,
+        }
+        // Once there is an end in sight, the middle.
+        probe = (low.saturating_add(step)).min(low + high.saturating_sub(low) / 2);
+        step = step.saturating_mul(2);
+    }
+    Ok(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Held against looking at every document, for numbers with gaps and times that stand still.
+    #[test]
+    fn where_the_live_ones_begin() {
+        let documents: std::collections::BTreeMap<u64, Timestamp> =
+            (1..300).map(|n| (n * n / 7 + n, Timestamp::saturating(1_000 * (n as i64 / 3)))).collect();
+        let last = *documents.last_key_value().unwrap().0;
+        for now_ms in (0..110_000).step_by(500) {
+            let horizon = Horizon::new(Retention::from_seconds(7), Timestamp::saturating(now_ms));
+            let is_live = |(_, at): &(&u64, &Timestamp)| horizon.is_live(**at);
+            let n_live = documents.iter().filter(is_live).count();
+            let (mut n_asked, mut first) = (0, 0);
+            for from in [0, 1, 17, first] {
+                if documents.range(..from).any(|document| is_live(&document)) {
+                    continue;
+                }
+                n_asked = 0;
+                first = first_live(horizon, from, last, |number| {
+                    n_asked += 1;
+                    Ok::<_, ()>(documents.range(number..).next().map(|(&number, &at)| (number, at)))
+                })
+                .unwrap();
+                assert_eq!(documents.range(first..).count(), n_live, "at {now_ms} from {from}");
+            }
+            assert!(n_asked <= 40, "{n_asked} at {now_ms}");
+        }
+    }
+
+    #[test]
+    fn durations() {
+        for (text, seconds, shown) in [
+            ("1s", 1, "1s"),
+            ("2d", 172_800, "2d"),
+            ("1d12h", 129_600, "1d12h"),
+            ("36h", 129_600, "1d12h"),
+            ("90m", 5_400, "1h30m"),
+            ("1w", 604_800, "1w"),
+            ("4294967295s", u32::MAX, "7101w3d6h28m15s"),
+        ] {
+            let retention: Retention = text.parse().unwrap();
+            assert_eq!(retention.as_seconds(), seconds, "{text}");
+            assert_eq!(retention.to_string(), shown);
+            assert_eq!(shown.parse(), Ok(retention));
+        }
+        for text in
+            ["", "0s", "0d0h", "2", "d", "2 d", "-2d", "1.5d", "2D", "4294967296s", "7102w", "2日", "+2d"]
+        {
+            assert!(text.parse::<Retention>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn to_the_millisecond() {
+        let at = |ms| Timestamp::new(ms).unwrap();
+        let retain = Retention::from_seconds(2);
+        for (inserted_ms, now_ms, is_live) in [
+            (10_000, 10_000, true),
+            (10_000, 11_999, true),
+            (10_000, 12_000, false),
+            (10_000, 12_001, false),
+            (10_000, 9_000, true),
+            (0, 1_999, true),
+            (0, 2_000, false),
+        ] {
+            let horizon = Horizon::new(retain, at(now_ms));
+            assert_eq!(horizon.is_live(at(inserted_ms)), is_live, "{inserted_ms} at {now_ms}");
+        }
+        assert!(Horizon::new(None, Timestamp::MAX).is_live(Timestamp::MIN));
+    }
+}
