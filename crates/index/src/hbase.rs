@@ -15,6 +15,7 @@ mod layout;
 mod meet;
 mod near;
 mod remove;
+mod retention;
 mod rows;
 #[cfg(test)]
 mod tests;
@@ -116,14 +117,17 @@ impl Store for HbaseStore {
         }
         let rows = self.rows.get(Table::Documents, &[METADATA_COLUMN], &[METADATA_ROW.to_vec()])?;
         let cell = rows.into_iter().flatten().next();
-        cell.map(|cell| Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error)))
-            .transpose()
+        let Some(cell) = cell else { return Ok(None) };
+        let metadata = Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error))?;
+        retention::check(&*self.rows, metadata.retain, false)?;
+        Ok(Some(metadata))
     }
 
     fn create(&self, metadata: &Metadata) -> Result<Metadata> {
         if let Some(stored) = self.metadata()? {
             return Ok(stored);
         }
+        retention::check(&*self.rows, metadata.retain, true)?;
         let (row, column) = (METADATA_ROW.to_vec(), METADATA_COLUMN.to_vec());
         let put = Swap { row, column, from: None, to: metadata.encode()?, time_to_live: None };
         let swapped = self.rows.swap(Table::Documents, &[put])?;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::counters::Counters;
 use super::documents::{self, Stored};
 use super::layout::Record;
-use super::meet::{Lookout, meet};
+use super::meet::{Ghosts, Lookout, meet};
 use super::remove::swap;
 use super::rows::{Swapped, Table};
 use super::write::{OldCells, Writes, keys_only_in};
@@ -98,7 +98,7 @@ struct Claiming<'a> {
     replaced: Vec<Option<Record>>,
     /// Until the first one searches.
     in_step: bool,
-    ghosts: Writes,
+    ghosts: Ghosts,
 }
 
 impl<'a> Claiming<'a> {
@@ -130,7 +130,7 @@ impl<'a> Claiming<'a> {
             rows,
             replaced: vec![None; documents.len()],
             in_step: true,
-            ghosts: Writes::new(Table::Index),
+            ghosts: Ghosts::default(),
         }
     }
 
@@ -277,7 +277,7 @@ impl<'a> Claiming<'a> {
     }
 
     /// What is left to be done for documents that were replaced, and for cells that lead nowhere.
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&self) -> Result<()> {
         let mut shared = Writes::new(Table::Index);
         let mut old_cells = OldCells::default();
         for ((document, claimant), old) in self.documents.iter().zip(&self.claimants).zip(&self.replaced) {
@@ -297,7 +297,7 @@ impl<'a> Claiming<'a> {
         }
         shared.apply(self.access)?;
         old_cells.apply(self.access)?;
-        std::mem::replace(&mut self.ghosts, Writes::new(Table::Index)).apply(self.access)
+        self.ghosts.sweep(self.access)
     }
 
     /// The answers, as if the documents had come one after another: of two documents that are near, one that was there

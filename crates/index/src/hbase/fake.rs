@@ -151,6 +151,17 @@ impl FakeGateway {
         table.families.insert(name.as_bytes().to_vec(), family);
     }
 
+    /// Lets the cells of a family expire so many seconds after their timestamps, those that are put from now on.
+    ///
+    /// # Panics
+    /// Where there is no such table or family.
+    pub fn set_time_to_live(&self, table: &str, family: &str, seconds: i32) {
+        let mut store = lock(&self.shared.store);
+        let table = store.table_mut(table.as_bytes()).expect("the table was created");
+        let family = table.families.get_mut(family.as_bytes()).expect("the family was created");
+        family.time_to_live = Some(seconds);
+    }
+
     /// Removes a table and says whether it was there.
     pub fn drop_table(&self, name: &str) -> bool {
         lock(&self.shared.store).remove(name.as_bytes())

@@ -2,7 +2,7 @@
 //!
 //! Unlike a search (`near`) it goes by rows alone: a cell only leads to one. What a row says is newer than the cell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use simhash::{BucketKey, Fingerprint, Sketch};
@@ -10,7 +10,8 @@ use simhash::{BucketKey, Fingerprint, Sketch};
 use super::Access;
 use super::buckets::{Buckets, Candidate};
 use super::documents::{self, Stored};
-use super::write::Writes;
+use super::rows::Table;
+use super::write::{Writes, keys_only_in};
 use crate::claims::{Claim, State};
 use crate::{DocumentId, Result};
 
@@ -45,12 +46,42 @@ struct Found {
     nearest: Option<(u32, DocumentId, Stored)>,
 }
 
+/// Cells that lead nowhere.
+#[derive(Default)]
+pub(super) struct Ghosts(BTreeSet<(DocumentId, Fingerprint, i64, Vec<BucketKey>)>);
+
+impl Ghosts {
+    /// Notes all cells of the version that one was met of, if it is of none that is there or may come to be.
+    fn note(&mut self, candidate: &Candidate, stored: &Stored, access: &Access<'_>) {
+        let Candidate { bucket, fingerprint, id, timestamp, .. } = candidate;
+        let is_old = access.now() - timestamp > SWEPT_AFTER.as_millis() as i64;
+        let sketch = access.scheme.sketch(*fingerprint);
+        let is_by_scheme = sketch.keys().binary_search(bucket).is_ok();
+        let sketch = if is_by_scheme { sketch } else { Sketch::new(*fingerprint, vec![*bucket]) };
+        // Also where what is there is newer than the cell: its own cell may be on its way.
+        let keys = keys_only_in(&sketch, stored.live.as_ref().map(|live| &live.sketch));
+        let keys = keys_only_in(&Sketch::new(*fingerprint, keys), pending(stored).map(|claim| &claim.sketch));
+        if is_old && keys.contains(bucket) {
+            self.0.insert((id.clone(), *fingerprint, *timestamp, keys));
+        }
+    }
+
+    /// Deletes them, with what is older.
+    pub(super) fn sweep(&self, access: &Access<'_>) -> Result<()> {
+        let mut deletes = Writes::new(Table::Index);
+        for (id, fingerprint, timestamp, keys) in &self.0 {
+            deletes.delete_cells(*timestamp, id, &Sketch::new(*fingerprint, keys.clone()), keys);
+        }
+        deletes.apply(access)
+    }
+}
+
 /// For each lookout the rows of the nearest document that is there, and of all with a pending claim that is near. Memory
-/// is bounded by these, and by a page of each bucket. Cells that lead nowhere are noted in `ghosts`, to be deleted.
+/// is bounded by these, and by a page of each bucket. Cells that lead nowhere are noted in `ghosts`.
 pub(super) fn meet(
     access: &Access<'_>,
     lookouts: &[Lookout<'_>],
-    ghosts: &mut Writes,
+    ghosts: &mut Ghosts,
 ) -> Result<Vec<Vec<(DocumentId, Stored)>>> {
     let mut buckets = Buckets::default();
     for (number, lookout) in lookouts.iter().enumerate() {
@@ -59,17 +90,12 @@ pub(super) fn meet(
     let mut found: Vec<Found> = Vec::new();
     found.resize_with(lookouts.len(), Found::default);
     let is_near = |number: usize, fingerprint| lookouts[number].distance(fingerprint).is_some();
-    let is_old = access.now() - SWEPT_AFTER.as_millis() as i64;
     while let Some(pages) = buckets.next(access.rows, &is_near)? {
         let rows = documents::read(access, pages.candidates.iter().map(|candidate| &candidate.id))?;
         let nowhere = Stored::default();
         for candidate in &pages.candidates {
             let stored = rows.get(&candidate.id).unwrap_or(&nowhere);
-            if candidate.timestamp < is_old && is_ghost(candidate, stored) {
-                let Candidate { timestamp, id, fingerprint, bucket, .. } = candidate;
-                let sketch = Sketch::new(*fingerprint, vec![*bucket]);
-                ghosts.delete_cells(*timestamp, id, &sketch, &[*bucket]);
-            }
+            ghosts.note(candidate, stored, access);
             let lookout = &lookouts[candidate.query];
             if candidate.id != *lookout.id {
                 found[candidate.query].take(lookout, &candidate.id, stored);
@@ -77,16 +103,6 @@ pub(super) fn meet(
         }
     }
     Ok(found.into_iter().map(Found::into_rows).collect())
-}
-
-/// Whether a cell is neither of what is there nor of a claim that may still become that.
-fn is_ghost(candidate: &Candidate, stored: &Stored) -> bool {
-    let is_filed = |sketch: &Sketch, bucket: &BucketKey| {
-        sketch.fingerprint() == candidate.fingerprint && sketch.keys().binary_search(bucket).is_ok()
-    };
-    // Also where the version is newer than the cell: its own cell may be on its way.
-    let is_live = stored.live.as_ref().is_some_and(|live| is_filed(&live.sketch, &candidate.bucket));
-    !is_live && !pending(stored).is_some_and(|claim| is_filed(&claim.sketch, &candidate.bucket))
 }
 
 fn pending(stored: &Stored) -> Option<&Claim> {

@@ -139,6 +139,12 @@ pub(crate) trait Rows: Send + Sync {
     /// its columns.
     fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>>;
 
+    /// How long the cells of a family stay, `None` for good.
+    fn time_to_live(&self, table: Table, family: u8) -> Result<Option<Duration>>;
+
+    /// What HBase calls a table.
+    fn name(&self, table: Table) -> &str;
+
     /// Applies mutations, in no order.
     fn apply(&self, mutations: &Mutations) -> Result<()>;
 

@@ -1,7 +1,9 @@
 //! The store on the fake gateway, in every way that a network, a cluster or a writer can fail. That it keeps the
 //! contract of all stores where nothing fails is shown by the one suite.
 
+mod between;
 mod buckets;
+mod claims;
 mod damage;
 mod faults;
 mod ghosts;

@@ -16,7 +16,7 @@ use thrift::ApplicationErrorKind;
 
 use self::connection::{Exception, Failure, Timeouts};
 use self::pool::{Exhausted, Pool, Pooled};
-use self::tasks::{Apply, Get, Scan, SwapTask, Task};
+use self::tasks::{Apply, Describe, Get, Scan, SwapTask, Task};
 use super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
 use crate::{Error, ErrorKind, Result};
 
@@ -38,6 +38,9 @@ const GETS_MIN: usize = 100;
 /// The most and the fewest rows of one `mutateRowsTs`. For each of them, a region writes its log once.
 const MUTATIONS_MAX: usize = 2_500;
 const MUTATIONS_MIN: usize = 1_000;
+
+/// The time to live of a family without one, in seconds.
+const FOREVER: i32 = i32::MAX;
 
 /// How often the gateway may answer with what is no answer, or break down, before it counts as none.
 const SURPRISES_MAX: u32 = 3;
@@ -92,13 +95,6 @@ impl ThriftRows {
             document_table: format!("{name}_docs"),
             pool: Pool::new(gateway, options.n_connections, timeouts, options.first_reply_timeout),
             options,
-        }
-    }
-
-    fn name(&self, table: Table) -> &str {
-        match table {
-            Table::Index => &self.index_table,
-            Table::Documents => &self.document_table,
         }
     }
 
@@ -327,6 +323,24 @@ impl Rows for ThriftRows {
             Ok(())
         })?;
         Ok(found)
+    }
+
+    fn time_to_live(&self, table: Table, family: u8) -> Result<Option<Duration>> {
+        let task = Describe { table: self.name(table).as_bytes(), families: HashMap::new() };
+        let mut found = None;
+        self.run(vec![task], &mut |task: Describe<'_>| {
+            found = task.families.get(&family).copied();
+            Ok(())
+        })?;
+        let seconds = found.ok_or_else(|| Error::new(ErrorKind::NotFound, self.no_tables()))?;
+        Ok((seconds != FOREVER).then(|| Duration::from_secs(u64::from(seconds.unsigned_abs()))))
+    }
+
+    fn name(&self, table: Table) -> &str {
+        match table {
+            Table::Index => &self.index_table,
+            Table::Documents => &self.document_table,
+        }
     }
 
     fn apply(&self, mutations: &Mutations) -> Result<()> {

@@ -1,12 +1,13 @@
 //! Documents that stay for some time only.
 
-use super::{FakeClock, check_near, contents, document, example_metadata, get, id, near, sketch, spread};
+use super::{
+    FakeClock, RETAIN, check_near, contents, document, example_metadata, get, id, near, sketch, spread,
+};
 use crate::{Clock, Cursor, Document, Insertion, Match, Metadata, Retention, Selection, Store};
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 
-/// Long, so that no server with a clock of its own takes anything for expired while a case runs.
-const RETAIN_MS: i64 = 2 * HOUR_MS;
+const RETAIN_MS: i64 = RETAIN.as_millis() as i64;
 
 pub(super) fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
     let cases: [fn(&dyn Store, &FakeClock); _] = [

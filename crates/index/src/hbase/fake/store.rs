@@ -178,10 +178,17 @@ impl Table {
     /// All changes of a row, or none where a family is missing.
     pub(super) fn change(&mut self, row: &[u8], changes: &[Change], stamp: Stamp) -> Result<(), Missing> {
         changes.iter().try_for_each(|change| self.check_family(change.family()))?;
+        let families = &self.families;
+        let stamp_of = |family: &Vec<u8>| {
+            let of_family = families[family].time_to_live.filter(|&seconds| seconds != i32::MAX);
+            let of_family = of_family.map(|seconds| 1_000 * i64::from(seconds));
+            Stamp { ttl_ms: stamp.ttl_ms.into_iter().chain(of_family).min(), ..stamp }
+        };
         let row = self.rows.entry(row.to_vec()).or_default();
         for change in changes {
             match change.clone() {
                 Change::Put { family, qualifier, value } => {
+                    let stamp = stamp_of(&family);
                     let versions = row.columns.entry((family, qualifier)).or_default();
                     versions.push(Version { stamp, value: Some(value) });
                 }

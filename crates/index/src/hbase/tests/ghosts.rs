@@ -3,8 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use super::super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
 use super::super::write::LINGER;
+use super::between::Between;
 use super::*;
 
 fn put_cells(place: &Place, document: &Document, timestamp: i64) {
@@ -37,34 +37,6 @@ fn ghosts_are_no_matches() {
         let is_new = store.insert_if_new(&[document("new", spread(1) ^ 1)], 3).unwrap().remove(0);
         assert!(matches!(is_new, Insertion::Duplicate(of) if of.id == id("far")));
         assert_eq!(store.insert_if_new(&[document("new", 0)], 0).unwrap(), [Insertion::Inserted]);
-    }
-}
-
-/// Rows that let others at the table between two requests of a call.
-struct Between<F> {
-    rows: ThriftRows,
-    between: F,
-}
-
-impl<F: Fn(Table, bool) + Send + Sync> Rows for Between<F> {
-    fn scan(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> crate::Result<()> {
-        self.rows.scan(table, family, spans, visit)?;
-        (self.between)(table, true);
-        Ok(())
-    }
-
-    fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> crate::Result<Vec<Vec<Cell>>> {
-        let cells = self.rows.get(table, columns, rows)?;
-        (self.between)(table, false);
-        Ok(cells)
-    }
-
-    fn apply(&self, mutations: &Mutations) -> crate::Result<()> {
-        self.rows.apply(mutations)
-    }
-
-    fn swap(&self, table: Table, swaps: &[Swap]) -> crate::Result<Vec<Swapped>> {
-        self.rows.swap(table, swaps)
     }
 }
 
@@ -117,7 +89,7 @@ fn a_document_that_moves_while_it_is_searched_for() {
                 let step = AtomicI64::new(0);
                 let versions = path.clone();
                 let inside = Arc::clone(&place);
-                let between = move |_, _| {
+                let between = move || {
                     // The first request reads the metadata.
                     let at = step.fetch_add(1, Ordering::Relaxed) - 1 - first;
                     if let Some(version) = usize::try_from(at).ok().and_then(|at| versions.get(at + 1)) {

@@ -75,3 +75,48 @@ fn metadata_of_a_newer_program() {
     check_fails(store.create(&metadata()), ErrorKind::Mismatch, &["format version 2"]);
     assert_eq!(place.index_rows(), []);
 }
+
+/// HBase's own time to live must be the index's, or cells would go that are still searched for, or stay for good.
+#[test]
+fn tables_that_keep_their_cells_for_another_time() {
+    const TWO_DAYS: i32 = 2 * 24 * 60 * 60;
+    let retain =
+        |text: Option<&str>| OpenOptions { retain: text.map(|text| text.parse().unwrap()), ..options() };
+    let gateway = FakeGateway::start();
+    gateway.create_table("t", &["f"]);
+    gateway.create_table("t_docs", &["d", "m"]);
+    // A new index says which tables are otherwise, and has written nothing.
+    let error = open(&gateway, &retain(Some("2d"))).err().expect("tables that keep everything");
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    let says = "for 2d and the tables of HBase keep their cells for good; say with --retain how long the new index keeps \
+                them, or run in the HBase shell: alter 't', {NAME => 'f', TTL => 172800}; \
+                alter 't_docs', {NAME => 'd', TTL => 172800}";
+    assert!(error.to_string().contains(says), "{error}");
+    assert_eq!(gateway.n_calls("checkAndPut"), 0);
+    gateway.set_time_to_live("t", "f", TWO_DAYS);
+    let error = open(&gateway, &retain(Some("2d"))).err().expect("one table");
+    assert!(error.to_string().ends_with("shell: alter 't_docs', {NAME => 'd', TTL => 172800}"), "{error}");
+    gateway.set_time_to_live("t_docs", "d", TWO_DAYS);
+    open(&gateway, &retain(Some("2d"))).unwrap();
+    // One that is there takes its own time, and refuses tables that somebody has altered.
+    open(&gateway, &retain(None)).unwrap();
+    gateway.set_time_to_live("t", "f", i32::MAX);
+    let error = open(&gateway, &retain(None)).err().expect("an altered table");
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    assert!(
+        error
+            .to_string()
+            .ends_with("for good; run in the HBase shell: alter 't', {NAME => 'f', TTL => 172800}"),
+        "{error}"
+    );
+    // And tables that let go of what the index keeps.
+    gateway.create_table("u", &["f"]);
+    gateway.create_table("u_docs", &["d", "m"]);
+    gateway.set_time_to_live("u", "f", 90);
+    let error = Index::open(&format!("hbase://{}/u", gateway.address()), &options()).err().expect("a table");
+    assert!(
+        error.to_string().contains("for good and the tables of HBase keep their cells for 1m30s"),
+        "{error}"
+    );
+    assert!(error.to_string().ends_with("alter 'u', {NAME => 'f', TTL => 'FOREVER'}"), "{error}");
+}

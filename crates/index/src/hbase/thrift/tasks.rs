@@ -1,10 +1,10 @@
 //! What a connection is asked: each task is a few requests at a time, whose replies are read later, so that one thread
 //! keeps several connections busy.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use hbase_thrift::hbase::{BatchMutation, Mutation as ThriftMutation, TRowResult, TScan};
+use hbase_thrift::hbase::{BatchMutation, ColumnDescriptor, Mutation as ThriftMutation, TRowResult, TScan};
 use thrift::protocol::{TInputProtocol, TType};
 
 use super::connection::{Connection, Exception, Failure};
@@ -220,6 +220,36 @@ impl Task for Get<'_> {
 
     fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
         self.rows = connection.reply(read_rows)?.unwrap_or_default();
+        Ok(true)
+    }
+}
+
+/// How long the families of a table keep their cells.
+pub(super) struct Describe<'a> {
+    pub(super) table: &'a [u8],
+    /// Seconds, by the first letter of the family.
+    pub(super) families: HashMap<u8, i32>,
+}
+
+impl Task for Describe<'_> {
+    fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        connection.request("getColumnDescriptors", |fields| fields.bytes(1, self.table))?;
+        connection.flush()
+    }
+
+    fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
+        let families = connection.reply(|input| {
+            let map = input.read_map_begin()?;
+            let mut families = HashMap::new();
+            for _ in 0..map.size {
+                let name = input.read_bytes()?;
+                let family = ColumnDescriptor::read_from_in_protocol(input)?;
+                families.extend(name.first().copied().zip(family.time_to_live));
+            }
+            input.read_map_end()?;
+            Ok(families)
+        })?;
+        self.families = families.unwrap_or_default();
         Ok(true)
     }
 }

@@ -1,0 +1,338 @@
+//! Insertions of what is new, with others in between at every place, and deaths at every step.
+
+use std::thread;
+
+use super::super::claiming::LEASE;
+use super::super::remove::REMEMBER;
+use super::between::Between;
+use super::*;
+use crate::Clock;
+
+const LEASE_MS: i64 = LEASE.as_millis() as i64;
+
+/// How far the fake's clock runs with each request of somebody who may have to wait.
+const PACE_MS: i64 = 1_000;
+
+/// A store that lets `between` at the place after its `nth` request.
+fn store_with(place: &Arc<Place>, nth: i64, between: impl Fn(&Place) + Send + Sync + 'static) -> HbaseStore {
+    let inside = Arc::clone(place);
+    let step = AtomicI64::new(0);
+    let between = move || {
+        if step.fetch_add(1, Ordering::Relaxed) == nth {
+            between(&inside);
+        }
+    };
+    let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+    let clock = Arc::clone(&place.clock);
+    HbaseStore::over(Box::new(Between { rows, between }), Clock::new(move || clock.load(Ordering::Relaxed)))
+}
+
+/// A store that time passes for: whoever is waited for cannot go on meanwhile, so his lease has to run out.
+fn store_of_the_patient(place: &Place) -> HbaseStore {
+    let clock = Arc::clone(&place.clock);
+    let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+    let passing = Arc::clone(&clock);
+    let between = move || {
+        passing.fetch_add(PACE_MS, Ordering::Relaxed);
+    };
+    HbaseStore::over(Box::new(Between { rows, between }), Clock::new(move || clock.load(Ordering::Relaxed)))
+}
+
+fn insert_if_new(store: &HbaseStore, document: &Document) -> Insertion {
+    store.insert_if_new(std::slice::from_ref(document), 3).unwrap().remove(0)
+}
+
+/// What is there is found, by a search and by an insertion; a day later as well, and after a compaction.
+fn check_found(place: &Place, context: &str) -> Vec<Document> {
+    let all = contents(&place.store());
+    for later in [0, 2 * REMEMBER.as_millis() as i64] {
+        place.advance(later);
+        if later > 0 {
+            place.gateway.major_compact();
+        }
+        assert_eq!(contents(&place.store()), all, "{context}, {later} ms later");
+        for document in &all {
+            let bits = document.sketch.fingerprint().0;
+            let names = found(&place.store(), bits);
+            assert!(
+                names.contains(&document.id.as_str().to_owned()),
+                "{context}, {later} ms later: {names:?}"
+            );
+            let again = Document { id: id("again"), ..document.clone() };
+            let answer = insert_if_new(&place.store(), &again);
+            assert!(matches!(answer, Insertion::Duplicate(_)), "{context}, {later} ms later: {answer:?}");
+        }
+    }
+    all
+}
+
+/// How a document comes to be there, or not, before a test begins.
+#[derive(Clone, Copy, Debug)]
+enum Before {
+    Absent,
+    Inserted,
+    Claimed,
+    ClaimedTwice,
+    Removed,
+}
+
+const ALL_BEFORE: [Before; 5] =
+    [Before::Absent, Before::Inserted, Before::Claimed, Before::ClaimedTwice, Before::Removed];
+
+impl Before {
+    fn make(self) -> Arc<Place> {
+        let place = Place::new();
+        let store = place.store();
+        let old = document("a", 1 << 40);
+        match self {
+            Self::Absent => {}
+            Self::Inserted => drop(store.insert(&[old]).unwrap()),
+            Self::Claimed => assert_eq!(insert_if_new(&store, &old), Insertion::Inserted),
+            Self::ClaimedTwice => {
+                assert_eq!(insert_if_new(&store, &document("a", spread(1))), Insertion::Inserted);
+                assert_eq!(insert_if_new(&store, &old), Insertion::Replaced);
+            }
+            Self::Removed => {
+                assert_eq!(insert_if_new(&store, &old), Insertion::Inserted);
+                assert_eq!(store.remove(&[id("a")]).unwrap(), [true]);
+            }
+        }
+        Arc::new(place)
+    }
+
+    fn is_there(self) -> bool {
+        !matches!(self, Self::Absent | Self::Removed)
+    }
+}
+
+/// The most requests of one insertion: metadata, row, look, announcement, cells, search, commit, and what may be repeated.
+const REQUESTS_MAX: i64 = 24;
+
+/// Deletion during a claim on the same document: it comes before the insertion, or after it.
+#[test]
+fn a_removal_after_any_request() {
+    let new = document("a", 2 << 40);
+    for before in ALL_BEFORE {
+        for nth in 0..REQUESTS_MAX {
+            let context = format!("{before:?}, after request {nth}");
+            let place = before.make();
+            let removed = Arc::new(std::sync::Mutex::new(None));
+            let answer = Arc::clone(&removed);
+            let store = store_with(&place, nth, move |place| {
+                *answer.lock().unwrap() = Some(place.store().remove(&[id("a")]).unwrap()[0]);
+            });
+            let inserted = insert_if_new(&store, &new);
+            assert!(matches!(inserted, Insertion::Inserted | Insertion::Replaced), "{context}: {inserted:?}");
+            let Some(removed) = *removed.lock().unwrap() else { continue };
+            let all = check_found(&place, &context);
+            if all.is_empty() {
+                assert!(removed, "{context}: nobody removed it");
+            } else {
+                assert_eq!(all, std::slice::from_ref(&new), "{context}");
+                assert_eq!(removed, before.is_there(), "{context}");
+            }
+        }
+    }
+}
+
+/// Somebody writes the same document, in the same or another version, or a near one, without asking.
+#[test]
+fn an_insertion_without_asking_after_any_request() {
+    let new = document("a", 2 << 40);
+    for before in ALL_BEFORE {
+        for other in [document("a", 2 << 40), document("a", spread(2)), document("b", 3 << 40)] {
+            for behind_ms in [0, 5_000, -5_000] {
+                for nth in 0..REQUESTS_MAX {
+                    let context = format!("{before:?}, {other:?} {behind_ms} ms behind, after request {nth}");
+                    let place = before.make();
+                    let written = other.clone();
+                    let store = store_with(&place, nth, move |place| {
+                        place.clock.fetch_sub(behind_ms, Ordering::Relaxed);
+                        place.store().insert(std::slice::from_ref(&written)).unwrap();
+                        place.clock.fetch_add(behind_ms, Ordering::Relaxed);
+                    });
+                    let answer = insert_if_new(&store, &new);
+                    let all = check_found(&place, &context);
+                    let is_there = |document: &Document| all.contains(document);
+                    match answer {
+                        Insertion::Duplicate(of) => {
+                            assert!(all.iter().any(|other| other.id == of.id), "{context}");
+                        }
+                        _ if other.id == new.id => assert!(is_there(&new) || is_there(&other), "{context}"),
+                        _ => assert!(is_there(&new), "{context}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Two near documents; all of the second insertion happens after one request of the first, whose lease runs out.
+#[test]
+fn another_claim_after_any_request() {
+    for before in ALL_BEFORE {
+        for same_id in [false, true] {
+            for nth in 0..REQUESTS_MAX {
+                let context = format!("{before:?}, same id: {same_id}, after request {nth}");
+                let place = before.make();
+                let name = if same_id { "a" } else { "b" };
+                let (first, second) = (document("a", 2 << 40), document(name, 6 << 40));
+                let inner = Arc::new(std::sync::Mutex::new(None));
+                let (answer, document) = (Arc::clone(&inner), second.clone());
+                let store = store_with(&place, nth, move |place| {
+                    *answer.lock().unwrap() = Some(insert_if_new(&store_of_the_patient(place), &document));
+                });
+                let outer = insert_if_new(&store, &first);
+                let Some(inner) = inner.lock().unwrap().take() else { continue };
+                let all = check_found(&place, &context);
+                assert_eq!(all.len(), 1, "{context}: {outer:?}, {inner:?}: {all:?}");
+                for answer in [outer, inner] {
+                    if let Insertion::Duplicate(of) = answer {
+                        // Of the old version, where that is what was there; it may have been replaced since.
+                        assert!(of.id == all[0].id || before.is_there(), "{context}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whoever dies keeps others waiting for a lease, and leaves nothing that stays.
+#[test]
+fn a_death_at_any_step() {
+    let message = || "java.io.IOException: injected".to_owned();
+    let documents = [document("a", 5), document("b", spread(9)), document("c", spread(9) ^ 1)];
+    let one_at_a_time = Options { n_connections: 1, ..OPTIONS };
+    for method in ["mutateRowsTs", "checkAndPut"] {
+        let whole = Place::new();
+        let n_before = whole.gateway.n_calls(method);
+        whole.store_with(one_at_a_time).insert_if_new(&documents, 3).unwrap();
+        let n_steps = whole.gateway.n_calls(method) - n_before;
+        assert!(n_steps > 0);
+        for nth in 1..=n_steps {
+            for kind in [
+                FaultKind::DoNotRetry(message()),
+                FaultKind::IoErrorAfterRows(3, message()),
+                FaultKind::IoErrorAfter(message()),
+            ] {
+                let context = format!("{method} {nth} of {n_steps}: {kind:?}");
+                let place = Place::new();
+                place.gateway.fail(Fault::on(method, kind.clone()).nth(nth));
+                let impatient =
+                    Options { patience: Duration::ZERO, first_patience: Duration::ZERO, ..one_at_a_time };
+                let outcome = place.store_with(impatient).insert_if_new(&documents, 3);
+                assert_eq!(place.gateway.n_faults(), 0, "{context}");
+                if let Err(error) = &outcome {
+                    assert!(error.kind().is_transient(), "{context}: {error:?}");
+                }
+                let early = contents(&place.store());
+                // Somebody else has near documents, and does not know of the death.
+                let others = [document("x", 4), document("y", spread(9) ^ 2)];
+                let answers = store_of_the_patient(&place).insert_if_new(&others, 3).unwrap();
+                let all = check_found(&place, &context);
+                assert_eq!(all.len(), 2, "{context}: {answers:?} {all:?}");
+                assert!(early.iter().all(|document| all.contains(document)), "{context}: {early:?} {all:?}");
+                // What was met has been swept by then, and the rest has vanished.
+                place.advance(HOUR);
+                store_of_the_patient(&place)
+                    .insert_if_new(&[document("z", 1), document("u", spread(9) ^ 8)], 3)
+                    .unwrap();
+                place.check_cells(&all);
+                let n_rows = place.document_rows().len();
+                assert_eq!(n_rows, all.len(), "{context}: {:?}", place.document_rows());
+            }
+        }
+    }
+}
+
+/// The same document over and over, with clocks that stand, lag and jump, as claims and as removals.
+#[test]
+fn claims_and_removals_within_a_millisecond() {
+    for compact in [false, true] {
+        for behind_ms in [0, 1, HOUR] {
+            let place = Place::new();
+            let store = place.store();
+            let context = format!("compact {compact}, behind {behind_ms}");
+            let pause = || {
+                if compact {
+                    place.gateway.major_compact();
+                }
+            };
+            let (a, b) = (document("a", 1), document("a", spread(1)));
+            assert_eq!(insert_if_new(&store, &a), Insertion::Inserted, "{context}");
+            place.set_clock(BEGIN - behind_ms);
+            for _ in 0..4 {
+                pause();
+                assert_eq!(store.remove(&[id("a")]).unwrap(), [true], "{context}");
+                assert_eq!(contents(&store), [], "{context}");
+                assert_eq!(found(&store, 1), [""; 0], "{context}");
+                pause();
+                assert_eq!(insert_if_new(&store, &a), Insertion::Inserted, "{context}");
+                assert_eq!(found(&store, 1), ["a"], "{context}");
+                pause();
+                for next in [&b, &a] {
+                    assert_eq!(insert_if_new(&store, next), Insertion::Replaced, "{context}");
+                    assert_eq!(contents(&store), std::slice::from_ref(next), "{context}");
+                    pause();
+                }
+                // What is written without asking takes the place of what was claimed, and the other way round.
+                assert_eq!(
+                    store.insert(std::slice::from_ref(&b)).unwrap(),
+                    [Insertion::Replaced],
+                    "{context}"
+                );
+                assert_eq!(insert_if_new(&store, &a), Insertion::Replaced, "{context}");
+                assert_eq!(contents(&store), std::slice::from_ref(&a), "{context}");
+            }
+            assert_eq!(check_found(&place, &context), [a]);
+        }
+    }
+}
+
+/// A lease of somebody whose clock is ahead or behind is believed for a lease of our own clock at most.
+#[test]
+fn leases_by_clocks_that_differ() {
+    for ahead_ms in [-HOUR, -LEASE_MS, 0, LEASE_MS, HOUR] {
+        let place = Arc::new(Place::new());
+        // Somebody has announced himself and filed, and is not heard of again.
+        let dead = store_with(&place, 5, |_| panic!("dies here"));
+        place.set_clock(BEGIN + ahead_ms);
+        let dying = thread::scope(|scope| scope.spawn(|| insert_if_new(&dead, &document("a", 1))).join());
+        assert!(dying.is_err());
+        place.set_clock(BEGIN);
+        let began = place.clock.load(Ordering::Relaxed);
+        assert_eq!(insert_if_new(&store_of_the_patient(&place), &document("b", 2)), Insertion::Inserted);
+        let took = place.clock.load(Ordering::Relaxed) - began;
+        assert!(took <= LEASE_MS + 20 * PACE_MS, "{ahead_ms} ms ahead: {took} ms");
+        assert_eq!(check_found(&place, &format!("{ahead_ms} ms ahead")), [document("b", 2)]);
+    }
+}
+
+/// Stores of their own, as in processes of their own, insert one id at the same time.
+#[test]
+fn one_id_at_several_claimants() {
+    for same_text in [true, false] {
+        let place = Place::new();
+        for round in 0..10_u64 {
+            let name = format!("a{round}");
+            let answers: Vec<_> = thread::scope(|scope| {
+                let claimants: Vec<_> = (0..3)
+                    .map(|n| {
+                        let bits = spread(round) ^ if same_text { 0 } else { 1 << n };
+                        let document = document(&name, bits);
+                        let place = &place;
+                        scope.spawn(move || insert_if_new(&place.store(), &document))
+                    })
+                    .collect();
+                claimants.into_iter().map(|claimant| claimant.join().unwrap()).collect()
+            });
+            let n_inserted = answers.iter().filter(|answer| **answer == Insertion::Inserted).count();
+            assert_eq!(n_inserted, 1, "{answers:?}");
+            assert!(!answers.iter().any(|answer| matches!(answer, Insertion::Duplicate(_))), "{answers:?}");
+            if same_text {
+                assert_eq!(answers.iter().filter(|answer| **answer == Insertion::Unchanged).count(), 2);
+            }
+            assert_eq!(found(&place.store(), spread(round)), [name]);
+        }
+    }
+}
