@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! cargo bench -p index --bench hbase -- URL load N THREADS BATCH [SCHEME]
+//! cargo bench -p index --bench hbase -- URL claim N THREADS BATCH
 //! cargo bench -p index --bench hbase -- URL query N THREADS DOCUMENTS [BATCH]
 //! cargo bench -p index --bench hbase -- URL plain N THREADS DOCUMENTS
 //! ```
-//! `plain` does the same queries with the generated client, one call after another, a connection for each thread: what
+//! `claim` inserts what is new: of five documents of a thread one is near to another one, which in batches of fewer than five
+//! has been there before. `plain` does the same queries with the generated client, one call after another, a connection for each thread: what
 //! pipelining is measured against. `DOCUMENTS` is how many of worker 0 there are to be found.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
@@ -30,13 +32,31 @@ fn main() {
     let (Some(uri), Some(command), Some(n), Some(n_threads)) =
         (args.first(), args.get(1), number(2), number(3))
     else {
-        println!("usage: URL load N THREADS BATCH [SCHEME] | URL query|plain N THREADS DOCUMENTS [BATCH]");
+        println!(
+            "usage: URL load N THREADS BATCH [SCHEME] | URL claim N THREADS BATCH | \
+             URL query|plain N THREADS DOCUMENTS [BATCH]"
+        );
         return;
     };
     let scheme = args.get(5).filter(|_| command == "load").cloned();
     let index = Index::open(uri, &OpenOptions { scheme, ..OpenOptions::default() }).unwrap();
     let run = |n: usize, seed: u64| match command.as_str() {
-        "load" => load(&index, n, n_threads, number(4).unwrap_or(300)),
+        "load" => load(n, n_threads, number(4).unwrap_or(300), &|documents| index.insert(documents)),
+        "claim" => load(n, n_threads, number(4).unwrap_or(300), &|documents| {
+            let near = |&(ref id, fingerprint): &(DocumentId, Fingerprint)| {
+                let n: usize = id.as_str().rsplit('-').next().unwrap().parse().unwrap();
+                let worker = id.as_str()[3..].split('-').next().unwrap().parse().unwrap();
+                (
+                    id.clone(),
+                    if n % 5 == 4 {
+                        Fingerprint(self::fingerprint(worker, n - 4).0 ^ 1)
+                    } else {
+                        fingerprint
+                    },
+                )
+            };
+            index.insert_if_new(&documents.iter().map(near).collect::<Vec<_>>())
+        }),
         "query" => {
             let batch = number(5).unwrap_or(1);
             query(n, n_threads, seed, number(4).unwrap_or(1), batch, &|| {
@@ -51,7 +71,7 @@ fn main() {
             })
         }
     };
-    if command != "load" {
+    if !["load", "claim"].contains(&command.as_str()) {
         run(WARM_UP, 500_009);
     }
     let start = Instant::now();
@@ -74,7 +94,10 @@ struct Tally {
     n_rows: u64,
 }
 
-fn load(index: &Index, n: usize, n_threads: usize, batch: usize) -> Tally {
+/// Writes a batch of documents.
+type Inserter<'a> = &'a (dyn Fn(&[(DocumentId, Fingerprint)]) -> index::Result<Vec<Insertion>> + Sync);
+
+fn load(n: usize, n_threads: usize, batch: usize, insert: Inserter<'_>) -> Tally {
     each_thread(n_threads, |worker| {
         let mut tally = Tally::default();
         let numbers: Vec<usize> = (0..n / n_threads).collect();
@@ -82,10 +105,10 @@ fn load(index: &Index, n: usize, n_threads: usize, batch: usize) -> Tally {
             let documents: Vec<_> =
                 numbers.iter().map(|&n| (id(worker, n), fingerprint(worker, n))).collect();
             let start = Instant::now();
-            let insertions = index.insert(&documents).unwrap();
+            let insertions = insert(&documents).unwrap();
             tally.micros.push(start.elapsed().as_secs_f64() * 1e6);
             tally.n_matches +=
-                insertions.iter().filter(|insertion| **insertion == Insertion::Unchanged).count() as u64;
+                insertions.iter().filter(|insertion| **insertion != Insertion::Inserted).count() as u64;
         }
         tally
     })
