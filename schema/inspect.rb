@@ -39,13 +39,14 @@ module ::PigeonholeInspect
     ['key ROWKEY', "a row key of the index, decoded: 26 hex digits or as the shell prints it, '\\x02x\\xDC...'"],
     ['bucket FLAG SEGMENT [LIMIT]', "the entries of a bucket; the flag is decimal, the segment hexadecimal [#{LIMIT}]"],
     ['rows FINGERPRINT [LIMIT]', "its rows, one a table: which exist, with their documents [#{LIMIT} a row]"],
-    ['doc ID', "a document: its record and its rows; an ID with spaces, ; or ' goes in double quotes, one with \" in single"],
+    ['doc ID', "a document: its record, its claim and its rows; an ID with spaces, ; or ' goes in double quotes, one with \" in single"],
     ['near FINGERPRINT [DISTANCE]', "the documents near it, and what that cost [the index's own distance]"],
+    ['claims [LIMIT]', "claims by state, and those that are pending; reads all documents [#{LIMIT}]"],
     ['count [ROWS]', 'rows by flag and by region; reads the whole table, or its first ROWS rows']
   ].freeze
 
-  # state, fingerprint, timestamp and further `name=value` words of a document's record. A state or word that later
-  # versions add is kept as it is; without a fingerprint in its place, there is only the text.
+  # state, fingerprint, timestamp and further `name=value` words of a document's record, or of the claim on it. A state or
+  # word that later versions add is kept as it is; without a fingerprint in its place, there is only the text.
   Record = Struct.new(:text, :state, :fingerprint, :timestamp, :more) do
     def self.parse(bytes)
       text = PigeonholeInspect.printable(bytes)
@@ -56,13 +57,39 @@ module ::PigeonholeInspect
 
     # The [flag, segment] that the record lists, where they are not those of the index's scheme.
     def keys
-      listed = more.find { |word| word.start_with?('keys=') }
-      listed && listed.sub('keys=', '').split(',').map { |key| key.split(':').map(&:hex) }
+      listed = word('keys')
+      listed && listed.split(',').map { |key| key.split(':').map(&:hex) }
+    end
+
+    def word(name)
+      found = more.find { |word| word.start_with?("#{name}=") }
+      found && found.sub("#{name}=", '')
     end
 
     # Whether an entry of the index under this fingerprint counts; else it is a ghost.
     def live?(of)
-      state == 'live' && fingerprint == of
+      %w[live committed].include?(state) && fingerprint == of
+    end
+
+    # Whether it says of its document that it is there, or that it is not; a claim that is pending or aborted does neither.
+    def decides?
+      %w[live committed removed].include?(state)
+    end
+  end
+
+  # What a document's row says: its record, the latest claim on it, and the one of them that decides.
+  Row = Struct.new(:record, :claim) do
+    def self.parse(result)
+      new(*%w[record claim].map do |qualifier|
+        value = result.getValue('d'.to_java_bytes, qualifier.to_java_bytes)
+        value && Record.parse(String.from_java_bytes(value))
+      end)
+    end
+
+    def decisive
+      known = [record, claim].compact.select { |said| said.decides? && said.timestamp }
+      # The claim, where both are of one time.
+      known.max_by { |said| [said.timestamp, said.equal?(claim) ? 1 : 0] } || record || claim
     end
   end
 
@@ -128,6 +155,7 @@ module ::PigeonholeInspect
       puts "format version  #{meta['format_version']}"
       puts "scheme          #{meta['scheme']['name']}, finds all within #{meta['scheme']['max_distance']} bits"
       puts "max distance    #{meta['max_distance']}"
+      puts "retention       #{meta['retain_seconds'] ? "#{meta['retain_seconds']} s" : 'for good'}"
       puts "checksum        #{meta['crc32']}, fits"
       puts 'recipe'
       width = meta['recipe'].keys.map(&:length).max.to_i
@@ -176,7 +204,7 @@ module ::PigeonholeInspect
         puts format('%4d  %s  %-13s  %s', flag, hex(row), '-', 'absent') if entries.empty?
         records = records_of(entries.map(&:first))
         entries.each do |id, timestamp|
-          live = records[id] && records[id].live?(fingerprint)
+          live = counts?(records[id], fingerprint)
           ghosts += 1 unless live
           puts format('%4d  %s  %-13d  %-7s  %s', flag, hex(row), timestamp, live ? 'live' : 'ghost', printable(id))
         end
@@ -187,15 +215,17 @@ module ::PigeonholeInspect
 
     def command_doc(id)
       check_id(id)
-      record = records_of([id])[id]
+      row = rows_of_documents([id])[id]
+      record = row && row.decisive
       raise Refused, "no document #{id.inspect} in #{name}_docs (row #{printable(document_row(id))})" unless record
       puts "id           #{printable(id)}"
       puts "row          #{printable(document_row(id))}"
       return puts("record       #{record.text}") unless record.fingerprint
-      puts "state        #{record.state}"
+      puts "state        #{record.state}#{', expired' if expired?(record)}"
       puts "fingerprint  #{format('%016x', record.fingerprint)}"
       puts "timestamp    #{record.timestamp}  #{time_text(record.timestamp)}"
       (record.more.reject { |word| word.start_with?('keys=') }).each { |word| puts "further      #{word}" }
+      puts "claim        #{row.claim.text}" if row.claim && row.claim != record
       puts "keys         #{record.keys ? 'listed in the record' : "those of scheme #{metadata['scheme']['name']}"}"
       print_rows_of(id, record)
     end
@@ -205,7 +235,7 @@ module ::PigeonholeInspect
       distance = distance_of(distance)
       entries, ranges, rows, more = entries_near(fingerprint, distance)
       records = records_of(entries.map(&:last).uniq)
-      live, ghosts = entries.partition { |found, id| records[id] && records[id].live?(found) }
+      live, ghosts = entries.partition { |found, id| counts?(records[id], found) }
       puts 'distance  fingerprint       id'
       live.map { |found, id| [ones(found ^ fingerprint), id, found] }.sort.each do |bits, id, found|
         puts format('%8d  %016x  %s', bits, found, printable(id))
@@ -213,6 +243,24 @@ module ::PigeonholeInspect
       puts "# only the first #{ENTRIES_MAX} entries that are near: there are more" if more
       puts "# #{of(live.length, 'document')} within #{of(distance, 'bit')}, #{of(ghosts.length, 'ghost')} left out; " \
            "read #{of(ranges, 'range')} with #{of(rows, 'row')}, and #{of(records.length, 'record')}"
+    end
+
+    def command_claims(limit = LIMIT)
+      limit = count_of(limit)
+      states, pending, now = Hash.new(0), [], java.lang.System.currentTimeMillis
+      scan = Client::Scan.new.addColumn('d'.to_java_bytes, 'claim'.to_java_bytes).setCaching(PAGE).setCacheBlocks(false)
+      each_result(scan, "#{name}_docs") do |result|
+        claim = Row.parse(result).claim
+        states[claim.state] += 1
+        pending << [bytes(result.getRow).sub(/\A\h{4}:/n, ''), claim] if claim.state == 'pending' && pending.length < limit
+      end
+      puts 'until                     id'
+      pending.each do |id, claim|
+        over = claim.word('until').to_i < now ? 'over' : ''
+        puts format('%-24s  %s  %s', time_text(claim.word('until').to_i), printable(id), over).rstrip
+      end
+      puts "# #{states.sort.map { |state, n| "#{n} #{state}" }.join(', ')}" unless states.empty?
+      puts '# no claims' if states.empty?
     end
 
     def command_count(limit = nil)
@@ -287,7 +335,7 @@ module ::PigeonholeInspect
         there += 1 unless result.isEmpty
         puts format('%4d  %s  %s', flag, hex(row), cell_state(result, record))
       end
-      note = "; a document that is #{record.state} has none that count" if record.state != 'live'
+      note = "; a document that is #{record.state} has none that count" unless record.live?(record.fingerprint)
       puts "# #{there} of #{of(keys.length, 'row')} there#{note}"
     end
 
@@ -405,8 +453,8 @@ module ::PigeonholeInspect
       each_result(scan) { |result| yield bytes(result.getRow) }
     end
 
-    def each_result(scan)
-      scanner = open_table(name).getScanner(scan)
+    def each_result(scan, table = name)
+      scanner = open_table(table).getScanner(scan)
       while (result = scanner.next)
         yield result
       end
@@ -415,14 +463,30 @@ module ::PigeonholeInspect
       scanner.close if scanner
     end
 
-    # The records of those ids that have one.
+    # What decides of those ids that have a row.
     def records_of(ids)
-      ids.each_slice(GETS).each_with_object({}) do |some, records|
+      rows_of_documents(ids).transform_values(&:decisive)
+    end
+
+    # The rows of those ids that have one.
+    def rows_of_documents(ids)
+      ids.each_slice(GETS).each_with_object({}) do |some, rows|
         gets = some.map { |id| Client::Get.new(document_row(id).to_java_bytes) }
-        gets.each { |get| get.addColumn('d'.to_java_bytes, 'record'.to_java_bytes) }
+        gets.each { |get| %w[record claim].each { |column| get.addColumn('d'.to_java_bytes, column.to_java_bytes) } }
         results = open_table("#{name}_docs").get(java.util.ArrayList.new(gets))
-        some.zip(results) { |id, result| records[id] = Record.parse(bytes(result.value)) unless result.isEmpty }
+        some.zip(results) { |id, result| rows[id] = Row.parse(result) unless result.isEmpty }
       end
+    end
+
+    # Whether an entry of the index under this fingerprint is a document that is there.
+    def counts?(record, fingerprint)
+      record && record.live?(fingerprint) && !expired?(record)
+    end
+
+    # HBase lets go of it by its own clock, soon.
+    def expired?(record)
+      retain = metadata['retain_seconds']
+      retain && record.timestamp + 1000 * retain <= java.lang.System.currentTimeMillis
     end
 
     # ---- words in, words out ----

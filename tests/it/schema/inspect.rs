@@ -41,6 +41,14 @@ fn inspect_shows_what_the_store_has_written() {
     let gone = (id("gone"), Fingerprint(shared.0 ^ 1));
     index.insert(std::slice::from_ref(&gone)).unwrap();
     index.remove(&[gone.0]).unwrap();
+    // Inserted as new, replaced without asking, and the other way round.
+    let claimed = (id("claimed"), Fingerprint(0x00ff << 40));
+    let overtaken = (id("overtaken"), Fingerprint(0x0f0f << 44));
+    let replaced = (id("replaced"), Fingerprint(0x3333 << 36));
+    index.insert_if_new(&[claimed.clone(), (overtaken.0.clone(), Fingerprint(0x7777 << 20))]).unwrap();
+    index.insert(&[overtaken.clone(), (replaced.0.clone(), Fingerprint(0x5555 << 8))]).unwrap();
+    index.insert_if_new(std::slice::from_ref(&replaced)).unwrap();
+    documents.extend([claimed.clone(), overtaken.clone(), replaced.clone()]);
     // Ghosts: a cell without a record, one of a removed document, one of a document that has another fingerprint now, and
     // one whose column is no id. And a record of a version to come.
     let ghosts = format!(
@@ -54,7 +62,9 @@ segments.each_with_index do |segment, i|
   end
 end
 put = HC::Put.new('ec03:later'.to_java_bytes)
-table('looked_at_docs').put(put.addColumn('d'.to_java_bytes, 'record'.to_java_bytes, 'pending 00000000000000ff 1763735000123 lease=17 keys=02:0000000f'.to_java_bytes))
+table('looked_at_docs').put(put.addColumn('d'.to_java_bytes, 'record'.to_java_bytes, 'resting 00000000000000ff 1763735000123 lease=17 keys=02:0000000f'.to_java_bytes))
+put = HC::Put.new('ec03:later'.to_java_bytes)
+table('looked_at_docs').put(put.addColumn('d'.to_java_bytes, 'claim'.to_java_bytes, 'pending 00000000000000fe 1763735000125 ticket=1.0000000000000001.0 until=1763735010125'.to_java_bytes))
 say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later'.to_java_bytes) }}.getValue >> 16)
 "#,
         scheme.keys(shared).map(|key| key.segment).collect::<Vec<_>>()
@@ -76,23 +86,30 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
         "doc 'all ones, é'".to_owned(),
         "doc gone".to_owned(),
         "doc later".to_owned(),
+        "doc overtaken".to_owned(),
+        "claims".to_owned(),
     ]);
     let n_other = commands.len();
     let queries =
-        [(shared, 3), (shared, 0), (ones, 3), (Fingerprint(ones.0 ^ 0b111), 3), (Fingerprint(0), 2)];
-    commands.extend(queries.map(|(fingerprint, distance)| format!("near {fingerprint} {distance}")));
+        [(shared, 3), (shared, 0), (ones, 3), (Fingerprint(ones.0 ^ 0b111), 3), (Fingerprint(0), 2)]
+            .into_iter()
+            .chain([&claimed, &overtaken, &replaced].map(|(_, fingerprint)| (*fingerprint, 3)));
+    let queries: Vec<_> = queries.collect();
+    commands.extend(queries.iter().map(|(fingerprint, distance)| format!("near {fingerprint} {distance}")));
     let answers = inspect(hbase, "looked_at", &commands);
 
     for (answer, (query, max_distance)) in answers[n_other..].iter().zip(queries) {
         let n_ghosts = if query == shared { 4 } else { 0 };
         check_near(answer, &naive_near(&documents, query, max_distance), n_ghosts, &scheme);
     }
-    let [info, count, key_hex, key_shell, bucket, rows, some_rows, doc, removed, later] = &answers[..n_other]
+    let [info, count, key_hex, key_shell, bucket, rows, some_rows, doc, removed, later, overtaken, claims] =
+        &answers[..n_other]
     else {
-        panic!("ten commands were asked first")
+        panic!("twelve commands were asked first")
     };
     for line in [
         "scheme          5c2, finds all within 3 bits",
+        "retention       for good",
         r"  note       \xC3\xA9\x01",
         "  segmenter  jieba \"0.11\"",
     ] {
@@ -104,8 +121,9 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
 
     // The ghosts lie in a row that a document has, and every fingerprint is counted once.
     let fingerprints: BTreeSet<Fingerprint> = documents.iter().map(|(_, fingerprint)| *fingerprint).collect();
+    // Two that were replaced linger for two minutes.
     let expected: Vec<String> =
-        (1..=10).map(|flag| format!("{flag:>4}  {:>10}", fingerprints.len())).collect();
+        (1..=10).map(|flag| format!("{flag:>4}  {:>10}", fingerprints.len() + 2)).collect();
     assert_eq!(count[2..12], expected);
 
     assert_eq!(key_hex, key_shell);
@@ -149,16 +167,25 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
     assert_eq!(doc.last().unwrap(), "# 10 of 10 rows there");
     assert!(removed.contains(&"state        removed".to_owned()), "{removed:#?}");
     for line in [
-        "state        pending",
+        "state        resting",
         "fingerprint  00000000000000ff",
         "timestamp    1763735000123  2025-11-21T14:23:20.123Z",
         "further      lease=17",
         "keys         listed in the record",
         "   2  0000000f0200000000000000ff  absent",
-        "# 0 of 1 row there; a document that is pending has none that count",
+        "# 0 of 1 row there; a document that is resting has none that count",
+        "claim        pending 00000000000000fe 1763735000125 ticket=1.0000000000000001.0 until=1763735010125",
     ] {
         assert!(later.iter().any(|printed| printed == line), "{line:?} is missing in {later:#?}");
     }
+    assert!(overtaken.contains(&"state        live".to_owned()), "{overtaken:#?}");
+    assert!(overtaken.iter().any(|line| line.starts_with("claim        committed ")), "{overtaken:#?}");
+    assert_eq!(overtaken.last().unwrap(), "# 10 of 10 rows there");
+    assert_eq!(
+        claims[1..],
+        ["2025-11-21T14:23:30.125Z  later  over", "# 3 committed, 1 pending, 1 removed"],
+        "{claims:#?}"
+    );
 }
 
 /// Keys of 32 bits: the first bytes of rows are above 7f, which a shell that took them for text would mangle.
