@@ -28,6 +28,50 @@ fn create(hbase: &Hbase, name: &str, tables: &[(&str, &str)]) {
     hbase.shell_text(name, &tables.iter().map(create).collect::<String>()).expect(0);
 }
 
+/// An index that keeps its documents for some time: its tables have HBase let go of their cells after it, and the clock of
+/// the suite runs ahead of HBase's, so each case has tables of its own.
+#[test]
+fn retention() {
+    let Some(hbase) = hbase() else { return };
+    let seconds = testsuite::RETAIN.as_secs();
+    let tables: Vec<_> = (0..testsuite::N_RETENTION_CASES).map(|n| format!("retain_{n}")).collect();
+    let create = |table: &String| {
+        format!(
+            "ENV.update('TABLE' => '{table}', 'REGIONS' => '1', 'TTL' => '{seconds}')\nload 'schema/create.rb'\n"
+        )
+    };
+    hbase.shell_text("create_retain", &tables.iter().map(create).collect::<String>()).expect(0);
+    let n_opened = AtomicUsize::new(0);
+    testsuite::check_retention(&|clock| {
+        let table = &tables[n_opened.fetch_add(1, Ordering::Relaxed)];
+        Box::new(HbaseStore::with_clock(hbase.gateway.to_string(), table, 4, clock))
+    });
+    // One that is opened for another time is refused with what mends it, which HBase's shell then does.
+    let store = url(hbase.gateway, "retain_0");
+    let refused =
+        run("indexer", ["index", "-q", "--retain", "3d", "--store", &store, news().to_str().unwrap()]);
+    let said = refused.expect(2).stderr;
+    assert!(said.contains("retention is \"2h\" in the index and \"3d\" was asked for"), "{said}");
+    create_new(hbase, "mended", "");
+    let store = url(hbase.gateway, "mended");
+    let index =
+        || run("indexer", ["index", "-q", "--retain", "2d", "--store", &store, news().to_str().unwrap()]);
+    let said = index().expect(2).stderr;
+    let commands = said.split("run in the HBase shell: ").nth(1).unwrap();
+    hbase.shell_text("mend", &commands.replace("; ", "\n")).expect(0);
+    index().expect(0);
+    let said = run("pigeonhole", ["info", "--store", &store]).expect(0).stdout;
+    assert!(said.contains("2d"), "{said}");
+}
+
+/// Makes the tables of one index.
+fn create_new(hbase: &Hbase, table: &str, ttl: &str) {
+    let script = format!(
+        "ENV.update('TABLE' => '{table}', 'REGIONS' => '1', 'TTL' => '{ttl}')\nload 'schema/create.rb'\n"
+    );
+    hbase.shell_text(&format!("create_{table}"), &script).expect(0);
+}
+
 fn url(gateway: SocketAddr, table: &str) -> String {
     format!("hbase://{gateway}/{table}")
 }

@@ -36,6 +36,9 @@ pub fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
 /// anything for expired while a case runs.
 pub const RETAIN: Duration = Duration::from_secs(2 * 60 * 60);
 
+/// How many stores [`check_retention`] opens.
+pub const N_RETENTION_CASES: usize = retaining::N_CASES;
+
 /// The cases of an index that retains its documents for [`RETAIN`], for which some places have to be made in their own way.
 ///
 /// # Panics

@@ -7,10 +7,13 @@ use crate::{Clock, Cursor, Document, Insertion, Match, Metadata, Retention, Sele
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 
+/// Each on a store of its own.
+pub(super) const N_CASES: usize = 9;
+
 const RETAIN_MS: i64 = RETAIN.as_millis() as i64;
 
 pub(super) fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
-    let cases: [fn(&dyn Store, &FakeClock); _] = [
+    let cases: [fn(&dyn Store, &FakeClock); N_CASES] = [
         to_the_millisecond,
         what_has_expired_keeps_nothing_out,
         an_id_comes_again,
