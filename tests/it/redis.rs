@@ -47,7 +47,7 @@ fn document(id: &str, bits: u64) -> Document {
 fn conformance() {
     let Some(redis) = redis() else { return };
     let n_opened = AtomicUsize::new(0);
-    testsuite::check_what_stays(&|clock| {
+    testsuite::check(&|clock| {
         let n = n_opened.fetch_add(1, Ordering::Relaxed);
         open_with_clock(&redis.url(&format!("suite-{n}")), clock)
     });

@@ -17,10 +17,11 @@ use simhash::Sketch;
 use self::layout::{Keys, decode_id, decode_record};
 use self::scripts::Scripts;
 use self::server::{Server, Waits};
+use crate::retention::Horizon;
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, Insertion, Metadata, Neighbours, Page, RedisUri, Result,
-    Selection, Status, Store, StoredDocument,
+    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, RedisUri,
+    Result, Selection, Status, Store, StoredDocument,
 };
 
 /// What a cursor of this store begins with, before the last id of the page; no id does.
@@ -72,16 +73,21 @@ impl RedisStore {
         Ok(self.known.get_or_init(|| metadata))
     }
 
+    /// What is there now.
+    fn horizon(&self) -> Result<Horizon> {
+        Ok(Horizon::new(self.known()?.retain, self.clock.now()))
+    }
+
     fn insert_within(&self, documents: &[Document], if_new: Option<u32>) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
-        let scheme = &self.known()?.scheme;
+        let metadata = self.known()?;
         let mut insertions = Vec::with_capacity(documents.len());
         while insertions.len() < documents.len() {
             let rest = &documents[insertions.len()..];
             insertions.extend(self.scripts.insert(
                 &self.server,
                 &self.keys,
-                scheme,
+                metadata,
                 rest,
                 if_new,
                 self.clock.now(),
@@ -90,7 +96,7 @@ impl RedisStore {
         Ok(insertions)
     }
 
-    /// The records of these documents, all as of one moment. The metadata comes with them, because a server that has
+    /// The records of these documents, of those that are there, all as of one moment. The metadata comes with them, because a server that has
     /// lost an index must not be taken for an empty one.
     fn records(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         let mut get = redis::cmd("MGET");
@@ -102,8 +108,10 @@ impl RedisStore {
         if records.len() != ids.len() + 1 || records.remove(0).is_none() {
             return Err(not_created());
         }
+        let horizon = self.horizon()?;
         let decode = |(id, record): (&DocumentId, Option<Vec<u8>>)| {
-            record.map(|record| decode_record(id, &record)).transpose()
+            let stored = record.map(|record| decode_record(id, &record)).transpose()?;
+            Ok(stored.filter(|stored| horizon.is_live(stored.inserted_at)))
         };
         ids.iter().zip(records).map(decode).collect()
     }
@@ -143,7 +151,8 @@ impl Store for RedisStore {
         let mut removed = Vec::with_capacity(ids.len());
         while removed.len() < ids.len() {
             let rest = &ids[removed.len()..];
-            removed.extend(self.scripts.remove(&self.server, &self.keys, rest, selection)?);
+            let horizon = self.horizon()?;
+            removed.extend(self.scripts.remove(&self.server, &self.keys, rest, selection, horizon)?);
         }
         Ok(removed)
     }
@@ -156,11 +165,18 @@ impl Store for RedisStore {
 
     fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
-        self.known()?;
+        let horizon = self.horizon()?;
         let mut answers = Vec::with_capacity(queries.len());
         while answers.len() < queries.len() {
             let rest = &queries[answers.len()..];
-            answers.extend(self.scripts.near(&self.server, &self.keys, rest, max_distance, limit)?);
+            answers.extend(self.scripts.near(
+                &self.server,
+                &self.keys,
+                rest,
+                max_distance,
+                limit,
+                horizon,
+            )?);
         }
         Ok(answers)
     }
@@ -188,8 +204,20 @@ impl Store for RedisStore {
     }
 
     fn status(&self) -> Result<Status> {
-        let n_documents: u64 =
-            self.server.run(|connection| redis::cmd("ZCARD").arg(&self.keys.ids).query(connection))?;
+        let horizon = match self.horizon() {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            horizon => horizon?.expired_until_ms(),
+        };
+        let mut count = redis::pipe();
+        count.atomic().zcard(&self.keys.ids);
+        if let Some(expired_until_ms) = horizon {
+            count.zcount(&self.keys.times, "-inf", expired_until_ms);
+        }
+        let counts: Vec<u64> = self.server.run(|connection| count.query(connection))?;
+        let n_documents = match counts[..] {
+            [n_stored, n_expired] => n_stored.saturating_sub(n_expired),
+            _ => counts.first().copied().unwrap_or(0),
+        };
         Ok(Status { n_documents: Some(n_documents), ..Status::default() })
     }
 }

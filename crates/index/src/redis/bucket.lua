@@ -2,10 +2,21 @@
 --
 -- Strings are never compared by order in here: Redis's Lua does that by the locale of the server, not by bytes.
 local METADATA, IDS, DOCUMENTS, RUNS, BUCKETS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local TIMES, RUN_TIMES = KEYS[6], KEYS[7]
 local call, byte, sub = redis.call, string.byte, string.sub
 
--- How many runs of a bucket are read at a time.
+-- What was inserted at this time or before has expired; in milliseconds since 1970. Nil where documents stay for good,
+-- and then there are no times but those in the records.
+local EXPIRED = tonumber(ARGV[1])
+local AFTER = '(' .. ARGV[1]
+
+-- How many runs of a bucket, or ids of a run, are read at a time.
 local PAGE = 128
+-- A run of more ids than this has a set of them by time.
+local SMALL = 128
+-- At most so many ids of a run are answered where fewer are wanted, so that one that has nearly all expired is not walked
+-- through for the few that have not.
+local ANSWERED = 1000
 
 if call('EXISTS', METADATA) == 0 then
   return redis.error_reply('NOINDEX there is no index')
@@ -74,7 +85,43 @@ local function near_runs(high, low, most, keys, first, last)
   return found, n_read
 end
 
--- The first ids of a run.
-local function ids_of(run, limit)
-  return call('ZRANGE', RUNS .. run, 0, limit - 1)
+-- Whether a document of a record is there, in an index of any kind.
+local function is_live(record)
+  return not EXPIRED or time_of(record) > EXPIRED
+end
+
+-- Whether anything has expired and was not swept yet. Mostly nothing has, and then no run need be looked through.
+local function has_expired()
+  return EXPIRED and call('ZCOUNT', TIMES, '-inf', ARGV[1]) > 0
+end
+
+-- How many documents of a run are there, some ids of them, among which the first `limit`, and how many ids were looked at.
+-- `filters` says that some may have expired.
+local function live_of(run, limit, filters)
+  local n = call('ZCARD', RUNS .. run)
+  if not filters then
+    return n, limit > 0 and call('ZRANGE', RUNS .. run, 0, limit - 1) or {}, 0
+  end
+  local is_small = n <= SMALL
+  if not is_small then
+    n = call('ZCOUNT', RUN_TIMES .. run, AFTER, '+inf')
+    if limit == 0 or n == 0 then return n, {}, 0 end
+    if n <= ANSWERED or n <= limit then
+      return n, call('ZRANGEBYSCORE', RUN_TIMES .. run, AFTER, '+inf'), n
+    end
+  end
+  local live, n_live, n_looked, from, page = {}, 0, 0, '-', nil
+  repeat
+    page = call('ZRANGEBYLEX', RUNS .. run, from, '+', 'LIMIT', 0, PAGE)
+    n_looked = n_looked + #page
+    for _, id in ipairs(page) do
+      local time = call('ZSCORE', TIMES, id)
+      if time and tonumber(time) > EXPIRED then
+        n_live = n_live + 1
+        if n_live <= limit then live[n_live] = id end
+      end
+      from = '(' .. id
+    end
+  until #page < PAGE or (not is_small and n_live >= limit)
+  return is_small and n_live or n, live, n_looked
 end

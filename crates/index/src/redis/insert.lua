@@ -1,9 +1,13 @@
--- Inserts. ARGV: the distance within which nothing may be, or -1; how much may be read; then pairs of an id and its
--- record. Answers for each document U (unchanged), I (inserted), R (replaced), or for a duplicate runs each with an
--- id after it, of which the least is the nearest. Where too much was read, the last documents are left without an answer.
-local most, budget = tonumber(ARGV[1]), tonumber(ARGV[2])
+-- Inserts. ARGV after the first: how much may be swept; the distance within which nothing may be, or -1; how much may be
+-- read; then pairs of an id and its record. Answers for each document U (unchanged), I (inserted), R (replaced), or for a
+-- duplicate runs each with an id after it, of which the least is the nearest. Where too much was read, the last documents
+-- are left without an answer.
+local most, budget = tonumber(ARGV[3]), tonumber(ARGV[4])
+sweep(tonumber(ARGV[2]))
+-- What is inserted here has not expired.
+local filters = most >= 0 and has_expired()
 
--- The first other ids of all the nearest runs that have one.
+-- Other ids of all the nearest runs that have one, the first of each run among them.
 local function nearest(id, record)
   local high, low = struct.unpack('>I4I4', record, 2)
   local found, n_read = near_runs(high, low, most, record, keys_from(record), #record - 4)
@@ -11,11 +15,12 @@ local function nearest(id, record)
   local others = {}
   for _, near in ipairs(found) do
     if #others > 0 and near.distance > others.distance then break end
-    for _, other in ipairs(ids_of(near.run, 2)) do
+    local _, ids, n_looked = live_of(near.run, 2, filters)
+    budget = budget - n_looked
+    for _, other in ipairs(ids) do
       if other ~= id then
         others.distance = near.distance
         others[#others + 1] = near.run .. other
-        break
       end
     end
   end
@@ -24,17 +29,18 @@ local function nearest(id, record)
 end
 
 local answers, wrote = {}, false
-for i = 3, #ARGV, 2 do
+for i = 5, #ARGV, 2 do
   local id, record = ARGV[i], ARGV[i + 1]
   local old = record_of(id)
+  local was_there = old and is_live(old)
   local answer = 'U'
-  if not (old and same_sketch(old, record)) then
+  if not (was_there and same_sketch(old, record)) then
     answer = most >= 0 and nearest(id, record)
     if not answer then
       if old then unfile(id, old) end
       put(id, record)
       wrote = true
-      answer = old and 'R' or 'I'
+      answer = was_there and 'R' or 'I'
     end
   end
   answers[#answers + 1] = answer

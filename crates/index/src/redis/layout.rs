@@ -27,6 +27,10 @@ pub(super) struct Keys {
     pub(super) runs: Vec<u8>,
     /// What the key of a bucket begins with, before its flag and segment.
     pub(super) buckets: Vec<u8>,
+    /// All ids by time, a sorted set; only in an index that retains for some time.
+    pub(super) times: Vec<u8>,
+    /// What the key of the ids of a large run by time begins with, before the run.
+    pub(super) run_times: Vec<u8>,
     /// What the key of a kept answer begins with, before its token.
     answers: Vec<u8>,
 }
@@ -40,6 +44,8 @@ impl Keys {
             documents: key("d:"),
             runs: key("r:"),
             buckets: key("b:"),
+            times: key("times"),
+            run_times: key("t:"),
             answers: key("a:"),
         }
     }
@@ -303,6 +309,8 @@ mod tests {
         assert_eq!(keys.document(&id()), "pigeonhole:{news}:d:é1".as_bytes());
         assert_eq!(keys.runs, b"pigeonhole:{news}:r:");
         assert_eq!(keys.buckets, b"pigeonhole:{news}:b:");
+        assert_eq!(keys.times, b"pigeonhole:{news}:times");
+        assert_eq!(keys.run_times, b"pigeonhole:{news}:t:");
         assert_eq!(keys.answer("00ff"), b"pigeonhole:{news}:a:00ff");
     }
 }

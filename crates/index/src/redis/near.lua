@@ -1,21 +1,23 @@
--- Searches. ARGV: the greatest distance, how many matches are wanted, how much may be read; then queries of a
--- fingerprint and keys each. Answers for each query how many match, how many runs were read, and runs each with an
+-- Searches. ARGV after the first: the greatest distance, how many matches are wanted, how much may be read; then queries
+-- of a fingerprint and keys each. Answers for each query how many match, how many runs were read, and runs each with an
 -- id after it, among them the nearest. Where too much was read, the last queries are left without an answer.
-local most, limit, budget = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local most, limit, budget = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local filters = has_expired()
 local answers = {}
-for i = 4, #ARGV do
+for i = 5, #ARGV do
   local query = ARGV[i]
   local high, low = struct.unpack('>I4I4', query)
   local found, n_read = near_runs(high, low, most, query, 9, #query)
   local matches, n_matches, farthest = {}, 0, -1
   for _, near in ipairs(found) do
-    n_matches = n_matches + call('ZCARD', RUNS .. near.run)
     -- Among those of one distance the ids decide, so all its runs are asked.
-    if limit > 0 and (#matches < limit or near.distance == farthest) then
-      farthest = near.distance
-      for _, id in ipairs(ids_of(near.run, limit)) do
-        matches[#matches + 1] = near.run .. id
-      end
+    local wants_ids = limit > 0 and (#matches < limit or near.distance == farthest)
+    local n, ids, n_looked = live_of(near.run, wants_ids and limit or 0, filters)
+    n_matches = n_matches + n
+    budget = budget - n_looked
+    if #ids > 0 then farthest = near.distance end
+    for _, id in ipairs(ids) do
+      matches[#matches + 1] = near.run .. id
     end
   end
   answers[#answers + 1] = { n_matches, n_read, matches }

@@ -1,6 +1,8 @@
--- Removes. ARGV: a source, or nothing for any; the earliest time of insertion and the first one too late, in
--- milliseconds since 1970; then ids. Answers 1 for each that was there and matched, and 0 for the others.
-local source, from, before = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+-- Removes. ARGV after the first: how much may be swept; a source, or nothing for any; the earliest time of insertion and
+-- the first one too late, in milliseconds since 1970; then ids. Answers 1 for each that was there and matched, and 0 for
+-- the others.
+local source, from, before = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+sweep(tonumber(ARGV[2]))
 
 local function matches(record)
   local time = time_of(record)
@@ -8,10 +10,10 @@ local function matches(record)
 end
 
 local answers, wrote = {}, false
-for i = 4, #ARGV do
+for i = 6, #ARGV do
   local id = ARGV[i]
   local record = record_of(id)
-  local gone = record and matches(record)
+  local gone = record and is_live(record) and matches(record)
   if gone then
     remove(id, record)
     wrote = true

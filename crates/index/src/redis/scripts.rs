@@ -4,14 +4,15 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use redis::{FromRedisValue, Script, Value};
-use simhash::{Sketch, TableScheme};
+use simhash::Sketch;
 use tables::Cost;
 
 use super::layout::{Keys, decode_match, encode_query, encode_record};
 use super::server::Server;
+use crate::retention::{Horizon, SWEPT_MIN, n_swept_max};
 use crate::search::Nearest;
 use crate::{
-    Document, DocumentId, Error, Insertion, Match, Neighbours, Result, Selection, Source, Timestamp,
+    Document, DocumentId, Error, Insertion, Match, Metadata, Neighbours, Result, Selection, Source, Timestamp,
 };
 
 /// The most documents or queries of one call,
@@ -51,10 +52,11 @@ impl Scripts {
         queries: &[Sketch],
         max_distance: u32,
         limit: usize,
+        horizon: Horizon,
     ) -> Result<Vec<Neighbours>> {
         let queries = first(queries, |query| query.keys().len());
         let mut call = self.near.prepare_invoke();
-        name(&mut call, keys);
+        begin(&mut call, keys, horizon);
         call.arg(max_distance.min(64)).arg(limit.min(LIMIT_MAX)).arg(READ_MAX);
         for query in queries {
             call.arg(encode_query(query));
@@ -73,24 +75,25 @@ impl Scripts {
         queries.iter().zip(found).map(neighbours).collect()
     }
 
-    /// Inserts the first documents, at least one of them; with a distance, where nothing is near.
+    /// Inserts the first documents, at least one of them, at the time `now`; with a distance, where nothing is near.
     pub(super) fn insert(
         &self,
         server: &Server,
         keys: &Keys,
-        scheme: &TableScheme,
+        metadata: &Metadata,
         documents: &[Document],
         if_new: Option<u32>,
         now: Timestamp,
     ) -> Result<Vec<Insertion>> {
         let documents = first(documents, |document| document.sketch.keys().len());
         let mut call = self.insert.prepare_invoke();
-        name(&mut call, keys);
+        begin(&mut call, keys, Horizon::new(metadata.retain, now));
         call.key(keys.answer(&token()))
+            .arg(n_swept_max(documents.len(), SWEPT_MIN))
             .arg(if_new.map_or(-1, |distance| i64::from(distance.min(64))))
             .arg(READ_MAX);
         for document in documents {
-            call.arg(document.id.as_str()).arg(encode_record(document, now, scheme));
+            call.arg(document.id.as_str()).arg(encode_record(document, now, &metadata.scheme));
         }
         let answers: Vec<Value> = server.run(|connection| call.invoke(connection))?;
         check_answers(answers.len(), documents.len())?;
@@ -108,14 +111,18 @@ impl Scripts {
         keys: &Keys,
         ids: &[DocumentId],
         selection: &Selection,
+        horizon: Horizon,
     ) -> Result<Vec<bool>> {
         let ids = first(ids, |_| 0);
         let mut call = self.remove.prepare_invoke();
-        name(&mut call, keys);
+        begin(&mut call, keys, horizon);
         call.key(keys.answer(&token()));
         let from = selection.inserted_from.unwrap_or(Timestamp::MIN).as_ms();
         let before = selection.inserted_until.map_or(Timestamp::MAX.as_ms() + 1, Timestamp::as_ms);
-        call.arg(selection.source.as_ref().map_or("", Source::as_str)).arg(from).arg(before);
+        call.arg(n_swept_max(ids.len(), SWEPT_MIN))
+            .arg(selection.source.as_ref().map_or("", Source::as_str))
+            .arg(from)
+            .arg(before);
         for id in ids {
             call.arg(id.as_str());
         }
@@ -125,8 +132,11 @@ impl Scripts {
     }
 }
 
-fn name(call: &mut redis::ScriptInvocation<'_>, keys: &Keys) {
+/// What every script is given first: the names, and what has expired.
+fn begin(call: &mut redis::ScriptInvocation<'_>, keys: &Keys, horizon: Horizon) {
     call.key(&keys.metadata).key(&keys.ids).key(&keys.documents).key(&keys.runs).key(&keys.buckets);
+    call.key(&keys.times).key(&keys.run_times);
+    call.arg(horizon.expired_until_ms().map_or_else(String::new, |ms| ms.to_string()));
 }
 
 /// As many as one call may have.

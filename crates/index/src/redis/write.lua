@@ -1,7 +1,10 @@
--- What the scripts that write begin with, after `bucket.lua`. KEYS[6] keeps the answer for whoever did not get it: a
+-- What the scripts that write begin with, after `bucket.lua`. KEYS[8] keeps the answer for whoever did not get it: a
 -- script that is run again with the same key has done its work, and only repeats what it said. Longer than any caller
 -- tries (`server.rs`).
-local ANSWER, ANSWER_SECONDS = KEYS[6], 180
+local ANSWER, ANSWER_SECONDS = KEYS[8], 180
+
+-- A script sweeps no more documents once they were in more buckets than this.
+local SWEPT_BUCKETS = 4096
 
 do
   local again = call('GET', ANSWER)
@@ -30,10 +33,21 @@ local function put(id, record)
   call('SET', DOCUMENTS .. id, record)
   call('ZADD', IDS, 0, id)
   call('ZADD', RUNS .. run, 0, id)
-  if call('ZCARD', RUNS .. run) == 1 then
+  local n = call('ZCARD', RUNS .. run)
+  if n == 1 then
     for at = first, #record - 4, 5 do
       call('ZADD', BUCKETS .. sub(record, at, at + 4), 0, run)
     end
+  end
+  if not EXPIRED then return end
+  local time = time_of(record)
+  call('ZADD', TIMES, time, id)
+  if n == SMALL + 1 then
+    for _, member in ipairs(call('ZRANGE', RUNS .. run, 0, -1)) do
+      call('ZADD', RUN_TIMES .. run, call('ZSCORE', TIMES, member) or time, member)
+    end
+  elseif n > SMALL then
+    call('ZADD', RUN_TIMES .. run, time, id)
   end
 end
 
@@ -41,10 +55,17 @@ end
 local function unfile(id, record)
   local run, first = run_of(record)
   call('ZREM', RUNS .. run, id)
-  if call('EXISTS', RUNS .. run) == 0 then
+  local n = call('ZCARD', RUNS .. run)
+  if n == 0 then
     for at = first, #record - 4, 5 do
       call('ZREM', BUCKETS .. sub(record, at, at + 4), run)
     end
+  end
+  if not EXPIRED then return end
+  if n == SMALL then
+    call('DEL', RUN_TIMES .. run)
+  elseif n > SMALL then
+    call('ZREM', RUN_TIMES .. run, id)
   end
 end
 
@@ -65,4 +86,22 @@ local function remove(id, record)
   unfile(id, record)
   call('DEL', DOCUMENTS .. id)
   call('ZREM', IDS, id)
+  if EXPIRED then call('ZREM', TIMES, id) end
+end
+
+-- Removes what has expired, the oldest first, at most `most` documents. Before anything is inserted: a server that is
+-- full refuses a script whose first step needs room.
+local function sweep(most)
+  if not EXPIRED then return end
+  local n_buckets = 0
+  for _, id in ipairs(call('ZRANGEBYSCORE', TIMES, '-inf', ARGV[1], 'LIMIT', 0, most)) do
+    local record = record_of(id)
+    if record then
+      n_buckets = n_buckets + (#record - keys_from(record) - 3) / 5
+      remove(id, record)
+    else
+      call('ZREM', TIMES, id)
+    end
+    if n_buckets > SWEPT_BUCKETS then break end
+  end
 end
