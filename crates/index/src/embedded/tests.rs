@@ -5,6 +5,7 @@ mod follower;
 mod full_disk;
 mod growth;
 mod processes;
+mod retaining;
 
 use std::path::Path;
 

@@ -3,7 +3,7 @@
 use super::*;
 
 /// All that tables say about the documents of a run.
-fn answers(ram: &Ram) -> Vec<(u64, u32, Vec<u64>)> {
+pub(super) fn answers(ram: &Ram) -> Vec<(u64, u32, Vec<u64>)> {
     let mut answers = Vec::new();
     for n in 0..600 {
         ram.tables.near(&[document(n).sketch], 3, &mut |hit| {
@@ -18,7 +18,7 @@ fn answers(ram: &Ram) -> Vec<(u64, u32, Vec<u64>)> {
     answers
 }
 
-fn follow(store: &EmbeddedStore, ram: &mut Option<Ram>, n_changes_max: u64) -> u64 {
+pub(super) fn follow(store: &EmbeddedStore, ram: &mut Option<Ram>, n_changes_max: u64) -> u64 {
     let shared = &store.shared;
     let mut followed = |opened: &Opened| {
         let txn = opened.env.read_txn()?;
@@ -27,7 +27,7 @@ fn follow(store: &EmbeddedStore, ram: &mut Option<Ram>, n_changes_max: u64) -> u
     shared.environment.with(&mut followed).unwrap()
 }
 
-fn last_change(store: &EmbeddedStore) -> u64 {
+pub(super) fn last_change(store: &EmbeddedStore) -> u64 {
     snapshot(store, |opened, txn| opened.last_change(txn))
 }
 

@@ -75,12 +75,16 @@ pub(super) fn tell(line: &str) {
 #[ignore = "started by other tests, in a process of its own"]
 fn role() {
     let (Ok(role), Ok(path)) = (env::var(ROLE), env::var(STORE)) else { return };
-    let store = open(path.as_ref());
     let lines = io::stdin().lines().map(Result::unwrap);
+    if role == "retainer" {
+        return retaining::inserts_at(path.as_ref(), lines);
+    }
+    let store = open(path.as_ref());
     match role.as_str() {
         "caller" => calls(&store, lines),
         "inserter" => inserts(&store, lines),
         "poster" => posts(&store, lines),
+        "remover" => retaining::removes(&store, lines),
         "filler" => full_disk::fills(&store, lines),
         other => panic!("no role {other}"),
     }
