@@ -1,6 +1,7 @@
 //! An index that describes itself: a store, and the rules that every store is used by.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use sha2::{Digest, Sha256};
 use simhash::{Fingerprint, Sketch, TableScheme};
@@ -31,6 +32,17 @@ impl From<(DocumentId, Fingerprint)> for NewDocument {
     fn from((id, fingerprint): (DocumentId, Fingerprint)) -> Self {
         Self { id, fingerprint, source: None }
     }
+}
+
+/// What a removal by selection has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Documents of the index that were looked at.
+    pub n_read: u64,
+    /// Those that matched.
+    pub n_matching: u64,
+    /// Those that were removed: all that matched and were not replaced or removed by somebody else meanwhile.
+    pub n_removed: u64,
 }
 
 impl Index {
@@ -143,6 +155,39 @@ impl Index {
     /// Those of the store.
     pub fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
         self.store.remove_if(ids, selection)
+    }
+
+    /// Removes every document that `selection` matches, page by page; nothing at all in a `dry_run`. `progress` is called
+    /// after each page, with the documents of it that matched, and may end it. A document that is inserted meanwhile may
+    /// be removed or not, and one that is replaced stays unless the new version matches. Whoever is interrupted does the
+    /// same again.
+    ///
+    /// # Errors
+    /// Those of the store; what was removed before stays removed.
+    pub fn remove_matching(
+        &self,
+        selection: &Selection,
+        dry_run: bool,
+        progress: &mut dyn FnMut(&Removed, &[StoredDocument]) -> ControlFlow<()>,
+    ) -> Result<Removed> {
+        let mut removed = Removed::default();
+        let mut next = Some(Cursor::start());
+        while let Some(after) = next {
+            let mut page = self.store.scan(after, crate::MAX_BATCH)?;
+            removed.n_read += page.documents.len() as u64;
+            page.documents.retain(|stored| selection.matches(stored));
+            removed.n_matching += page.documents.len() as u64;
+            if !dry_run && !page.documents.is_empty() {
+                let ids: Vec<_> = page.documents.iter().map(|stored| stored.document.id.clone()).collect();
+                let gone = self.store.remove_if(&ids, selection)?;
+                removed.n_removed += gone.into_iter().filter(|&gone| gone).count() as u64;
+            }
+            if progress(&removed, &page.documents).is_break() {
+                break;
+            }
+            next = page.next;
+        }
+        Ok(removed)
     }
 
     /// See [`Store::get`].

@@ -37,7 +37,7 @@ pub use document::{
 pub use embedded::EmbeddedStore;
 pub use error::{Error, ErrorKind, Result};
 pub use hbase::HbaseStore;
-pub use index::{Index, NewDocument};
+pub use index::{Index, NewDocument, Removed};
 pub use memory::MemoryStore;
 pub use metadata::{FORMAT_VERSION, Metadata};
 pub use options::{Mode, OpenOptions};
