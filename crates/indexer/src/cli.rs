@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use features::cli::RecipeArgs;
+use index::Source;
 use index::cli::StoreArgs;
 
 /// Find near-duplicate texts: fingerprint a corpus, index it, or drop its near-duplicates.
@@ -76,6 +77,8 @@ pub(crate) struct IndexArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    #[command(flatten)]
     pub(crate) store: StoreArgs,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
@@ -85,6 +88,8 @@ pub(crate) struct IndexArgs {
 pub(crate) struct DedupArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     #[command(flatten)]
@@ -126,4 +131,18 @@ pub(crate) struct InputArgs {
     /// No progress on stderr, and for `fingerprint` no report
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct SourceArgs {
+    /// Where the documents come from, a name by which `pigeonhole remove --source` removes them all
+    ///
+    /// A record that has a field for it (--source-field) comes from there. A document that is in the index already, with
+    /// the same fingerprint, keeps the source that it has. Example: --source crawl-2026-01
+    #[arg(long, value_name = "NAME")]
+    pub(crate) source: Option<Source>,
+    /// The field that holds a document's source, a string or an integer of 1 to 255 bytes; it may be missing or null
+    #[arg(long, value_name = "FIELD", default_value = "source", env = "PIGEONHOLE_SOURCE_FIELD")]
+    pub(crate) source_field: String,
 }

@@ -10,7 +10,7 @@ use std::thread;
 use anyhow::ensure;
 use features::Fingerprinter;
 
-use crate::cli::InputArgs;
+use crate::cli::{InputArgs, SourceArgs};
 use crate::input::{Fields, Inputs};
 use crate::output::is_stdout;
 use crate::pipeline::{Features, Pipeline};
@@ -48,8 +48,13 @@ pub(crate) struct Job {
 impl Job {
     /// Opens the inputs and checks that they and the command's `outputs` do not get into each other's way.
     ///
-    /// No output may go into the directory of the `store`.
-    pub(crate) fn new(args: &InputArgs, outputs: &[&Path], store: Option<&str>) -> anyhow::Result<Self> {
+    /// No output may go into the directory of the `store`. A command that keeps nothing needs no `sources`.
+    pub(crate) fn new(
+        args: &InputArgs,
+        sources: Option<&SourceArgs>,
+        outputs: &[&Path],
+        store: Option<&str>,
+    ) -> anyhow::Result<Self> {
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(args.rejects.as_deref()).collect();
         check_paths(&args.files, &all_outputs)?;
         let store = store.and_then(|uri| uri.strip_prefix("embedded:")).map(|path| place_of(Path::new(path)));
@@ -62,7 +67,12 @@ impl Job {
         let results_in_terminal = outputs.iter().any(|path| is_stdout(path)) && io::stdout().is_terminal();
         let progress = Progress::new(&inputs, args.quiet || results_in_terminal);
         let rejects = Rejects::new(args.rejects.as_deref(), progress.console())?;
-        let fields = Fields { id: args.id_field.clone(), text: args.text_field.clone() };
+        let fields = Fields {
+            id: args.id_field.clone(),
+            text: args.text_field.clone(),
+            source: sources.map(|sources| sources.source_field.clone()),
+            source_default: sources.and_then(|sources| sources.source.clone()),
+        };
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let n_threads = args.threads.map_or_else(n_cores, usize::from);
         Ok(Self { inputs, fields, n_threads, progress, rejects })

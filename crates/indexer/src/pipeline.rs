@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::anyhow;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use features::{Fingerprinter, Scratch};
-use index::DocumentId;
+use index::{DocumentId, Source};
 use simhash::Fingerprint;
 use unicode_width::UnicodeWidthChar;
 
@@ -46,6 +46,8 @@ pub(crate) struct Features {
     pub(crate) id: DocumentId,
     /// `None` where the text has no features.
     pub(crate) fingerprint: Option<Fingerprint>,
+    /// Where the document came from, if the record or the command line says so.
+    pub(crate) source: Option<Source>,
     pub(crate) n_text_bytes: usize,
     /// The beginning of the text, on one line; empty where none was asked for.
     pub(crate) excerpt: Box<str>,
@@ -111,6 +113,7 @@ impl Pipeline<'_> {
                 let record = self.fields.parse(line)?;
                 Ok(Features {
                     id: record.id,
+                    source: record.source,
                     fingerprint: self.fingerprinter.fingerprint_with(scratch, &record.text),
                     n_text_bytes: record.text.len(),
                     excerpt: if self.excerpts { excerpt(&record.text).into() } else { Box::default() },

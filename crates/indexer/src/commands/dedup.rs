@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use index::{DocumentId, Index, Insertion};
+use index::{DocumentId, Index, Insertion, NewDocument};
 use serde_json::json;
 use simhash::Fingerprint;
 
@@ -32,7 +32,7 @@ const DEFAULT_STORE: &str = "memory:";
 
 pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let outputs: Vec<&Path> = args.output.iter().chain(&args.duplicates).map(PathBuf::as_path).collect();
-    let job = Job::new(&args.input, &outputs, args.store.uri())?;
+    let job = Job::new(&args.input, Some(&args.source), &outputs, args.store.uri())?;
     let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
     let (output, duplicates) = (create(&args.output)?, create(&args.duplicates)?);
     let (index, fingerprinter) = open(args.store.uri().unwrap_or(DEFAULT_STORE), &args.store, &args.recipe)?;
@@ -119,7 +119,10 @@ impl Deduplication<'_> {
         let new: Vec<_> = items
             .iter()
             .filter(|item| !self.kept.contains_key(&item.features.id))
-            .filter_map(|item| Some((item.features.id.clone(), item.features.fingerprint?)))
+            .filter_map(|item| {
+                let Features { id, fingerprint, source, .. } = &item.features;
+                Some(NewDocument { id: id.clone(), fingerprint: (*fingerprint)?, source: source.clone() })
+            })
             .collect();
         let mut insertions =
             self.index.insert_if_new(&new).context("failed to write to the index")?.into_iter();

@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use anyhow::{Context, ensure};
-use index::{DocumentId, Index, Insertion};
-use simhash::Fingerprint;
+use index::{DocumentId, Index, Insertion, NewDocument};
 
 use super::open;
 use crate::cli::IndexArgs;
 use crate::job::{Item, Job, Sink};
 use crate::output::print_to_stdout;
+use crate::pipeline::Features;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed, Report};
 
@@ -24,7 +24,7 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
     let uri =
         args.store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
     ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
-    let job = Job::new(&args.input, &[], Some(uri))?;
+    let job = Job::new(&args.input, Some(&args.source), &[], Some(uri))?;
     let (index, fingerprinter) = open(uri, &args.store, &args.recipe)?;
     let mut sink = Inserts {
         index: &index,
@@ -40,7 +40,7 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
 
 struct Inserts<'a> {
     index: &'a Index,
-    inserts: Vec<(DocumentId, Fingerprint)>,
+    inserts: Vec<NewDocument>,
     /// Documents whose text has no features any more: what the index may know of them is of an older text.
     removals: Vec<DocumentId>,
     /// The ids of both.
@@ -81,12 +81,13 @@ impl Sink for Inserts<'_> {
         if self.pending.len() >= STORE_BATCH || self.pending.contains(&item.features.id) {
             self.flush()?;
         }
-        self.pending.insert(item.features.id.clone());
-        match item.features.fingerprint {
-            Some(fingerprint) => self.inserts.push((item.features.id, fingerprint)),
+        let Features { id, fingerprint, source, .. } = item.features;
+        self.pending.insert(id.clone());
+        match fingerprint {
+            Some(fingerprint) => self.inserts.push(NewDocument { id, fingerprint, source }),
             None => {
                 rejects.not_indexed(&item.source, item.line_number)?;
-                self.removals.push(item.features.id);
+                self.removals.push(id);
             }
         }
         Ok(())

@@ -1,9 +1,9 @@
-//! One line of JSON to one record: its id, its text, and a reason where there is none.
+//! One line of JSON to one record: its id, its text, where it came from, and a reason where there is none.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use index::DocumentId;
+use index::{DocumentId, Source};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 /// Which fields of a record hold what.
@@ -11,6 +11,10 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 pub(crate) struct Fields {
     pub(crate) id: String,
     pub(crate) text: String,
+    /// None where nobody asks where documents came from.
+    pub(crate) source: Option<String>,
+    /// Where a record came from that does not say.
+    pub(crate) source_default: Option<Source>,
 }
 
 /// What a line says.
@@ -18,6 +22,7 @@ pub(crate) struct Fields {
 pub(crate) struct Record<'a> {
     pub(crate) id: DocumentId,
     pub(crate) text: Cow<'a, str>,
+    pub(crate) source: Option<Source>,
 }
 
 impl Fields {
@@ -46,7 +51,13 @@ impl Fields {
         let text = found.text.ok_or_else(|| {
             format!("there is no field {:?}; --text-field names the one that holds the text", self.text)
         })?;
-        Ok(Record { id: DocumentId::new(id.into_owned()).map_err(|error| error.to_string())?, text })
+        let source = match found.source {
+            None => self.source_default.clone(),
+            Some(source) => Some(Source::new(source).map_err(|error| {
+                format!("{error}; --source-field names another field to take it from than {:?}", self.source)
+            })?),
+        };
+        Ok(Record { id: DocumentId::new(id.into_owned()).map_err(|error| error.to_string())?, text, source })
     }
 }
 
@@ -55,6 +66,7 @@ impl Fields {
 pub(crate) struct Found<'a> {
     id: Option<Cow<'a, str>>,
     text: Option<Cow<'a, str>>,
+    source: Option<Cow<'a, str>>,
 }
 
 impl<'de> DeserializeSeed<'de> for &Fields {
@@ -80,6 +92,9 @@ impl<'de> Visitor<'de> for &Fields {
                     Some(map.next_value_seed(Text { what: "a string or an integer as id", integers: true })?);
             } else if key == self.text {
                 found.text = Some(map.next_value_seed(Text { what: "a string as text", integers: false })?);
+            } else if Some(&*key) == self.source.as_deref() {
+                let text = Text { what: "a string, an integer or null as source", integers: true };
+                found.source = map.next_value_seed(Nullable(text))?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
@@ -134,14 +149,46 @@ impl<'de> Visitor<'de> for Text {
     }
 }
 
+/// The same, or null for nothing.
+struct Nullable(Text);
+
+impl<'de> DeserializeSeed<'de> for Nullable {
+    type Value = Option<Cow<'de, str>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Nullable {
+    type Value = Option<Cow<'de, str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_none<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        self.0.deserialize(deserializer).map(Some)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn fields(source: Option<&str>, source_default: Option<&str>) -> Fields {
+        let source_default = source_default.map(|source| Source::new(source).unwrap());
+        let source = source.map(str::to_owned);
+        Fields { id: "id".to_owned(), text: "text".to_owned(), source, source_default }
+    }
+
     #[track_caller]
     fn check(line: impl AsRef<[u8]>, expected: Result<(&str, &str), &str>) {
-        let fields = Fields { id: "id".to_owned(), text: "text".to_owned() };
-        match (fields.parse(line.as_ref()), expected) {
+        match (fields(Some("source"), None).parse(line.as_ref()), expected) {
             (Ok(record), Ok((id, text))) => assert_eq!((record.id.as_str(), &*record.text), (id, text)),
             (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?} should say {part:?}"),
             (got, expected) => panic!("{got:?} instead of {expected:?}"),
@@ -154,6 +201,36 @@ mod tests {
         check(r#" {"text":"b\n\u00e9\ud83d\ude00","x":{"id":[1,null]},"id":7}"#, Ok(("7", "b\né😀")));
         check("{\"id\":-1,\"text\":\"\"}\r", Ok(("-1", "")));
         check(r#"{"id":"a","text":"nul \u0000 inside"}"#, Ok(("a", "nul \0 inside")));
+    }
+
+    /// The record's own comes before the one for all; one that cannot be is named, where sources are asked for.
+    #[test]
+    fn sources() {
+        let long = format!(r#"{{"id":"a","text":"b","source":"{}"}}"#, "s".repeat(256));
+        for (line, own, without) in [
+            (r#"{"id":"a","text":"b"}"#, Ok(None), Ok(Some("all"))),
+            (r#"{"id":"a","text":"b","source":null}"#, Ok(None), Ok(Some("all"))),
+            (r#"{"source":"feed \u00e9","id":"a","text":"b"}"#, Ok(Some("feed é")), Ok(Some("feed é"))),
+            (r#"{"id":"a","text":"b","source":7}"#, Ok(Some("7")), Ok(Some("7"))),
+            (r#"{"id":"a","text":"b","source":""}"#, Err("--source-field"), Err("must not be empty")),
+            (r#"{"id":"a","text":"b","source":"a\tb"}"#, Err("control"), Err("--source-field")),
+            (r#"{"id":"a","text":"b","source":[1]}"#, Err("or null as source"), Err("or null as source")),
+            (&long, Err("at most 255 bytes"), Err("at most 255 bytes")),
+        ] {
+            for (fields, expected) in
+                [(fields(Some("source"), None), own), (fields(Some("source"), Some("all")), without)]
+            {
+                match (fields.parse(line.as_bytes()), expected) {
+                    (Ok(record), Ok(source)) => {
+                        assert_eq!(record.source.as_ref().map(Source::as_str), source, "{line}");
+                    }
+                    (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?}: {part:?}"),
+                    (got, expected) => panic!("{got:?} instead of {expected:?}"),
+                }
+            }
+            // Who does not ask is not bothered.
+            assert_eq!(fields(None, None).parse(line.as_bytes()).unwrap().source, None);
+        }
     }
 
     #[test]
