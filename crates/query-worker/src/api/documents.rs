@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use index::{DocumentId, Insertion};
+use index::{DocumentId, Insertion, Source};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -17,6 +17,8 @@ use crate::server::Worker;
 pub(super) struct NewDocument {
     id: String,
     text: String,
+    /// Where it came from; `pigeonhole remove --source` removes all of one.
+    source: Option<String>,
 }
 
 pub(super) async fn insert_if_new(
@@ -30,9 +32,11 @@ pub(super) async fn insert_if_new(
 /// 201 where something was written, 200 where the document, or one like it, was there.
 fn insert(worker: &Worker, document: NewDocument) -> Result<(StatusCode, Value), Problem> {
     let id = DocumentId::new(document.id).map_err(|error| Problem::bad_request(&error.to_string()))?;
+    let source = document.source.map(Source::new).transpose();
+    let source = source.map_err(|error| Problem::bad_request(&error.to_string()))?;
     let fingerprint = worker.fingerprint(&document.text).ok_or_else(Problem::no_features)?;
-    let insertion =
-        worker.index().insert_if_new(&[(id.clone(), fingerprint)])?.pop().ok_or_else(Problem::internal)?;
+    let new = index::NewDocument { id: id.clone(), fingerprint, source };
+    let insertion = worker.index().insert_if_new(&[new])?.pop().ok_or_else(Problem::internal)?;
     let (status, outcome) = match &insertion {
         Insertion::Inserted => (StatusCode::CREATED, "inserted"),
         Insertion::Replaced => (StatusCode::CREATED, "replaced"),
