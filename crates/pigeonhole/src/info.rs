@@ -27,6 +27,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     writeln!(out, "scheme        {}", index.scheme().name())?;
     writeln!(out, "max distance  {}", index.max_distance())?;
+    match index.metadata().retain {
+        Some(retain) => writeln!(out, "retain        {retain} after insertion")?,
+        None => writeln!(out, "retain        until removed")?,
+    }
     writeln!(out, "format        {}", index.metadata().format_version)?;
     for (field, value) in index.recipe() {
         writeln!(out, "recipe        {field} = {value}")?;

@@ -5,6 +5,7 @@ mod compare;
 mod info;
 mod key;
 mod query;
+mod remove;
 mod scheme;
 mod stored;
 
@@ -22,11 +23,12 @@ use clap::{Parser, Subcommand};
 Examples:
   pigeonhole compare '你妈妈喊你回家吃饭哦' '你妈妈叫你回家吃饭啦'   why two texts match, or do not
   pigeonhole query --store embedded:./news-index 'a text'   which documents are near it
+  pigeonhole remove --store embedded:./news-index --source crawl-7   take all of one source out
   pigeonhole key encode 0123456789abcdef                    the rows that hold a fingerprint
   pigeonhole key decode '\\x00\\x04\\x8D\\x15\\x01\\x01#Eg\\x89\\xAB\\xCD\\xEF'
   pigeonhole scheme t11                                     a table scheme, its proof and its cost
 
-Exit status: 0 done, 2 could not run."
+Exit status: 0 done, 1 some documents to remove were not there, 2 could not run."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -46,22 +48,32 @@ enum Command {
     Scheme(scheme::Args),
     /// Show what an index says of itself: scheme, recipe, number of documents, digest of its contents
     Info(info::Args),
+    /// Remove documents from an index: by id, by source, or by when they were inserted
+    ///
+    /// Documents are named by id, as arguments or in a file, or selected by source and time of insertion; ids and a
+    /// selection together remove those of the ids that are selected. A version of a document that does not match is never
+    /// removed, whatever is written meanwhile. Services and jobs that use the index may go on: their next search does not
+    /// find what is gone. Space is used again, but files do not shrink.
+    ///
+    /// Removing by a selection reads the whole index. --dry-run lists what would go, and removes nothing.
+    Remove(remove::Args),
 }
 
-/// Runs the command line of this process: 0 done, 2 could not run.
+/// Runs the command line of this process: 0 done, 1 some documents to remove were not there, 2 could not run.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut stdout = io::BufWriter::new(io::stdout());
     let done = match &cli.command {
-        Command::Compare(args) => compare::run(args, &mut stdout),
-        Command::Key(command) => key::run(command, &mut stdout),
-        Command::Query(args) => query::run(args, &mut stdout),
-        Command::Scheme(args) => scheme::run(args, &mut stdout),
-        Command::Info(args) => info::run(args, &mut stdout),
+        Command::Compare(args) => compare::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
+        Command::Key(command) => key::run(command, &mut stdout).map(|()| ExitCode::SUCCESS),
+        Command::Query(args) => query::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
+        Command::Scheme(args) => scheme::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
+        Command::Info(args) => info::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
+        Command::Remove(args) => remove::run(args, &mut stdout),
     };
-    match done.and_then(|()| Ok(stdout.flush()?)) {
-        Ok(()) => ExitCode::SUCCESS,
+    match done.and_then(|code| Ok(stdout.flush().map(|()| code)?)) {
+        Ok(code) => code,
         // Whoever reads our output has seen enough, as in `pigeonhole … | head`.
         Err(error)
             if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) =>
