@@ -8,6 +8,7 @@ mod indexer;
 mod pigeonhole;
 mod readme;
 mod redis;
+mod removing;
 mod schema;
 mod support;
 mod tidy;

@@ -304,7 +304,7 @@ fn large_runs_that_expire() {
     for (advance_ms, n_more) in [(0, 0), (50_000, 0), (20_000, 2_000), (29_000, 0), (1_000, 0), (70_999, 0)] {
         clock.advance_ms(advance_ms);
         let more: Vec<_> = (0..n_more).map(|_| document(&format!("{:016x}", random.next()), 0)).collect();
-        let queries: Vec<_> = (0..3).map(|n| document("query", n * 0xff ^ 1).sketch).collect();
+        let queries: Vec<_> = (0..3).map(|n| document("query", (n * 0xff) ^ 1).sketch).collect();
         for store in stores {
             store.insert(&more).unwrap();
         }
