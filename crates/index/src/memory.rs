@@ -248,3 +248,45 @@ impl Store for MemoryStore {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use simhash::TableScheme;
+
+    use super::*;
+    use crate::testsuite::{FakeClock, document, spread};
+    use crate::{FORMAT_VERSION, Retention};
+
+    /// Ten turn-overs hold no more than one does; and after a long rest, each write sweeps a bounded piece.
+    #[test]
+    fn what_expires_gives_its_room_back() {
+        let clock = FakeClock::at(1_000_000);
+        let store = MemoryStore::with_clock(clock.clock());
+        let (scheme, retain) = (TableScheme::default(), Retention::from_seconds(10));
+        let recipe = BTreeMap::new();
+        let metadata = Metadata { format_version: FORMAT_VERSION, scheme, max_distance: 3, retain, recipe };
+        store.create(&metadata).unwrap();
+        let held = || {
+            let contents = store.read().unwrap();
+            assert_eq!(contents.documents.len(), contents.numbers.len());
+            assert_eq!(contents.documents.len(), contents.tables.n_postings());
+            contents.documents.len()
+        };
+        for n in 0..100 {
+            let documents: Vec<_> =
+                (0..100).map(|k| document(&format!("{n} {k}"), spread(100 * n + k))).collect();
+            store.insert(&documents).unwrap();
+            assert!(held() <= 1_000, "{}", held());
+            clock.advance_ms(1_000);
+        }
+        clock.advance_ms(10_000);
+        let (mut n_expired, mut n_new) = (held(), 0);
+        while n_expired > 0 {
+            n_new += 1;
+            store.insert(&[document(&format!("new {n_new}"), n_new as u64)]).unwrap();
+            n_expired -= n_expired.min(SWEPT_MIN + 2);
+            assert_eq!(held(), n_expired + n_new);
+        }
+        assert_eq!(n_new, 16);
+    }
+}
