@@ -17,6 +17,7 @@ pub(super) fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
         to_the_millisecond,
         what_has_expired_keeps_nothing_out,
         an_id_comes_again,
+        a_backlog,
         unchanged_is_not_renewed,
         some_of_equal_sketches,
         pages,
@@ -103,6 +104,31 @@ fn an_id_comes_again(store: &dyn Store, clock: &FakeClock) {
     assert_eq!(contents(store), all);
     clock.advance_ms(1);
     assert_eq!(contents(store), []);
+}
+
+/// More has expired than a few calls sweep: what is left of it is as little there as what has gone.
+fn a_backlog(store: &dyn Store, clock: &FakeClock) {
+    let old: Vec<_> = (0..1_000).map(|n| document(&format!("{n:04}"), spread(n))).collect();
+    insert(store, &old);
+    clock.advance_ms(RETAIN_MS);
+    let mut expected = Vec::new();
+    // The youngest, which go last.
+    for (n, old) in (0..).zip(&old[990..]) {
+        assert_eq!(store.remove(std::slice::from_ref(&old.id)).expect("a removal"), [false]);
+        check_near(store, &old.sketch, 3, &[]);
+        let moved = document(old.id.as_str(), spread(n + 5_000));
+        let renamed = Document { id: id(&format!("new {n}")), ..old.clone() };
+        let new = [old, &moved, &renamed][n as usize % 3].clone();
+        let answer = match n % 2 {
+            0 => insert(store, std::slice::from_ref(&new)),
+            _ => insert_if_new(store, std::slice::from_ref(&new)),
+        };
+        assert_eq!(answer, [Insertion::Inserted], "{new:?}");
+        check_near(store, &new.sketch, 3, &[(new.id.as_str(), 0)]);
+        expected.push(new);
+        expected.sort_by(|a, b| a.id.cmp(&b.id));
+        assert_eq!(contents(store), expected);
+    }
 }
 
 fn unchanged_is_not_renewed(store: &dyn Store, clock: &FakeClock) {
