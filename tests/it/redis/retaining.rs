@@ -52,7 +52,8 @@ fn what_expires_gives_its_room_back() {
     }
     let ((n_keys, bytes), (n_keys_last, bytes_last)) = (weights[2], weights[9]);
     assert!(n_keys_last <= n_keys + n_keys / 50, "{weights:?}");
-    assert!(bytes_last <= bytes + bytes / 50, "{weights:?}");
+    // What a server needs for itself comes and goes; seven turn-overs left behind would be three times as much.
+    assert!(bytes_last <= bytes + bytes / 4, "{weights:?}");
     assert!(n_keys > 10_000, "{weights:?}");
 
     clock.advance_ms(RETAIN_MS);
