@@ -51,7 +51,7 @@ fn retention() {
     let refused =
         run("indexer", ["index", "-q", "--retain", "3d", "--store", &store, news().to_str().unwrap()]);
     let said = refused.expect(2).stderr;
-    assert!(said.contains("retention is \"2h\" in the index and \"3d\" was asked for"), "{said}");
+    assert!(said.contains("retain is \"2h\" in the index and \"3d\" was asked for"), "{said}");
     create_new(hbase, "mended", "");
     let store = url(hbase.gateway, "mended");
     let index =

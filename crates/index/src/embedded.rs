@@ -10,6 +10,7 @@
 mod batch;
 mod directory;
 mod environment;
+mod examine;
 mod expiry;
 mod ram;
 mod record;
@@ -31,8 +32,8 @@ use self::ram::Ram;
 use crate::retention::{Horizon, SWEPT_MIN};
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Mode, Neighbours, Page,
-    Result, Selection, Status, Store, StoredDocument, rule, search,
+    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, Neighbours,
+    Page, Result, Selection, Status, Store, StoredDocument, rule, search,
 };
 
 /// Under which key of `meta` the metadata is stored.
@@ -376,6 +377,10 @@ impl Store for EmbeddedStore {
             }
             Ok(page)
         })
+    }
+
+    fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        examine::examine(&self.shared, mends, report)
     }
 
     fn status(&self) -> Result<Status> {

@@ -9,6 +9,7 @@ mod buckets;
 mod claiming;
 mod counters;
 mod documents;
+mod examine;
 #[cfg(any(test, feature = "testsuite"))]
 pub(crate) mod fake;
 mod layout;
@@ -35,8 +36,8 @@ use self::thrift::{Options, ThriftRows};
 use crate::retention::Horizon;
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, Result,
-    Selection, Status, Store, StoredDocument,
+    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page,
+    Result, Selection, Status, Store, StoredDocument,
 };
 
 /// A store in HBase.
@@ -176,6 +177,10 @@ impl Store for HbaseStore {
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         let limit = page_len(limit)?;
         documents::scan(&self.access()?, &after, limit)
+    }
+
+    fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        examine::examine(&self.access()?, mends, report)
     }
 
     /// HBase does not know how many rows a table has without reading them all, so nothing is counted.

@@ -13,6 +13,7 @@ pub mod cli;
 mod document;
 mod embedded;
 mod error;
+mod examine;
 mod hbase;
 mod index;
 mod memory;
@@ -36,6 +37,7 @@ pub use document::{
 };
 pub use embedded::EmbeddedStore;
 pub use error::{Error, ErrorKind, Result};
+pub use examine::{Examined, Finding, FindingKind};
 pub use hbase::HbaseStore;
 pub use index::{Index, NewDocument, Removed};
 pub use memory::MemoryStore;

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use simhash::Sketch;
 
-use crate::{Document, DocumentId, Insertion, Metadata, Neighbours, Result, Selection, StoredDocument};
+use crate::{
+    Document, DocumentId, Examined, Insertion, Metadata, Neighbours, Result, Selection, StoredDocument,
+};
 
 /// The most documents, ids or queries in one call, and the most documents in one page of a scan.
 pub const MAX_BATCH: usize = 10_000;
@@ -123,6 +125,23 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// As [`get`](Self::get); `InvalidArgument` for a limit of 0 or another store's cursor.
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page>;
+
+    /// Looks at everything that is stored, and tells `report` what is not as it should be. With `mends` it is mended, where it
+    /// can be; else nothing is changed. Others may write meanwhile. A store that keeps nothing that could come to differ has
+    /// only to be read.
+    ///
+    /// # Errors
+    /// Those of a read, and with `mends` of a write. What is damaged is no error but a finding.
+    fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        let _ = mends;
+        let mut next = Some(Cursor::start());
+        while let Some(after) = next {
+            let page = self.scan(after, MAX_BATCH)?;
+            report(Examined::Items(page.documents.len() as u64));
+            next = page.next;
+        }
+        Ok(())
+    }
 
     /// How much is stored, of what the store knows without reading it all.
     ///

@@ -193,7 +193,7 @@ fn record_of<'txn>(opened: &Opened, txn: &'txn heed::RoTxn<'_>, number: u64) -> 
 }
 
 /// An id is its own key where it fits. Where it does not, its SHA-256 is, after a byte that no id begins with.
-fn id_key(id: &DocumentId) -> Vec<u8> {
+pub(super) fn id_key(id: &DocumentId) -> Vec<u8> {
     let bytes = id.as_str().as_bytes();
     if bytes.len() <= MAX_KEY_BYTES {
         return bytes.to_vec();

@@ -43,7 +43,7 @@ impl Stored {
         }
     }
 
-    fn decode(key: &[u8], cells: &[Cell], access: &Access<'_>) -> Result<Self> {
+    pub(super) fn decode(key: &[u8], cells: &[Cell], access: &Access<'_>) -> Result<Self> {
         let cell = |column: &[u8]| cells.iter().find(|cell| cell.qualifier == column[2..]);
         let mut stored = Self::default();
         if let Some(cell) = cell(RECORD_COLUMN) {

@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use simhash::{BucketKey, Fingerprint, Sketch};
+use simhash::{BucketKey, Fingerprint, RowKey, Sketch};
 
 use super::Access;
 use super::buckets::{Buckets, Candidate};
 use super::documents::{self, Stored};
 use super::rows::Table;
-use super::write::{Writes, keys_only_in};
+use super::write::Writes;
 use crate::claims::{Claim, State};
 use crate::{DocumentId, Result};
 
@@ -52,18 +52,31 @@ pub(super) struct Ghosts(BTreeSet<(DocumentId, Fingerprint, i64, Vec<BucketKey>)
 
 impl Ghosts {
     /// Notes all cells of the version that one was met of, if it is of none that is there or may come to be.
-    fn note(&mut self, candidate: &Candidate, stored: &Stored, access: &Access<'_>) {
+    fn note(&mut self, access: &Access<'_>, candidate: &Candidate, stored: &Stored) {
         let Candidate { bucket, fingerprint, id, timestamp, .. } = candidate;
-        let is_old = access.now() - timestamp > SWEPT_AFTER.as_millis() as i64;
+        if !is_old(access, *timestamp) || !is_ghost(*bucket, *fingerprint, stored) {
+            return;
+        }
         let sketch = access.scheme.sketch(*fingerprint);
         let is_by_scheme = sketch.keys().binary_search(bucket).is_ok();
-        let sketch = if is_by_scheme { sketch } else { Sketch::new(*fingerprint, vec![*bucket]) };
-        // Also where what is there is newer than the cell: its own cell may be on its way.
-        let keys = keys_only_in(&sketch, stored.live.as_ref().map(|live| &live.sketch));
-        let keys = keys_only_in(&Sketch::new(*fingerprint, keys), pending(stored).map(|claim| &claim.sketch));
-        if is_old && keys.contains(bucket) {
-            self.0.insert((id.clone(), *fingerprint, *timestamp, keys));
+        let keys = if is_by_scheme { sketch.keys().to_vec() } else { vec![*bucket] };
+        let keys = keys.into_iter().filter(|&key| is_ghost(key, *fingerprint, stored)).collect();
+        self.0.insert((id.clone(), *fingerprint, *timestamp, keys));
+    }
+
+    /// Notes one cell that leads nowhere, unless it is too young to be sure, and says whether it did.
+    pub(super) fn note_cell(
+        &mut self,
+        access: &Access<'_>,
+        key: RowKey,
+        id: &DocumentId,
+        timestamp: i64,
+    ) -> bool {
+        let is_old = is_old(access, timestamp);
+        if is_old {
+            self.0.insert((id.clone(), key.fingerprint, timestamp, vec![key.bucket()]));
         }
+        is_old
     }
 
     /// Deletes them, with what is older.
@@ -95,7 +108,7 @@ pub(super) fn meet(
         let nowhere = Stored::default();
         for candidate in &pages.candidates {
             let stored = rows.get(&candidate.id).unwrap_or(&nowhere);
-            ghosts.note(candidate, stored, access);
+            ghosts.note(access, candidate, stored);
             let lookout = &lookouts[candidate.query];
             if candidate.id != *lookout.id {
                 found[candidate.query].take(lookout, &candidate.id, stored);
@@ -103,6 +116,19 @@ pub(super) fn meet(
         }
     }
     Ok(found.into_iter().map(Found::into_rows).collect())
+}
+
+fn is_old(access: &Access<'_>, timestamp: i64) -> bool {
+    access.now() - timestamp > SWEPT_AFTER.as_millis() as i64
+}
+
+/// Whether a document's cell there is neither of what is there of it, nor of a claim that may still become that. It may be
+/// older than these: their own cell may be on its way.
+pub(super) fn is_ghost(bucket: BucketKey, fingerprint: Fingerprint, stored: &Stored) -> bool {
+    let is_filed =
+        |sketch: &Sketch| sketch.fingerprint() == fingerprint && sketch.keys().binary_search(&bucket).is_ok();
+    let is_live = stored.live.as_ref().is_some_and(|live| is_filed(&live.sketch));
+    !is_live && !pending(stored).is_some_and(|claim| is_filed(&claim.sketch))
 }
 
 fn pending(stored: &Stored) -> Option<&Claim> {

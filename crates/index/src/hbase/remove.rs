@@ -106,7 +106,7 @@ pub(super) fn swap(access: &Access<'_>, id: &DocumentId, from: Option<&Claim>, t
 }
 
 /// Deletes what is left of documents that were removed.
-fn clean(access: &Access<'_>, stored: &HashMap<&DocumentId, Stored>) -> Result<()> {
+pub(super) fn clean(access: &Access<'_>, stored: &HashMap<&DocumentId, Stored>) -> Result<()> {
     let mut records = Writes::new(Table::Documents);
     let mut cells = OldCells::default();
     for (id, stored) in stored {

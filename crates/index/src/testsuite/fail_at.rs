@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use simhash::Sketch;
 
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, Result, Selection,
-    Status, Store, StoredDocument,
+    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page, Result,
+    Selection, Status, Store, StoredDocument,
 };
 
 /// Passes every call on to the store below, except that the n-th fails with `Unavailable`.
@@ -70,6 +70,10 @@ impl Store for FailAt {
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
         self.pass(|store| store.remove_if(ids, selection))
+    }
+
+    fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        self.pass(|store| store.examine(mends, report))
     }
 
     fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {

@@ -8,7 +8,7 @@ use crate::{Clock, Cursor, Document, Insertion, Match, Metadata, Retention, Sele
 const HOUR_MS: i64 = 60 * 60 * 1000;
 
 /// Each on a store of its own.
-pub(super) const N_CASES: usize = 9;
+pub(super) const N_CASES: usize = 10;
 
 const RETAIN_MS: i64 = RETAIN.as_millis() as i64;
 

@@ -1,0 +1,239 @@
+//! Looking at everything: that each document has all its cells, that each cell leads to a document, and that no claim is
+//! left behind. Others may write meanwhile: what looks wrong is looked at again, and what is young is left alone.
+
+use std::collections::{BTreeMap, HashMap};
+
+use simhash::{BucketKey, Fingerprint, ROW_KEY_LEN, RowKey, Sketch};
+
+use super::Access;
+use super::claiming::LEASE;
+use super::documents::{self, Stored};
+use super::layout::{
+    DOCUMENT_FAMILY, DOCUMENTS_END, INDEX_FAMILY, Record, decode_document_row, decode_id, index_column,
+};
+use super::meet::{Ghosts, is_ghost};
+use super::remove::{clean, swap};
+use super::rows::{Row, Span, Swapped, Table};
+use super::write::Writes;
+use crate::claims::{Claim, State};
+use crate::{DocumentId, Error, ErrorKind, Examined, Finding, FindingKind, Result};
+
+/// Documents whose cells are read together.
+const GROUP: usize = 16;
+
+/// How many parts of the index are read side by side.
+const N_PARTS: u32 = 16;
+
+/// The contract of [`Store::examine`](crate::Store::examine).
+pub(super) fn examine(access: &Access<'_>, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+    let mut examination = Examination { access, mends, report };
+    let mut left = Some(Span::new(&[], DOCUMENTS_END));
+    while let Some(span) = left.take() {
+        let mut page: Vec<Row> = Vec::new();
+        access.rows.scan(
+            Table::Documents,
+            DOCUMENT_FAMILY,
+            std::slice::from_ref(&span),
+            &mut |_, rows| {
+                page = rows;
+                Ok(())
+            },
+        )?;
+        left = span.rest(&page);
+        examination.documents(&page)?;
+    }
+    let mut spans = parts(access)?;
+    while !spans.is_empty() {
+        let mut rest = Vec::new();
+        let mut rows: Vec<Row> = Vec::new();
+        access.rows.scan(Table::Index, INDEX_FAMILY, &spans, &mut |number, page| {
+            rest.extend(spans[number].rest(&page));
+            rows.extend(page);
+            Ok(())
+        })?;
+        spans = rest;
+        examination.cells(&rows)?;
+    }
+    Ok(())
+}
+
+/// The whole index, in parts of about the same size.
+fn parts(access: &Access<'_>) -> Result<Vec<Span>> {
+    let n_parts = N_PARTS.min(access.scheme.n_regions_max());
+    let splits = access.scheme.splits(n_parts).map_err(|error| {
+        Error::new(ErrorKind::Internal, "the index cannot be read in parts").caused_by(error)
+    })?;
+    let mut starts = vec![Vec::new()];
+    starts.extend(splits.iter().map(|split| split.to_be_bytes().to_vec()));
+    let last = vec![0xff; ROW_KEY_LEN + 1];
+    let ends = starts.iter().skip(1).chain([&last]);
+    Ok(starts.iter().zip(ends).map(|(start, end)| Span::new(start, end)).collect())
+}
+
+struct Examination<'a> {
+    access: &'a Access<'a>,
+    mends: bool,
+    report: &'a mut dyn FnMut(Examined),
+}
+
+impl Examination<'_> {
+    fn found(&mut self, kind: FindingKind, place: &str, is_mended: bool) {
+        let place = place.escape_debug().to_string();
+        (self.report)(Examined::Found(Finding { kind, place, is_mended }));
+    }
+
+    fn documents(&mut self, page: &[Row]) -> Result<()> {
+        (self.report)(Examined::Items(page.len() as u64));
+        let mut documents: Vec<(DocumentId, Stored)> = Vec::with_capacity(page.len());
+        for row in page {
+            let decoded = decode_document_row(&row.key)
+                .and_then(|id| Ok((id, Stored::decode(&row.key, &row.cells, self.access)?)));
+            match decoded {
+                Ok(document) => documents.push(document),
+                Err(_) => self.found(FindingKind::Damaged, &row.key.escape_ascii().to_string(), false),
+            }
+        }
+        self.claims(&documents)?;
+        for group in documents.chunks(GROUP) {
+            let unfiled = self.unfiled(group)?;
+            if unfiled.is_empty() {
+                continue;
+            }
+            // Some may have been replaced or removed since they were read.
+            let now = documents::read(self.access, unfiled.keys().copied())?;
+            let is_same = |id: &DocumentId, old: &Record| {
+                now.get(id).and_then(|stored| stored.live.as_ref()).is_some_and(|live| live == old)
+            };
+            for (&id, (record, keys)) in unfiled.iter().filter(|(id, (record, _))| is_same(id, record)) {
+                let is_mended = self.mends && self.file(id, record, keys)?;
+                self.found(FindingKind::Unfiled, id.as_str(), is_mended);
+            }
+        }
+        Ok(())
+    }
+
+    /// Those that lack cells, with the keys of these.
+    fn unfiled<'a>(
+        &self,
+        documents: &'a [(DocumentId, Stored)],
+    ) -> Result<HashMap<&'a DocumentId, (&'a Record, Vec<BucketKey>)>> {
+        let live: Vec<_> =
+            documents.iter().filter_map(|(id, stored)| Some((id, stored.live.as_ref()?))).collect();
+        let row_of = |sketch: &Sketch, key| RowKey::new(key, sketch.fingerprint()).encode().to_vec();
+        let mut rows: Vec<Vec<u8>> = Vec::new();
+        for (_, record) in &live {
+            rows.extend(record.sketch.keys().iter().map(|&key| row_of(&record.sketch, key)));
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        let columns: Vec<_> = live.iter().map(|(id, _)| index_column(id)).collect();
+        let columns: Vec<&[u8]> = columns.iter().map(Vec::as_slice).collect();
+        if rows.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let cells = self.access.rows.get(Table::Index, &columns, &rows)?;
+        let cells: BTreeMap<_, _> = rows.iter().zip(cells).collect();
+        let mut unfiled = HashMap::new();
+        for (id, record) in live {
+            let is_missing = |key: &BucketKey| {
+                let cells = &cells[&row_of(&record.sketch, *key)];
+                let own = cells.iter().find(|cell| cell.qualifier == id.as_str().as_bytes());
+                own.is_none_or(|cell| cell.timestamp != record.timestamp)
+            };
+            let keys: Vec<_> = record.sketch.keys().iter().copied().filter(is_missing).collect();
+            if !keys.is_empty() {
+                unfiled.insert(id, (record, keys));
+            }
+        }
+        Ok(unfiled)
+    }
+
+    /// Writes the cells that a document lacks, and says whether they are there then: a delete may hide them that is newer
+    /// than the document.
+    fn file(&self, id: &DocumentId, record: &Record, keys: &[BucketKey]) -> Result<bool> {
+        let mut cells = Writes::new(Table::Index);
+        cells.put_cells(record.timestamp, id, &record.sketch, keys);
+        cells.apply(self.access)?;
+        let stored = Stored { live: Some(record.clone()), ..Stored::default() };
+        if self.unfiled(&[(id.clone(), stored)])?.is_empty() {
+            return Ok(true);
+        }
+        // As if it were inserted now.
+        let timestamp = self.access.now().max(record.timestamp + 1);
+        let (mut cells, mut records) = (Writes::new(Table::Index), Writes::new(Table::Documents));
+        cells.put_cells(timestamp, id, &record.sketch, record.sketch.keys());
+        cells.apply(self.access)?;
+        records.put_record(timestamp, id, &Record { timestamp, ..record.clone() }, self.access);
+        records.apply(self.access)?;
+        Ok(true)
+    }
+
+    /// Claims that nobody will end, and removals that nobody has finished.
+    fn claims(&mut self, documents: &[(DocumentId, Stored)]) -> Result<()> {
+        let long_ago = self.access.now() - LEASE.as_millis() as i64;
+        let mut dead: Vec<(&DocumentId, &Claim)> = Vec::new();
+        let mut half_removed = HashMap::new();
+        for (id, stored) in documents {
+            let Some(claim) = &stored.claim else { continue };
+            if claim.state == State::Pending && claim.deadline < long_ago {
+                dead.push((id, claim));
+            }
+            let has_record = stored.record_timestamp.is_some_and(|record| record < claim.timestamp);
+            if claim.state == State::Removed && claim.timestamp < long_ago && has_record {
+                half_removed.insert(id, stored.clone());
+            }
+        }
+        let mut swapped = vec![Swapped::Refused; dead.len()];
+        if self.mends {
+            let end = |(id, claim): &(&DocumentId, &Claim)| {
+                let ended = Claim { state: State::Aborted, ..(*claim).clone() };
+                swap(self.access, id, Some(claim), &ended)
+            };
+            let swaps: Vec<_> = dead.iter().map(end).collect();
+            swapped = self.access.rows.swap(Table::Documents, &swaps)?;
+            clean(self.access, &half_removed)?;
+        }
+        for ((id, _), swapped) in dead.into_iter().zip(swapped) {
+            self.found(FindingKind::DeadClaim, id.as_str(), swapped == Swapped::Done);
+        }
+        for id in half_removed.into_keys() {
+            self.found(FindingKind::HalfRemoved, id.as_str(), self.mends);
+        }
+        Ok(())
+    }
+
+    fn cells(&mut self, rows: &[Row]) -> Result<()> {
+        let mut cells: Vec<(RowKey, DocumentId, i64)> = Vec::new();
+        for row in rows {
+            let key = RowKey::decode(&row.key).ok();
+            for cell in &row.cells {
+                match key.zip(decode_id(&cell.qualifier).ok()) {
+                    Some((key, id)) => cells.push((key, id, cell.timestamp)),
+                    None => {
+                        let place = format!("{} {}", row.key.escape_ascii(), cell.qualifier.escape_ascii());
+                        self.found(FindingKind::Damaged, &place, false);
+                    }
+                }
+            }
+        }
+        (self.report)(Examined::Items(cells.len() as u64));
+        let documents = documents::read(self.access, cells.iter().map(|(_, id, _)| id))?;
+        let nowhere = Stored::default();
+        let mut ghosts = Ghosts::default();
+        let mut found: BTreeMap<(&DocumentId, Fingerprint), bool> = BTreeMap::new();
+        for (key, id, timestamp) in &cells {
+            let stored = documents.get(id).unwrap_or(&nowhere);
+            let (bucket, fingerprint) = (key.bucket(), key.fingerprint);
+            if is_ghost(bucket, fingerprint, stored) && ghosts.note_cell(self.access, *key, id, *timestamp) {
+                found.insert((id, fingerprint), self.mends);
+            }
+        }
+        if self.mends {
+            ghosts.sweep(self.access)?;
+        }
+        for ((id, fingerprint), is_mended) in found {
+            self.found(FindingKind::Ghost, &format!("{id} under {fingerprint}"), is_mended);
+        }
+        Ok(())
+    }
+}
