@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use features::cli::RecipeArgs;
 use features::{Fingerprinter, Scratch};
-use index::{Index, Mode};
+use index::{Index, Mode, Status};
 use simhash::Fingerprint;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -16,6 +16,9 @@ use tracing::{error, info, warn};
 
 use crate::api::{self, Problem};
 use crate::config::Config;
+
+/// How long the store may take to say how it is, at the end.
+const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// The index and what goes with it, shared by all requests.
 pub struct Worker {
@@ -117,7 +120,9 @@ pub async fn serve(
 ) -> anyhow::Result<()> {
     let stopping = Arc::new(Notify::new());
     let stopped = Arc::clone(&stopping);
-    let server = axum::serve(listener, api::router(Arc::new(worker))).with_graceful_shutdown(async move {
+    let worker = Arc::new(worker);
+    let router = api::router(Arc::clone(&worker));
+    let server = axum::serve(listener, router).with_graceful_shutdown(async move {
         stop.await;
         info!("stopping: no new connections, waiting for requests under way");
         stopped.notify_one();
@@ -129,6 +134,7 @@ pub async fn serve(
     tokio::select! {
         served = server => {
             served.context("failed to serve")?;
+            log_claims(worker).await;
             info!("stopped");
             Ok(())
         }
@@ -136,5 +142,22 @@ pub async fn serve(
             warn!(grace_seconds = grace.as_secs(), "requests were still under way; stopping without them");
             anyhow::bail!("requests were still under way after {} seconds", grace.as_secs())
         }
+    }
+}
+
+/// What the insertions of this process have met of others, where the store has claims. A store that is away does not keep
+/// the process from ending.
+async fn log_claims(worker: Arc<Worker>) {
+    let status = task::spawn_blocking(move || worker.index().status());
+    let status = tokio::time::timeout(STATUS_WAIT_MAX, status).await;
+    if let Ok(Ok(Ok(Status { claims: Some(counts), .. }))) = status {
+        info!(
+            claims = counts.n_claims,
+            conflicts = counts.n_conflicts,
+            aborted = counts.n_aborted,
+            waits = counts.n_waits,
+            waited_s = format_args!("{:.3}", counts.waited.as_secs_f64()),
+            "insertions beside others"
+        );
     }
 }
