@@ -19,7 +19,7 @@ use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 use crate::support::{Hbase, Worker, command, digest, hbase, kept, made_up_corpus, news, run};
 
 /// Makes tables with the script that operators use, all in one run of the shell.
-fn create(hbase: &Hbase, name: &str, tables: &[(&str, &str)]) {
+pub(crate) fn create(hbase: &Hbase, name: &str, tables: &[(&str, &str)]) {
     let create = |(table, scheme): &(&str, &str)| {
         format!(
             "ENV.update('TABLE' => '{table}', 'SCHEME' => '{scheme}', 'REGIONS' => '2')\nload 'schema/create.rb'\n"
@@ -72,7 +72,7 @@ fn create_new(hbase: &Hbase, table: &str, ttl: &str) {
     hbase.shell_text(&format!("create_{table}"), &script).expect(0);
 }
 
-fn url(gateway: SocketAddr, table: &str) -> String {
+pub(crate) fn url(gateway: SocketAddr, table: &str) -> String {
     format!("hbase://{gateway}/{table}")
 }
 
@@ -121,7 +121,7 @@ fn n_cells(gateway: SocketAddr, table: &str) -> usize {
 }
 
 /// Reads a table with a client that is not the store's.
-fn each_page(
+pub(crate) fn each_page(
     gateway: SocketAddr,
     table: &str,
     mut visit: impl FnMut(&mut dyn THbaseSyncClient, Vec<TRowResult>),
@@ -266,8 +266,8 @@ fn a_gateway_that_comes_back() {
 }
 
 /// What stands between a program and the gateway, and can be shut without disturbing the other tests.
-struct Door {
-    address: SocketAddr,
+pub(crate) struct Door {
+    pub(crate) address: SocketAddr,
     gateway: SocketAddr,
     /// That went to the gateway.
     n_bytes: Arc<AtomicUsize>,
@@ -276,7 +276,7 @@ struct Door {
 }
 
 impl Door {
-    fn open(gateway: SocketAddr) -> Self {
+    pub(crate) fn open(gateway: SocketAddr) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let (n_bytes, open) = (Arc::default(), Arc::new(Mutex::new(Some(Vec::new()))));
         let door = Self { address: listener.local_addr().unwrap(), gateway, n_bytes, open };
@@ -299,14 +299,14 @@ impl Door {
         door
     }
 
-    fn close(&self) {
+    pub(crate) fn close(&self) {
         let ends = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
         for end in ends.into_iter().flatten() {
             end.shutdown(Shutdown::Both).unwrap_or(());
         }
     }
 
-    fn open_again(&self) {
+    pub(crate) fn open_again(&self) {
         TcpStream::connect(self.gateway).unwrap();
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
     }

@@ -6,6 +6,7 @@ mod crash;
 mod hbase;
 mod indexer;
 mod pigeonhole;
+mod race;
 mod readme;
 mod redis;
 mod removing;

@@ -150,8 +150,18 @@ impl Worker {
 
     /// Sends SIGTERM.
     pub(crate) fn send_stop(&self) {
-        let killed = Command::new("kill").arg(self.child.id().to_string()).status().expect("kill(1) runs");
-        assert!(killed.success());
+        self.send("-TERM");
+    }
+
+    /// Sends SIGKILL: it does nothing any more.
+    pub(crate) fn send_kill(&self) {
+        self.send("-KILL");
+    }
+
+    fn send(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args([signal, &id]).status().expect("kill(1) runs");
+        assert!(sent.success());
     }
 
     /// Waits for the end and gives the exit code and the rest of the log.

@@ -1,0 +1,213 @@
+//! Near-duplicates posted to several processes at once, some of which are killed in the middle: what is kept, on each
+//! store.
+//!
+//! Nothing here depends on who is first. The figures of each race are printed (`--nocapture`).
+
+mod check;
+mod churn;
+mod groups;
+mod posting;
+
+use std::collections::BTreeMap;
+
+use index::{Document, DocumentId, FORMAT_VERSION, Metadata, Mode, Store, StoreUri};
+use simhash::TableScheme;
+
+use self::check::check;
+use self::churn::churn;
+use self::groups::{MAX_DISTANCE, Posting, chains, identical};
+use self::posting::{Race, agent, post, run};
+use crate::hbase::{Door, create, each_page, url};
+use crate::support::{Random, Worker, hbase, redis};
+
+/// Groups of a race, unless [`GROUPS`] says otherwise; of chains fewer, which are long to make.
+const N_GROUPS: usize = 2_000;
+const N_CHAINS: usize = 500;
+
+/// The same where a document takes some dozen requests and not one.
+const N_GROUPS_HBASE: usize = 300;
+
+/// How many groups each race is to have.
+const GROUPS: &str = "PIGEONHOLE_RACE_GROUPS";
+
+/// Posts and removals of a churn.
+const N_CHURNED: usize = 2_000;
+
+const N_WORKERS: usize = 4;
+
+/// How many of them are killed in a race, one after another.
+const N_KILLED: usize = 3;
+
+fn n_groups(usual: usize) -> usize {
+    std::env::var(GROUPS).map_or(usual, |number| number.parse().unwrap())
+}
+
+fn metadata() -> Metadata {
+    let (scheme, recipe) = (TableScheme::default(), [].into());
+    Metadata { format_version: FORMAT_VERSION, max_distance: MAX_DISTANCE, scheme, recipe }
+}
+
+fn open(url: &str) -> Box<dyn Store> {
+    url.parse::<StoreUri>().unwrap().open(Mode::CreateIfMissing).unwrap()
+}
+
+/// One process has it, so threads race.
+#[test]
+fn memory() {
+    for (name, postings) in
+        [("identical", identical(n_groups(N_GROUPS), 1)), ("chains", chains(n_groups(N_CHAINS), 2))]
+    {
+        let store = open("memory:");
+        store.create(&metadata()).unwrap();
+        let scheme = TableScheme::default();
+        let post = |_: usize, posting: &Posting| {
+            let id = DocumentId::new(posting.id.as_str()).unwrap();
+            let document = Document { id, sketch: scheme.sketch(posting.fingerprint) };
+            store.insert_if_new(&[document], MAX_DISTANCE).unwrap().pop()
+        };
+        let race = run(&postings, 1, &|_| {}, &post);
+        let n_kept = check(&postings, &race, &*store);
+        print("memory", name, &postings, &race, n_kept, &Claims::default());
+    }
+}
+
+#[test]
+fn embedded() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = |name: &str| format!("embedded:{}", folder.path().join(name).display());
+    races("embedded", n_groups(N_GROUPS), n_groups(N_CHAINS), &place);
+    churns(&place("churn"), N_CHURNED, 6);
+}
+
+#[test]
+fn in_redis() {
+    let Some(redis) = redis() else { return };
+    let place = |name: &str| redis.url(&format!("race-{name}"));
+    races("redis", n_groups(N_GROUPS), n_groups(N_CHAINS), &place);
+    churns(&place("churn"), N_CHURNED, 6);
+}
+
+#[test]
+fn in_hbase() {
+    let Some(hbase) = hbase() else { return };
+    let names = ["identical", "killed", "chains", "churn", "lost"].map(|name| format!("race_{name}"));
+    create(hbase, "create_races", &names.each_ref().map(|name| (name.as_str(), "5c2")));
+    let place = |name: &str| url(hbase.gateway, &format!("race_{name}"));
+    races("hbase", n_groups(N_GROUPS_HBASE), n_groups(N_GROUPS_HBASE), &place);
+
+    // Every connection breaks, again and again: nobody knows which of his compare-and-sets were done.
+    let postings = chains(n_groups(N_GROUPS_HBASE), 8);
+    let door = Door::open(hbase.gateway);
+    let through_door = url(door.address, "race_lost");
+    let (race, claims) = among_workers(&through_door, &postings, &[], &|n_answers| {
+        if n_answers % 20 == 0 {
+            door.close();
+            door.open_again();
+        }
+    });
+    let n_kept = check(&postings, &race, &*open(&place("lost")));
+    assert!(claims[0] > 0.0, "the workers log what became of their claims");
+    print("hbase", "answers lost", &postings, &race, n_kept, &claims);
+
+    churns(&place("churn"), N_CHURNED / 2, 6);
+    for name in ["identical", "killed", "chains", "lost", "churn"] {
+        let mut states: BTreeMap<String, usize> = BTreeMap::new();
+        each_page(hbase.gateway, &format!("race_{name}_docs"), |_, rows| {
+            for row in rows {
+                let columns = row.columns.unwrap();
+                let Some(claim) = columns.get(&b"d:claim"[..]) else { continue };
+                let words = String::from_utf8(claim.value.clone().unwrap()).unwrap();
+                *states.entry(words.split(' ').next().unwrap().to_owned()).or_default() += 1;
+            }
+        });
+        println!("claims on hbase, {name}: {states:?}");
+    }
+}
+
+/// Three races in an index each: groups of one text; the same, and workers are killed; chains, and workers are killed.
+fn races(store: &str, n_groups: usize, n_chains: usize, place: &dyn Fn(&str) -> String) {
+    let mut random = Random(7);
+    let mut kills = |n_answers: usize| -> Vec<_> {
+        // At a random answer of each third, but not the last few, after which a worker may have nothing to do.
+        let third = n_answers / 3;
+        let victims =
+            (0..N_KILLED).map(|victim| (victim * third + third / 4 + random.below(third / 2), victim));
+        victims.collect()
+    };
+    for (name, postings, is_killed) in [
+        ("identical", identical(n_groups, 3), false),
+        ("killed", identical(n_groups, 4), true),
+        ("chains", chains(n_chains, 5), true),
+    ] {
+        let place = place(name);
+        let kills = if is_killed { kills(postings.len()) } else { Vec::new() };
+        let (race, claims) = among_workers(&place, &postings, &kills, &|_| {});
+        let n_kept = check(&postings, &race, &*open(&place));
+        if name != "chains" {
+            assert_eq!(n_kept, n_groups, "exactly one of each group");
+        }
+        print(store, name, &postings, &race, n_kept, &claims);
+    }
+}
+
+/// A race to workers in processes of their own. `kills`: after how many answers, and which of them.
+fn among_workers(
+    store: &str,
+    postings: &[Posting],
+    kills: &[(usize, usize)],
+    trouble: &(dyn Fn(usize) + Sync),
+) -> (Race, Claims) {
+    let workers: Vec<_> = (0..N_WORKERS).map(|_| Worker::start(store, &[])).collect();
+    let agent = agent();
+    let after = |n_answers: usize| {
+        trouble(n_answers);
+        for (_, victim) in kills.iter().filter(|(at, _)| *at == n_answers) {
+            workers[*victim].send_kill();
+        }
+    };
+    let race = run(postings, N_WORKERS, &after, &|worker, posting| post(&agent, &workers[worker], posting));
+    let alive =
+        workers.into_iter().enumerate().filter(|(number, _)| kills.iter().all(|(_, dead)| number != dead));
+    let mut claims = Claims::default();
+    for (_, worker) in alive {
+        worker.send_stop();
+        let (code, log) = worker.wait();
+        assert_eq!(code, Some(0), "{log}");
+        for (sum, name) in claims.iter_mut().zip(CLAIMS) {
+            let word = log.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+            *sum += word.map_or(0.0, |number| number.parse::<f64>().unwrap());
+        }
+    }
+    (race, claims)
+}
+
+/// Churns in one index: as it is, and with a worker that is killed.
+fn churns(place: &str, n: usize, seed: u64) {
+    for (seed, is_killed) in [(seed, false), (seed + 1, true)] {
+        let workers: Vec<_> = (0..N_WORKERS).map(|_| Worker::start(place, &[])).collect();
+        churn(n, seed, &workers, &*open(place), &|n_done| {
+            if is_killed && n_done == n / 2 {
+                workers[0].send_kill();
+            }
+        });
+    }
+}
+
+/// What workers log of claims when they stop.
+const CLAIMS: [&str; 5] = ["claims", "conflicts", "aborted", "waits", "waited_s"];
+
+/// The sums over all workers that were not killed.
+type Claims = [f64; CLAIMS.len()];
+
+fn print(store: &str, name: &str, postings: &[Posting], race: &Race, n_kept: usize, claims: &Claims) {
+    let n_groups = postings.iter().map(|posting| posting.group).max().map_or(0, |last| last + 1);
+    let counted = CLAIMS.iter().zip(claims).filter(|_| claims[0] > 0.0);
+    let claims: String = counted.map(|(name, number)| format!(", {name} {number:.0}")).collect();
+    println!(
+        "race {store}, {name}: documents {}, groups {n_groups}, kept {n_kept}, seconds {:.1}{claims}; slowest answer \
+         {:.1} s",
+        postings.len(),
+        race.seconds,
+        race.slowest.as_secs_f64()
+    );
+}
