@@ -44,7 +44,7 @@ fn n_groups(usual: usize) -> usize {
 
 fn metadata() -> Metadata {
     let (scheme, recipe) = (TableScheme::default(), [].into());
-    Metadata { format_version: FORMAT_VERSION, max_distance: MAX_DISTANCE, scheme, recipe }
+    Metadata { format_version: FORMAT_VERSION, max_distance: MAX_DISTANCE, retain: None, scheme, recipe }
 }
 
 fn open(url: &str) -> Box<dyn Store> {
@@ -62,7 +62,7 @@ fn memory() {
         let scheme = TableScheme::default();
         let post = |_: usize, posting: &Posting| {
             let id = DocumentId::new(posting.id.as_str()).unwrap();
-            let document = Document { id, sketch: scheme.sketch(posting.fingerprint) };
+            let document = Document { id, sketch: scheme.sketch(posting.fingerprint), source: None };
             store.insert_if_new(&[document], MAX_DISTANCE).unwrap().pop()
         };
         let race = run(&postings, 1, &|_| {}, &post);
@@ -199,6 +199,7 @@ const CLAIMS: [&str; 5] = ["claims", "conflicts", "aborted", "waits", "waited_s"
 /// The sums over all workers that were not killed.
 type Claims = [f64; CLAIMS.len()];
 
+#[expect(clippy::print_stdout, reason = "the figures are for whoever runs a race by hand")]
 fn print(store: &str, name: &str, postings: &[Posting], race: &Race, n_kept: usize, claims: &Claims) {
     let n_groups = postings.iter().map(|posting| posting.group).max().map_or(0, |last| last + 1);
     let counted = CLAIMS.iter().zip(claims).filter(|_| claims[0] > 0.0);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use index::{Cursor, Document, Insertion, Store};
+use index::{Cursor, Insertion, Store, StoredDocument};
 use simhash::{Fingerprint, TableScheme};
 
 use super::groups::{MAX_DISTANCE, Posting};
@@ -59,7 +59,9 @@ pub(super) fn contents(store: &dyn Store) -> BTreeMap<String, Fingerprint> {
     let mut next = Some(Cursor::start());
     while let Some(after) = next {
         let page = store.scan(after, 1_000).unwrap();
-        let pair = |document: Document| (document.id.as_str().to_owned(), document.sketch.fingerprint());
+        let pair = |StoredDocument { document, .. }| {
+            (document.id.as_str().to_owned(), document.sketch.fingerprint())
+        };
         documents.extend(page.documents.into_iter().map(pair));
         next = page.next;
     }

@@ -93,6 +93,7 @@ fn check_quiet(seed: u64, texts: &[Posting], store: &dyn Store) {
     let document = |id: &str, fingerprint| Document {
         id: DocumentId::new(id).unwrap(),
         sketch: scheme.sketch(fingerprint),
+        source: None,
     };
     let oracle = MemoryStore::new();
     oracle.create(&metadata()).unwrap();
