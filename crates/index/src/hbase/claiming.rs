@@ -13,7 +13,7 @@ use super::layout::Record;
 use super::meet::{Ghosts, Lookout, meet};
 use super::remove::swap;
 use super::rows::{Swapped, Table};
-use super::write::{OldCells, Writes, keys_only_in};
+use super::write::{OldCells, Writes};
 use super::{Access, owner};
 use crate::claims::{Claim, Claimant, Seen, State, Step, Ticket};
 use crate::{Document, DocumentId, Error, ErrorKind, Insertion, Match, Result, search};
@@ -223,6 +223,9 @@ impl<'a> Claiming<'a> {
     }
 
     fn swap(&mut self, swaps: Vec<(usize, DocumentId, Option<Claim>, Claim)>) -> Result<()> {
+        if swaps.is_empty() {
+            return Ok(());
+        }
         let mut records = Writes::new(Table::Documents);
         for (number, id, from, to) in &swaps {
             if to.state == State::Pending {
@@ -252,9 +255,8 @@ impl<'a> Claiming<'a> {
             (Some(State::Committed), Some(live)) if row.is_claimed() => {
                 records.put_record(live.timestamp, id, live, self.access);
             }
-            (Some(State::Removed), _) if row.record_timestamp.is_some() && row.live.is_none() => {
-                records.delete_record(row.newest - 1, id);
-            }
+            // Also where there is no record: a put of an older version may be under way, of somebody who has died.
+            (Some(State::Removed), None) => records.delete_record(row.newest - 1, id),
             _ => {}
         }
     }
@@ -262,11 +264,8 @@ impl<'a> Claiming<'a> {
     fn file(&mut self, files: Vec<(usize, Claim)>) -> Result<()> {
         let mut cells = Writes::new(Table::Index);
         for (number, claim) in &files {
-            let id = &self.documents[*number].id;
-            // What the claim shares with what is there belongs to that until the claim is committed.
-            let live = self.replaced[*number].as_ref();
-            let keys = keys_only_in(&claim.sketch, live.map(|live| &live.sketch));
-            cells.put_cells(claim.timestamp, id, &claim.sketch, &keys);
+            let Document { id, sketch, .. } = &self.documents[*number];
+            cells.put_cells(claim.timestamp, id, sketch, sketch.keys());
         }
         cells.apply(self.access)?;
         let now = self.access.now();
@@ -278,24 +277,14 @@ impl<'a> Claiming<'a> {
 
     /// What is left to be done for documents that were replaced, and for cells that lead nowhere.
     fn settle(&self) -> Result<()> {
-        let mut shared = Writes::new(Table::Index);
         let mut old_cells = OldCells::default();
         for ((document, claimant), old) in self.documents.iter().zip(&self.claimants).zip(&self.replaced) {
-            let (Step::Done(Insertion::Replaced), Some(claim), Some(old)) =
+            if let (Step::Done(Insertion::Replaced), Some(claim), Some(old)) =
                 (claimant.step(), claimant.claim(), old)
-            else {
-                continue;
-            };
-            let Document { id, sketch, .. } = document;
-            if old.sketch.fingerprint() == sketch.fingerprint() {
-                let only_new = keys_only_in(sketch, Some(&old.sketch));
-                let keys: Vec<_> =
-                    sketch.keys().iter().copied().filter(|key| !only_new.contains(key)).collect();
-                shared.put_cells(claim.timestamp, id, sketch, &keys);
+            {
+                old_cells.replaced(&document.id, old, &document.sketch, claim.timestamp);
             }
-            old_cells.replaced(id, old, sketch, claim.timestamp);
         }
-        shared.apply(self.access)?;
         old_cells.apply(self.access)?;
         self.ghosts.sweep(self.access)
     }

@@ -138,7 +138,8 @@ impl Examination<'_> {
             let is_missing = |key: &BucketKey| {
                 let cells = &cells[&row_of(&record.sketch, *key)];
                 let own = cells.iter().find(|cell| cell.qualifier == id.as_str().as_bytes());
-                own.is_none_or(|cell| cell.timestamp != record.timestamp)
+                // A newer one is of a claim that came to nothing.
+                own.is_none_or(|cell| cell.timestamp < record.timestamp)
             };
             let keys: Vec<_> = record.sketch.keys().iter().copied().filter(is_missing).collect();
             if !keys.is_empty() {

@@ -118,9 +118,8 @@ pub(super) fn clean(access: &Access<'_>, stored: &HashMap<&DocumentId, Stored>) 
             // It has been inserted again since.
             continue;
         }
-        if stored.record_timestamp.is_some() {
-            records.delete_record(until, id);
-        }
+        // Also where there is none: a put of an older version may be under way, of somebody who has died.
+        records.delete_record(until, id);
         cells.gone(until, id, &claim.sketch, None);
     }
     let result = records.apply(access).and_then(|()| cells.apply(access));

@@ -180,7 +180,7 @@ impl OldCells {
 }
 
 /// The keys of the rows that `sketch` is filed in and `other` is not.
-pub(super) fn keys_only_in(sketch: &Sketch, other: Option<&Sketch>) -> Vec<BucketKey> {
+fn keys_only_in(sketch: &Sketch, other: Option<&Sketch>) -> Vec<BucketKey> {
     let other = other.filter(|other| other.fingerprint() == sketch.fingerprint());
     let is_shared = |key: &BucketKey| other.is_some_and(|other| other.keys().binary_search(key).is_ok());
     sketch.keys().iter().copied().filter(|key| !is_shared(key)).collect()

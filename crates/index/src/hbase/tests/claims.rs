@@ -76,14 +76,18 @@ enum Before {
     Removed,
 }
 
+/// The fingerprints of the old version: near to those that are inserted, and far from them.
+const OLD: [u64; 2] = [1 << 40, 0xffff_0000];
+
 const ALL_BEFORE: [Before; 5] =
     [Before::Absent, Before::Inserted, Before::Claimed, Before::ClaimedTwice, Before::Removed];
 
 impl Before {
-    fn make(self) -> Arc<Place> {
+    /// With another text than the test inserts, near to it or far from it.
+    fn make(self, old: u64) -> Arc<Place> {
         let place = Place::new();
         let store = place.store();
-        let old = document("a", 1 << 40);
+        let old = document("a", old);
         match self {
             Self::Absent => {}
             Self::Inserted => drop(store.insert(&[old]).unwrap()),
@@ -100,10 +104,16 @@ impl Before {
         Arc::new(place)
     }
 
+    /// Whether there is an old version.
     fn is_there(self) -> bool {
         !matches!(self, Self::Absent | Self::Removed)
     }
 }
+
+/// The requests of an insertion of a document that nothing is near to: three for the metadata, its row, a look, and then
+/// these.
+const ANNOUNCED: i64 = 5;
+const FILED: i64 = 6;
 
 /// The most requests of one insertion: metadata, row, look, announcement, cells, search, commit, and what may be repeated.
 const REQUESTS_MAX: i64 = 24;
@@ -115,7 +125,7 @@ fn a_removal_after_any_request() {
     for before in ALL_BEFORE {
         for nth in 0..REQUESTS_MAX {
             let context = format!("{before:?}, after request {nth}");
-            let place = before.make();
+            let place = before.make(OLD[0]);
             let removed = Arc::new(std::sync::Mutex::new(None));
             let answer = Arc::clone(&removed);
             let store = store_with(&place, nth, move |place| {
@@ -144,7 +154,7 @@ fn an_insertion_without_asking_after_any_request() {
             for behind_ms in [0, 5_000, -5_000] {
                 for nth in 0..REQUESTS_MAX {
                     let context = format!("{before:?}, {other:?} {behind_ms} ms behind, after request {nth}");
-                    let place = before.make();
+                    let place = before.make(OLD[0]);
                     let written = other.clone();
                     let store = store_with(&place, nth, move |place| {
                         place.clock.fetch_sub(behind_ms, Ordering::Relaxed);
@@ -170,26 +180,30 @@ fn an_insertion_without_asking_after_any_request() {
 /// Two near documents; all of the second insertion happens after one request of the first, whose lease runs out.
 #[test]
 fn another_claim_after_any_request() {
-    for before in ALL_BEFORE {
-        for same_id in [false, true] {
+    let cases = ALL_BEFORE.into_iter().flat_map(|before| OLD.map(|old| (before, old)));
+    for (before, old) in cases {
+        for name in ["a", "b"] {
             for nth in 0..REQUESTS_MAX {
-                let context = format!("{before:?}, same id: {same_id}, after request {nth}");
-                let place = before.make();
-                let name = if same_id { "a" } else { "b" };
+                let context = format!("{before:?} {old:x}, then {name}, after request {nth}");
+                let place = before.make(old);
                 let (first, second) = (document("a", 2 << 40), document(name, 6 << 40));
                 let inner = Arc::new(std::sync::Mutex::new(None));
-                let (answer, document) = (Arc::clone(&inner), second.clone());
+                let (answer, other) = (Arc::clone(&inner), second.clone());
                 let store = store_with(&place, nth, move |place| {
-                    *answer.lock().unwrap() = Some(insert_if_new(&store_of_the_patient(place), &document));
+                    *answer.lock().unwrap() = Some(insert_if_new(&store_of_the_patient(place), &other));
                 });
                 let outer = insert_if_new(&store, &first);
                 let Some(inner) = inner.lock().unwrap().take() else { continue };
                 let all = check_found(&place, &context);
-                assert_eq!(all.len(), 1, "{context}: {outer:?}, {inner:?}: {all:?}");
+                // Of near ones there is one; and the old version stays where the new one was found to be a duplicate.
+                let is_near = |document: &&Document| document.sketch.fingerprint().0 != OLD[1];
+                assert_eq!(all.iter().filter(is_near).count(), 1, "{context}: {outer:?}, {inner:?}: {all:?}");
+                let is_kept = all.iter().any(|document| document.id == id("a"));
+                assert!(is_kept || !before.is_there(), "{context}: {outer:?}, {inner:?}: {all:?}");
                 for answer in [outer, inner] {
                     if let Insertion::Duplicate(of) = answer {
-                        // Of the old version, where that is what was there; it may have been replaced since.
-                        assert!(of.id == all[0].id || before.is_there(), "{context}");
+                        // Of the old version, where that is near; it may have been replaced since.
+                        assert!(all.iter().any(|document| document.id == of.id), "{context}");
                     }
                 }
             }
@@ -295,16 +309,46 @@ fn leases_by_clocks_that_differ() {
     for ahead_ms in [-HOUR, -LEASE_MS, 0, LEASE_MS, HOUR] {
         let place = Arc::new(Place::new());
         // Somebody has announced himself and filed, and is not heard of again.
-        let dead = store_with(&place, 5, |_| panic!("dies here"));
+        let dead = store_with(&place, FILED, |_| panic!("dies here"));
         place.set_clock(BEGIN + ahead_ms);
         let dying = thread::scope(|scope| scope.spawn(|| insert_if_new(&dead, &document("a", 1))).join());
         assert!(dying.is_err());
+        assert_eq!((place.document_rows().len(), place.cells().len()), (1, 10), "announced and filed");
         place.set_clock(BEGIN);
         let began = place.clock.load(Ordering::Relaxed);
         assert_eq!(insert_if_new(&store_of_the_patient(&place), &document("b", 2)), Insertion::Inserted);
         let took = place.clock.load(Ordering::Relaxed) - began;
         assert!(took <= LEASE_MS + 20 * PACE_MS, "{ahead_ms} ms ahead: {took} ms");
         assert_eq!(check_found(&place, &format!("{ahead_ms} ms ahead")), [document("b", 2)]);
+    }
+}
+
+/// What a claim said is written into the record before the next one takes its place; a put of that kind whose writer died
+/// can still be under way when the document has long been removed and is claimed anew.
+#[test]
+fn an_old_version_that_arrives_late() {
+    for dies_before_cleaning in [false, true] {
+        let place = Arc::new(Place::new());
+        let old = document("a", 1);
+        assert_eq!(insert_if_new(&place.store(), &old), Insertion::Inserted);
+        if dies_before_cleaning {
+            place.gateway.fail(Fault::on("mutateRowsTs", FaultKind::DoNotRetry("injected".to_owned())));
+        }
+        assert_eq!(place.store().remove(&[id("a")]).is_err(), dies_before_cleaning);
+        assert_eq!(place.gateway.n_faults(), 0);
+        let dying = store_with(&place, ANNOUNCED, |_| panic!("dies here"));
+        assert!(
+            thread::scope(|scope| scope.spawn(|| insert_if_new(&dying, &document("a", 2))).join()).is_err()
+        );
+        let late =
+            super::super::layout::Record { sketch: old.sketch.clone(), timestamp: BEGIN, source: None };
+        let (row, value) =
+            (super::super::layout::document_row(&old.id), late.encode(&TableScheme::default()));
+        place.gateway.put_raw("t_docs", &row, b"d:record", &value, BEGIN);
+        assert_eq!(contents(&place.store()), [], "dies before cleaning: {dies_before_cleaning}");
+        place.advance(2 * LEASE_MS);
+        assert_eq!(insert_if_new(&place.store(), &old), Insertion::Inserted);
+        assert_eq!(check_found(&place, "a late put"), [old]);
     }
 }
 
