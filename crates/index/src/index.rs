@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 use simhash::{Fingerprint, Sketch, TableScheme};
 
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Mode, Neighbours, OpenOptions, Page,
-    Result, Selection, Source, Status, Store, StoreUri, StoredDocument,
+    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, Neighbours,
+    OpenOptions, Page, Result, Selection, Source, Status, Store, StoreUri, StoredDocument,
 };
 
 /// Fingerprints under document ids, in the store that a URL names.
@@ -204,6 +204,14 @@ impl Index {
     /// Those of the store.
     pub fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         self.store.scan(after, limit)
+    }
+
+    /// See [`Store::examine`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        self.store.examine(mends, report)
     }
 
     /// See [`Store::status`].

@@ -4,10 +4,12 @@
 mod compare;
 mod info;
 mod key;
+mod progress;
 mod query;
 mod remove;
 mod scheme;
 mod stored;
+mod upkeep;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -24,6 +26,7 @@ Examples:
   pigeonhole compare '你妈妈喊你回家吃饭哦' '你妈妈叫你回家吃饭啦'   why two texts match, or do not
   pigeonhole query --store embedded:./news-index 'a text'   which documents are near it
   pigeonhole remove --store embedded:./news-index --source crawl-7   take all of one source out
+  pigeonhole verify --store embedded:./news-index           is all of it as it should be?
   pigeonhole key encode 0123456789abcdef                    the rows that hold a fingerprint
   pigeonhole key decode '\\x00\\x04\\x8D\\x15\\x01\\x01#Eg\\x89\\xAB\\xCD\\xEF'
   pigeonhole scheme t11                                     a table scheme, its proof and its cost
@@ -57,9 +60,20 @@ enum Command {
     ///
     /// Removing by a selection reads the whole index. --dry-run lists what would go, and removes nothing.
     Remove(remove::Args),
+    /// Look at everything in an index, and say what is not as it should be
+    ///
+    /// Reads the whole index and changes nothing. Services and jobs that use it may go on: what they are in the middle of
+    /// is not told. Each finding is a line: what it is, a tab, where it is; the counts follow.
+    Verify(upkeep::VerifyArgs),
+    /// Mend what verify finds; without --apply only say what would be mended
+    ///
+    /// Reads the whole index, as verify does, and with --apply mends what it finds on the way. Services and jobs that use
+    /// the index may go on. Whoever is interrupted runs it again: what was mended stays mended.
+    Repair(upkeep::RepairArgs),
 }
 
-/// Runs the command line of this process: 0 done, 1 some documents to remove were not there, 2 could not run.
+/// Runs the command line of this process: 0 done, 1 some documents to remove were not there or something in the index is
+/// wrong, 2 could not run.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -71,8 +85,14 @@ pub fn main() -> ExitCode {
         Command::Scheme(args) => scheme::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Info(args) => info::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Remove(args) => remove::run(args, &mut stdout),
+        Command::Verify(args) => upkeep::verify(args, &mut stdout),
+        Command::Repair(args) => upkeep::repair(args, &mut stdout),
     };
-    match done.and_then(|code| Ok(stdout.flush().map(|()| code)?)) {
+    let done = done.and_then(|code| match stdout.flush() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(code),
+    });
+    match done {
         Ok(code) => code,
         // Whoever reads our output has seen enough, as in `pigeonhole … | head`.
         Err(error)

@@ -7,11 +7,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use index::{Clock, DocumentId, Index, Retention, Selection, Source, StoredDocument, Timestamp};
 
+use crate::progress::{Progress, complain};
 use crate::stored::StoredArgs;
 
 /// How many ids that are not there are named on stderr.
@@ -19,9 +19,6 @@ const NAMED_MAX: u64 = 5;
 
 /// Ids in one call of the store.
 const BATCH: usize = 2048;
-
-/// Time between two lines about how far it is.
-const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -109,7 +106,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> 
          every document"
     );
     let index = args.stored.open(BTreeMap::new())?;
-    let progress = Progress { next_line: Instant::now() + LINE_INTERVAL, quiet: args.quiet };
+    let progress = Progress::start(args.quiet);
     if !names_ids {
         return remove_matching(args, &index, &selection, progress, out);
     }
@@ -152,7 +149,7 @@ fn remove_matching(
         if args.dry_run {
             written = page.iter().try_for_each(|stored| list(stored, out));
         }
-        progress.show(removed.n_read, removed.n_removed);
+        progress.show(format_args!("{} documents looked at, {} removed", removed.n_read, removed.n_removed));
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     written?;
@@ -211,7 +208,8 @@ impl Named<'_> {
                 self.miss(format_args!("{id}"));
             }
         }
-        self.progress.show(self.n_removed + self.n_missing, self.n_removed);
+        let n_read = self.n_removed + self.n_missing;
+        self.progress.show(format_args!("{n_read} documents looked at, {} removed", self.n_removed));
         Ok(())
     }
 
@@ -236,24 +234,4 @@ impl Named<'_> {
         }
         Ok(if self.n_missing == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }
-}
-
-/// A line on stderr now and then.
-struct Progress {
-    next_line: Instant,
-    quiet: bool,
-}
-
-impl Progress {
-    fn show(&mut self, n_read: u64, n_removed: u64) {
-        if !self.quiet && Instant::now() >= self.next_line {
-            self.next_line = Instant::now() + LINE_INTERVAL;
-            complain(format_args!("{n_read} documents looked at, {n_removed} removed"));
-        }
-    }
-}
-
-/// That nobody listens on stderr is no reason to stop.
-fn complain(message: std::fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "pigeonhole: {message}").unwrap_or(());
 }

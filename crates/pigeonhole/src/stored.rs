@@ -12,7 +12,7 @@ use index::{Index, Mode, OpenOptions};
 pub(crate) struct StoredArgs {
     /// The index, for example embedded:./news-index
     #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE")]
-    store: String,
+    pub(crate) store: String,
 }
 
 impl StoredArgs {

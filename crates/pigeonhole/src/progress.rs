@@ -1,0 +1,42 @@
+//! What a person sees while something takes long: a line on stderr now and then.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+/// Time between two lines.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How far something has come.
+pub(crate) struct Progress {
+    start: Instant,
+    next_line: Instant,
+    quiet: bool,
+}
+
+impl Progress {
+    /// The work begins now.
+    pub(crate) fn start(quiet: bool) -> Self {
+        let start = Instant::now();
+        Self { start, next_line: start + LINE_INTERVAL, quiet }
+    }
+
+    /// Says how far it is, if it is time for that again.
+    pub(crate) fn show(&mut self, what: fmt::Arguments<'_>) {
+        if !self.quiet && Instant::now() >= self.next_line {
+            self.next_line = Instant::now() + LINE_INTERVAL;
+            complain(what);
+        }
+    }
+
+    /// So many a second since the start.
+    pub(crate) fn rate(&self, n: u64) -> u64 {
+        let seconds = self.start.elapsed().as_secs_f64();
+        if seconds > 0.0 { (n as f64 / seconds) as u64 } else { 0 }
+    }
+}
+
+/// That nobody listens on stderr is no reason to stop.
+pub(crate) fn complain(message: fmt::Arguments<'_>) {
+    writeln!(io::stderr(), "pigeonhole: {message}").unwrap_or(());
+}

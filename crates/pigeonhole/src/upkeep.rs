@@ -1,0 +1,223 @@
+//! `pigeonhole verify` and `pigeonhole repair`: what is not as it should be in an index, told or mended.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use index::{Examined, Finding, FindingKind, Index};
+
+use crate::progress::Progress;
+use crate::stored::StoredArgs;
+
+/// What each kind is, for people who have met one.
+const KINDS: &str = "\
+What can be found:
+  unfiled       a document that not all of its buckets lead to, so searches may miss it
+  ghost         an entry of the index that leads to no document; it costs room, no answer is wrong
+  dead claim    an insertion whose process died; its document is there only if inserted again
+  half removed  a removal whose process died; the document is gone, and something of it is left
+  damaged       bytes that are not what was written; calls that meet them fail
+
+`repair --apply` mends all but damaged, which no program can: what was there is not known any
+more. Restore the store from a backup, or build the index anew from the texts; or, where you can
+do without what is named, delete that with the store's own tools and index its document again.";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!("\
+Examples:
+  pigeonhole verify --store embedded:./news-index
+  pigeonhole verify --store hbase://localhost:9090/news --limit 1000 > findings.txt
+
+{KINDS}
+
+Exit status: 0 nothing was found, 1 something was, 2 could not run."))]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    examine: ExamineArgs,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = format!("\
+Examples:
+  pigeonhole repair --store embedded:./news-index           what would be mended
+  pigeonhole repair --store embedded:./news-index --apply
+
+{KINDS}
+
+Exit status: 0 nothing is left to mend, 1 something is (without --apply all that is found), 2 could
+not run."))]
+pub(crate) struct RepairArgs {
+    #[command(flatten)]
+    examine: ExamineArgs,
+    /// Mend what is found; without it nothing is changed
+    #[arg(long)]
+    apply: bool,
+}
+
+#[derive(Debug, clap::Args)]
+struct ExamineArgs {
+    #[command(flatten)]
+    stored: StoredArgs,
+    /// The most findings of each kind that are listed; all are counted
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: u64,
+    /// No progress on stderr
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Looks, and changes nothing.
+pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    let index = args.examine.stored.open(BTreeMap::new())?;
+    let mut findings = examine(&args.examine, &index, false, out)?;
+    findings.print(|out, findings| {
+        for kind in FindingKind::ALL {
+            writeln!(out, "{kind:<12}{:>10}", findings.of(kind).n_found)?;
+        }
+        Ok(())
+    })?;
+    if findings.n_left() > findings.of(FindingKind::Damaged).n_found {
+        findings.print(|out, _| {
+            writeln!(out, "# `pigeonhole repair --store {} --apply` mends this", args.examine.stored.store)
+        })?;
+    }
+    findings.finish()
+}
+
+/// Looks, and mends if it is told to.
+pub(crate) fn repair(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    let index = args.examine.stored.open(BTreeMap::new())?;
+    let mut findings = examine(&args.examine, &index, args.apply, out)?;
+    findings.print(|out, findings| {
+        writeln!(out, "{:<12}{:>10}{:>10}{:>10}", "", "found", "mended", "left")?;
+        for kind in FindingKind::ALL {
+            let Counts { n_found, n_mended } = *findings.of(kind);
+            writeln!(out, "{kind:<12}{n_found:>10}{n_mended:>10}{:>10}", n_found - n_mended)?;
+        }
+        Ok(())
+    })?;
+    if !args.apply {
+        let store = &args.examine.stored.store;
+        let is_hopeless = findings.n_left() == findings.of(FindingKind::Damaged).n_found;
+        findings.print(|out, _| match is_hopeless {
+            true => writeln!(out, "# nothing was changed, and nothing can be mended"),
+            false => writeln!(
+                out,
+                "# nothing was changed; `pigeonhole repair --store {store} --apply` mends what can be mended"
+            ),
+        })?;
+    }
+    findings.finish()
+}
+
+/// How many there are of a kind.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    n_found: u64,
+    n_mended: u64,
+}
+
+/// What has been found so far, the first of each kind written out.
+struct Findings<'a> {
+    out: &'a mut dyn Write,
+    /// Nobody reads on, as in `pigeonhole verify … | head`. What is being done is done to its end.
+    is_unread: bool,
+    counts: BTreeMap<FindingKind, Counts>,
+    limit: u64,
+    says_mended: bool,
+}
+
+fn examine<'a>(
+    args: &ExamineArgs,
+    index: &Index,
+    mends: bool,
+    out: &'a mut dyn Write,
+) -> anyhow::Result<Findings<'a>> {
+    let counts = FindingKind::ALL.map(|kind| (kind, Counts::default())).into();
+    let mut findings = Findings { out, is_unread: false, counts, limit: args.limit, says_mended: mends };
+    let mut progress = Progress::start(args.quiet);
+    let mut n_items = 0;
+    let mut written = Ok(());
+    let done = index.examine(mends, &mut |examined| {
+        match examined {
+            Examined::Items(n) => n_items += n,
+            Examined::Found(finding) if written.is_ok() => written = findings.take(&finding),
+            Examined::Found(finding) => findings.count(&finding),
+        }
+        let (rate, n_found) = (progress.rate(n_items), findings.n_found());
+        progress.show(format_args!("{n_items} items looked at, {rate}/s, {n_found} findings"));
+    });
+    written?;
+    done.context(match mends {
+        true => {
+            "failed to look at everything; what was mended stays so, and the same command again does the rest"
+        }
+        false => "failed to look at everything",
+    })?;
+    findings.print(|out, findings| {
+        for (kind, counts) in &findings.counts {
+            if counts.n_found > findings.limit {
+                writeln!(out, "{kind}\tand {} more", counts.n_found - findings.limit)?;
+            }
+        }
+        writeln!(out, "{:<12}{n_items:>10}", "looked at")
+    })?;
+    Ok(findings)
+}
+
+impl Findings<'_> {
+    fn of(&self, kind: FindingKind) -> &Counts {
+        &self.counts[&kind]
+    }
+
+    fn n_found(&self) -> u64 {
+        self.counts.values().map(|counts| counts.n_found).sum()
+    }
+
+    fn n_left(&self) -> u64 {
+        self.counts.values().map(|counts| counts.n_found - counts.n_mended).sum()
+    }
+
+    fn count(&mut self, finding: &Finding) {
+        let counts = self.counts.entry(finding.kind).or_default();
+        counts.n_found += 1;
+        counts.n_mended += u64::from(finding.is_mended);
+    }
+
+    /// Counts one, and writes it out at once if it is among the first of its kind.
+    fn take(&mut self, finding: &Finding) -> io::Result<()> {
+        self.count(finding);
+        if self.of(finding.kind).n_found > self.limit {
+            return Ok(());
+        }
+        let Finding { kind, place, is_mended } = finding;
+        self.print(|out, findings| match (findings.says_mended, is_mended) {
+            (false, _) => writeln!(out, "{kind}\t{place}"),
+            (true, true) => writeln!(out, "{kind}\t{place}\tmended"),
+            (true, false) => writeln!(out, "{kind}\t{place}\tleft"),
+        })
+    }
+
+    /// Writes as long as somebody reads.
+    fn print(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write, &Findings<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if self.is_unread {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        write(&mut text, self)?;
+        match self.out.write_all(&text).and_then(|()| self.out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.is_unread = true,
+            written => written?,
+        }
+        Ok(())
+    }
+
+    /// 1 where something is left.
+    fn finish(self) -> anyhow::Result<ExitCode> {
+        Ok(if self.n_left() == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+}
