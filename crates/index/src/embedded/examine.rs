@@ -1,5 +1,7 @@
 //! Looking at everything: that each record can be read, and that records and ids lead to each other.
 
+use std::ops::Bound;
+
 use heed::{RoTxn, RwTxn};
 use simhash::TableScheme;
 
@@ -42,11 +44,11 @@ pub(super) fn examine(shared: &Shared, mends: bool, report: &mut dyn FnMut(Exami
         step.report(mends, report);
         first = next;
     }
-    let mut after = Some(Vec::new());
+    let mut after = Some(None);
     while let Some(from) = after {
-        let (step, next) = step(shared, mends, |opened, txn, _| ids(opened, txn, &from))?;
+        let (step, next) = step(shared, mends, |opened, txn, _| ids(opened, txn, from.as_deref()))?;
         step.report(mends, report);
-        after = next;
+        after = next.map(Some);
     }
     let removals = shared.read(|opened, txn, metadata| removals(opened, txn, &metadata.scheme))?;
     removals.report(false, report);
@@ -124,10 +126,10 @@ fn documents(
     Ok((step, None))
 }
 
-/// Looks at the ids after the key `after`, and returns where to go on.
-fn ids(opened: &Opened, txn: &RoTxn<'_>, after: &[u8]) -> Result<(Step, Option<Vec<u8>>), Failure> {
+/// Looks at the ids after the key `after`, and returns where to go on. LMDB knows no empty key, so the start is none.
+fn ids(opened: &Opened, txn: &RoTxn<'_>, after: Option<&[u8]>) -> Result<(Step, Option<Vec<u8>>), Failure> {
     let mut step = Step::default();
-    let rest = (std::ops::Bound::Excluded(after), std::ops::Bound::Unbounded);
+    let rest = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
     let mut last = None;
     for entry in opened.ids.range(txn, &rest)? {
         let (key, number) = entry?;
