@@ -286,7 +286,11 @@ impl<'a> Claiming<'a> {
             }
         }
         old_cells.apply(self.access)?;
-        self.ghosts.sweep(self.access)
+        if let Err(error) = self.ghosts.sweep(self.access) {
+            // The next one who meets them will try again.
+            tracing::warn!(%error, "failed to sweep cells that lead nowhere");
+        }
+        Ok(())
     }
 
     /// The answers, as if the documents had come one after another: of two documents that are near, one that was there
