@@ -38,11 +38,6 @@
 //! Cells bear the timestamp of their claim, which exceeds all that the document had before. Those of a claim that was
 //! aborted lead nowhere and are swept later, with all that are not newer: those of whoever overtook it stay.
 //!
-//! # Batches
-//! The documents of one batch are claimants like any others. To save the earlier of two near ones from aborting the later
-//! one, which is served by the same process, a claimant that was filed before any of the batch searched is `in step`: the
-//! later ones have all met it, and wait for it.
-//!
 //! This module decides and does nothing: a [`Claimant`] says what to do next and is told what came of it. The walk over
 //! all interleavings is in `explore`.
 
@@ -130,8 +125,8 @@ pub(crate) enum Seen {
     Entries(Vec<(DocumentId, Entry)>),
     /// Of `Swap`: whether it was done. `false` also where nobody knows.
     Swapped(bool),
-    /// Of `File`; `in_step` where it happened before any of the batch searched.
-    Filed { in_step: bool },
+    /// Of `File`.
+    Filed,
 }
 
 /// One document on its way into the index.
@@ -145,7 +140,6 @@ pub(crate) struct Claimant {
     /// As it was announced last.
     claim: Option<Claim>,
     replaces: bool,
-    in_step: bool,
     stage: Stage,
 }
 
@@ -182,7 +176,7 @@ impl Claimant {
     /// A document that is to be inserted if nothing is within `max_distance` bits of it.
     pub(crate) fn new(document: Document, max_distance: u32, ticket: Ticket, lease: i64) -> Self {
         let stage = Stage::Reading { rival: None };
-        Self { document, max_distance, ticket, lease, claim: None, replaces: false, in_step: false, stage }
+        Self { document, max_distance, ticket, lease, claim: None, replaces: false, stage }
     }
 
     /// What to do next.
@@ -230,10 +224,7 @@ impl Claimant {
                 None => self.announce(entry, now),
             },
             (Stage::Announcing { .. }, Seen::Swapped(true)) => Stage::Filing,
-            (Stage::Filing, Seen::Filed { in_step }) => {
-                self.in_step = in_step;
-                Stage::Searching
-            }
+            (Stage::Filing, Seen::Filed) => Stage::Searching,
             (Stage::Searching, Seen::Entries(entries)) => self.resolve(Rivals::new(), entries, now),
             (Stage::Waiting { rivals, .. }, Seen::Entries(entries)) => self.resolve(rivals, entries, now),
             (Stage::Aborting { rival, mut rivals }, Seen::Swapped(is_done)) => {
@@ -269,7 +260,6 @@ impl Claimant {
 
     /// Has read the own row, at first or because a compare-and-set failed.
     fn contend(&mut self, entry: Entry, rival: Option<(Claim, i64)>, now: i64) -> Stage {
-        self.in_step = false;
         if let Some(claim) = entry.claim.as_ref().filter(|claim| claim.ticket == self.ticket) {
             // The answer to a compare-and-set was lost.
             match claim.state {
@@ -352,9 +342,7 @@ impl Claimant {
     }
 
     fn is_rival(&self, id: &DocumentId, claim: &Claim) -> bool {
-        let has_met_us =
-            self.in_step && claim.ticket.owner == self.ticket.owner && claim.ticket > self.ticket;
-        claim.state == State::Pending && !has_met_us && self.matched(id, &claim.sketch).is_some()
+        claim.state == State::Pending && self.matched(id, &claim.sketch).is_some()
     }
 
     fn is_over(&self, claim: &Claim, since: i64, now: i64) -> bool {

@@ -15,6 +15,7 @@ pub(crate) mod fake;
 mod layout;
 mod meet;
 mod near;
+mod order;
 mod remove;
 mod retention;
 mod rows;

@@ -1,22 +1,26 @@
 //! Inserting what is new: carries out what claimants (`crate::claims`) want done, for a whole batch at a time.
 //!
-//! The documents of a batch go step by step together, so that each round is a few requests for all of them. All of them
-//! are filed before the first one searches.
+//! The documents of a batch go step by step together, so that each step is a few requests for all of them. Those that must
+//! not overtake each other (`order`) are decided one after another: so batch-mates never get in each other's way, and a
+//! duplicate of an earlier one is not even claimed.
 
 use std::collections::{HashMap, HashSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use simhash::Sketch;
+
 use super::counters::Counters;
 use super::documents::{self, Stored};
 use super::layout::Record;
 use super::meet::{Ghosts, Lookout, meet};
+use super::order::waits_for;
 use super::remove::swap;
 use super::rows::{Swapped, Table};
 use super::write::{OldCells, Writes};
 use super::{Access, owner};
-use crate::claims::{Claim, Claimant, Seen, State, Step, Ticket};
-use crate::{Document, DocumentId, Error, ErrorKind, Insertion, Match, Result, search};
+use crate::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
+use crate::{Document, DocumentId, Error, ErrorKind, Insertion, Result};
 
 /// How long a claim keeps others waiting whose owner has died.
 pub(super) const LEASE: Duration = Duration::from_secs(10);
@@ -38,12 +42,8 @@ pub(super) fn insert_if_new(
     counters: &Counters,
 ) -> Result<Vec<Insertion>> {
     let mut insertions = Vec::with_capacity(documents.len());
-    while insertions.len() < documents.len() {
-        let batch = distinct(&documents[insertions.len()..]);
-        let stored = documents::read(access, batch.iter().map(|document| &document.id))?;
-        let batch = &batch[..independent_len(batch, &stored, max_distance)];
-        let claiming = Claiming::new(access, batch, stored, max_distance, counters);
-        let done = claiming.run().map_err(|error| {
+    for batch in documents.chunks(BATCH_MAX) {
+        let done = insert_batch(access, batch, max_distance, counters).map_err(|error| {
             let (n_done, n_documents) = (insertions.len(), documents.len());
             let what = format!(
                 "of {n_documents} documents {n_done} are done, of the next {} some may be inserted and some not; \
@@ -57,89 +57,131 @@ pub(super) fn insert_if_new(
     Ok(insertions)
 }
 
-/// The first documents, no id of which comes twice.
-fn distinct(documents: &[Document]) -> &[Document] {
-    let mut ids = HashSet::new();
-    let repeated = documents.iter().take(BATCH_MAX).position(|document| !ids.insert(&document.id));
-    &documents[..repeated.unwrap_or(documents.len().min(BATCH_MAX))]
-}
-
-/// How many of the first documents may be claimed together: none of them is near to the old version of one before it,
-/// which is gone when it is its turn.
-fn independent_len(
+/// In rounds: whoever does not have to wait for an earlier one is decided in the first, all that are duplicates of what is
+/// there then in the second, and so on.
+fn insert_batch(
+    access: &Access<'_>,
     documents: &[Document],
-    stored: &HashMap<&DocumentId, Stored>,
     max_distance: u32,
-) -> usize {
-    let mut replaced = search::new_tables();
-    for (number, document) in documents.iter().enumerate() {
-        let mut is_near = false;
-        replaced.near(std::slice::from_ref(&document.sketch), max_distance, &mut |_| is_near = true);
-        if is_near {
-            return number;
+    counters: &Counters,
+) -> Result<Vec<Insertion>> {
+    let ids = || documents.iter().map(|document| &document.id);
+    let stored = documents::read(access, ids())?;
+    let waits_for = waits_for(documents, &stored, max_distance);
+    let mut stored = Some(stored);
+    let mut insertions: Vec<Option<Insertion>> = vec![None; documents.len()];
+    let owner = owner();
+    loop {
+        let left: Vec<usize> = (0..documents.len()).filter(|&place| insertions[place].is_none()).collect();
+        if left.is_empty() {
+            return Ok(insertions.into_iter().flatten().collect());
         }
-        let old = stored.get(&document.id).and_then(|stored| stored.live.as_ref());
-        if let Some(old) = old.filter(|old| old.sketch != document.sketch) {
-            replaced.insert(&old.sketch, number as u64);
+        let stored = match stored.take() {
+            Some(stored) => stored,
+            None => documents::read(access, left.iter().map(|&place| &documents[place].id))?,
+        };
+        let mut claiming = Claiming::new(access, max_distance, counters);
+        for &place in &left {
+            let row = stored.get(&documents[place].id).cloned().unwrap_or_default();
+            claiming.add(&documents[place], Ticket { time: access.now(), owner, number: place as u32 }, row);
+        }
+        let mut found = claiming.look()?;
+        // In their order: who has found a duplicate inserts nothing that a later one would have to wait for.
+        let mut undecided: HashSet<usize> = HashSet::new();
+        let mut waiting: Vec<usize> = Vec::new();
+        for (number, &place) in left.iter().enumerate() {
+            let waits = waits_for[place].iter().any(|before| undecided.contains(before));
+            if waits {
+                waiting.push(number);
+            } else if let Some(entries) = found.remove(&number) {
+                claiming.tell(number, Seen::Entries(entries));
+            }
+            if waits || !claiming.is_done(number) {
+                undecided.insert(place);
+            }
+        }
+        claiming.leave_out(&waiting);
+        for (number, insertion) in claiming.run()? {
+            insertions[left[number]] = Some(insertion);
         }
     }
-    documents.len()
 }
 
+/// Rows that were met or read.
+type Entries = Vec<(DocumentId, Entry)>;
+
+/// Documents that are claimed together; none of them is near to another.
 struct Claiming<'a> {
     access: &'a Access<'a>,
-    documents: &'a [Document],
     max_distance: u32,
     counters: &'a Counters,
-    claimants: Vec<Claimant>,
-    /// The rows of the documents, as they were read last.
-    rows: Vec<Stored>,
-    /// What was there of them when they were announced.
-    replaced: Vec<Option<Record>>,
-    /// Until the first one searches.
-    in_step: bool,
+    /// By number: those of one that is left out are `None`.
+    claimed: Vec<Option<Claimed<'a>>>,
     ghosts: Ghosts,
 }
 
+struct Claimed<'a> {
+    document: &'a Document,
+    claimant: Claimant,
+    /// The row, as it was read last.
+    row: Stored,
+    /// What was there when it was announced.
+    replaced: Option<Record>,
+}
+
 impl<'a> Claiming<'a> {
-    fn new(
-        access: &'a Access<'a>,
-        documents: &'a [Document],
-        mut stored: HashMap<&DocumentId, Stored>,
-        max_distance: u32,
-        counters: &'a Counters,
-    ) -> Self {
-        let (now, owner) = (access.now(), owner());
-        let mut claimants = Vec::with_capacity(documents.len());
-        let mut rows = Vec::with_capacity(documents.len());
-        for (number, document) in (0..).zip(documents) {
-            let ticket = Ticket { time: now, owner, number };
-            let lease = LEASE.as_millis() as i64;
-            let mut claimant = Claimant::new(document.clone(), max_distance, ticket, lease);
-            let row = stored.remove(&document.id).unwrap_or_default();
-            claimant.advance(Seen::Entries(vec![(document.id.clone(), row.entry())]), now);
-            claimants.push(claimant);
-            rows.push(row);
-        }
-        Self {
-            access,
-            documents,
-            max_distance,
-            counters,
-            claimants,
-            rows,
-            replaced: vec![None; documents.len()],
-            in_step: true,
-            ghosts: Ghosts::default(),
+    fn new(access: &'a Access<'a>, max_distance: u32, counters: &'a Counters) -> Self {
+        Self { access, max_distance, counters, claimed: Vec::new(), ghosts: Ghosts::default() }
+    }
+
+    /// A document, and its row.
+    fn add(&mut self, document: &'a Document, ticket: Ticket, row: Stored) {
+        let lease = LEASE.as_millis() as i64;
+        let mut claimant = Claimant::new(document.clone(), self.max_distance, ticket, lease);
+        claimant.advance(Seen::Entries(vec![(document.id.clone(), row.entry())]), self.access.now());
+        self.claimed.push(Some(Claimed { document, claimant, row, replaced: None }));
+    }
+
+    /// What those find who look for duplicates, by their numbers.
+    fn look(&mut self) -> Result<HashMap<usize, Entries>> {
+        let looks = self.steps().into_iter().filter_map(|(number, step)| match step {
+            Step::Look(sketch) => Some((number, sketch)),
+            _ => None,
+        });
+        Ok(self.meet(looks.collect())?.into_iter().collect())
+    }
+
+    fn tell(&mut self, number: usize, seen: Seen) {
+        let now = self.access.now();
+        if let Some(claimed) = &mut self.claimed[number] {
+            claimed.claimant.advance(seen, now);
         }
     }
 
-    fn run(mut self) -> Result<Vec<Insertion>> {
+    fn is_done(&self, number: usize) -> bool {
+        let step = self.claimed[number].as_ref().map(|claimed| claimed.claimant.step());
+        matches!(step, Some(Step::Done(_)))
+    }
+
+    fn leave_out(&mut self, numbers: &[usize]) {
+        for &number in numbers {
+            self.claimed[number] = None;
+        }
+    }
+
+    /// What is to be done next.
+    fn steps(&self) -> Vec<(usize, Step)> {
+        let steps = self.claimed.iter().enumerate();
+        let steps = steps.filter_map(|(number, claimed)| Some((number, claimed.as_ref()?.claimant.step())));
+        steps.filter(|(_, step)| !matches!(step, Step::Done(_))).collect()
+    }
+
+    /// Goes on until all are done.
+    fn run(mut self) -> Result<Vec<(usize, Insertion)>> {
         let begun = Instant::now();
         let mut pause = Duration::ZERO;
         loop {
-            let steps = self.claimants.iter().map(Claimant::step).enumerate();
-            let mut steps: Vec<_> = steps.filter(|(_, step)| !matches!(step, Step::Done(_))).collect();
+            let mut steps = self.steps();
             if steps.is_empty() {
                 break;
             }
@@ -153,73 +195,75 @@ impl<'a> Claiming<'a> {
                 steps.retain(|(_, step)| !waits(step));
                 pause = Duration::ZERO;
             }
-            let is_ahead = |(_, step): &(usize, Step)| !matches!(step, Step::Search(_));
-            if self.in_step && steps.iter().any(is_ahead) {
-                steps.retain(is_ahead);
-            } else {
-                self.in_step = false;
-            }
             self.round(steps)?;
         }
         self.settle()?;
-        Ok(self.insertions())
+        let done = self.claimed.iter().enumerate().filter_map(|(number, claimed)| {
+            match claimed.as_ref()?.claimant.step() {
+                Step::Done(insertion) => Some((number, insertion)),
+                _ => None,
+            }
+        });
+        Ok(done.collect())
     }
 
-    /// The first pause is none: who is waited for may be in this very batch.
     fn pause(&self, pause: &mut Duration) {
+        *pause = (*pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
         self.counters.waited(*pause);
         thread::sleep(*pause);
-        *pause = (*pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
     }
 
     /// One step of each of these, those of a kind together.
     fn round(&mut self, steps: Vec<(usize, Step)>) -> Result<()> {
-        let (mut reads, mut lookouts, mut swaps, mut files) =
+        let (mut reads, mut searches, mut swaps, mut files) =
             (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (number, step) in steps {
             match step {
                 Step::Read { ids, .. } => reads.push((number, ids)),
-                Step::Look(sketch) | Step::Search(sketch) => {
-                    let (id, max_distance) = (&self.documents[number].id, self.max_distance);
-                    lookouts.push((number, Lookout { id, sketch, max_distance }));
-                }
+                Step::Look(sketch) | Step::Search(sketch) => searches.push((number, sketch)),
                 Step::Swap { id, from, to } => swaps.push((number, id, from, to)),
                 Step::File(claim) => files.push((number, claim)),
                 Step::Done(_) => {}
             }
         }
         self.read(&reads)?;
-        self.look(lookouts)?;
+        for (number, entries) in self.meet(searches)? {
+            self.tell(number, Seen::Entries(entries));
+        }
         self.swap(swaps)?;
         self.file(files)
     }
 
     fn read(&mut self, reads: &[(usize, Vec<DocumentId>)]) -> Result<()> {
         let rows = documents::read(self.access, reads.iter().flat_map(|(_, ids)| ids))?;
-        let now = self.access.now();
         for (number, ids) in reads {
             let mut entries = Vec::with_capacity(ids.len());
             for id in ids {
                 let row = rows.get(id).cloned().unwrap_or_default();
                 entries.push((id.clone(), row.entry()));
-                if *id == self.documents[*number].id {
-                    self.rows[*number] = row;
+                if let Some(claimed) =
+                    self.claimed[*number].as_mut().filter(|claimed| claimed.document.id == *id)
+                {
+                    claimed.row = row;
                 }
             }
-            self.claimants[*number].advance(Seen::Entries(entries), now);
+            self.tell(*number, Seen::Entries(entries));
         }
         Ok(())
     }
 
-    fn look(&mut self, lookouts: Vec<(usize, Lookout<'_>)>) -> Result<()> {
-        let (numbers, lookouts): (Vec<_>, Vec<_>) = lookouts.into_iter().unzip();
+    /// What is met near these sketches of documents.
+    fn meet(&mut self, sketches: Vec<(usize, Sketch)>) -> Result<Vec<(usize, Entries)>> {
+        let max_distance = self.max_distance;
+        let lookout = |(number, sketch): (usize, Sketch)| {
+            let id = &self.claimed[number].as_ref()?.document.id;
+            Some((number, Lookout { id, sketch, max_distance }))
+        };
+        let (numbers, lookouts): (Vec<_>, Vec<_>) = sketches.into_iter().filter_map(lookout).unzip();
         let met = meet(self.access, &lookouts, &mut self.ghosts)?;
-        let now = self.access.now();
-        for (number, rows) in numbers.into_iter().zip(met) {
-            let entries = rows.into_iter().map(|(id, row)| (id, row.entry())).collect();
-            self.claimants[number].advance(Seen::Entries(entries), now);
-        }
-        Ok(())
+        let entries =
+            met.into_iter().map(|rows| rows.into_iter().map(|(id, row)| (id, row.entry())).collect());
+        Ok(numbers.into_iter().zip(entries).collect())
     }
 
     fn swap(&mut self, swaps: Vec<(usize, DocumentId, Option<Claim>, Claim)>) -> Result<()> {
@@ -227,10 +271,11 @@ impl<'a> Claiming<'a> {
             return Ok(());
         }
         let mut records = Writes::new(Table::Documents);
-        for (number, id, from, to) in &swaps {
-            if to.state == State::Pending {
-                self.fold(&mut records, *number, id, from.as_ref());
-                self.replaced[*number] = self.rows[*number].live.clone();
+        let to_fold = swaps.iter().filter(|(_, _, _, to)| to.state == State::Pending);
+        for (number, _, from, _) in to_fold {
+            if let Some(claimed) = &mut self.claimed[*number] {
+                claimed.fold(&mut records, from.as_ref(), self.access);
+                claimed.replaced = claimed.row.live.clone();
             }
         }
         records.apply(self.access)?;
@@ -239,38 +284,25 @@ impl<'a> Claiming<'a> {
         };
         let requests: Vec<_> = swaps.iter().map(to_swap).collect();
         let answers = self.access.rows.swap(Table::Documents, &requests)?;
-        let now = self.access.now();
         for ((number, id, _, to), answer) in swaps.into_iter().zip(answers) {
             let is_done = answer == Swapped::Done;
-            self.counters.swapped(to.state, id == self.documents[number].id, is_done);
-            self.claimants[number].advance(Seen::Swapped(is_done), now);
+            let is_own = self.claimed[number].as_ref().is_some_and(|claimed| claimed.document.id == id);
+            self.counters.swapped(to.state, is_own, is_done);
+            self.tell(number, Seen::Swapped(is_done));
         }
         Ok(())
-    }
-
-    /// What is known from the claim alone goes into the record, before another claim takes its place.
-    fn fold(&self, records: &mut Writes, number: usize, id: &DocumentId, from: Option<&Claim>) {
-        let row = &self.rows[number];
-        match (from.map(|claim| claim.state), &row.live) {
-            (Some(State::Committed), Some(live)) if row.is_claimed() => {
-                records.put_record(live.timestamp, id, live, self.access);
-            }
-            // Also where there is no record: a put of an older version may be under way, of somebody who has died.
-            (Some(State::Removed), None) => records.delete_record(row.newest - 1, id),
-            _ => {}
-        }
     }
 
     fn file(&mut self, files: Vec<(usize, Claim)>) -> Result<()> {
         let mut cells = Writes::new(Table::Index);
         for (number, claim) in &files {
-            let Document { id, sketch, .. } = &self.documents[*number];
-            cells.put_cells(claim.timestamp, id, sketch, sketch.keys());
+            if let Some(Claimed { document: Document { id, sketch, .. }, .. }) = &self.claimed[*number] {
+                cells.put_cells(claim.timestamp, id, sketch, sketch.keys());
+            }
         }
         cells.apply(self.access)?;
-        let now = self.access.now();
         for (number, _) in files {
-            self.claimants[number].advance(Seen::Filed { in_step: self.in_step }, now);
+            self.tell(number, Seen::Filed);
         }
         Ok(())
     }
@@ -278,9 +310,9 @@ impl<'a> Claiming<'a> {
     /// What is left to be done for documents that were replaced, and for cells that lead nowhere.
     fn settle(&self) -> Result<()> {
         let mut old_cells = OldCells::default();
-        for ((document, claimant), old) in self.documents.iter().zip(&self.claimants).zip(&self.replaced) {
+        for Claimed { document, claimant, replaced, .. } in self.claimed.iter().flatten() {
             if let (Step::Done(Insertion::Replaced), Some(claim), Some(old)) =
-                (claimant.step(), claimant.claim(), old)
+                (claimant.step(), claimant.claim(), replaced)
             {
                 old_cells.replaced(&document.id, old, &document.sketch, claim.timestamp);
             }
@@ -292,39 +324,20 @@ impl<'a> Claiming<'a> {
         }
         Ok(())
     }
+}
 
-    /// The answers, as if the documents had come one after another: of two documents that are near, one that was there
-    /// and an earlier one of the batch, the nearest counts.
-    fn insertions(&self) -> Vec<Insertion> {
-        let mut inserted = search::new_tables();
-        let id_of = |number: u64| Ok(self.documents[number as usize].id.clone());
-        let mut insertions = Vec::with_capacity(self.documents.len());
-        for (number, (document, claimant)) in self.documents.iter().zip(&self.claimants).enumerate() {
-            let Step::Done(mut insertion) = claimant.step() else { continue };
-            match &mut insertion {
-                Insertion::Duplicate(of) => {
-                    let here = search::nearest(
-                        &[&*inserted],
-                        &document.sketch,
-                        self.max_distance,
-                        &|_| true,
-                        &id_of,
-                    );
-                    let rank = |found: &Match| (found.distance, found.id.clone());
-                    if let Ok(Some(here)) = here
-                        && rank(&here) < rank(of)
-                    {
-                        *of = here;
-                    }
-                }
-                Insertion::Inserted | Insertion::Replaced => {
-                    inserted.insert(&document.sketch, number as u64);
-                }
-                Insertion::Unchanged => {}
+impl Claimed<'_> {
+    /// What is known from the claim alone goes into the record, before another claim takes its place.
+    fn fold(&self, records: &mut Writes, from: Option<&Claim>, access: &Access<'_>) {
+        let Self { document: Document { id, .. }, row, .. } = self;
+        match (from.map(|claim| claim.state), &row.live) {
+            (Some(State::Committed), Some(live)) if row.is_claimed() => {
+                records.put_record(live.timestamp, id, live, access);
             }
-            insertions.push(insertion);
+            // Also where there is no record: a put of an older version may be under way, of somebody who has died.
+            (Some(State::Removed), None) => records.delete_record(row.newest - 1, id),
+            _ => {}
         }
-        insertions
     }
 }
 

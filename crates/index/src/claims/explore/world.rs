@@ -40,7 +40,6 @@ pub(super) struct Participant {
     pub(super) claimant: Claimant,
     pub(super) process: usize,
     pub(super) is_dead: bool,
-    pub(super) has_filed: bool,
     pub(super) n_announcements: u8,
     /// A search between its two halves: the documents whose cells were met.
     pub(super) met: Option<Vec<usize>>,
