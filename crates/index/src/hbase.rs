@@ -181,7 +181,7 @@ impl Store for HbaseStore {
     }
 
     fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
-        examine::examine(&self.access()?, mends, report)
+        examine::examine(&|| self.access(), mends, report)
     }
 
     /// HBase does not know how many rows a table has without reading them all, so nothing is counted.

@@ -84,6 +84,14 @@ pub(super) fn read<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
 ) -> Result<HashMap<&'a DocumentId, Stored>> {
+    read_each(access, ids)?.into_iter().map(|(id, stored)| Ok((id, stored?))).collect()
+}
+
+/// As [`read`], where one that is damaged is no hindrance to the others.
+pub(super) fn read_each<'a>(
+    access: &Access<'_>,
+    ids: impl Iterator<Item = &'a DocumentId>,
+) -> Result<HashMap<&'a DocumentId, Result<Stored>>> {
     let ids: BTreeSet<_> = ids.collect();
     if ids.is_empty() {
         return Ok(HashMap::new());
@@ -93,7 +101,7 @@ pub(super) fn read<'a>(
     let mut documents = HashMap::with_capacity(ids.len());
     for ((id, cells), key) in ids.into_iter().zip(rows).zip(&keys) {
         if !cells.is_empty() {
-            documents.insert(id, Stored::decode(key, &cells, access)?);
+            documents.insert(id, Stored::decode(key, &cells, access));
         }
     }
     Ok(documents)

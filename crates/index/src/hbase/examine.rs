@@ -3,20 +3,20 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use simhash::{BucketKey, Fingerprint, ROW_KEY_LEN, RowKey, Sketch};
+use simhash::{BucketKey, ROW_KEY_LEN, RowKey, Sketch};
 
-use super::Access;
 use super::claiming::LEASE;
 use super::documents::{self, Stored};
 use super::layout::{
     DOCUMENT_FAMILY, DOCUMENTS_END, INDEX_FAMILY, Record, decode_document_row, decode_id, index_column,
 };
-use super::meet::{Ghosts, is_ghost};
+use super::meet::{Ghosts, SWEPT_AFTER, is_ghost, is_old, pending};
 use super::remove::{clean, swap};
 use super::rows::{Row, Span, Swapped, Table};
 use super::write::Writes;
-use crate::claims::{Claim, State};
-use crate::{DocumentId, Error, ErrorKind, Examined, Finding, FindingKind, Result};
+use super::{Access, owner};
+use crate::claims::{Claim, State, Ticket};
+use crate::{DocumentId, Error, ErrorKind, Examined, Finding, FindingKind, Result, Timestamp};
 
 /// Documents whose cells are read together.
 const GROUP: usize = 16;
@@ -24,11 +24,16 @@ const GROUP: usize = 16;
 /// How many parts of the index are read side by side.
 const N_PARTS: u32 = 16;
 
-/// The contract of [`Store::examine`](crate::Store::examine).
-pub(super) fn examine(access: &Access<'_>, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
-    let mut examination = Examination { access, mends, report };
+/// The contract of [`Store::examine`](crate::Store::examine). It takes long, so each page has an `open` of its own, which
+/// knows what has expired by then.
+pub(super) fn examine<'a>(
+    open: &dyn Fn() -> Result<Access<'a>>,
+    mends: bool,
+    report: &mut dyn FnMut(Examined),
+) -> Result<()> {
     let mut left = Some(Span::new(&[], DOCUMENTS_END));
     while let Some(span) = left.take() {
+        let access = open()?;
         let mut page: Vec<Row> = Vec::new();
         access.rows.scan(
             Table::Documents,
@@ -40,10 +45,11 @@ pub(super) fn examine(access: &Access<'_>, mends: bool, report: &mut dyn FnMut(E
             },
         )?;
         left = span.rest(&page);
-        examination.documents(&page)?;
+        Examination { access: &access, mends, report }.documents(&page)?;
     }
-    let mut spans = parts(access)?;
+    let mut spans = parts(&open()?)?;
     while !spans.is_empty() {
+        let access = open()?;
         let mut rest = Vec::new();
         let mut rows: Vec<Row> = Vec::new();
         access.rows.scan(Table::Index, INDEX_FAMILY, &spans, &mut |number, page| {
@@ -52,7 +58,7 @@ pub(super) fn examine(access: &Access<'_>, mends: bool, report: &mut dyn FnMut(E
             Ok(())
         })?;
         spans = rest;
-        examination.cells(&rows)?;
+        Examination { access: &access, mends, report }.cells(&rows)?;
     }
     Ok(())
 }
@@ -70,15 +76,16 @@ fn parts(access: &Access<'_>) -> Result<Vec<Span>> {
     Ok(starts.iter().zip(ends).map(|(start, end)| Span::new(start, end)).collect())
 }
 
-struct Examination<'a> {
+/// One page.
+struct Examination<'a, 'r> {
     access: &'a Access<'a>,
     mends: bool,
-    report: &'a mut dyn FnMut(Examined),
+    report: &'r mut dyn FnMut(Examined),
 }
 
-impl Examination<'_> {
+impl Examination<'_, '_> {
     fn found(&mut self, kind: FindingKind, place: &str, is_mended: bool) {
-        let place = place.escape_debug().to_string();
+        let place = place.to_owned();
         (self.report)(Examined::Found(Finding { kind, place, is_mended }));
     }
 
@@ -100,11 +107,12 @@ impl Examination<'_> {
                 continue;
             }
             // Some may have been replaced or removed since they were read.
-            let now = documents::read(self.access, unfiled.keys().copied())?;
-            let is_same = |id: &DocumentId, old: &Record| {
-                now.get(id).and_then(|stored| stored.live.as_ref()).is_some_and(|live| live == old)
-            };
-            for (&id, (record, keys)) in unfiled.iter().filter(|(id, (record, _))| is_same(id, record)) {
+            let now = documents::read_each(self.access, unfiled.keys().copied())?;
+            for (&id, (record, keys)) in &unfiled {
+                let is_same = |stored: &Stored| stored.live.as_ref() == Some(*record);
+                if !now.get(id).is_some_and(|stored| stored.as_ref().is_ok_and(is_same)) {
+                    continue;
+                }
                 let is_mended = self.mends && self.file(id, record, keys)?;
                 self.found(FindingKind::Unfiled, id.as_str(), is_mended);
             }
@@ -112,13 +120,20 @@ impl Examination<'_> {
         Ok(())
     }
 
-    /// Those that lack cells, with the keys of these.
+    /// Those that lack cells, with the keys of these. A cell that is newer than its record finds the document as well. One
+    /// that is older is about to be written anew, unless that should have happened long ago.
     fn unfiled<'a>(
         &self,
         documents: &'a [(DocumentId, Stored)],
     ) -> Result<HashMap<&'a DocumentId, (&'a Record, Vec<BucketKey>)>> {
-        let live: Vec<_> =
-            documents.iter().filter_map(|(id, stored)| Some((id, stored.live.as_ref()?))).collect();
+        // HBase lets cells expire by its own clock, and a claim a moment after its cells.
+        let margin = SWEPT_AFTER.as_millis() as i64;
+        let stays =
+            |record: &&Record| self.access.horizon.is_live(Timestamp::saturating(record.timestamp - margin));
+        let live: Vec<_> = documents
+            .iter()
+            .filter_map(|(id, stored)| Some((id, stored.live.as_ref().filter(stays)?)))
+            .collect();
         let row_of = |sketch: &Sketch, key| RowKey::new(key, sketch.fingerprint()).encode().to_vec();
         let mut rows: Vec<Vec<u8>> = Vec::new();
         for (_, record) in &live {
@@ -138,8 +153,9 @@ impl Examination<'_> {
             let is_missing = |key: &BucketKey| {
                 let cells = &cells[&row_of(&record.sketch, *key)];
                 let own = cells.iter().find(|cell| cell.qualifier == id.as_str().as_bytes());
-                // A newer one is of a claim that came to nothing.
-                own.is_none_or(|cell| cell.timestamp < record.timestamp)
+                let is_too_old =
+                    |timestamp| timestamp < record.timestamp && is_old(self.access, record.timestamp);
+                own.is_none_or(|cell| is_too_old(cell.timestamp))
             };
             let keys: Vec<_> = record.sketch.keys().iter().copied().filter(is_missing).collect();
             if !keys.is_empty() {
@@ -159,14 +175,34 @@ impl Examination<'_> {
         if self.unfiled(&[(id.clone(), stored)])?.is_empty() {
             return Ok(true);
         }
-        // As if it were inserted now.
-        let timestamp = self.access.now().max(record.timestamp + 1);
-        let (mut cells, mut records) = (Writes::new(Table::Index), Writes::new(Table::Documents));
-        cells.put_cells(timestamp, id, &record.sketch, record.sketch.keys());
+        // As if it were inserted now, unless somebody changes it at the same time.
+        let now = self.access.now();
+        let stored = documents::read(self.access, std::iter::once(id))?.remove(id).unwrap_or_default();
+        if stored.live.as_ref() != Some(record) {
+            return Ok(true);
+        }
+        if pending(&stored).is_some() {
+            return Ok(false);
+        }
+        let claim = Claim {
+            state: State::Committed,
+            sketch: record.sketch.clone(),
+            source: record.source.clone(),
+            timestamp: now.max(stored.newest + 1),
+            ticket: Ticket { time: now, owner: owner(), number: 0 },
+            deadline: now,
+            expires: false,
+        };
+        let mut cells = Writes::new(Table::Index);
+        cells.put_cells(claim.timestamp, id, &claim.sketch, claim.sketch.keys());
         cells.apply(self.access)?;
-        records.put_record(timestamp, id, &Record { timestamp, ..record.clone() }, self.access);
-        records.apply(self.access)?;
-        Ok(true)
+        let swap = swap(self.access, id, stored.claim.as_ref(), &claim);
+        if self.access.rows.swap(Table::Documents, &[swap])? != [Swapped::Done] {
+            return Ok(false);
+        }
+        let renewed = Record { timestamp: claim.timestamp, ..record.clone() };
+        let stored = Stored { live: Some(renewed), ..Stored::default() };
+        Ok(self.unfiled(&[(id.clone(), stored)])?.is_empty())
     }
 
     /// Claims that nobody will end, and removals that nobody has finished.
@@ -180,11 +216,12 @@ impl Examination<'_> {
                 dead.push((id, claim));
             }
             let has_record = stored.record_timestamp.is_some_and(|record| record < claim.timestamp);
-            if claim.state == State::Removed && claim.timestamp < long_ago && has_record {
+            // A removal has no lease, and many together take their time.
+            if claim.state == State::Removed && is_old(self.access, claim.timestamp) && has_record {
                 half_removed.insert(id, stored.clone());
             }
         }
-        let mut swapped = vec![Swapped::Refused; dead.len()];
+        let mut swapped = vec![Swapped::Unknown; dead.len()];
         if self.mends {
             let end = |(id, claim): &(&DocumentId, &Claim)| {
                 let ended = Claim { state: State::Aborted, ..(*claim).clone() };
@@ -195,6 +232,10 @@ impl Examination<'_> {
             clean(self.access, &half_removed)?;
         }
         for ((id, _), swapped) in dead.into_iter().zip(swapped) {
+            if swapped == Swapped::Refused {
+                // Somebody has gone on with it, or ended it.
+                continue;
+            }
             self.found(FindingKind::DeadClaim, id.as_str(), swapped == Swapped::Done);
         }
         for id in half_removed.into_keys() {
@@ -218,22 +259,33 @@ impl Examination<'_> {
             }
         }
         (self.report)(Examined::Items(cells.len() as u64));
-        let documents = documents::read(self.access, cells.iter().map(|(_, id, _)| id))?;
+        let documents = documents::read_each(self.access, cells.iter().map(|(_, id, _)| id))?;
         let nowhere = Stored::default();
         let mut ghosts = Ghosts::default();
-        let mut found: BTreeMap<(&DocumentId, Fingerprint), bool> = BTreeMap::new();
+        let mut places = Vec::new();
         for (key, id, timestamp) in &cells {
-            let stored = documents.get(id).unwrap_or(&nowhere);
             let (bucket, fingerprint) = (key.bucket(), key.fingerprint);
-            if is_ghost(bucket, fingerprint, stored) && ghosts.note_cell(self.access, *key, id, *timestamp) {
-                found.insert((id, fingerprint), self.mends);
+            let stored = match documents.get(id) {
+                Some(Ok(stored)) => stored,
+                // Nobody knows what is there.
+                Some(Err(_)) => continue,
+                None => &nowhere,
+            };
+            // A younger one may be of somebody who has not written his record yet, or of a version that somebody has just
+            // replaced or removed and is about to clean up after. What has expired goes by itself.
+            let is_at_rest = is_old(self.access, (*timestamp).max(stored.newest));
+            let stays = self.access.horizon.is_live(Timestamp::saturating(*timestamp));
+            if is_at_rest && stays && is_ghost(bucket, fingerprint, stored) {
+                ghosts.note_cell(*key, id, *timestamp);
+                let BucketKey { flag, segment } = bucket;
+                places.push(format!("{id} under {fingerprint} in bucket {flag:02x}:{segment:08x}"));
             }
         }
         if self.mends {
             ghosts.sweep(self.access)?;
         }
-        for ((id, fingerprint), is_mended) in found {
-            self.found(FindingKind::Ghost, &format!("{id} under {fingerprint}"), is_mended);
+        for place in places {
+            self.found(FindingKind::Ghost, &place, self.mends);
         }
         Ok(())
     }

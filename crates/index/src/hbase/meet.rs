@@ -16,7 +16,7 @@ use crate::claims::{Claim, State};
 use crate::{DocumentId, Result};
 
 /// How old a cell that leads nowhere has to be. A younger one may be of somebody who has not written his record yet.
-const SWEPT_AFTER: Duration = Duration::from_secs(600);
+pub(super) const SWEPT_AFTER: Duration = Duration::from_secs(600);
 
 /// Whom a document looks out for.
 pub(super) struct Lookout<'a> {
@@ -64,19 +64,9 @@ impl Ghosts {
         self.0.insert((id.clone(), *fingerprint, *timestamp, keys));
     }
 
-    /// Notes one cell that leads nowhere, unless it is too young to be sure, and says whether it did.
-    pub(super) fn note_cell(
-        &mut self,
-        access: &Access<'_>,
-        key: RowKey,
-        id: &DocumentId,
-        timestamp: i64,
-    ) -> bool {
-        let is_old = is_old(access, timestamp);
-        if is_old {
-            self.0.insert((id.clone(), key.fingerprint, timestamp, vec![key.bucket()]));
-        }
-        is_old
+    /// Notes one cell that leads nowhere.
+    pub(super) fn note_cell(&mut self, key: RowKey, id: &DocumentId, timestamp: i64) {
+        self.0.insert((id.clone(), key.fingerprint, timestamp, vec![key.bucket()]));
     }
 
     /// Deletes them, with what is older.
@@ -118,7 +108,8 @@ pub(super) fn meet(
     Ok(found.into_iter().map(Found::into_rows).collect())
 }
 
-fn is_old(access: &Access<'_>, timestamp: i64) -> bool {
+/// Whether nobody is still at what he wrote then.
+pub(super) fn is_old(access: &Access<'_>, timestamp: i64) -> bool {
     access.now() - timestamp > SWEPT_AFTER.as_millis() as i64
 }
 
@@ -131,7 +122,7 @@ pub(super) fn is_ghost(bucket: BucketKey, fingerprint: Fingerprint, stored: &Sto
     !is_live && !pending(stored).is_some_and(|claim| is_filed(&claim.sketch))
 }
 
-fn pending(stored: &Stored) -> Option<&Claim> {
+pub(super) fn pending(stored: &Stored) -> Option<&Claim> {
     stored.claim.as_ref().filter(|claim| claim.state == State::Pending)
 }
 

@@ -5,6 +5,7 @@ mod between;
 mod buckets;
 mod claims;
 mod damage;
+mod examine;
 mod faults;
 mod ghosts;
 mod outages;
