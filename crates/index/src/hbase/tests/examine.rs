@@ -420,14 +420,14 @@ fn beside_writers() {
 #[test]
 fn between_any_two_requests() {
     for removes in [true, false] {
-        for nth in 0..14 {
+        for nth in 0..30 {
             let (place, documents) = filled();
             let place = Arc::new(place);
             place.advance(SWEPT_AFTER_MS + 1);
-            let (inside, step) = (Arc::clone(&place), Arc::new(AtomicI64::new(0)));
-            let counted = Arc::clone(&step);
+            let step = Arc::new(AtomicI64::new(0));
+            let (inside, steps) = (Arc::clone(&place), Arc::clone(&step));
             let between = move || {
-                if counted.fetch_add(1, Ordering::Relaxed) == nth {
+                if steps.fetch_add(1, Ordering::Relaxed) == nth {
                     let store = inside.store();
                     if removes {
                         store.remove(&[id("d1"), id("d5")]).unwrap();
@@ -445,7 +445,7 @@ fn between_any_two_requests() {
             let store = HbaseStore::over(Box::new(Between { rows, between }), clock);
             assert_eq!(examine(&store, true).1, [], "removes: {removes}, after request {nth}");
             if step.load(Ordering::Relaxed) <= nth {
-                assert!(nth > 5, "an examination of {nth} requests");
+                assert!(nth > 4, "an examination has more requests");
                 break;
             }
             assert_eq!(contents(&place.store()).len(), documents.len() - if removes { 2 } else { 0 });
