@@ -324,31 +324,41 @@ fn leases_by_clocks_that_differ() {
 }
 
 /// What a claim said is written into the record before the next one takes its place; a put of that kind whose writer died
-/// can still be under way when the document has long been removed and is claimed anew.
+/// can still be under way when the document has long been removed and is claimed anew. And whoever removes may die before
+/// the record is gone.
 #[test]
-fn an_old_version_that_arrives_late() {
-    for dies_before_cleaning in [false, true] {
-        let place = Arc::new(Place::new());
-        let old = document("a", 1);
-        assert_eq!(insert_if_new(&place.store(), &old), Insertion::Inserted);
+fn an_old_version_beneath_a_claim() {
+    let cases = [Before::Inserted, Before::Claimed].into_iter();
+    for (before, dies_before_cleaning) in cases.flat_map(|before| [(before, false), (before, true)]) {
+        let context = format!("{before:?}, dies before cleaning: {dies_before_cleaning}");
+        let place = before.make(1);
         if dies_before_cleaning {
             place.gateway.fail(Fault::on("mutateRowsTs", FaultKind::DoNotRetry("injected".to_owned())));
         }
         assert_eq!(place.store().remove(&[id("a")]).is_err(), dies_before_cleaning);
         assert_eq!(place.gateway.n_faults(), 0);
-        let dying = store_with(&place, ANNOUNCED, |_| panic!("dies here"));
+        // Somebody claims it and is not heard of again. His own old cells, where they are there, take him a request more,
+        // and what is left of the record another one.
+        let announced = if dies_before_cleaning { ANNOUNCED + 2 } else { ANNOUNCED + 1 };
+        let dying = store_with(&place, announced, |_| panic!("dies here"));
+        let claim = || insert_if_new(&dying, &document("a", 2));
+        assert!(thread::scope(|scope| scope.spawn(claim).join()).is_err());
+        let rows = place.document_rows();
+        let is_pending = |value: &[u8]| value.starts_with(b"pending");
         assert!(
-            thread::scope(|scope| scope.spawn(|| insert_if_new(&dying, &document("a", 2))).join()).is_err()
+            rows.iter().any(|(_, cells)| cells.iter().any(|(_, value, _)| is_pending(value))),
+            "{context}"
         );
-        let late =
-            super::super::layout::Record { sketch: old.sketch.clone(), timestamp: BEGIN, source: None };
-        let (row, value) =
-            (super::super::layout::document_row(&old.id), late.encode(&TableScheme::default()));
+        assert_eq!(contents(&place.store()), [], "{context}");
+
+        let late = super::super::layout::Record { sketch: sketch(1), timestamp: BEGIN, source: None };
+        let row = super::super::layout::document_row(&id("a"));
+        let value = late.encode(&TableScheme::default());
         place.gateway.put_raw("t_docs", &row, b"d:record", &value, BEGIN);
-        assert_eq!(contents(&place.store()), [], "dies before cleaning: {dies_before_cleaning}");
+        assert_eq!(contents(&place.store()), [], "{context}");
         place.advance(2 * LEASE_MS);
-        assert_eq!(insert_if_new(&place.store(), &old), Insertion::Inserted);
-        assert_eq!(check_found(&place, "a late put"), [old]);
+        assert_eq!(insert_if_new(&place.store(), &document("a", 1)), Insertion::Inserted, "{context}");
+        assert_eq!(check_found(&place, &context), [document("a", 1)]);
     }
 }
 
@@ -379,4 +389,44 @@ fn one_id_at_several_claimants() {
             assert_eq!(found(&place.store(), spread(round)), [name]);
         }
     }
+}
+
+/// All of a batch goes as if its documents had come one after another: duplicates of each other, of old versions that
+/// earlier ones replace, of old versions that later ones replace, and one id again and again.
+#[test]
+fn a_batch_is_a_sequence() {
+    for seed in 1..=60 {
+        let place = Place::new();
+        let memory = crate::MemoryStore::new();
+        memory.create(&metadata()).unwrap();
+        let mut number = seed * 1_000;
+        let mut next = |below: u64| {
+            number += 1;
+            spread(number) % below
+        };
+        for round in 0..4 {
+            // A few texts in a row, each near to the next ones, and a few ids.
+            let documents: Vec<_> =
+                (0..24).map(|_| document(&format!("{}", next(10)), (1 << next(12)) - 1)).collect();
+            let (ours, expected) = match round {
+                0 => (place.store().insert(&documents[..6]), memory.insert(&documents[..6])),
+                _ => (place.store().insert_if_new(&documents, 2), memory.insert_if_new(&documents, 2)),
+            };
+            assert_eq!(ours.unwrap(), expected.unwrap(), "seed {seed}, round {round}: {documents:?}");
+            assert_eq!(contents(&place.store()), contents(&memory), "seed {seed}, round {round}");
+        }
+    }
+}
+
+/// A text that comes many times in one batch is claimed once, and leaves nothing behind.
+#[test]
+fn duplicates_within_a_batch_are_not_claimed() {
+    let place = Place::new();
+    let documents: Vec<_> = (0..40).map(|n| document(&format!("{n}"), 1 << (n % 2))).collect();
+    let insertions = place.store().insert_if_new(&documents, 3).unwrap();
+    assert_eq!(insertions.iter().filter(|insertion| **insertion == Insertion::Inserted).count(), 1);
+    // Another one has created the index.
+    assert_eq!(place.gateway.n_calls("checkAndPut"), 1 + 2);
+    assert_eq!(place.document_rows().len(), 1);
+    place.check_cells(&documents[..1]);
 }
