@@ -1,6 +1,7 @@
 //! The programs and the store on a real Redis.
 
 mod retaining;
+mod upkeep;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

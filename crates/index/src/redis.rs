@@ -6,6 +6,7 @@
 //! the bytes (`layout`), the connections (`server`), and the calls of the scripts (`scripts`), which run in the server,
 //! one at a time, so that nothing can come between what one of them reads and what it writes.
 
+mod examine;
 mod layout;
 mod scripts;
 mod server;
@@ -20,8 +21,8 @@ use self::server::{Server, Waits};
 use crate::retention::Horizon;
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Insertion, Metadata, Neighbours, Page, RedisUri,
-    Result, Selection, Status, Store, StoredDocument,
+    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page,
+    RedisUri, Result, Selection, Status, Store, StoredDocument,
 };
 
 /// What a cursor of this store begins with, before the last id of the page; no id does.
@@ -201,6 +202,10 @@ impl Store for RedisStore {
         let next = ids.last().filter(|_| has_more);
         let next = next.map(|id| Cursor::from_bytes([&[CURSOR_MARK], id.as_str().as_bytes()].concat()));
         Ok(Page { documents, next })
+    }
+
+    fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        examine::examine(self, mends, report)
     }
 
     fn status(&self) -> Result<Status> {

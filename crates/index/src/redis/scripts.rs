@@ -31,7 +31,11 @@ pub(super) struct Scripts {
     near: Script,
     insert: Script,
     remove: Script,
+    examine: Script,
 }
+
+/// What one call of a script may look at: two names each, and in how many buckets a document is.
+pub(super) type Listed = (Vec<u8>, Vec<u8>, usize);
 
 impl Scripts {
     pub(super) fn new() -> Self {
@@ -41,6 +45,7 @@ impl Scripts {
             near: Script::new(&[BUCKET, include_str!("near.lua")].concat()),
             insert: Script::new(&[BUCKET, WRITE, include_str!("insert.lua")].concat()),
             remove: Script::new(&[BUCKET, WRITE, include_str!("remove.lua")].concat()),
+            examine: Script::new(&[BUCKET, WRITE, include_str!("examine.lua")].concat()),
         }
     }
 
@@ -129,6 +134,27 @@ impl Scripts {
         let removed: Vec<i64> = server.run(|connection| call.invoke(connection))?;
         check_answers(removed.len(), ids.len())?;
         Ok(removed.into_iter().map(|removed| removed == 1).collect())
+    }
+
+    /// Looks at the first entries of one kind, at least one of them, and says with which something is wrong.
+    pub(super) fn examine(
+        &self,
+        server: &Server,
+        keys: &Keys,
+        (what, mends): (&str, bool),
+        entries: &[Listed],
+        horizon: Horizon,
+    ) -> Result<Vec<bool>> {
+        let entries = first(entries, |(.., n_buckets)| *n_buckets);
+        let mut call = self.examine.prepare_invoke();
+        begin(&mut call, keys, horizon);
+        call.key(keys.answer(&token())).arg(what).arg(i32::from(mends));
+        for (a, b, _) in entries {
+            call.arg(a).arg(b);
+        }
+        let wrong: Vec<i64> = server.run(|connection| call.invoke(connection))?;
+        check_answers(wrong.len(), entries.len())?;
+        Ok(wrong.into_iter().map(|wrong| wrong == 1).collect())
     }
 }
 

@@ -27,6 +27,22 @@ local function same_sketch(a, b)
   return run_a == run_b and sub(a, first_a, -5) == sub(b, first_b, -5)
 end
 
+-- A run has just become large: its ids by time. `time` is of the one that has no time yet.
+local function fill_run_times(run, time)
+  for _, member in ipairs(call('ZRANGE', RUNS .. run, 0, -1)) do
+    call('ZADD', RUN_TIMES .. run, call('ZSCORE', TIMES, member) or time, member)
+  end
+end
+
+-- A document has left its run, which has `n` now.
+local function take_from_run_times(run, id, n)
+  if n == SMALL then
+    call('DEL', RUN_TIMES .. run)
+  elseif n > SMALL then
+    call('ZREM', RUN_TIMES .. run, id)
+  end
+end
+
 -- Files a document under its run, and a run that is new under all its keys.
 local function put(id, record)
   local run, first = run_of(record)
@@ -43,9 +59,7 @@ local function put(id, record)
   local time = time_of(record)
   call('ZADD', TIMES, time, id)
   if n == SMALL + 1 then
-    for _, member in ipairs(call('ZRANGE', RUNS .. run, 0, -1)) do
-      call('ZADD', RUN_TIMES .. run, call('ZSCORE', TIMES, member) or time, member)
-    end
+    fill_run_times(run, time)
   elseif n > SMALL then
     call('ZADD', RUN_TIMES .. run, time, id)
   end
@@ -61,12 +75,7 @@ local function unfile(id, record)
       call('ZREM', BUCKETS .. sub(record, at, at + 4), run)
     end
   end
-  if not EXPIRED then return end
-  if n == SMALL then
-    call('DEL', RUN_TIMES .. run)
-  elseif n > SMALL then
-    call('ZREM', RUN_TIMES .. run, id)
-  end
+  if EXPIRED then take_from_run_times(run, id, n) end
 end
 
 -- The record of a document, or false. One of another version has its keys elsewhere.
