@@ -13,4 +13,5 @@ mod removing;
 mod schema;
 mod support;
 mod tidy;
+mod upkeep;
 mod worker;

@@ -77,11 +77,7 @@ pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<E
         }
         Ok(())
     })?;
-    if findings.n_left() > findings.of(FindingKind::Damaged).n_found {
-        findings.print(|out, _| {
-            writeln!(out, "# `pigeonhole repair --store {} --apply` mends this", args.examine.stored.store)
-        })?;
-    }
+    findings.advise(&args.examine.stored.store)?;
     findings.finish()
 }
 
@@ -98,16 +94,9 @@ pub(crate) fn repair(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<E
         Ok(())
     })?;
     if !args.apply {
-        let store = &args.examine.stored.store;
-        let is_hopeless = findings.n_left() == findings.of(FindingKind::Damaged).n_found;
-        findings.print(|out, _| match is_hopeless {
-            true => writeln!(out, "# nothing was changed, and nothing can be mended"),
-            false => writeln!(
-                out,
-                "# nothing was changed; `pigeonhole repair --store {store} --apply` mends what can be mended"
-            ),
-        })?;
+        findings.print(|out, _| writeln!(out, "# this was a trial run, and nothing was changed"))?;
     }
+    findings.advise(&args.examine.stored.store)?;
     findings.finish()
 }
 
@@ -214,6 +203,26 @@ impl Findings<'_> {
             written => written?,
         }
         Ok(())
+    }
+
+    /// Says what to do about what is left.
+    fn advise(&mut self, store: &str) -> io::Result<()> {
+        let n_damaged = self.of(FindingKind::Damaged).n_found;
+        let (is_damaged, is_mendable) = (n_damaged > 0, self.n_left() > n_damaged);
+        self.print(|out, findings| {
+            match findings.says_mended {
+                _ if !is_mendable => {}
+                true => writeln!(out, "# others were writing at the same places; run the same again")?,
+                false => writeln!(out, "# to mend it: pigeonhole repair --store {store} --apply")?,
+            }
+            if is_damaged {
+                writeln!(
+                    out,
+                    "# what is damaged cannot be mended; `pigeonhole repair --help` says what to do"
+                )?;
+            }
+            Ok(())
+        })
     }
 
     /// 1 where something is left.
