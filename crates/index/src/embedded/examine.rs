@@ -79,7 +79,8 @@ fn step<T>(
     })
 }
 
-/// Lets the id of a document lead to it, unless another document of that id is newer: then this one goes.
+/// Lets the id of a document lead to it, unless it leads to another record of that id, which is what calls answer with:
+/// then this one goes.
 fn mend(opened: &Opened, txn: &mut RwTxn<'_>, scheme: &TableScheme, number: u64) -> Result<(), Failure> {
     let Some(bytes) = opened.log.get(txn, &number)? else { return Ok(()) };
     let stored = record::decode_document(number, bytes, scheme)?;

@@ -1,6 +1,7 @@
 //! What only this store has: files, a map that grows, followers, other processes.
 
 mod damage;
+mod examine;
 mod follower;
 mod full_disk;
 mod growth;

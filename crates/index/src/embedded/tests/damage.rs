@@ -3,7 +3,10 @@
 use super::*;
 
 /// Changes the databases behind the store's back.
-fn meddle(store: &EmbeddedStore, with: impl Fn(&Opened, &mut heed::RwTxn<'_>) -> heed::Result<()>) {
+pub(super) fn meddle(
+    store: &EmbeddedStore,
+    with: impl Fn(&Opened, &mut heed::RwTxn<'_>) -> heed::Result<()>,
+) {
     let environment = &store.shared.environment;
     environment
         .with(|opened| {
