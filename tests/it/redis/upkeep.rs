@@ -203,7 +203,7 @@ fn beside_writers_of_every_kind() {
 fn the_programs_find_and_mend_it() {
     let Some(redis) = redis() else { return };
     let (_, store) = open(redis, "upkeep-cli", false);
-    let documents: Vec<_> = (0..30_u64).map(|n| document(&format!("n{n:02}"), n << 32 | n * n)).collect();
+    let documents: Vec<_> = (0..30_u64).map(|n| document(&format!("n{n:02}"), (n << 32) | (n * n))).collect();
     store.insert(&documents).unwrap();
     let url = redis.url("upkeep-cli");
     let at =

@@ -25,8 +25,11 @@ fn key(n: u64) -> Vec<u8> {
     document(n).id.as_str().as_bytes().to_vec()
 }
 
+type Records = Vec<(u64, Vec<u8>)>;
+type Ids = Vec<(Vec<u8>, u64)>;
+
 /// Every byte of what searches depend on.
-fn bytes(store: &EmbeddedStore) -> (Vec<(u64, Vec<u8>)>, Vec<(Vec<u8>, u64)>) {
+fn bytes(store: &EmbeddedStore) -> (Records, Ids) {
     snapshot(store, |opened, txn| {
         let log = opened.log.iter(txn)?.map(|entry| entry.map(|(number, bytes)| (number, bytes.to_vec())));
         let ids = opened.ids.iter(txn)?.map(|entry| entry.map(|(key, number)| (key.to_vec(), number)));
@@ -127,7 +130,7 @@ fn two_records_of_one_document() {
     assert_eq!(examine(&store, true), []);
     for store in [&store, &other] {
         assert_not_found(store, &documents([2]));
-        assert_eq!(store.near(&[moved.sketch.clone()], 0, 9).unwrap()[0].matches[0].id, moved.id);
+        assert_eq!(store.near(std::slice::from_ref(&moved.sketch), 0, 9).unwrap()[0].matches[0].id, moved.id);
     }
     while follow(&store, &mut follower, 1_000) < last_change(&store) {}
     let mut built = None;
