@@ -6,6 +6,7 @@ mod buckets;
 mod claims;
 mod damage;
 mod examine;
+mod examine_beside;
 mod faults;
 mod ghosts;
 mod outages;
