@@ -144,6 +144,11 @@ impl Worker {
         answer(agent().post(format!("{}{path}", self.base)).send(body))
     }
 
+    /// Null for an answer without a body.
+    pub(crate) fn delete(&self, path: &str) -> (u16, Value) {
+        answer(agent().delete(format!("{}{path}", self.base)).call())
+    }
+
     pub(crate) fn base(&self) -> &str {
         &self.base
     }
@@ -187,6 +192,9 @@ fn agent() -> ureq::Agent {
 fn answer(response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> (u16, Value) {
     let mut response = response.expect("the worker answers");
     let body = response.body_mut().read_to_string().expect("answers are UTF-8");
+    if body.is_empty() {
+        return (response.status().as_u16(), Value::Null);
+    }
     let body = serde_json::from_str(&body).unwrap_or_else(|_| panic!("answers are JSON, not {body:?}"));
     (response.status().as_u16(), body)
 }

@@ -1,5 +1,7 @@
 //! `query-worker`: HTTP in, HTTP out.
 
+mod documents;
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Barrier;
@@ -10,6 +12,15 @@ use crate::support::{Random, Worker, json_lines, news, run, run_with_input};
 
 const TEXT: &str = "The ferry terminal on the east side of the harbour reopened on Monday after a winter of repairs, \
                     and ferries now leave every ninety minutes between six in the morning and nine at night.";
+
+/// The answer is the one body that everything that goes wrong has.
+#[track_caller]
+fn is_problem((got, problem): (u16, Value), status: u16, kind: &str) {
+    assert_eq!(got, status, "{problem}");
+    assert_eq!(problem["type"], format!("urn:pigeonhole:problem:{kind}"), "{problem}");
+    assert_eq!(problem["status"], status);
+    assert!(problem["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{problem}");
+}
 
 #[test]
 fn insert_and_query() {
@@ -50,16 +61,14 @@ fn what_goes_wrong_is_a_problem() {
         ("/v1/query", json!({ "text": "。！?" }), 422, "no-features"),
         ("/v1/query", json!({ "text": "x".repeat(1000) }), 413, "too-large"),
         ("/v1/documents", json!({ "id": "", "text": TEXT }), 400, "bad-request"),
-        ("/v1/documents", json!({ "text": TEXT }), 400, "bad-request"),
+        ("/v1/documents", json!({ "id": 1, "text": TEXT }), 400, "bad-request"),
+        ("/v1/documents", json!({ "id": "a" }), 400, "bad-request"),
+        ("/v1/documents", json!({ "id": "a", "text": TEXT, "source": "" }), 400, "bad-request"),
         ("/v1/documents", json!({ "id": "a", "text": "" }), 422, "no-features"),
         ("/v1/nothing", json!({}), 404, "not-found"),
         ("/healthz", json!({}), 405, "method-not-allowed"),
     ] {
-        let (got, problem) = worker.post(path, &body);
-        assert_eq!(got, status, "{path} {body}: {problem}");
-        assert_eq!(problem["type"], format!("urn:pigeonhole:problem:{kind}"), "{path} {body}");
-        assert_eq!(problem["status"], status);
-        assert!(problem["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{problem}");
+        is_problem(worker.post(path, &body), status, kind);
     }
     for body in [&b""[..], b"{", b"\xff", b"{\"text\":\"\\ud800\"}", b"[1]", b"[\"a text\",null,null,1]"] {
         let (status, problem) = worker.post_bytes("/v1/query", body);

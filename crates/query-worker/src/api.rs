@@ -1,5 +1,6 @@
 //! What HTTP sees: the routes, one JSON body for requests, and one for everything that goes wrong.
 
+mod about;
 mod documents;
 mod problem;
 mod query;
@@ -10,12 +11,12 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, FromRequest, Request};
+use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Request};
+use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, Uri};
-use axum::response::IntoResponse;
 use axum::routing::{get, post};
+use index::DocumentId;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 
 pub use problem::Problem;
@@ -28,7 +29,10 @@ pub fn router(worker: Arc<Worker>) -> Router {
     Router::new()
         .route("/v1/query", post(query::query))
         .route("/v1/documents", post(documents::insert_if_new))
-        .route("/healthz", get(async || axum::Json(json!({ "status": "ok" }))))
+        .route("/v1/documents/{id}", get(documents::get).delete(documents::remove))
+        .route("/v1/index", get(about::index))
+        .route("/healthz", get(about::alive))
+        .route("/readyz", get(about::ready))
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
             Problem::method_not_allowed(&method, uri.path())
@@ -71,7 +75,21 @@ impl<T: DeserializeOwned> FromRequest<Arc<Worker>> for Json<T> {
     }
 }
 
-/// A JSON answer with its status.
-fn answer(status: StatusCode, body: serde_json::Value) -> impl IntoResponse {
-    (status, axum::Json(body))
+/// The id of a document in a path, percent-decoded: it may hold any characters, slashes too.
+struct PathId(DocumentId);
+
+impl FromRequestParts<Arc<Worker>> for PathId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, worker: &Arc<Worker>) -> Result<Self, Problem> {
+        let id = Path::<String>::from_request_parts(parts, worker).await;
+        let Path(id) =
+            id.map_err(|_| Problem::bad_request("the id in the path must be percent-encoded UTF-8"))?;
+        document_id(id).map(Self)
+    }
+}
+
+/// Checks an id that a client gave.
+fn document_id(id: String) -> Result<DocumentId, Problem> {
+    DocumentId::new(id).map_err(|error| Problem::bad_request(&error.to_string()))
 }

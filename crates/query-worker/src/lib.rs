@@ -39,7 +39,8 @@ fn run(config: &Config) -> anyhow::Result<()> {
     let worker = Worker::open(config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .max_blocking_threads(config.requests_max.get())
+        // One more than there are requests: for the check whether the store is ready.
+        .max_blocking_threads(config.requests_max.get().saturating_add(1))
         .build()
         .context("failed to start the async runtime")?;
     let served = runtime.block_on(async {

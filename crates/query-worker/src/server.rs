@@ -1,13 +1,14 @@
 //! The running service: what the handlers share, the crossing to blocking threads, and the orderly stop.
 
 use std::cell::RefCell;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use features::cli::RecipeArgs;
 use features::{Fingerprinter, Scratch};
-use index::{Index, Mode, Status};
+use index::{DocumentId, Index, Mode, Status, StoreUri};
 use simhash::Fingerprint;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -20,10 +21,26 @@ use crate::config::Config;
 /// How long the store may take to say how it is, at the end.
 const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
 
+/// How long a check of the store may take.
+const READY_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// How much a worker takes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Requests that are read or worked on at once.
+    pub requests_max: NonZeroUsize,
+    /// Bytes of a request body.
+    pub body_bytes_max: usize,
+}
+
 /// The index and what goes with it, shared by all requests.
 pub struct Worker {
     index: Index,
     fingerprinter: Fingerprinter,
+    /// Where the index is, as strangers may know it.
+    store: String,
+    /// One permit: checks of a store that hangs must not pile up, nor take the place of requests.
+    readiness: Arc<Semaphore>,
     /// One permit for each request being worked on.
     permits: Arc<Semaphore>,
     body_bytes_max: usize,
@@ -50,18 +67,33 @@ impl Worker {
             .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
         // So that the first query is as quick as the later ones.
         index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        Ok(Self {
+        let limits = Limits { requests_max: config.requests_max, body_bytes_max: config.body_bytes_max };
+        Ok(Self::over(index, fingerprinter, &uri.parse()?, limits))
+    }
+
+    /// The worker over an index that is open already; `fingerprinter` is of the index's recipe.
+    #[must_use]
+    pub fn over(index: Index, fingerprinter: Fingerprinter, store: &StoreUri, limits: Limits) -> Self {
+        Self {
             index,
             fingerprinter,
-            permits: Arc::new(Semaphore::new(config.requests_max.get())),
-            body_bytes_max: config.body_bytes_max,
-        })
+            store: shown(store),
+            readiness: Arc::new(Semaphore::new(1)),
+            permits: Arc::new(Semaphore::new(limits.requests_max.get())),
+            body_bytes_max: limits.body_bytes_max,
+        }
     }
 
     /// The index.
     #[must_use]
     pub fn index(&self) -> &Index {
         &self.index
+    }
+
+    /// Where the index is, without anything that only its operators should know.
+    #[must_use]
+    pub fn store(&self) -> &str {
+        &self.store
     }
 
     /// The largest request body taken, in bytes.
@@ -88,6 +120,29 @@ impl Worker {
         Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Problem::busy())
     }
 
+    /// Whether the store answers and can be searched, asked of the store itself. Not one of the requests that are counted: a
+    /// worker that is busy is not broken.
+    ///
+    /// # Errors
+    /// What the store says, or [`Problem::not_ready`] where it says nothing for too long.
+    pub async fn ready(self: Arc<Self>) -> Result<(), Problem> {
+        let check = async {
+            let permit =
+                Arc::clone(&self.readiness).acquire_owned().await.map_err(|_| Problem::internal())?;
+            let probe = |worker: &Self| {
+                worker.index.prepare()?;
+                // A read as requests make it. Whether there is such a document makes no difference.
+                let some_id = DocumentId::new("readyz").map_err(|_| Problem::internal())?;
+                worker.index.get(&[some_id])?;
+                Ok(())
+            };
+            Arc::clone(&self).work(permit, probe).await
+        };
+        tokio::time::timeout(READY_WAIT_MAX, check)
+            .await
+            .unwrap_or_else(|_| Err(Problem::not_ready(READY_WAIT_MAX)))
+    }
+
     /// Does the whole work of an admitted request on a blocking thread. The one place where async meets blocking.
     ///
     /// # Errors
@@ -105,6 +160,15 @@ impl Worker {
             error!(error = %panicked, "a request's work broke off");
             Err(Problem::internal())
         })
+    }
+}
+
+/// A store's URL without its options: those name files of passwords.
+fn shown(store: &StoreUri) -> String {
+    match store {
+        StoreUri::Hbase(place) => format!("hbase://{}/{}", place.gateway, place.name),
+        StoreUri::Redis(place) => format!("redis://{}:{}/{}", place.host, place.port, place.name),
+        StoreUri::Memory | StoreUri::Embedded(_) => store.to_string(),
     }
 }
 

@@ -1,55 +1,179 @@
-//! `POST /v1/documents`: insert a document if none like it is there.
+//! `/v1/documents`: insert a document if none like it is there; look one up; take one out.
 
 use std::sync::Arc;
 
+use axum::Json as Answer;
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::IntoResponse;
-use index::{DocumentId, Insertion, Source};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use index::{DocumentId, Insertion, Source, StoredDocument};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+use simhash::Fingerprint;
+use uuid::Uuid;
 
-use super::{Json, Problem, answer};
+use super::{Json, PathId, Problem, document_id};
 use crate::server::Worker;
 
+/// What a path may hold as it is (RFC 3986, unreserved).
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A document to insert, if it is new.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewDocument {
-    id: String,
+    /// The client's name for it; one is made where there is none. Only with an id of its own can a client whose answer got
+    /// lost repeat the request and tell its own document from another's.
+    id: Option<String>,
+    /// What is compared. It is not kept.
     text: String,
     /// Where it came from; `pigeonhole remove --source` removes all of one.
     source: Option<String>,
 }
 
+/// What an insertion did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    /// It is new.
+    Inserted,
+    /// The id was there with another text, which is gone.
+    Replaced,
+    /// The id is there with the same fingerprint; nothing was written.
+    Unchanged,
+    /// A document under another id is near; nothing was written.
+    Duplicate,
+}
+
+/// What became of a document.
+#[derive(Serialize)]
+pub(super) struct Inserted {
+    outcome: Outcome,
+    /// The client's, or the one made here. A duplicate is not kept under it.
+    id: String,
+    fingerprint: String,
+    /// Of a duplicate: the nearest document, by distance, then id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicate_of: Option<DuplicateOf>,
+}
+
+/// Of what a document is a duplicate, and why.
+#[derive(Serialize)]
+pub(super) struct DuplicateOf {
+    id: String,
+    fingerprint: String,
+    distance: u32,
+    /// The bits in which the two fingerprints differ, the most significant (63) first; all others agree.
+    differing_bits: Vec<u32>,
+}
+
+/// A document that is there. Its text is not kept.
+#[derive(Serialize)]
+pub(super) struct Stored {
+    id: String,
+    fingerprint: String,
+    /// Where it came from, if whoever inserted it said so.
+    source: Option<String>,
+    /// RFC 3339, by the clock of the program that inserted it.
+    inserted_at: String,
+}
+
+/// Inserts a document if none near it is there.
 pub(super) async fn insert_if_new(
     State(worker): State<Arc<Worker>>,
     Json(document, permit): Json<NewDocument>,
-) -> Result<impl IntoResponse, Problem> {
-    let (status, body) = worker.work(permit, move |worker| insert(worker, document)).await?;
-    Ok(answer(status, body))
+) -> Result<Response, Problem> {
+    let work = |worker: &Worker| insert_all(worker, vec![document]).pop().ok_or_else(Problem::internal)?;
+    let (status, inserted) = worker.work(permit, work).await?;
+    let location = format!("/v1/documents/{}", utf8_percent_encode(&inserted.id, ENCODED));
+    let mut response = (status, Answer(inserted)).into_response();
+    if status == StatusCode::CREATED {
+        let location = HeaderValue::try_from(location).map_err(|_| Problem::internal())?;
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    Ok(response)
 }
 
-/// 201 where something was written, 200 where the document, or one like it, was there.
-fn insert(worker: &Worker, document: NewDocument) -> Result<(StatusCode, Value), Problem> {
-    let id = DocumentId::new(document.id).map_err(|error| Problem::bad_request(&error.to_string()))?;
+/// Looks a document up.
+pub(super) async fn get(
+    State(worker): State<Arc<Worker>>,
+    PathId(id): PathId,
+) -> Result<Answer<Stored>, Problem> {
+    let permit = worker.admit()?;
+    let find =
+        |worker: &Worker| worker.index().get(&[id])?.pop().flatten().ok_or_else(Problem::no_such_document);
+    let StoredDocument { document, inserted_at } = worker.work(permit, find).await?;
+    Ok(Answer(Stored {
+        id: document.id.to_string(),
+        fingerprint: document.sketch.fingerprint().to_string(),
+        source: document.source.map(|source| source.to_string()),
+        inserted_at: inserted_at.to_string(),
+    }))
+}
+
+/// Takes a document out: the next search of any program is without it.
+pub(super) async fn remove(
+    State(worker): State<Arc<Worker>>,
+    PathId(id): PathId,
+) -> Result<StatusCode, Problem> {
+    let permit = worker.admit()?;
+    let was_there = worker.work(permit, move |worker| Ok(worker.index().remove(&[id])?.pop())).await?;
+    match was_there {
+        Some(true) => Ok(StatusCode::NO_CONTENT),
+        _ => Err(Problem::no_such_document()),
+    }
+}
+
+/// Inserts documents one after another in their order. 201 where something was written, 200 where the document, or one
+/// like it, was there.
+pub(super) fn insert_all(
+    worker: &Worker,
+    documents: Vec<NewDocument>,
+) -> Vec<Result<(StatusCode, Inserted), Problem>> {
+    let checked: Vec<_> = documents.into_iter().map(|document| check(worker, document)).collect();
+    let new: Vec<_> = checked.iter().filter_map(|checked| checked.as_ref().ok()).cloned().collect();
+    let (mut insertions, failed) = match worker.index().insert_if_new(&new) {
+        Ok(insertions) => (insertions.into_iter(), None),
+        Err(error) => (Vec::new().into_iter(), Some(Problem::from(error))),
+    };
+    let mut answer = |new: index::NewDocument| match (insertions.next(), &failed) {
+        (Some(insertion), _) => Ok(inserted(&new.id, new.fingerprint, insertion)),
+        (None, Some(problem)) => Err(problem.clone()),
+        (None, None) => Err(Problem::internal()),
+    };
+    checked.into_iter().map(|checked| checked.and_then(&mut answer)).collect()
+}
+
+/// The document as the index takes it.
+fn check(worker: &Worker, document: NewDocument) -> Result<index::NewDocument, Problem> {
+    // Of this moment and of chance: no two workers make the same, and they sort by when they were made.
+    let id = document_id(document.id.unwrap_or_else(|| Uuid::now_v7().to_string()))?;
     let source = document.source.map(Source::new).transpose();
     let source = source.map_err(|error| Problem::bad_request(&error.to_string()))?;
     let fingerprint = worker.fingerprint(&document.text).ok_or_else(Problem::no_features)?;
-    let new = index::NewDocument { id: id.clone(), fingerprint, source };
-    let insertion = worker.index().insert_if_new(&[new])?.pop().ok_or_else(Problem::internal)?;
-    let (status, outcome) = match &insertion {
-        Insertion::Inserted => (StatusCode::CREATED, "inserted"),
-        Insertion::Replaced => (StatusCode::CREATED, "replaced"),
-        Insertion::Unchanged => (StatusCode::OK, "unchanged"),
-        Insertion::Duplicate(_) => (StatusCode::OK, "duplicate"),
+    Ok(index::NewDocument { id, fingerprint, source })
+}
+
+fn inserted(id: &DocumentId, fingerprint: Fingerprint, insertion: Insertion) -> (StatusCode, Inserted) {
+    let (status, outcome) = match insertion {
+        Insertion::Inserted => (StatusCode::CREATED, Outcome::Inserted),
+        Insertion::Replaced => (StatusCode::CREATED, Outcome::Replaced),
+        Insertion::Unchanged => (StatusCode::OK, Outcome::Unchanged),
+        Insertion::Duplicate(_) => (StatusCode::OK, Outcome::Duplicate),
     };
-    let mut body = json!({ "outcome": outcome, "id": id.as_str(), "fingerprint": fingerprint.to_string() });
-    if let Insertion::Duplicate(found) = insertion {
-        body["duplicate_of"] = json!({
-            "id": found.id.as_str(),
-            "fingerprint": found.fingerprint.to_string(),
-            "distance": found.distance,
-        });
-    }
-    Ok((status, body))
+    let duplicate_of = match insertion {
+        Insertion::Duplicate(found) => Some(DuplicateOf {
+            id: found.id.to_string(),
+            fingerprint: found.fingerprint.to_string(),
+            distance: found.distance,
+            differing_bits: differing_bits(fingerprint, found.fingerprint),
+        }),
+        Insertion::Inserted | Insertion::Replaced | Insertion::Unchanged => None,
+    };
+    (status, Inserted { outcome, id: id.to_string(), fingerprint: fingerprint.to_string(), duplicate_of })
+}
+
+/// The bits in which two fingerprints differ, the most significant first.
+fn differing_bits(a: Fingerprint, b: Fingerprint) -> Vec<u32> {
+    (0..Fingerprint::BITS).rev().filter(|bit| (a.0 ^ b.0) >> bit & 1 == 1).collect()
 }

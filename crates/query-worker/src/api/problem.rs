@@ -9,6 +9,9 @@ use index::ErrorKind;
 use serde_json::json;
 use tracing::error;
 
+/// The most characters of a detail that holds what the client sent.
+const DETAIL_CHARS_MAX: usize = 1000;
+
 /// Something that went wrong, as the client is told of it.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -27,14 +30,23 @@ impl Problem {
     /// 400: the request is not understood.
     #[must_use]
     pub fn bad_request(detail: &str) -> Self {
+        // What a parser says may hold the whole of what it was given.
+        let detail: String = detail.chars().take(DETAIL_CHARS_MAX).collect();
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "The request is not understood", detail)
+    }
+
+    /// 404: no document has that id.
+    #[must_use]
+    pub fn no_such_document() -> Self {
+        let detail = "no document has this id: it never came, was a duplicate, was removed, or has expired; in a path, an id \
+                      is percent-encoded";
+        Self::new(StatusCode::NOT_FOUND, "no-such-document", "No such document", detail)
     }
 
     /// 404: no such path.
     #[must_use]
     pub fn not_found(path: &str) -> Self {
-        let detail =
-            format!("there is no {path}; POST /v1/query, POST /v1/documents and GET /healthz are there");
+        let detail = format!("there is no {path}; try POST /v1/query, POST /v1/documents or GET /v1/index");
         Self::new(StatusCode::NOT_FOUND, "not-found", "No such path", detail)
     }
 
@@ -78,6 +90,23 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "The worker is busy", detail)
     }
 
+    /// 503: the store takes too long to say how it is.
+    #[must_use]
+    pub fn not_ready(wait: Duration) -> Self {
+        let detail =
+            format!("the store did not answer within {} seconds; try again in a second", wait.as_secs());
+        Self::store_unavailable(detail)
+    }
+
+    fn store_unavailable(detail: impl Into<String>) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "store-unavailable",
+            "The store cannot be used now",
+            detail,
+        )
+    }
+
     /// 500: our fault.
     #[must_use]
     pub fn internal() -> Self {
@@ -91,18 +120,12 @@ impl From<index::Error> for Problem {
         if error.kind() == ErrorKind::InvalidArgument {
             return Self::bad_request(&error.to_string());
         }
-        let unavailable = |detail| {
-            Self::new(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "store-unavailable",
-                "The store cannot be used now",
-                detail,
-            )
-        };
         let problem = match error.kind() {
-            ErrorKind::StorageFull => unavailable("the store's disk is full; nothing was written"),
+            ErrorKind::StorageFull => {
+                Self::store_unavailable("the store's disk is full; nothing was written")
+            }
             kind if kind.is_transient() => {
-                unavailable("the store did not answer; the same request may succeed later")
+                Self::store_unavailable("the store did not answer; the same request may succeed later")
             }
             _ => Self::internal(),
         };

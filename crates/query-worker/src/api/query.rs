@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use simhash::Fingerprint;
 
-use super::{Json, Problem, answer};
+use super::{Json, Problem};
 use crate::server::Worker;
 
 const LIMIT_DEFAULT: usize = 10;
@@ -30,7 +29,7 @@ pub(super) async fn query(
     State(worker): State<Arc<Worker>>,
     Json(query, permit): Json<Query>,
 ) -> Result<impl IntoResponse, Problem> {
-    Ok(answer(StatusCode::OK, worker.work(permit, move |worker| find(worker, &query)).await?))
+    Ok(axum::Json(worker.work(permit, move |worker| find(worker, &query)).await?))
 }
 
 fn find(worker: &Worker, query: &Query) -> Result<Value, Problem> {

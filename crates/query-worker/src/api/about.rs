@@ -1,0 +1,73 @@
+//! What the worker says of itself: `GET /v1/index`, `/healthz` and `/readyz`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use index::Retention;
+use serde::Serialize;
+
+use super::Problem;
+use crate::server::Worker;
+
+/// How a service is.
+#[derive(Serialize)]
+pub(super) struct Health {
+    status: &'static str,
+}
+
+/// The index that is asked and inserted into.
+#[derive(Serialize)]
+pub(super) struct About {
+    /// Where it is, without passwords or the files of them.
+    store: String,
+    /// The table scheme: which bits must agree.
+    scheme: String,
+    /// How many tables the scheme has, each of which a query reads one bucket of.
+    n_tables: usize,
+    /// In how many bits near-duplicates may differ.
+    max_distance: u32,
+    /// How long documents stay after their insertion; null where they stay until removed.
+    retain_seconds: Option<u32>,
+    /// How texts become fingerprints.
+    recipe: BTreeMap<String, String>,
+    /// Of the stored bytes.
+    format_version: u32,
+    /// Null where the store does not count its documents.
+    n_documents: Option<u64>,
+    /// The largest request body, and the longest line of a batch, in bytes.
+    body_bytes_max: usize,
+}
+
+/// The process runs. Nothing is said of the store, whose failure a new process would not mend.
+pub(super) async fn alive() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+/// The store can be reached and searched.
+pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Health>, Problem> {
+    worker.ready().await?;
+    Ok(Json(Health { status: "ready" }))
+}
+
+/// What the index says of itself.
+pub(super) async fn index(State(worker): State<Arc<Worker>>) -> Result<Json<About>, Problem> {
+    let permit = worker.admit()?;
+    worker.work(permit, about).await.map(Json)
+}
+
+fn about(worker: &Worker) -> Result<About, Problem> {
+    let metadata = worker.index().metadata();
+    Ok(About {
+        store: worker.store().to_owned(),
+        scheme: metadata.scheme.name().to_owned(),
+        n_tables: metadata.scheme.tables().len(),
+        max_distance: metadata.max_distance,
+        retain_seconds: metadata.retain.map(Retention::as_seconds),
+        recipe: metadata.recipe.clone(),
+        format_version: metadata.format_version,
+        n_documents: worker.index().status()?.n_documents,
+        body_bytes_max: worker.body_bytes_max(),
+    })
+}

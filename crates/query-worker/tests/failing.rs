@@ -1,0 +1,80 @@
+//! The worker over a store that fails: what its clients are told, and that it goes on.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
+
+use std::num::NonZeroUsize;
+use std::thread;
+use std::time::Duration;
+
+use features::{Dictionaries, Fingerprinter, Recipe};
+use index::testsuite::FailAt;
+use index::{Index, MemoryStore, OpenOptions};
+use query_worker::server::{self, Limits, Worker};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+const TEXT: &str = "The ferry terminal on the east side of the harbour reopened on Monday after repairs.";
+
+/// Calls that opening the index makes, before the first request.
+const N_CALLS_TO_OPEN: u64 = 2;
+
+/// Starts a worker whose store fails at the `n`-th call that requests make, asks it with `ask`, which is given its base
+/// URL, and stops it.
+fn with_failing(n: u64, ask: impl FnOnce(&str)) {
+    let store = FailAt::before(Box::new(MemoryStore::new()), N_CALLS_TO_OPEN + n);
+    let options = OpenOptions { recipe_default: Recipe::default().fields(), ..OpenOptions::default() };
+    let index = Index::over(Box::new(store), &options).unwrap();
+    let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();
+    let limits = Limits { requests_max: NonZeroUsize::new(4).unwrap(), body_bytes_max: 10_000 };
+    let worker = Worker::over(index, fingerprinter, &"memory:".parse().unwrap(), limits);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (address, listening) = std::sync::mpsc::channel();
+    let served = thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            address.send(listener.local_addr().unwrap()).unwrap();
+            let stop = async { stopped.await.unwrap() };
+            server::serve(listener, worker, stop, Duration::from_secs(10)).await.unwrap();
+        });
+    });
+    ask(&format!("http://{}", listening.recv().unwrap()));
+    stop.send(()).unwrap();
+    served.join().unwrap();
+}
+
+/// The status and the body of an answer; no connection is kept.
+fn ask(method: &str, url: &str, body: &Value) -> (u16, Value) {
+    let agent: ureq::Agent =
+        ureq::Agent::config_builder().http_status_as_error(false).max_idle_connections(0).build().into();
+    let answer = match method {
+        "GET" => agent.get(url).call(),
+        "DELETE" => agent.delete(url).call(),
+        _ => agent.post(url).send(body.to_string()),
+    };
+    let mut answer = answer.unwrap();
+    let text = answer.body_mut().read_to_string().unwrap();
+    (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::Null))
+}
+
+#[test]
+fn a_store_that_fails_once_is_a_problem_once() {
+    for (method, path, body, then) in [
+        ("POST", "/v1/query", json!({ "text": TEXT }), 200),
+        ("POST", "/v1/documents", json!({ "id": "a", "text": TEXT }), 201),
+        ("GET", "/v1/documents/a", json!(null), 404),
+        ("DELETE", "/v1/documents/a", json!(null), 404),
+        ("GET", "/v1/index", json!(null), 200),
+        ("GET", "/readyz", json!(null), 200),
+    ] {
+        with_failing(1, |base| {
+            let url = format!("{base}{path}");
+            assert_eq!(ask("GET", &format!("{base}/healthz"), &json!(null)).0, 200);
+            let (status, problem) = ask(method, &url, &body);
+            assert_eq!(status, 503, "{method} {path} {problem}");
+            assert_eq!(problem["type"], "urn:pigeonhole:problem:store-unavailable");
+            assert!(problem["detail"].as_str().unwrap().contains("may succeed later"), "{problem}");
+            assert_eq!(ask(method, &url, &body).0, then, "{method} {path}");
+        });
+    }
+}

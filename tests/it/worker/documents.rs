@@ -1,0 +1,103 @@
+//! `/v1/documents`, `/v1/index` and whether the worker is ready.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{TEXT, is_problem};
+use crate::support::Worker;
+
+#[test]
+fn a_document_comes_is_seen_and_goes() {
+    let worker = Worker::start("memory:", &[]);
+    for (id, path) in [
+        ("a", "a"),
+        ("https://example.org/?a=b#c", "https%3A%2F%2Fexample.org%2F%3Fa%3Db%23c"),
+        ("微博 4711", "%E5%BE%AE%E5%8D%9A%204711"),
+        ("100%", "100%25"),
+        ("a+b:batch", "a+b:batch"),
+    ] {
+        let path = format!("/v1/documents/{path}");
+        is_problem(worker.get(&path), 404, "no-such-document");
+        let document = json!({ "id": id, "text": TEXT, "source": "wire-7" });
+        let (status, inserted) = worker.post("/v1/documents", &document);
+        assert_eq!((status, &inserted["id"]), (201, &json!(id)));
+        let (status, stored) = worker.get(&path);
+        assert_eq!((status, &stored["id"], &stored["source"]), (200, &json!(id), &json!("wire-7")));
+        assert_eq!(stored["fingerprint"], inserted["fingerprint"]);
+        assert!(stored["inserted_at"].as_str().is_some_and(|time| time.ends_with('Z')), "{stored}");
+        assert_eq!(worker.delete(&path), (204, json!(null)));
+        is_problem(worker.delete(&path), 404, "no-such-document");
+        assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).1["n_matches"], 0);
+    }
+    for path in ["%ff", "a%09b", "%00"] {
+        is_problem(worker.get(&format!("/v1/documents/{path}")), 400, "bad-request");
+        is_problem(worker.delete(&format!("/v1/documents/{path}")), 400, "bad-request");
+    }
+    is_problem(worker.get(&format!("/v1/documents/{}", "a".repeat(4097))), 400, "bad-request");
+    is_problem(worker.get("/v1/documents/"), 404, "not-found");
+    is_problem(worker.post("/v1/documents/a", &json!({})), 405, "method-not-allowed");
+}
+
+/// Ids that the worker makes are all different, also at once, and sort by when they were made.
+#[test]
+fn ids_are_made_where_there_are_none() {
+    let worker = Worker::start("memory:", &[]);
+    let ids: Vec<Vec<String>> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..4)
+            .map(|client| {
+                let worker = &worker;
+                let insert = move |n| {
+                    let text = format!("{client}0{n}1 {client}2{n}3 {client}4{n}5");
+                    let (status, inserted) = worker.post("/v1/documents", &json!({ "text": text }));
+                    assert!(status == 201 || inserted["outcome"] == "duplicate", "{inserted}");
+                    inserted["id"].as_str().unwrap().to_owned()
+                };
+                scope.spawn(move || (0..20).map(insert).collect())
+            })
+            .collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    assert!(ids.iter().all(|ids| ids.is_sorted()), "{ids:?}");
+    let different: BTreeSet<_> = ids.iter().flatten().collect();
+    assert_eq!(different.len(), 80);
+}
+
+#[test]
+fn a_duplicate_says_why() {
+    let worker = Worker::start("memory:", &[]);
+    let (_, first) = worker.post("/v1/documents", &json!({ "id": "a", "text": TEXT.repeat(3) }));
+    let edited = TEXT.repeat(3) + " Tuesday";
+    let (status, second) = worker.post("/v1/documents", &json!({ "id": "b", "text": edited }));
+    assert_eq!((status, &second["outcome"]), (200, &json!("duplicate")), "{second}");
+    let fingerprint = |of: &Value| u64::from_str_radix(of.as_str().unwrap(), 16).unwrap();
+    let why = &second["duplicate_of"];
+    assert_eq!((&why["id"], &why["fingerprint"]), (&json!("a"), &first["fingerprint"]));
+    let bits = why["differing_bits"].as_array().unwrap();
+    let differing = bits.iter().fold(0, |all, bit| all | 1 << bit.as_u64().unwrap());
+    assert_eq!(differing, fingerprint(&first["fingerprint"]) ^ fingerprint(&second["fingerprint"]));
+    assert_eq!(why["distance"], bits.len());
+    is_problem(worker.get("/v1/documents/b"), 404, "no-such-document");
+}
+
+#[test]
+fn the_index_says_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().to_str().unwrap());
+    let worker = Worker::start(&store, &["--scheme", "t11", "--retain", "2d", "--max-distance", "2"]);
+    worker.post("/v1/documents", &json!({ "text": TEXT }));
+    let (status, index) = worker.get("/v1/index");
+    assert_eq!(status, 200);
+    for (field, expected) in [
+        ("store", json!(store)),
+        ("scheme", json!("t11")),
+        ("n_tables", json!(11)),
+        ("max_distance", json!(2)),
+        ("retain_seconds", json!(2 * 24 * 60 * 60)),
+        ("n_documents", json!(1)),
+    ] {
+        assert_eq!(index[field], expected, "{index}");
+    }
+    assert_eq!(index["recipe"]["seed"], "0");
+    assert_eq!(worker.get("/readyz"), (200, json!({ "status": "ready" })));
+}
