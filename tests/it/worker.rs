@@ -1,6 +1,7 @@
 //! `query-worker`: HTTP in, HTTP out.
 
 mod documents;
+mod queries;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -36,7 +37,9 @@ fn insert_and_query() {
     assert_eq!(duplicate["duplicate_of"]["id"], "a");
     assert_eq!(duplicate["duplicate_of"]["distance"], 0);
 
-    let expected = json!([{ "id": "a", "fingerprint": inserted["fingerprint"], "distance": 0 }]);
+    let (_, mut expected) = worker.get("/v1/documents/a");
+    expected["distance"] = json!(0);
+    let expected = json!([expected]);
     for query in
         [json!({ "text": TEXT }), json!({ "fingerprint": inserted["fingerprint"], "max_distance": 0 })]
     {

@@ -57,6 +57,16 @@ fn ask(method: &str, url: &str, body: &Value) -> (u16, Value) {
     (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::Null))
 }
 
+/// A search asks the store twice: what is near, and what is known of it.
+#[test]
+fn a_search_that_breaks_off_half_way() {
+    with_failing(2, |base| {
+        let url = format!("{base}/v1/query");
+        assert_eq!(ask("POST", &url, &json!({ "text": TEXT })).0, 503);
+        assert_eq!(ask("POST", &url, &json!({ "text": TEXT })).0, 200);
+    });
+}
+
 #[test]
 fn a_store_that_fails_once_is_a_problem_once() {
     for (method, path, body, then) in [

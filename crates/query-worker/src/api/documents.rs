@@ -102,13 +102,19 @@ pub(super) async fn get(
     let permit = worker.admit()?;
     let find =
         |worker: &Worker| worker.index().get(&[id])?.pop().flatten().ok_or_else(Problem::no_such_document);
-    let StoredDocument { document, inserted_at } = worker.work(permit, find).await?;
-    Ok(Answer(Stored {
-        id: document.id.to_string(),
-        fingerprint: document.sketch.fingerprint().to_string(),
-        source: document.source.map(|source| source.to_string()),
-        inserted_at: inserted_at.to_string(),
-    }))
+    let stored = worker.work(permit, find).await?;
+    Ok(Answer(stored.into()))
+}
+
+impl From<StoredDocument> for Stored {
+    fn from(StoredDocument { document, inserted_at }: StoredDocument) -> Self {
+        Self {
+            id: document.id.to_string(),
+            fingerprint: document.sketch.fingerprint().to_string(),
+            source: document.source.map(|source| source.to_string()),
+            inserted_at: inserted_at.to_string(),
+        }
+    }
 }
 
 /// Takes a document out: the next search of any program is without it.
