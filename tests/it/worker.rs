@@ -1,6 +1,7 @@
 //! `query-worker`: HTTP in, HTTP out.
 
 mod documents;
+mod explaining;
 mod queries;
 
 use std::io::{Read, Write};

@@ -19,6 +19,7 @@ mod analysis;
 mod built_in;
 #[cfg(feature = "cli")]
 pub mod cli;
+mod comparison;
 mod dictionaries;
 mod digest;
 mod error;
@@ -31,6 +32,7 @@ mod terms;
 mod weight;
 
 pub use analysis::{Analysis, Term};
+pub use comparison::{ComparedTerm, Comparison, Push};
 pub use dictionaries::Dictionaries;
 pub use digest::{Digest, ParseDigestError};
 pub use error::{LineError, RecipeError};

@@ -1,13 +1,12 @@
 //! `pigeonhole compare`: why two texts match, or do not.
 
-use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail, ensure};
 use features::cli::RecipeArgs;
-use features::{Analysis, Fingerprinter, Term};
+use features::{Analysis, ComparedTerm, Comparison, Fingerprinter, Push};
 use simhash::{Fingerprint, TableScheme};
 
 #[derive(Debug, clap::Args)]
@@ -44,8 +43,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let verdict =
         if differing.count_ones() <= max_distance { "near-duplicates" } else { "not near-duplicates" };
     writeln!(out, "\ndistance {} of 64 bits: {verdict} (at most {max_distance})", differing.count_ones())?;
-    let bits: Vec<u32> = (0..Fingerprint::BITS).rev().filter(|bit| differing >> bit & 1 == 1).collect();
-    let terms = joined(&a.analysis, &b.analysis);
+    let Comparison { bits, terms } =
+        Comparison::new(&a.analysis, &b.analysis).context("both sides have features")?;
     if !bits.is_empty() {
         writeln!(out, "\nbits that differ (63 is the first), and how clearly each side decided them")?;
         for &bit in &bits {
@@ -54,9 +53,9 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     writeln!(out, "\nheaviest terms; + pushes a differing bit from a's side to b's, - the other way")?;
     writeln!(out, "  weight a  weight b  term")?;
-    for term in terms.iter().take(args.terms) {
-        write!(out, "  {:>8}  {:>8}  {}", term.weight_a, term.weight_b, printable(&term.text))?;
-        let moved: Vec<String> = bits.iter().filter_map(|&bit| term.push(bit, &a)).collect();
+    for ComparedTerm { text, weight_a, weight_b, pushes, .. } in terms.iter().take(args.terms) {
+        write!(out, "  {:>8}  {:>8}  {}", weight_a.0, weight_b.0, printable(text))?;
+        let moved: Vec<String> = pushes.iter().map(pushed).collect();
         writeln!(out, "{}{}", if moved.is_empty() { "" } else { "  " }, moved.join(" "))?;
     }
     if terms.len() > args.terms {
@@ -103,43 +102,9 @@ impl Side {
     }
 }
 
-/// A term of either text, with its weight in each; 0 where it is not among those kept.
-struct Joined {
-    text: String,
-    hash: u64,
-    weight_a: u32,
-    weight_b: u32,
-}
-
-impl Joined {
-    /// `+bit` or `-bit` where the weights of the two sides differ.
-    fn push(&self, bit: u32, a: &Side) -> Option<String> {
-        let heavier_in_b = match self.weight_b.cmp(&self.weight_a) {
-            std::cmp::Ordering::Equal => return None,
-            order => order.is_gt(),
-        };
-        // A bit that is 1 in a moves to b's side when ones lose weight or zeros gain it.
-        let votes_one = self.hash >> bit & 1 == 1;
-        let is_one_in_a = a.fingerprint.0 >> bit & 1 == 1;
-        let towards_b = (votes_one == heavier_in_b) != is_one_in_a;
-        Some(format!("{}{bit}", if towards_b { '+' } else { '-' }))
-    }
-}
-
-/// The terms of both texts, those with the greatest weight on either side first.
-fn joined(a: &Analysis, b: &Analysis) -> Vec<Joined> {
-    let mut by_hash: HashMap<u64, Joined> = HashMap::new();
-    let new = |term: &Term| Joined { text: term.text.clone(), hash: term.hash, weight_a: 0, weight_b: 0 };
-    for term in &a.terms {
-        by_hash.entry(term.hash).or_insert_with(|| new(term)).weight_a = term.weight.0;
-    }
-    for term in &b.terms {
-        by_hash.entry(term.hash).or_insert_with(|| new(term)).weight_b = term.weight.0;
-    }
-    let mut terms: Vec<Joined> = by_hash.into_values().collect();
-    // Terms that differ say more than those both sides share at the same weight.
-    terms.sort_by_key(|t| (std::cmp::Reverse(t.weight_a.max(t.weight_b)), t.weight_a == t.weight_b, t.hash));
-    terms
+/// `+bit` or `-bit`.
+fn pushed(&Push { bit, towards_b }: &Push) -> String {
+    format!("{}{bit}", if towards_b { '+' } else { '-' })
 }
 
 /// A term as it can be printed: n-grams may hold white space and control characters.

@@ -1,6 +1,8 @@
 //! What HTTP sees: the routes, one JSON body for requests, and one for everything that goes wrong.
 
 mod about;
+mod analyze;
+mod compare;
 mod documents;
 mod problem;
 mod query;
@@ -30,6 +32,8 @@ pub fn router(worker: Arc<Worker>) -> Router {
         .route("/v1/query", post(query::query))
         .route("/v1/documents", post(documents::insert_if_new))
         .route("/v1/documents/{id}", get(documents::get).delete(documents::remove))
+        .route("/v1/compare", post(compare::compare))
+        .route("/v1/analyze", post(analyze::analyze))
         .route("/v1/index", get(about::index))
         .route("/healthz", get(about::alive))
         .route("/readyz", get(about::ready))

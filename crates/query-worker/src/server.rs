@@ -90,6 +90,12 @@ impl Worker {
         &self.index
     }
 
+    /// How texts become fingerprints of the index.
+    #[must_use]
+    pub fn fingerprinter(&self) -> &Fingerprinter {
+        &self.fingerprinter
+    }
+
     /// Where the index is, without anything that only its operators should know.
     #[must_use]
     pub fn store(&self) -> &str {

@@ -72,6 +72,7 @@ fn a_store_that_fails_once_is_a_problem_once() {
     for (method, path, body, then) in [
         ("POST", "/v1/query", json!({ "text": TEXT }), 200),
         ("POST", "/v1/documents", json!({ "id": "a", "text": TEXT }), 201),
+        ("POST", "/v1/compare", json!({ "a": { "id": "a" }, "b": { "text": TEXT } }), 404),
         ("GET", "/v1/documents/a", json!(null), 404),
         ("DELETE", "/v1/documents/a", json!(null), 404),
         ("GET", "/v1/index", json!(null), 200),

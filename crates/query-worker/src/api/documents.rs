@@ -180,6 +180,6 @@ fn inserted(id: &DocumentId, fingerprint: Fingerprint, insertion: Insertion) -> 
 }
 
 /// The bits in which two fingerprints differ, the most significant first.
-fn differing_bits(a: Fingerprint, b: Fingerprint) -> Vec<u32> {
+pub(super) fn differing_bits(a: Fingerprint, b: Fingerprint) -> Vec<u32> {
     (0..Fingerprint::BITS).rev().filter(|bit| (a.0 ^ b.0) >> bit & 1 == 1).collect()
 }

@@ -1,0 +1,74 @@
+//! `POST /v1/analyze`: which terms a text has, and what they make.
+
+use std::sync::Arc;
+
+use axum::Json as Answer;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+
+use super::{Json, Problem};
+use crate::server::Worker;
+
+const LIMIT_DEFAULT: usize = 1000;
+const LIMIT_MAX: usize = 10_000;
+
+/// A text to take apart.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Text {
+    text: String,
+    /// At most this many terms, the heaviest first.
+    limit: Option<usize>,
+}
+
+/// The terms of a text, by the recipe of the index.
+#[derive(Serialize)]
+pub(super) struct Analyzed {
+    /// Null for a text without features.
+    fingerprint: Option<String>,
+    /// How many terms decide the fingerprint.
+    n_terms: usize,
+    /// Heaviest first.
+    terms: Vec<AnalyzedTerm>,
+}
+
+/// A distinct term of a text.
+#[derive(Serialize)]
+pub(super) struct AnalyzedTerm {
+    /// In normal form, as it was hashed.
+    term: String,
+    /// How often it occurs.
+    tf: u32,
+    /// Null for a term that the dictionary lacks, and that weighs by the median.
+    idf: Option<f64>,
+    /// In fixed point: only ratios matter.
+    weight: u32,
+    /// The bits for which it votes, in hexadecimal digits.
+    hash: String,
+}
+
+/// Takes a text apart. One without features has no terms, which is an answer like any other.
+pub(super) async fn analyze(
+    State(worker): State<Arc<Worker>>,
+    Json(text, permit): Json<Text>,
+) -> Result<Answer<Analyzed>, Problem> {
+    worker.work(permit, move |worker| take_apart(worker, &text)).await.map(Answer)
+}
+
+fn take_apart(worker: &Worker, asked: &Text) -> Result<Analyzed, Problem> {
+    let limit = asked.limit.unwrap_or(LIMIT_DEFAULT);
+    if limit > LIMIT_MAX {
+        return Err(Problem::bad_request(&format!("limit may be {LIMIT_MAX} at most, got {limit}")));
+    }
+    let analysis = worker.fingerprinter().analyze(&asked.text);
+    let n_terms = analysis.terms.len();
+    let terms = analysis.terms.into_iter().take(limit).map(|term| AnalyzedTerm {
+        term: term.text,
+        tf: term.count,
+        idf: term.idf,
+        weight: term.weight.0,
+        hash: format!("{:016x}", term.hash),
+    });
+    let fingerprint = analysis.fingerprint.map(|fingerprint| fingerprint.to_string());
+    Ok(Analyzed { fingerprint, n_terms, terms: terms.collect() })
+}

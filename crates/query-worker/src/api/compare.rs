@@ -1,0 +1,168 @@
+//! `POST /v1/compare`: how far apart two texts or documents are, and why.
+
+use std::sync::Arc;
+
+use axum::Json as Answer;
+use axum::extract::State;
+use features::{Analysis, Comparison, Push};
+use serde::{Deserialize, Serialize};
+use simhash::Fingerprint;
+
+use super::documents::differing_bits;
+use super::{Json, Problem, document_id};
+use crate::server::Worker;
+
+const TERMS_DEFAULT: usize = 15;
+const TERMS_MAX: usize = 1000;
+
+/// Two sides to compare.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pair {
+    a: Side,
+    b: Side,
+    /// At most this many terms, the heaviest first.
+    terms: Option<usize>,
+}
+
+/// Either `text` or `id`. Of a document that is stored only the fingerprint is known, so its terms are not.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Side {
+    text: Option<String>,
+    id: Option<String>,
+}
+
+/// How far apart two sides are, and why.
+#[derive(Serialize)]
+pub(super) struct Compared {
+    a: ComparedSide,
+    b: ComparedSide,
+    distance: u32,
+    /// That of the index.
+    max_distance: u32,
+    /// Whether the index calls them near-duplicates.
+    is_near: bool,
+    /// The bits in which they differ, the most significant (63) first.
+    bits: Vec<Bit>,
+    /// The heaviest terms; null unless both sides are texts.
+    terms: Option<Vec<ComparedTerm>>,
+}
+
+/// What is known of a side.
+#[derive(Serialize)]
+pub(super) struct ComparedSide {
+    /// Null for a text.
+    id: Option<String>,
+    fingerprint: String,
+    /// How many terms decide its fingerprint; null for a document.
+    n_terms: Option<usize>,
+}
+
+/// A bit in which two sides differ.
+#[derive(Serialize)]
+pub(super) struct Bit {
+    bit: u32,
+    /// What it is in `a`; in `b` it is the other.
+    value_a: u64,
+    /// By what part of all weight `a` decided it, from 0 to 1; null for a document.
+    margin_a: Option<f64>,
+    margin_b: Option<f64>,
+}
+
+/// A term of either text.
+#[derive(Serialize)]
+pub(super) struct ComparedTerm {
+    term: String,
+    /// 0 where it is not among the terms that decide.
+    weight_a: u32,
+    weight_b: u32,
+    /// The differing bits that it pushes from a's side to b's.
+    towards_b: Vec<u32>,
+    /// Those that it pushes the other way.
+    towards_a: Vec<u32>,
+}
+
+/// Compares two texts, two documents, or one with the other.
+pub(super) async fn compare(
+    State(worker): State<Arc<Worker>>,
+    Json(pair, permit): Json<Pair>,
+) -> Result<Answer<Compared>, Problem> {
+    worker.work(permit, move |worker| compared(worker, pair)).await.map(Answer)
+}
+
+/// A side, looked up or taken apart.
+struct Known {
+    id: Option<String>,
+    fingerprint: Fingerprint,
+    analysis: Option<Analysis>,
+}
+
+impl Known {
+    fn new(worker: &Worker, side: Side) -> Result<Self, Problem> {
+        match side {
+            Side { text: Some(text), id: None } => {
+                let analysis = worker.fingerprinter().analyze(&text);
+                let fingerprint = analysis.fingerprint.ok_or_else(Problem::no_features)?;
+                Ok(Self { id: None, fingerprint, analysis: Some(analysis) })
+            }
+            Side { text: None, id: Some(id) } => {
+                let stored = worker.index().get(&[document_id(id.clone())?])?.pop().flatten();
+                let stored = stored.ok_or_else(Problem::no_such_document)?;
+                Ok(Self { id: Some(id), fingerprint: stored.document.sketch.fingerprint(), analysis: None })
+            }
+            _ => Err(Problem::bad_request("give either \"text\" or \"id\" for each of \"a\" and \"b\"")),
+        }
+    }
+
+    /// By what part of all weight a bit was decided.
+    fn margin(&self, bit: u32) -> Option<f64> {
+        let Analysis { terms, margins, .. } = self.analysis.as_ref()?;
+        let mass: u128 = terms.iter().map(|term| u128::from(term.weight.0)).sum();
+        Some(margins[bit as usize].unsigned_abs() as f64 / mass.max(1) as f64)
+    }
+
+    fn into_side(self) -> ComparedSide {
+        let n_terms = self.analysis.map(|analysis| analysis.terms.len());
+        ComparedSide { id: self.id, fingerprint: self.fingerprint.to_string(), n_terms }
+    }
+}
+
+fn compared(worker: &Worker, pair: Pair) -> Result<Compared, Problem> {
+    let n_terms = pair.terms.unwrap_or(TERMS_DEFAULT);
+    if n_terms > TERMS_MAX {
+        return Err(Problem::bad_request(&format!("terms may be {TERMS_MAX} at most, got {n_terms}")));
+    }
+    let (a, b) = (Known::new(worker, pair.a)?, Known::new(worker, pair.b)?);
+    let comparison = match (&a.analysis, &b.analysis) {
+        (Some(a), Some(b)) => Comparison::new(a, b),
+        _ => None,
+    };
+    let bits = differing_bits(a.fingerprint, b.fingerprint).into_iter().map(|bit| Bit {
+        bit,
+        value_a: a.fingerprint.0 >> bit & 1,
+        margin_a: a.margin(bit),
+        margin_b: b.margin(bit),
+    });
+    let distance = a.fingerprint.distance(b.fingerprint);
+    let max_distance = worker.index().max_distance();
+    Ok(Compared {
+        distance,
+        max_distance,
+        is_near: distance <= max_distance,
+        bits: bits.collect(),
+        terms: comparison.map(|compared| compared.terms.into_iter().take(n_terms).map(term).collect()),
+        a: a.into_side(),
+        b: b.into_side(),
+    })
+}
+
+fn term(term: features::ComparedTerm) -> ComparedTerm {
+    let pushed = |towards_b| {
+        let pushes = term.pushes.iter().filter(|push| push.towards_b == towards_b);
+        pushes.map(|&Push { bit, .. }| bit).collect()
+    };
+    let (towards_a, towards_b) = (pushed(false), pushed(true));
+    let (weight_a, weight_b) = (term.weight_a.0, term.weight_b.0);
+    ComparedTerm { term: term.text, weight_a, weight_b, towards_b, towards_a }
+}
