@@ -144,6 +144,15 @@ impl Worker {
         answer(agent().post(format!("{}{path}", self.base)).send(body))
     }
 
+    /// An answer of JSON Lines, or of one problem.
+    pub(crate) fn post_lines(&self, path: &str, body: &[u8]) -> (u16, Vec<Value>) {
+        let response = agent().post(format!("{}{path}", self.base)).send(body);
+        let mut response = response.expect("the worker answers");
+        let lines = response.body_mut().read_to_string().expect("answers are UTF-8");
+        let parse = |line| serde_json::from_str(line).expect("each line is JSON");
+        (response.status().as_u16(), lines.lines().map(parse).collect())
+    }
+
     /// Null for an answer without a body.
     pub(crate) fn delete(&self, path: &str) -> (u16, Value) {
         answer(agent().delete(format!("{}{path}", self.base)).call())

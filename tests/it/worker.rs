@@ -1,5 +1,6 @@
 //! `query-worker`: HTTP in, HTTP out.
 
+mod batches;
 mod documents;
 mod explaining;
 mod queries;

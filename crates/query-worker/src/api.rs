@@ -2,6 +2,7 @@
 
 mod about;
 mod analyze;
+mod batch;
 mod compare;
 mod documents;
 mod problem;
@@ -32,6 +33,8 @@ pub fn router(worker: Arc<Worker>) -> Router {
         .route("/v1/query", post(query::query))
         .route("/v1/documents", post(documents::insert_if_new))
         .route("/v1/documents/{id}", get(documents::get).delete(documents::remove))
+        .route("/v1/query:batch", post(query::query_batch))
+        .route("/v1/documents:batch", post(documents::insert_batch))
         .route("/v1/compare", post(compare::compare))
         .route("/v1/analyze", post(analyze::analyze))
         .route("/v1/index", get(about::index))
@@ -69,14 +72,18 @@ impl<T: DeserializeOwned> FromRequest<Arc<Worker>> for Json<T> {
                 Problem::bad_request(&format!("the request body could not be read: {}", other.body_text()))
             }
         })?;
-        // serde would take an array's elements for the fields, in their order.
-        if !body.trim_ascii_start().starts_with(b"{") {
-            return Err(Problem::bad_request("the body must be a JSON object"));
-        }
-        serde_json::from_slice(&body)
-            .map(|value| Self(value, permit))
-            .map_err(|error| Problem::bad_request(&format!("the body is not the JSON expected: {error}")))
+        parse(&body).map(|value| Self(value, permit))
     }
+}
+
+/// Reads one JSON object.
+fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Problem> {
+    // serde would take an array's elements for the fields, in their order.
+    if !json.trim_ascii_start().starts_with(b"{") {
+        return Err(Problem::bad_request("this must be a JSON object"));
+    }
+    serde_json::from_slice(json)
+        .map_err(|error| Problem::bad_request(&format!("this is not the JSON expected: {error}")))
 }
 
 /// The id of a document in a path, percent-decoded: it may hold any characters, slashes too.

@@ -155,7 +155,7 @@ impl Worker {
     /// What `work` answers, or [`Problem::internal`] where it broke off.
     pub async fn work<T: Send + 'static>(
         self: Arc<Self>,
-        permit: OwnedSemaphorePermit,
+        permit: impl Send + 'static,
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let done = task::spawn_blocking(move || {

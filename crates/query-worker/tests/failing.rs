@@ -67,6 +67,25 @@ fn a_search_that_breaks_off_half_way() {
     });
 }
 
+/// The failure is the answer of the lines that it met; the other lines of the batch, here in a call of their own, go on.
+#[test]
+fn a_batch_over_a_store_that_fails_once() {
+    let line = |n: usize| json!({ "id": n.to_string(), "text": format!("{TEXT} {n}") });
+    let lines: String = (0..300).map(|n| format!("{}\n", line(n))).collect();
+    with_failing(1, |base| {
+        let url = format!("{base}/v1/documents:batch");
+        let mut answer = ureq::post(&url).send(&lines).unwrap();
+        let answers = answer.body_mut().read_to_string().unwrap();
+        let answers: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(
+            answers.iter().map(|answer| &answer["line"]).eq(&(1..=300).map(|n| json!(n)).collect::<Vec<_>>())
+        );
+        let failed = answers.iter().take_while(|answer| answer["status"] == 503).count();
+        assert!((1..=256).contains(&failed), "{failed} lines met the failure");
+        assert!(answers[failed..].iter().all(|answer| answer["status"].as_u64().unwrap() < 300));
+    });
+}
+
 #[test]
 fn a_store_that_fails_once_is_a_problem_once() {
     for (method, path, body, then) in [

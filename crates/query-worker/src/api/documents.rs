@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json as Answer;
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
 use uuid::Uuid;
 
-use super::{Json, PathId, Problem, document_id};
+use super::{Json, PathId, Problem, batch, document_id};
 use crate::server::Worker;
 
 /// What a path may hold as it is (RFC 3986, unreserved).
@@ -92,6 +93,15 @@ pub(super) async fn insert_if_new(
         response.headers_mut().insert(header::LOCATION, location);
     }
     Ok(response)
+}
+
+/// Inserts documents, one a line, one after another in their order; an answer a line.
+pub(super) async fn insert_batch(
+    State(worker): State<Arc<Worker>>,
+    lines: Body,
+) -> Result<Response, Problem> {
+    let permit = worker.admit()?;
+    Ok(batch::answer(worker, permit, lines, insert_all))
 }
 
 /// Looks a document up.

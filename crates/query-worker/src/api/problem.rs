@@ -6,7 +6,7 @@ use axum::Json;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use index::ErrorKind;
-use serde_json::json;
+use serde::Serialize;
 use tracing::error;
 
 /// The most characters of a detail that holds what the client sent.
@@ -22,7 +22,27 @@ pub struct Problem {
     detail: String,
 }
 
+/// How a problem is written, in an answer of its own or in a line of a batch.
+#[derive(Debug, Serialize)]
+pub(super) struct Body {
+    /// Stable, for programs to tell problems apart: `urn:pigeonhole:problem:` and a name.
+    r#type: String,
+    title: &'static str,
+    status: u16,
+    /// What to do about it, for people.
+    detail: String,
+}
+
 impl Problem {
+    pub(super) fn body(&self) -> Body {
+        Body {
+            r#type: format!("urn:pigeonhole:problem:{}", self.kind),
+            title: self.title,
+            status: self.status.as_u16(),
+            detail: self.detail.clone(),
+        }
+    }
+
     fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
         Self { status, kind, title, detail: detail.into() }
     }
@@ -74,6 +94,13 @@ impl Problem {
     pub fn too_large(body_bytes_max: usize) -> Self {
         let detail = format!("a request body may have {body_bytes_max} bytes (--body-bytes-max)");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The request body is too large", detail)
+    }
+
+    /// 413: a line of a batch is larger than a body may be.
+    #[must_use]
+    pub fn line_too_long(line_bytes_max: usize) -> Self {
+        let detail = format!("a line may have {line_bytes_max} bytes (--body-bytes-max)");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The line is too long", detail)
     }
 
     /// 422: a text without features can be neither found nor indexed.
@@ -136,13 +163,7 @@ impl From<index::Error> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = json!({
-            "type": format!("urn:pigeonhole:problem:{}", self.kind),
-            "title": self.title,
-            "status": self.status.as_u16(),
-            "detail": self.detail,
-        });
-        let mut response = (self.status, Json(body)).into_response();
+        let mut response = (self.status, Json(self.body())).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if self.status == StatusCode::SERVICE_UNAVAILABLE {

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json as Answer;
+use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::Response;
 use index::{MAX_BATCH, Match, Neighbours, StoredDocument};
 use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
 
 use super::documents::Stored;
-use super::{Json, Problem};
+use super::{Json, Problem, batch};
 use crate::server::Worker;
 
 const LIMIT_DEFAULT: usize = 10;
@@ -67,6 +69,12 @@ pub(super) async fn query(
     let find = move |worker: &Worker| find_all(worker, vec![query]).pop().ok_or_else(Problem::internal)?;
     let (_, found) = worker.work(permit, find).await?;
     Ok(Answer(found))
+}
+
+/// Answers queries, one a line; an answer a line.
+pub(super) async fn query_batch(State(worker): State<Arc<Worker>>, lines: Body) -> Result<Response, Problem> {
+    let permit = worker.admit()?;
+    Ok(batch::answer(worker, permit, lines, find_all))
 }
 
 /// Answers queries in their order. Those that ask for as much go to the store together.
