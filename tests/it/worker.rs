@@ -3,6 +3,7 @@
 mod batches;
 mod documents;
 mod explaining;
+mod openapi;
 mod queries;
 
 use std::io::{Read, Write};

@@ -15,12 +15,16 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Request};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, Uri};
-use axum::routing::{get, post};
+use axum::routing::get;
 use index::DocumentId;
 use serde::de::DeserializeOwned;
 use tokio::sync::OwnedSemaphorePermit;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 pub use problem::Problem;
 
@@ -29,17 +33,11 @@ use crate::server::Worker;
 /// All routes over one worker.
 pub fn router(worker: Arc<Worker>) -> Router {
     let body_bytes_max = worker.body_bytes_max();
-    Router::new()
-        .route("/v1/query", post(query::query))
-        .route("/v1/documents", post(documents::insert_if_new))
-        .route("/v1/documents/{id}", get(documents::get).delete(documents::remove))
-        .route("/v1/query:batch", post(query::query_batch))
-        .route("/v1/documents:batch", post(documents::insert_batch))
-        .route("/v1/compare", post(compare::compare))
-        .route("/v1/analyze", post(analyze::analyze))
-        .route("/v1/index", get(about::index))
-        .route("/healthz", get(about::alive))
-        .route("/readyz", get(about::ready))
+    let (router, description) = documented().split_for_parts();
+    let description = serde_json::to_vec(&description).expect("maps with names for keys can be written");
+    let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description));
+    router
+        .route("/openapi.json", get(async move || description))
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
             Problem::method_not_allowed(&method, uri.path())
@@ -47,6 +45,29 @@ pub fn router(worker: Arc<Worker>) -> Router {
         .layer(DefaultBodyLimit::max(body_bytes_max))
         .with_state(worker)
 }
+
+/// The routes that the description of the API has, each with its own.
+fn documented() -> OpenApiRouter<Arc<Worker>> {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(query::query))
+        .routes(routes!(query::query_batch))
+        .routes(routes!(documents::insert_if_new))
+        .routes(routes!(documents::insert_batch))
+        .routes(routes!(documents::get, documents::remove))
+        .routes(routes!(compare::compare))
+        .routes(routes!(analyze::analyze))
+        .routes(routes!(about::index))
+        .routes(routes!(about::alive))
+        .routes(routes!(about::ready))
+}
+
+/// What the description of the API says before its paths, which the handlers have.
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Pigeonhole",
+    description = "Have we seen this text, or one like it? Insert what is new."
+))]
+struct Description;
 
 /// How long a body may take to arrive.
 const BODY_WAIT_MAX: Duration = Duration::from_secs(10);

@@ -7,18 +7,19 @@ use axum::Json;
 use axum::extract::State;
 use index::Retention;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::Problem;
 use crate::server::Worker;
 
 /// How a service is.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Health {
     status: &'static str,
 }
 
 /// The index that is asked and inserted into.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct About {
     /// Where it is, without passwords or the files of them.
     store: String,
@@ -41,17 +42,44 @@ pub(super) struct About {
 }
 
 /// The process runs. Nothing is said of the store, whose failure a new process would not mend.
+#[utoipa::path(
+    get,
+    path = "/healthz",
+    tag = "service",
+    responses(
+        (status = 200, description = "The process runs", body = Health),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn alive() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
 /// The store can be reached and searched.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    tag = "service",
+    responses(
+        (status = 200, description = "The store can be reached and searched", body = Health),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Health>, Problem> {
     worker.ready().await?;
     Ok(Json(Health { status: "ready" }))
 }
 
 /// What the index says of itself.
+#[utoipa::path(
+    get,
+    path = "/v1/index",
+    tag = "service",
+    responses(
+        (status = 200, description = "The index", body = About),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn index(State(worker): State<Arc<Worker>>) -> Result<Json<About>, Problem> {
     let permit = worker.admit()?;
     worker.work(permit, about).await.map(Json)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json as Answer;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Json, Problem};
 use crate::server::Worker;
@@ -13,16 +14,17 @@ const LIMIT_DEFAULT: usize = 1000;
 const LIMIT_MAX: usize = 10_000;
 
 /// A text to take apart.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Text {
     text: String,
     /// At most this many terms, the heaviest first.
+    #[schema(maximum = 10000, default = 1000)]
     limit: Option<usize>,
 }
 
 /// The terms of a text, by the recipe of the index.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Analyzed {
     /// Null for a text without features.
     fingerprint: Option<String>,
@@ -33,7 +35,7 @@ pub(super) struct Analyzed {
 }
 
 /// A distinct term of a text.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct AnalyzedTerm {
     /// In normal form, as it was hashed.
     term: String,
@@ -48,6 +50,16 @@ pub(super) struct AnalyzedTerm {
 }
 
 /// Takes a text apart. One without features has no terms, which is an answer like any other.
+#[utoipa::path(
+    post,
+    path = "/v1/analyze",
+    tag = "explanations",
+    request_body(content = Text, example = json!({ "text": "insert this if it is new", "limit": 3 })),
+    responses(
+        (status = 200, description = "Its terms and its fingerprint", body = Analyzed),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn analyze(
     State(worker): State<Arc<Worker>>,
     Json(text, permit): Json<Text>,

@@ -7,6 +7,7 @@ use axum::extract::State;
 use features::{Analysis, Comparison, Push};
 use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
+use utoipa::ToSchema;
 
 use super::documents::differing_bits;
 use super::{Json, Problem, document_id};
@@ -16,17 +17,18 @@ const TERMS_DEFAULT: usize = 15;
 const TERMS_MAX: usize = 1000;
 
 /// Two sides to compare.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pair {
     a: Side,
     b: Side,
     /// At most this many terms, the heaviest first.
+    #[schema(maximum = 1000, default = 15)]
     terms: Option<usize>,
 }
 
 /// Either `text` or `id`. Of a document that is stored only the fingerprint is known, so its terms are not.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Side {
     text: Option<String>,
@@ -34,7 +36,7 @@ pub(super) struct Side {
 }
 
 /// How far apart two sides are, and why.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Compared {
     a: ComparedSide,
     b: ComparedSide,
@@ -50,7 +52,7 @@ pub(super) struct Compared {
 }
 
 /// What is known of a side.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct ComparedSide {
     /// Null for a text.
     id: Option<String>,
@@ -60,7 +62,7 @@ pub(super) struct ComparedSide {
 }
 
 /// A bit in which two sides differ.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Bit {
     bit: u32,
     /// What it is in `a`; in `b` it is the other.
@@ -71,7 +73,7 @@ pub(super) struct Bit {
 }
 
 /// A term of either text.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct ComparedTerm {
     term: String,
     /// 0 where it is not among the terms that decide.
@@ -84,6 +86,16 @@ pub(super) struct ComparedTerm {
 }
 
 /// Compares two texts, two documents, or one with the other.
+#[utoipa::path(
+    post,
+    path = "/v1/compare",
+    tag = "explanations",
+    request_body(content = Pair, example = json!({ "a": { "text": "insert this if it is new" }, "b": { "id": "a1" } })),
+    responses(
+        (status = 200, description = "How far apart they are, and why", body = Compared),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn compare(
     State(worker): State<Arc<Worker>>,
     Json(pair, permit): Json<Pair>,

@@ -11,6 +11,7 @@ use index::{DocumentId, Insertion, Source, StoredDocument};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Json, PathId, Problem, batch, document_id};
@@ -20,20 +21,23 @@ use crate::server::Worker;
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// A document to insert, if it is new.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewDocument {
     /// The client's name for it; one is made where there is none. Only with an id of its own can a client whose answer got
     /// lost repeat the request and tell its own document from another's.
+    #[schema(min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
     id: Option<String>,
     /// What is compared. It is not kept.
+    #[schema(min_length = 1)]
     text: String,
     /// Where it came from; `pigeonhole remove --source` removes all of one.
+    #[schema(min_length = 1, max_length = 255, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
     source: Option<String>,
 }
 
 /// What an insertion did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
     /// It is new.
@@ -47,7 +51,7 @@ pub(super) enum Outcome {
 }
 
 /// What became of a document.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Inserted {
     outcome: Outcome,
     /// The client's, or the one made here. A duplicate is not kept under it.
@@ -59,7 +63,7 @@ pub(super) struct Inserted {
 }
 
 /// Of what a document is a duplicate, and why.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct DuplicateOf {
     id: String,
     fingerprint: String,
@@ -69,7 +73,7 @@ pub(super) struct DuplicateOf {
 }
 
 /// A document that is there. Its text is not kept.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Stored {
     id: String,
     fingerprint: String,
@@ -80,6 +84,17 @@ pub(super) struct Stored {
 }
 
 /// Inserts a document if none near it is there.
+#[utoipa::path(
+    post,
+    path = "/v1/documents",
+    tag = "documents",
+    request_body(content = NewDocument, example = json!({ "id": "a1", "text": "insert this if it is new", "source": "wire-7" })),
+    responses(
+        (status = 201, description = "It was written", body = Inserted, example = json!({ "outcome": "inserted", "id": "a1", "fingerprint": "8f451e680053652b" })),
+        (status = 200, description = "It, or one like it, was there", body = Inserted, example = json!({ "outcome": "duplicate", "id": "a2", "fingerprint": "8f451e680053652b", "duplicate_of": { "id": "a1", "fingerprint": "8f451e680053652b", "distance": 0, "differing_bits": [] } })),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn insert_if_new(
     State(worker): State<Arc<Worker>>,
     Json(document, permit): Json<NewDocument>,
@@ -96,6 +111,16 @@ pub(super) async fn insert_if_new(
 }
 
 /// Inserts documents, one a line, one after another in their order; an answer a line.
+#[utoipa::path(
+    post,
+    path = "/v1/documents:batch",
+    tag = "documents",
+    request_body(content = String, content_type = "application/x-ndjson", example = "{\"id\": \"a2\", \"text\": \"Insert THIS, if it is new!\"}\n{\"text\": \"Another text, made of other words\"}\n"),
+    responses(
+        (status = 200, description = "An answer a line: that of an insertion of its own, with the number of the line and its status", body = String, content_type = "application/x-ndjson"),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn insert_batch(
     State(worker): State<Arc<Worker>>,
     lines: Body,
@@ -105,6 +130,16 @@ pub(super) async fn insert_batch(
 }
 
 /// Looks a document up.
+#[utoipa::path(
+    get,
+    path = "/v1/documents/{id}",
+    tag = "documents",
+    params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, example = "a1")),
+    responses(
+        (status = 200, description = "It is there", body = Stored, example = json!({ "id": "a1", "fingerprint": "8f451e680053652b", "source": "wire-7", "inserted_at": "2026-01-31T18:00:00.000Z" })),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn get(
     State(worker): State<Arc<Worker>>,
     PathId(id): PathId,
@@ -128,6 +163,16 @@ impl From<StoredDocument> for Stored {
 }
 
 /// Takes a document out: the next search of any program is without it.
+#[utoipa::path(
+    delete,
+    path = "/v1/documents/{id}",
+    tag = "documents",
+    params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, example = "a1")),
+    responses(
+        (status = 204, description = "It was there, and is gone"),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn remove(
     State(worker): State<Arc<Worker>>,
     PathId(id): PathId,

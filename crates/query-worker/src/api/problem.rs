@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use index::ErrorKind;
 use serde::Serialize;
 use tracing::error;
+use utoipa::ToSchema;
 
 /// The most characters of a detail that holds what the client sent.
 const DETAIL_CHARS_MAX: usize = 1000;
@@ -23,7 +24,8 @@ pub struct Problem {
 }
 
 /// How a problem is written, in an answer of its own or in a line of a batch.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
 pub(super) struct Body {
     /// Stable, for programs to tell problems apart: `urn:pigeonhole:problem:` and a name.
     r#type: String,
@@ -66,7 +68,8 @@ impl Problem {
     /// 404: no such path.
     #[must_use]
     pub fn not_found(path: &str) -> Self {
-        let detail = format!("there is no {path}; try POST /v1/query, POST /v1/documents or GET /v1/index");
+        let detail =
+            format!("there is no {path}; try POST /v1/query, POST /v1/documents or GET /openapi.json");
         Self::new(StatusCode::NOT_FOUND, "not-found", "No such path", detail)
     }
 

@@ -11,6 +11,7 @@ use axum::response::Response;
 use index::{MAX_BATCH, Match, Neighbours, StoredDocument};
 use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
+use utoipa::ToSchema;
 
 use super::documents::Stored;
 use super::{Json, Problem, batch};
@@ -20,21 +21,24 @@ const LIMIT_DEFAULT: usize = 10;
 const LIMIT_MAX: usize = 1000;
 
 /// Either `text` or `fingerprint`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
     /// What to look for documents near to.
     text: Option<String>,
     /// 16 hexadecimal digits.
+    #[schema(pattern = "^[0-9a-fA-F]{16}$")]
     fingerprint: Option<String>,
     /// At most the index's own, which is the default.
+    #[schema(maximum = 3)]
     max_distance: Option<u32>,
     /// At most this many matches; with 0 they are only counted.
+    #[schema(maximum = 1000, default = 10)]
     limit: Option<usize>,
 }
 
 /// What is near.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Found {
     /// That of the query.
     fingerprint: String,
@@ -46,7 +50,7 @@ pub(super) struct Found {
 }
 
 /// A document that is near.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Near {
     /// In how many bits it differs from the query.
     distance: u32,
@@ -55,13 +59,23 @@ pub(super) struct Near {
 }
 
 /// What was read for an answer.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(super) struct Cost {
     n_buckets: u64,
     n_candidates: u64,
 }
 
 /// Finds the documents near a text or a fingerprint.
+#[utoipa::path(
+    post,
+    path = "/v1/query",
+    tag = "search",
+    request_body(content = Query, example = json!({ "text": "insert this if it is new" })),
+    responses(
+        (status = 200, description = "What is near", body = Found, example = json!({ "fingerprint": "8f451e680053652b", "matches": [{ "distance": 0, "id": "a1", "fingerprint": "8f451e680053652b", "source": "wire-7", "inserted_at": "2026-01-31T18:00:00.000Z" }], "n_matches": 1, "cost": { "n_buckets": 10, "n_candidates": 10 } })),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn query(
     State(worker): State<Arc<Worker>>,
     Json(query, permit): Json<Query>,
@@ -72,6 +86,16 @@ pub(super) async fn query(
 }
 
 /// Answers queries, one a line; an answer a line.
+#[utoipa::path(
+    post,
+    path = "/v1/query:batch",
+    tag = "search",
+    request_body(content = String, content_type = "application/x-ndjson", example = "{\"text\": \"insert this if it is new\"}\n{\"fingerprint\": \"8f451e680053652b\", \"limit\": 1}\n"),
+    responses(
+        (status = 200, description = "An answer a line: that of a query of its own, with the number of the line and its status", body = String, content_type = "application/x-ndjson"),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn query_batch(State(worker): State<Arc<Worker>>, lines: Body) -> Result<Response, Problem> {
     let permit = worker.admit()?;
     Ok(batch::answer(worker, permit, lines, find_all))

@@ -1,0 +1,100 @@
+//! `/openapi.json`: what the worker says of its API is so.
+
+use serde_json::{Map, Value, json};
+
+use crate::support::Worker;
+
+const METHODS: [&str; 3] = ["get", "post", "delete"];
+
+fn operations(description: &Value) -> Vec<(String, &'static str, Value)> {
+    let paths = description["paths"].as_object().unwrap().iter();
+    let of_path = |(path, item): (&String, &Value)| {
+        let operation = |method: &&'static str| Some((path.clone(), *method, item.get(*method)?.clone()));
+        METHODS.iter().filter_map(operation).collect::<Vec<_>>()
+    };
+    paths.flat_map(of_path).collect()
+}
+
+/// The same fields with values of the same kinds, whatever they are.
+#[track_caller]
+fn same_shape(shown: &Value, real: &Value, place: &str) {
+    let fields = |of: &Map<String, Value>| of.keys().cloned().collect::<Vec<_>>();
+    match (shown, real) {
+        (Value::Object(shown), Value::Object(real)) => {
+            assert_eq!(fields(shown), fields(real), "{place}");
+            shown
+                .iter()
+                .for_each(|(field, shown)| same_shape(shown, &real[field], &format!("{place}.{field}")));
+        }
+        (Value::Array(shown), Value::Array(real)) => {
+            assert_eq!(shown.len(), real.len(), "{place}");
+            shown.iter().zip(real).for_each(|(shown, real)| same_shape(shown, real, place));
+        }
+        _ => {
+            assert_eq!(
+                std::mem::discriminant(shown),
+                std::mem::discriminant(real),
+                "{place}: {shown} {real}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_example_is_answered_as_shown() {
+    let worker = Worker::start("memory:", &[]);
+    let (status, description) = worker.get("/openapi.json");
+    assert_eq!((status, &description["openapi"]), (200, &json!("3.1.0")));
+    let mut operations = operations(&description);
+    // The examples speak of one document: it comes first, and goes last.
+    operations.sort_by_key(|(path, method, _)| (path != "/v1/documents", *method == "delete"));
+    assert_eq!(operations.len(), 11, "an operation more needs no change here but this number");
+    for (path, method, operation) in operations {
+        let place = format!("{method} {path}");
+        let path = path.replace("{id}", operation["parameters"][0]["example"].as_str().unwrap_or_default());
+        let request = &operation["requestBody"]["content"];
+        let responses = operation["responses"].as_object().unwrap();
+        assert!(responses.contains_key("default"), "{place} says what a problem looks like");
+        let (status, answers) = match (method, request.get("application/x-ndjson")) {
+            ("get", _) => one(worker.get(&path)),
+            ("delete", _) => one(worker.delete(&path)),
+            (_, Some(lines)) => worker.post_lines(&path, lines["example"].as_str().unwrap().as_bytes()),
+            (_, None) => one(worker.post(&path, &request["application/json"]["example"])),
+        };
+        let response = responses.get(&status.to_string());
+        let response = response.unwrap_or_else(|| panic!("{place} answers {status}: {answers:?}"));
+        if let Some(shown) = response["content"]["application/json"].get("example") {
+            same_shape(shown, &answers[0], &place);
+        }
+        if let Some(lines) = request.get("application/x-ndjson") {
+            assert_eq!(answers.len(), lines["example"].as_str().unwrap().lines().count(), "{place}");
+            assert!(answers.iter().all(|answer| answer["status"].as_u64().unwrap() < 300), "{answers:?}");
+        }
+    }
+}
+
+fn one((status, answer): (u16, Value)) -> (u16, Vec<Value>) {
+    (status, vec![answer])
+}
+
+/// The example of a duplicate, too.
+#[test]
+fn the_duplicate_is_as_shown() {
+    let worker = Worker::start("memory:", &[]);
+    let description = worker.get("/openapi.json").1;
+    let operation = &description["paths"]["/v1/documents"]["post"];
+    let mut document = operation["requestBody"]["content"]["application/json"]["example"].clone();
+    worker.post("/v1/documents", &document);
+    document["id"] = json!("a2");
+    let shown = &operation["responses"]["200"]["content"]["application/json"]["example"];
+    assert_eq!(worker.post("/v1/documents", &document), (200, shown.clone()));
+}
+
+/// A path that nobody described is not answered.
+#[test]
+fn only_what_is_described_is_there() {
+    let worker = Worker::start("memory:", &[]);
+    for path in ["/openapi.yaml", "/v1", "/v1/documents:batches", "/metrics"] {
+        super::is_problem(worker.get(path), 404, "not-found");
+    }
+}
