@@ -50,7 +50,7 @@ fn insert_and_query() {
         assert_eq!((status, &found["matches"], &found["n_matches"]), (200, &expected, &json!(1)));
         assert_eq!(found["cost"]["n_buckets"], 10);
     }
-    let (status, counted) = worker.post("/v1/query", &json!({ "text": TEXT, "limit": 0 }));
+    let (status, counted) = worker.post("/v1/query", &json!({ "text": TEXT, "limit": 0.0 }));
     assert_eq!((status, &counted["matches"], &counted["n_matches"]), (200, &json!([]), &json!(1)));
 }
 
@@ -63,6 +63,9 @@ fn what_goes_wrong_is_a_problem() {
         ("/v1/query", json!({ "fingerprint": "0123" }), 400, "bad-request"),
         ("/v1/query", json!({ "text": TEXT, "max_distance": 4 }), 400, "bad-request"),
         ("/v1/query", json!({ "text": TEXT, "limit": 1001 }), 400, "bad-request"),
+        ("/v1/query", json!({ "text": TEXT, "limit": 1.5 }), 400, "bad-request"),
+        ("/v1/query", json!({ "text": TEXT, "limit": -1 }), 400, "bad-request"),
+        ("/v1/query", json!({ "text": TEXT, "max_distance": 1e300 }), 400, "bad-request"),
         ("/v1/query", json!({ "text": TEXT, "limti": 1 }), 400, "bad-request"),
         ("/v1/query", json!({ "text": "。！?" }), 422, "no-features"),
         ("/v1/query", json!({ "text": "x".repeat(1000) }), 413, "too-large"),

@@ -20,7 +20,9 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, Uri};
 use axum::routing::get;
 use index::DocumentId;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -34,8 +36,7 @@ use crate::server::Worker;
 pub fn router(worker: Arc<Worker>) -> Router {
     let body_bytes_max = worker.body_bytes_max();
     let (router, description) = documented().split_for_parts();
-    let description = serde_json::to_vec(&description).expect("maps with names for keys can be written");
-    let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description));
+    let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(written(&description)));
     router
         .route("/openapi.json", get(async move || description))
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
@@ -68,6 +69,19 @@ fn documented() -> OpenApiRouter<Arc<Worker>> {
     description = "Have we seen this text, or one like it? Insert what is new."
 ))]
 struct Description;
+
+/// The description as it is served. That exactly one of two fields must be there is added here: utoipa says such things of
+/// enums only, and of an enum serde says nothing useful to a client whose body fits none of its kinds.
+fn written(description: &utoipa::openapi::OpenApi) -> String {
+    let mut description = serde_json::to_value(description).unwrap_or_default();
+    for (schema, one, other) in [("Query", "text", "fingerprint"), ("Side", "text", "id")] {
+        let only = |one: &str, other: &str| -> Value {
+            json!({ "required": [one], "properties": { one: { "type": "string" }, other: { "type": "null" } } })
+        };
+        description["components"]["schemas"][schema]["oneOf"] = json!([only(one, other), only(other, one)]);
+    }
+    description.to_string()
+}
 
 /// How long a body may take to arrive.
 const BODY_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -105,6 +119,17 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Problem> {
     }
     serde_json::from_slice(json)
         .map_err(|error| Problem::bad_request(&format!("this is not the JSON expected: {error}")))
+}
+
+/// A number without a fraction, for a field that may be left out. To JSON Schema 10.0 is the integer 10, and some clients
+/// write it so.
+fn whole<'de, D: Deserializer<'de>, N: TryFrom<u64>>(deserializer: D) -> Result<Option<N>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else { return Ok(None) };
+    let is_exact = |float: f64| float.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&float);
+    let whole =
+        number.as_u64().or_else(|| number.as_f64().filter(|&f| is_exact(f)).map(|float| float as u64));
+    let whole = whole.and_then(|whole| N::try_from(whole).ok());
+    whole.map(Some).ok_or_else(|| D::Error::custom(format!("{number} is not a whole number in range")))
 }
 
 /// The id of a document in a path, percent-decoded: it may hold any characters, slashes too.

@@ -7,7 +7,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Json, Problem};
+use super::{Json, Problem, whole};
 use crate::server::Worker;
 
 const LIMIT_DEFAULT: usize = 1000;
@@ -20,6 +20,7 @@ pub(super) struct Text {
     text: String,
     /// At most this many terms, the heaviest first.
     #[schema(maximum = 10000, default = 1000)]
+    #[serde(default, deserialize_with = "whole")]
     limit: Option<usize>,
 }
 

@@ -10,7 +10,7 @@ use simhash::Fingerprint;
 use utoipa::ToSchema;
 
 use super::documents::differing_bits;
-use super::{Json, Problem, document_id};
+use super::{Json, Problem, document_id, whole};
 use crate::server::Worker;
 
 const TERMS_DEFAULT: usize = 15;
@@ -24,6 +24,7 @@ pub(super) struct Pair {
     b: Side,
     /// At most this many terms, the heaviest first.
     #[schema(maximum = 1000, default = 15)]
+    #[serde(default, deserialize_with = "whole")]
     terms: Option<usize>,
 }
 
@@ -32,6 +33,7 @@ pub(super) struct Pair {
 #[serde(deny_unknown_fields)]
 pub(super) struct Side {
     text: Option<String>,
+    #[schema(min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
     id: Option<String>,
 }
 

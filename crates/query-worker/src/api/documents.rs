@@ -115,7 +115,7 @@ pub(super) async fn insert_if_new(
     post,
     path = "/v1/documents:batch",
     tag = "documents",
-    request_body(content = String, content_type = "application/x-ndjson", example = "{\"id\": \"a2\", \"text\": \"Insert THIS, if it is new!\"}\n{\"text\": \"Another text, made of other words\"}\n"),
+    request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"id\": \"a2\", \"text\": \"Insert THIS, if it is new!\"}\n{\"text\": \"Another text, made of other words\"}\n"),
     responses(
         (status = 200, description = "An answer a line: that of an insertion of its own, with the number of the line and its status", body = String, content_type = "application/x-ndjson"),
         (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
@@ -134,7 +134,7 @@ pub(super) async fn insert_batch(
     get,
     path = "/v1/documents/{id}",
     tag = "documents",
-    params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, example = "a1")),
+    params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(
         (status = 200, description = "It is there", body = Stored, example = json!({ "id": "a1", "fingerprint": "8f451e680053652b", "source": "wire-7", "inserted_at": "2026-01-31T18:00:00.000Z" })),
         (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
@@ -167,7 +167,7 @@ impl From<StoredDocument> for Stored {
     delete,
     path = "/v1/documents/{id}",
     tag = "documents",
-    params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, example = "a1")),
+    params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(
         (status = 204, description = "It was there, and is gone"),
         (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")

@@ -14,7 +14,7 @@ use simhash::Fingerprint;
 use utoipa::ToSchema;
 
 use super::documents::Stored;
-use super::{Json, Problem, batch};
+use super::{Json, Problem, batch, whole};
 use crate::server::Worker;
 
 const LIMIT_DEFAULT: usize = 10;
@@ -31,9 +31,11 @@ pub(super) struct Query {
     fingerprint: Option<String>,
     /// At most the index's own, which is the default.
     #[schema(maximum = 3)]
+    #[serde(default, deserialize_with = "whole")]
     max_distance: Option<u32>,
     /// At most this many matches; with 0 they are only counted.
     #[schema(maximum = 1000, default = 10)]
+    #[serde(default, deserialize_with = "whole")]
     limit: Option<usize>,
 }
 
@@ -90,7 +92,7 @@ pub(super) async fn query(
     post,
     path = "/v1/query:batch",
     tag = "search",
-    request_body(content = String, content_type = "application/x-ndjson", example = "{\"text\": \"insert this if it is new\"}\n{\"fingerprint\": \"8f451e680053652b\", \"limit\": 1}\n"),
+    request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"text\": \"insert this if it is new\"}\n{\"fingerprint\": \"8f451e680053652b\", \"limit\": 1}\n"),
     responses(
         (status = 200, description = "An answer a line: that of a query of its own, with the number of the line and its status", body = String, content_type = "application/x-ndjson"),
         (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
