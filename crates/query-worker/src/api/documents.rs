@@ -54,8 +54,9 @@ pub(super) enum Outcome {
 #[derive(Serialize, ToSchema)]
 pub(super) struct Inserted {
     outcome: Outcome,
-    /// The client's, or the one made here. A duplicate is not kept under it.
-    id: String,
+    /// The client's, or the one made here. A duplicate is not kept under it, and has none unless it came with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
     fingerprint: String,
     /// Of a duplicate: the nearest document, by distance, then id.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,9 +102,10 @@ pub(super) async fn insert_if_new(
 ) -> Result<Response, Problem> {
     let work = |worker: &Worker| insert_all(worker, vec![document]).pop().ok_or_else(Problem::internal)?;
     let (status, inserted) = worker.work(permit, work).await?;
-    let location = format!("/v1/documents/{}", utf8_percent_encode(&inserted.id, ENCODED));
+    let location = inserted.id.as_deref().filter(|_| status == StatusCode::CREATED);
+    let location = location.map(|id| format!("/v1/documents/{}", utf8_percent_encode(id, ENCODED)));
     let mut response = (status, Answer(inserted)).into_response();
-    if status == StatusCode::CREATED {
+    if let Some(location) = location {
         let location = HeaderValue::try_from(location).map_err(|_| Problem::internal())?;
         response.headers_mut().insert(header::LOCATION, location);
     }
@@ -191,18 +193,20 @@ pub(super) fn insert_all(
     worker: &Worker,
     documents: Vec<NewDocument>,
 ) -> Vec<Result<(StatusCode, Inserted), Problem>> {
+    let named: Vec<bool> = documents.iter().map(|document| document.id.is_some()).collect();
     let checked: Vec<_> = documents.into_iter().map(|document| check(worker, document)).collect();
     let new: Vec<_> = checked.iter().filter_map(|checked| checked.as_ref().ok()).cloned().collect();
     let (mut insertions, failed) = match worker.index().insert_if_new(&new) {
         Ok(insertions) => (insertions.into_iter(), None),
         Err(error) => (Vec::new().into_iter(), Some(Problem::from(error))),
     };
-    let mut answer = |new: index::NewDocument| match (insertions.next(), &failed) {
-        (Some(insertion), _) => Ok(inserted(&new.id, new.fingerprint, insertion)),
+    let mut answer = |new: index::NewDocument, is_named| match (insertions.next(), &failed) {
+        (Some(insertion), _) => Ok(inserted(&new.id, is_named, new.fingerprint, insertion)),
         (None, Some(problem)) => Err(problem.clone()),
         (None, None) => Err(Problem::internal()),
     };
-    checked.into_iter().map(|checked| checked.and_then(&mut answer)).collect()
+    let checked = checked.into_iter().zip(named);
+    checked.map(|(checked, is_named)| checked.and_then(|new| answer(new, is_named))).collect()
 }
 
 /// The document as the index takes it.
@@ -215,7 +219,12 @@ fn check(worker: &Worker, document: NewDocument) -> Result<index::NewDocument, P
     Ok(index::NewDocument { id, fingerprint, source })
 }
 
-fn inserted(id: &DocumentId, fingerprint: Fingerprint, insertion: Insertion) -> (StatusCode, Inserted) {
+fn inserted(
+    id: &DocumentId,
+    is_named: bool,
+    fingerprint: Fingerprint,
+    insertion: Insertion,
+) -> (StatusCode, Inserted) {
     let (status, outcome) = match insertion {
         Insertion::Inserted => (StatusCode::CREATED, Outcome::Inserted),
         Insertion::Replaced => (StatusCode::CREATED, Outcome::Replaced),
@@ -231,7 +240,9 @@ fn inserted(id: &DocumentId, fingerprint: Fingerprint, insertion: Insertion) -> 
         }),
         Insertion::Inserted | Insertion::Replaced | Insertion::Unchanged => None,
     };
-    (status, Inserted { outcome, id: id.to_string(), fingerprint: fingerprint.to_string(), duplicate_of })
+    // Nobody knows a name that was made here for a document that is not kept, and nothing is to be found under it.
+    let id = (is_named || duplicate_of.is_none()).then(|| id.to_string());
+    (status, Inserted { outcome, id, fingerprint: fingerprint.to_string(), duplicate_of })
 }
 
 /// The bits in which two fingerprints differ, the most significant first.
