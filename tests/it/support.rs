@@ -257,6 +257,16 @@ pub(crate) fn made_up_corpus(n: usize, seed: u64) -> String {
     json_lines(ids.iter().map(String::as_str).zip(texts.iter().map(String::as_str)))
 }
 
+/// The matches of an answer of the worker without their times of insertion, which differ from store to store.
+pub(crate) fn matches(answer: &Value) -> Option<Vec<Value>> {
+    let mut matches = answer["matches"].as_array()?.clone();
+    for found in &mut matches {
+        let time = found.as_object_mut().unwrap().remove("inserted_at");
+        assert!(time.is_some_and(|time| time.is_string()), "{answer}");
+    }
+    Some(matches)
+}
+
 /// What `pigeonhole info --digest` says of an index.
 pub(crate) fn digest(store: &str) -> String {
     let info = run("pigeonhole", ["info", "--store", store, "--digest"]).expect(0).stdout;
