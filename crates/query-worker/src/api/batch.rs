@@ -1,12 +1,14 @@
 //! `POST /v1/documents:batch` and `/v1/query:batch`: one JSON object a line, in and out, in the order of the lines.
 //!
 //! Lines are worked on as they come and answered as they are done, so a batch may be of any length. What is held is the
-//! lines of one piece as the network gave it, the longest of which is bounded as a body is, and the answers of one call.
+//! lines and the answers of one call, and those lines of the next that came meanwhile; each is bounded as a body is.
 //! Whoever reads no answers while sending is waited for, and then given up.
 
 mod lines;
+mod reading;
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,15 +18,12 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 
-use self::lines::{Line, Lines};
-use super::{BODY_WAIT_MAX, Problem, parse};
+use self::lines::Line;
+use self::reading::Reading;
+use super::{Problem, parse};
 use crate::server::Worker;
-
-/// The most lines that go to the store in one call.
-const CALL_LINES_MAX: usize = 256;
 
 /// How long a client may take to read what it was answered.
 const ANSWER_WAIT_MAX: Duration = Duration::from_secs(10);
@@ -79,37 +78,35 @@ where
     A: Serialize + Send + 'static,
 {
     async fn run(self, body: Body) -> Result<(), Gone> {
-        let mut pieces = body.into_data_stream();
-        let mut lines = Lines::new(self.worker.body_bytes_max());
+        let mut reading = Reading::new(body, self.worker.body_bytes_max());
         loop {
-            let problem = match tokio::time::timeout(BODY_WAIT_MAX, pieces.next()).await {
-                Ok(Some(Ok(piece))) => {
-                    self.answer(lines.push(&piece)).await?;
-                    continue;
+            let call = match reading.call().await {
+                Ok(call) => call,
+                Err((_, Ok(()))) => return Ok(()),
+                Err((line, Err(problem))) => {
+                    return self.send(line_of(line, &Err::<(StatusCode, A), _>(problem))).await;
                 }
-                Ok(None) => return self.answer(lines.end().into_iter().collect()).await,
-                Ok(Some(Err(_))) => Problem::bad_request("the request body could not be read to its end"),
-                Err(_) => Problem::too_slow(BODY_WAIT_MAX),
             };
-            return self.send(line_of(lines.number(), &Err::<(StatusCode, A), _>(problem))).await;
+            let mut answers = pin!(self.answer(call));
+            // While the store works the lines of the next call arrive: the slower it is, the more go to it at once.
+            let answers = loop {
+                tokio::select! {
+                    answers = &mut answers => break answers,
+                    () = reading.read(), if reading.has_room() => {}
+                }
+            };
+            self.send(answers).await?;
         }
     }
 
-    async fn answer(&self, mut lines: Vec<Line>) -> Result<(), Gone> {
-        while !lines.is_empty() {
-            let rest = lines.split_off(lines.len().min(CALL_LINES_MAX));
-            let call = std::mem::replace(&mut lines, rest);
-            let numbers: Vec<u64> = call.iter().map(|line| line.number).collect();
-            let (permit, work) = (Arc::clone(&self.permit), self.work);
-            let done =
-                Arc::clone(&self.worker).work(permit, move |worker| Ok(answer_all(worker, call, work)));
-            let answers = done.await.unwrap_or_else(|problem| {
-                let failed = |&number| line_of(number, &Err::<(StatusCode, A), _>(problem.clone()));
-                numbers.iter().flat_map(failed).collect()
-            });
-            self.send(answers).await?;
-        }
-        Ok(())
+    async fn answer(&self, call: Vec<Line>) -> Vec<u8> {
+        let numbers: Vec<u64> = call.iter().map(|line| line.number).collect();
+        let (permit, work) = (Arc::clone(&self.permit), self.work);
+        let done = Arc::clone(&self.worker).work(permit, move |worker| Ok(answer_all(worker, call, work)));
+        done.await.unwrap_or_else(|problem| {
+            let failed = |&number| line_of(number, &Err::<(StatusCode, A), _>(problem.clone()));
+            numbers.iter().flat_map(failed).collect()
+        })
     }
 
     async fn send(&self, answers: Vec<u8>) -> Result<(), Gone> {
