@@ -1,11 +1,13 @@
 //! The service: answers over HTTP whether a text has been seen, and inserts what is new.
 //!
-//! The stores and the fingerprinter block, so a request crosses from async to a blocking thread once, with all its
-//! work; see [`server`]. What HTTP sees is in [`api`].
+//! The stores and the fingerprinter block, so what asks them crosses from async to a blocking thread; see [`server`].
+//! What HTTP sees is in [`api`].
 #![forbid(unsafe_code)]
 
 pub mod api;
+mod calls;
 pub mod config;
+mod gather;
 pub mod server;
 
 use std::io::{self, IsTerminal, Write};
@@ -39,8 +41,7 @@ fn run(config: &Config) -> anyhow::Result<()> {
     let worker = Worker::open(config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        // One more than there are requests: for the check whether the store is ready.
-        .max_blocking_threads(config.requests_max.get().saturating_add(1))
+        .max_blocking_threads(config.requests_max.get().saturating_add(server::BLOCKING_THREADS_MORE))
         .build()
         .context("failed to start the async runtime")?;
     let served = runtime.block_on(async {

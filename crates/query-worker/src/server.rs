@@ -16,10 +16,15 @@ use tokio::task;
 use tracing::{error, info, warn};
 
 use crate::api::{self, Problem};
+use crate::calls::Calls;
 use crate::config::Config;
 
 /// How long the store may take to say how it is, at the end.
 const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// Blocking threads beside those of requests: the calls that requests make together, and the check whether the store is
+/// ready.
+pub(crate) const BLOCKING_THREADS_MORE: usize = 64;
 
 /// How long a check of the store may take.
 const READY_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -33,9 +38,13 @@ pub struct Limits {
     pub body_bytes_max: usize,
 }
 
+/// What a request that is worked on holds.
+pub(crate) type Permit = OwnedSemaphorePermit;
+
 /// The index and what goes with it, shared by all requests.
 pub struct Worker {
-    index: Index,
+    index: Arc<Index>,
+    calls: Calls,
     fingerprinter: Fingerprinter,
     /// Where the index is, as strangers may know it.
     store: String,
@@ -74,7 +83,9 @@ impl Worker {
     /// The worker over an index that is open already; `fingerprinter` is of the index's recipe.
     #[must_use]
     pub fn over(index: Index, fingerprinter: Fingerprinter, store: &StoreUri, limits: Limits) -> Self {
+        let index = Arc::new(index);
         Self {
+            calls: Calls::new(&index, store),
             index,
             fingerprinter,
             store: shown(store),
@@ -88,6 +99,11 @@ impl Worker {
     #[must_use]
     pub fn index(&self) -> &Index {
         &self.index
+    }
+
+    /// Searches and insertions that go to the store with those of other requests.
+    pub(crate) fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     /// How texts become fingerprints of the index.
@@ -122,7 +138,7 @@ impl Worker {
     ///
     /// # Errors
     /// [`Problem::busy`] where too many are under way.
-    pub fn admit(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    pub(crate) fn admit(&self) -> Result<Permit, Problem> {
         Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Problem::busy())
     }
 

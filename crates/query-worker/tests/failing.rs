@@ -57,10 +57,12 @@ fn ask(method: &str, url: &str, body: &Value) -> (u16, Value) {
     (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::Null))
 }
 
-/// A search asks the store twice: what is near, and what is known of it.
+/// A search that finds something asks the store twice: what is near, and what is known of it.
 #[test]
 fn a_search_that_breaks_off_half_way() {
-    with_failing(2, |base| {
+    with_failing(3, |base| {
+        let document = json!({ "id": "a", "text": TEXT });
+        assert_eq!(ask("POST", &format!("{base}/v1/documents"), &document).0, 201);
         let url = format!("{base}/v1/query");
         assert_eq!(ask("POST", &url, &json!({ "text": TEXT })).0, 503);
         assert_eq!(ask("POST", &url, &json!({ "text": TEXT })).0, 200);
@@ -71,17 +73,20 @@ fn a_search_that_breaks_off_half_way() {
 #[test]
 fn a_batch_over_a_store_that_fails_once() {
     let line = |n: usize| json!({ "id": n.to_string(), "text": format!("{TEXT} {n}") });
-    let lines: String = (0..300).map(|n| format!("{}\n", line(n))).collect();
+    let lines: String = (0..3000).map(|n| format!("{}\n", line(n))).collect();
     with_failing(1, |base| {
         let url = format!("{base}/v1/documents:batch");
         let mut answer = ureq::post(&url).send(&lines).unwrap();
         let answers = answer.body_mut().read_to_string().unwrap();
         let answers: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert!(
-            answers.iter().map(|answer| &answer["line"]).eq(&(1..=300).map(|n| json!(n)).collect::<Vec<_>>())
+            answers
+                .iter()
+                .map(|answer| &answer["line"])
+                .eq(&(1..=3000).map(|n| json!(n)).collect::<Vec<_>>())
         );
         let failed = answers.iter().take_while(|answer| answer["status"] == 503).count();
-        assert!((1..=256).contains(&failed), "{failed} lines met the failure");
+        assert!((1..=1024).contains(&failed), "{failed} lines met the failure");
         assert!(answers[failed..].iter().all(|answer| answer["status"].as_u64().unwrap() < 300));
     });
 }

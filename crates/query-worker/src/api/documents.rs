@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{Json, PathId, Problem, batch, document_id};
+use crate::calls;
 use crate::server::Worker;
 
 /// What a path may hold as it is (RFC 3986, unreserved).
@@ -100,8 +101,12 @@ pub(super) async fn insert_if_new(
     State(worker): State<Arc<Worker>>,
     Json(document, permit): Json<NewDocument>,
 ) -> Result<Response, Problem> {
-    let work = |worker: &Worker| insert_all(worker, vec![document]).pop().ok_or_else(Problem::internal)?;
-    let (status, inserted) = worker.work(permit, work).await?;
+    let is_named = document.id.is_some();
+    let check = move |worker: &Worker| Ok((check(worker, document)?, permit));
+    let (new, permit) = Arc::clone(&worker).work((), check).await?;
+    let (id, fingerprint) = (new.id.clone(), new.fingerprint);
+    let insertion = worker.calls().insert_if_new(new, permit).await?;
+    let (status, inserted) = inserted(&id, is_named, fingerprint, insertion);
     let location = inserted.id.as_deref().filter(|_| status == StatusCode::CREATED);
     let location = location.map(|id| format!("/v1/documents/{}", utf8_percent_encode(id, ENCODED)));
     let mut response = (status, Answer(inserted)).into_response();
@@ -189,21 +194,14 @@ pub(super) async fn remove(
 
 /// Inserts documents one after another in their order. 201 where something was written, 200 where the document, or one
 /// like it, was there.
-pub(super) fn insert_all(
-    worker: &Worker,
-    documents: Vec<NewDocument>,
-) -> Vec<Result<(StatusCode, Inserted), Problem>> {
+fn insert_all(worker: &Worker, documents: Vec<NewDocument>) -> Vec<Result<(StatusCode, Inserted), Problem>> {
     let named: Vec<bool> = documents.iter().map(|document| document.id.is_some()).collect();
     let checked: Vec<_> = documents.into_iter().map(|document| check(worker, document)).collect();
     let new: Vec<_> = checked.iter().filter_map(|checked| checked.as_ref().ok()).cloned().collect();
-    let (mut insertions, failed) = match worker.index().insert_if_new(&new) {
-        Ok(insertions) => (insertions.into_iter(), None),
-        Err(error) => (Vec::new().into_iter(), Some(Problem::from(error))),
-    };
-    let mut answer = |new: index::NewDocument, is_named| match (insertions.next(), &failed) {
-        (Some(insertion), _) => Ok(inserted(&new.id, is_named, new.fingerprint, insertion)),
-        (None, Some(problem)) => Err(problem.clone()),
-        (None, None) => Err(Problem::internal()),
+    let mut insertions = calls::insert_all(worker.index(), &new).into_iter();
+    let mut answer = |new: index::NewDocument, is_named| {
+        let insertion = insertions.next().unwrap_or_else(|| Err(Problem::internal()))?;
+        Ok(inserted(&new.id, is_named, new.fingerprint, insertion))
     };
     let checked = checked.into_iter().zip(named);
     checked.map(|(checked, is_named)| checked.and_then(|new| answer(new, is_named))).collect()

@@ -1,6 +1,5 @@
 //! `POST /v1/query`: which documents are near this text, or this fingerprint?
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json as Answer;
@@ -8,13 +7,14 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use index::{MAX_BATCH, Match, Neighbours, StoredDocument};
+use index::StoredDocument;
 use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
 use utoipa::ToSchema;
 
 use super::documents::Stored;
 use super::{Json, Problem, batch, whole};
+use crate::calls::{self, Search};
 use crate::server::Worker;
 
 const LIMIT_DEFAULT: usize = 10;
@@ -82,9 +82,18 @@ pub(super) async fn query(
     State(worker): State<Arc<Worker>>,
     Json(query, permit): Json<Query>,
 ) -> Result<Answer<Found>, Problem> {
-    let find = move |worker: &Worker| find_all(worker, vec![query]).pop().ok_or_else(Problem::internal)?;
-    let (_, found) = worker.work(permit, find).await?;
-    Ok(Answer(found))
+    let (max_distance, limit) = bounds(&worker, &query)?;
+    let (fingerprint, permit) = match what(query)? {
+        What::Fingerprint(fingerprint) => (fingerprint, permit),
+        What::Text(text) => {
+            let fingerprint = move |worker: &Worker| {
+                Ok((worker.fingerprint(&text).ok_or_else(Problem::no_features)?, permit))
+            };
+            Arc::clone(&worker).work((), fingerprint).await?
+        }
+    };
+    let found = worker.calls().search(Search { fingerprint, max_distance, limit }, permit).await?;
+    Ok(Answer(answer(fingerprint, found)))
 }
 
 /// Answers queries, one a line; an answer a line.
@@ -103,36 +112,30 @@ pub(super) async fn query_batch(State(worker): State<Arc<Worker>>, lines: Body) 
     Ok(batch::answer(worker, permit, lines, find_all))
 }
 
-/// Answers queries in their order. Those that ask for as much go to the store together.
-pub(super) fn find_all(worker: &Worker, queries: Vec<Query>) -> Vec<Result<(StatusCode, Found), Problem>> {
-    let mut answers = Vec::with_capacity(queries.len());
-    let mut alike: BTreeMap<(u32, usize), Vec<(usize, Fingerprint)>> = BTreeMap::new();
-    for (n, query) in queries.iter().enumerate() {
-        answers.push(Err(Problem::internal()));
-        match check(worker, query) {
-            Ok((fingerprint, asked)) => alike.entry(asked).or_default().push((n, fingerprint)),
-            Err(problem) => answers[n] = Err(problem),
-        }
-    }
-    for ((max_distance, limit), queries) in alike {
-        // The matches of one call are held, and looked up, together.
-        for call in queries.chunks(MAX_BATCH / limit.max(1)) {
-            let fingerprints: Vec<_> = call.iter().map(|&(_, fingerprint)| fingerprint).collect();
-            match search(worker, &fingerprints, max_distance, limit) {
-                Ok(found) => {
-                    for (&(n, _), found) in call.iter().zip(found) {
-                        answers[n] = Ok((StatusCode::OK, found));
-                    }
-                }
-                Err(problem) => call.iter().for_each(|&(n, _)| answers[n] = Err(problem.clone())),
-            }
-        }
-    }
-    answers
+/// Answers queries in their order.
+fn find_all(worker: &Worker, queries: Vec<Query>) -> Vec<Result<(StatusCode, Found), Problem>> {
+    let searches: Vec<_> = queries.into_iter().map(|query| search_for(worker, query)).collect();
+    let good: Vec<_> = searches.iter().filter_map(|search| search.as_ref().ok().copied()).collect();
+    let mut found = calls::search_all(worker.index(), &good).into_iter();
+    let answer = |search: Search| {
+        let found = found.next().unwrap_or_else(|| Err(Problem::internal()))?;
+        Ok((StatusCode::OK, answer(search.fingerprint, found)))
+    };
+    let mut answer = answer;
+    searches.into_iter().map(|search| search.and_then(&mut answer)).collect()
 }
 
-/// What is looked for, and (distance, limit).
-fn check(worker: &Worker, query: &Query) -> Result<(Fingerprint, (u32, usize)), Problem> {
+fn search_for(worker: &Worker, query: Query) -> Result<Search, Problem> {
+    let (max_distance, limit) = bounds(worker, &query)?;
+    let fingerprint = match what(query)? {
+        What::Fingerprint(fingerprint) => fingerprint,
+        What::Text(text) => worker.fingerprint(&text).ok_or_else(Problem::no_features)?,
+    };
+    Ok(Search { fingerprint, max_distance, limit })
+}
+
+/// How far to look, and with how many matches to answer.
+fn bounds(worker: &Worker, query: &Query) -> Result<(u32, usize), Problem> {
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     if limit > LIMIT_MAX {
         return Err(Problem::bad_request(&format!("limit may be {LIMIT_MAX} at most, got {limit}")));
@@ -144,43 +147,33 @@ fn check(worker: &Worker, query: &Query) -> Result<(Fingerprint, (u32, usize)), 
             "max_distance {max_distance} is above the {own} that this index finds; ask for less"
         )));
     }
-    let fingerprint: Fingerprint = match (&query.text, &query.fingerprint) {
-        (Some(text), None) => worker.fingerprint(text).ok_or_else(Problem::no_features)?,
-        (None, Some(digits)) => digits.parse().map_err(|error| Problem::bad_request(&format!("{error}")))?,
-        _ => return Err(Problem::bad_request("give either \"text\" or \"fingerprint\"")),
-    };
-    Ok((fingerprint, (max_distance, limit)))
+    Ok((max_distance, limit))
 }
 
-fn search(
-    worker: &Worker,
-    queries: &[Fingerprint],
-    max_distance: u32,
-    limit: usize,
-) -> Result<Vec<Found>, Problem> {
-    let found = worker.index().near(queries, max_distance, limit)?;
-    let ids: Vec<_> = found.iter().flat_map(|found| &found.matches).map(|near| near.id.clone()).collect();
-    let mut stored = worker.index().get(&ids)?.into_iter();
-    Ok(queries.iter().zip(found).map(|(query, found)| answer(*query, found, &mut stored)).collect())
+/// What a query looks for.
+enum What {
+    Text(String),
+    Fingerprint(Fingerprint),
 }
 
-/// The answer to one query. `stored` has what is stored now under the ids of its matches.
-fn answer(
-    query: Fingerprint,
-    found: Neighbours,
-    stored: &mut impl Iterator<Item = Option<StoredDocument>>,
-) -> Found {
-    let Neighbours { matches, mut n_matches, cost } = found;
-    let mut near = Vec::with_capacity(matches.len());
-    for (Match { fingerprint, distance, .. }, stored) in matches.into_iter().zip(stored) {
-        match stored {
-            Some(stored) if stored.document.sketch.fingerprint() == fingerprint => {
-                near.push(Near { distance, document: stored.into() });
-            }
-            // Removed or replaced since it was found: a search that began now would be without it.
-            _ => n_matches -= 1,
-        }
+fn what(query: Query) -> Result<What, Problem> {
+    match (query.text, query.fingerprint) {
+        (Some(text), None) => Ok(What::Text(text)),
+        (None, Some(digits)) => match digits.parse() {
+            Ok(fingerprint) => Ok(What::Fingerprint(fingerprint)),
+            Err(error) => Err(Problem::bad_request(&format!("{error}"))),
+        },
+        _ => Err(Problem::bad_request("give either \"text\" or \"fingerprint\"")),
     }
-    let cost = Cost { n_buckets: cost.n_buckets, n_candidates: cost.n_candidates };
-    Found { fingerprint: query.to_string(), matches: near, n_matches, cost }
+}
+
+fn answer(query: Fingerprint, found: calls::Found) -> Found {
+    let calls::Found { matches, n_matches, cost } = found;
+    let near = |(distance, stored): (u32, StoredDocument)| Near { distance, document: stored.into() };
+    Found {
+        fingerprint: query.to_string(),
+        matches: matches.into_iter().map(near).collect(),
+        n_matches,
+        cost: Cost { n_buckets: cost.n_buckets, n_candidates: cost.n_candidates },
+    }
 }
