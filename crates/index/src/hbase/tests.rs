@@ -5,6 +5,7 @@ mod between;
 mod buckets;
 mod claims;
 mod damage;
+mod deaths;
 mod examine;
 mod examine_beside;
 mod faults;
