@@ -86,7 +86,7 @@ pub(crate) struct Claim {
     /// When its lease runs out, in milliseconds.
     pub(crate) deadline: i64,
     /// Whether the row may forget it by itself in time: not where a committed claim stood there before, which could
-    /// show again.
+    /// show again, and not a removal before what it removed is gone.
     pub(crate) expires: bool,
 }
 

@@ -2,9 +2,15 @@
 //!
 //! 1. The claim is set to `removed`, with a timestamp that exceeds all the document had before. It is there no more.
 //! 2. Its record and its cells, up to the version that was there, are deleted.
+//! 3. The claim is set to one that is kept for [`REMEMBER`] only, unless a committed claim was beneath it once, which would
+//!    show again.
 //!
-//! Whoever dies in between leaves what no search answers with; doing the same again, or inserting the document, ends the
-//! work. The claim is kept for [`REMEMBER`], and for good where a committed claim was beneath it, which would show again.
+//! Whoever dies in between leaves what no search answers with; doing the same again, inserting the document, or a repair
+//! ends the work. As nobody may do so for long, no claim expires before the record beneath it is gone. Only its remover
+//! knows that it may, so what another one ends stays for good.
+//!
+//! What comes up when a claim expires is itself `removed`, and does no harm: the first step's, unless HBase has dropped it
+//! by then, as it does when it writes both to disk together.
 
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
@@ -28,9 +34,12 @@ pub(super) fn remove_if(access: &Access<'_>, ids: &[DocumentId], selection: &Sel
     let owner = owner();
     let mut left: BTreeSet<&DocumentId> = ids.iter().collect();
     let mut removed: BTreeSet<&DocumentId> = BTreeSet::new();
+    let mut may_expire: HashMap<&DocumentId, Claim> = HashMap::new();
     for _ in 0..ATTEMPTS_MAX {
         let stored = documents::read(access, left.iter().copied())?;
         let (claims, swaps) = plan(access, owner, &stored, selection);
+        let is_over_nothing = |(id, _): &&(_, _)| stored[id].claim.as_ref().is_none_or(|claim| claim.expires);
+        may_expire.extend(claims.iter().filter(is_over_nothing).cloned());
         for (id, stored) in &stored {
             // An answer to a compare-and-set was lost.
             if stored.claim.as_ref().is_some_and(|claim| claim.ticket.owner == owner) {
@@ -51,6 +60,7 @@ pub(super) fn remove_if(access: &Access<'_>, ids: &[DocumentId], selection: &Sel
             }
         }
         clean(access, &ended)?;
+        let_expire(access, &ended, &may_expire);
         if left.is_empty() {
             return Ok(ids.iter().map(|id| removed.remove(id)).collect());
         }
@@ -86,7 +96,7 @@ fn plan<'a>(
             timestamp: now.max(stored.newest + 1),
             ticket: Ticket { time: now, owner, number },
             deadline: now,
-            expires: stored.claim.as_ref().is_none_or(|claim| claim.expires),
+            expires: false,
         };
         swaps.push(swap(access, id, stored.claim.as_ref(), &claim));
         claims.push((id, claim));
@@ -130,4 +140,20 @@ pub(super) fn clean(access: &Access<'_>, stored: &HashMap<&DocumentId, Stored>) 
         )
         .caused_by(error)
     })
+}
+
+/// Lets those claims of a removal expire that may, of documents that it has cleaned up after.
+fn let_expire(
+    access: &Access<'_>,
+    cleaned: &HashMap<&DocumentId, Stored>,
+    may_expire: &HashMap<&DocumentId, Claim>,
+) {
+    let swap_of = |(id, stored): (&&DocumentId, &Stored)| {
+        let claim = stored.claim.as_ref().filter(|claim| may_expire.get(id) == Some(claim))?;
+        Some(swap(access, id, Some(claim), &Claim { expires: true, ..claim.clone() }))
+    };
+    let swaps: Vec<_> = cleaned.iter().filter_map(swap_of).collect();
+    if let Err(error) = access.rows.swap(Table::Documents, &swaps) {
+        tracing::warn!(%error, "failed to let it be forgotten in time that documents were removed");
+    }
 }

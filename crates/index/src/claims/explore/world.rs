@@ -53,7 +53,8 @@ pub(super) struct World {
     /// Timestamps by document and fingerprint.
     pub(super) cells: BTreeMap<(usize, u64), i64>,
     pub(super) participants: Vec<Participant>,
-    /// Compare-and-sets that were given up and may still arrive.
+    /// Compare-and-sets that may still arrive: those that were given up, and those of removals that let their claims
+    /// expire.
     pub(super) late: Vec<(usize, Option<Claim>, Claim)>,
     /// How many answers may still be lost, and how many processes may still die.
     pub(super) n_losses: u8,
@@ -139,14 +140,14 @@ impl World {
         after
     }
 
-    /// After somebody has removed the document, if it is there; its cells are still to be deleted.
+    /// After somebody has removed the document, if it is there; its cells are still to be deleted, and its claim to expire.
     pub(super) fn without(&self, document: usize) -> Option<Self> {
         let (sketch, timestamp) = self.rows[document].live()?;
         let mut after = self.clone();
         after.n_removals -= 1;
         after.removed.push(document);
         after.doomed.push((document, sketch.fingerprint().0, timestamp));
-        after.rows[document].claim = Some(Claim {
+        let removed = Claim {
             state: State::Removed,
             sketch: sketch.clone(),
             source: None,
@@ -154,7 +155,11 @@ impl World {
             ticket: Ticket { time: 0, owner: u64::MAX, number: self.n_removals.into() },
             deadline: 0,
             expires: false,
-        });
+        };
+        if self.rows[document].claim.as_ref().is_none_or(|claim| claim.expires) {
+            after.late.push((document, Some(removed.clone()), Claim { expires: true, ..removed.clone() }));
+        }
+        after.rows[document].claim = Some(removed);
         Some(after)
     }
 

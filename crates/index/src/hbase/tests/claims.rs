@@ -35,20 +35,27 @@ pub(super) fn check_found(place: &Place, context: &str) -> Vec<Document> {
 }
 
 /// How a document comes to be there, or not, before a test begins.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
     Absent,
     Inserted,
     Claimed,
     ClaimedTwice,
     Removed,
+    RemovedAndInserted,
 }
 
 /// The fingerprints of the old version: near to those that are inserted, and far from them.
 const OLD: [u64; 2] = [1 << 40, 0xffff_0000];
 
-const ALL_BEFORE: [Before; 5] =
-    [Before::Absent, Before::Inserted, Before::Claimed, Before::ClaimedTwice, Before::Removed];
+const ALL_BEFORE: [Before; 6] = [
+    Before::Absent,
+    Before::Inserted,
+    Before::Claimed,
+    Before::ClaimedTwice,
+    Before::Removed,
+    Before::RemovedAndInserted,
+];
 
 impl Before {
     /// With another text than the test inserts, near to it or far from it.
@@ -67,6 +74,11 @@ impl Before {
             Self::Removed => {
                 assert_eq!(insert_if_new(&store, &old), Insertion::Inserted);
                 assert_eq!(store.remove(&[id("a")]).unwrap(), [true]);
+            }
+            Self::RemovedAndInserted => {
+                store.insert(&[document("a", spread(1))]).unwrap();
+                assert_eq!(store.remove(&[id("a")]).unwrap(), [true]);
+                store.insert(&[old]).unwrap();
             }
         }
         Arc::new(place)

@@ -1,11 +1,14 @@
-//! Insertions of what is new by somebody who dies, at every step.
+//! Insertions of what is new, and removals, by somebody who dies at any step.
 
 use std::thread;
 
 use super::super::claiming::LEASE;
+use super::super::remove::REMEMBER;
 use super::between::{PACE_MS, store_of_the_patient, store_with};
 use super::claims::{Before, check_found, insert_if_new};
+use super::examine::examine;
 use super::*;
+use crate::FindingKind;
 
 const LEASE_MS: i64 = LEASE.as_millis() as i64;
 
@@ -118,5 +121,50 @@ fn an_old_version_beneath_a_claim() {
         place.advance(2 * LEASE_MS);
         assert_eq!(insert_if_new(&place.store(), &document("a", 1)), Insertion::Inserted, "{context}");
         assert_eq!(check_found(&place, &context), [document("a", 1)]);
+    }
+}
+
+/// The claim of a removal expired after a day, whether or not the record beneath was gone: a document whose remover had
+/// died showed again.
+#[test]
+fn a_removal_that_nobody_ends_stands() {
+    let is_record = |(column, ..): &(Vec<u8>, Vec<u8>, i64)| column == b"d:record";
+    let has_record =
+        |place: &Place| place.document_rows().iter().any(|(_, cells)| cells.iter().any(is_record));
+    let befores = [Before::Inserted, Before::Claimed, Before::ClaimedTwice, Before::RemovedAndInserted];
+    for (before, compacts) in befores.into_iter().flat_map(|before| [(before, false), (before, true)]) {
+        let mut n_half_removed = 0;
+        for nth in 0.. {
+            let context = format!("{before:?}, dies after request {nth}, compacts: {compacts}");
+            let place = before.make(1);
+            let dying = store_with(&place, nth, |_| panic!("dies here"));
+            let removal = || dying.remove(&[id("a")]).unwrap();
+            let is_dead = thread::scope(|scope| scope.spawn(removal).join()).is_err();
+            let left = contents(&place.store());
+            for days in 0..3 {
+                if compacts {
+                    place.gateway.major_compact();
+                }
+                assert_eq!(contents(&place.store()), left, "{context}, {days} days later");
+                assert_eq!(found(&place.store(), 1).len(), left.len(), "{context}, {days} days later");
+                place.advance(REMEMBER.as_millis() as i64 + 10);
+            }
+            let is_half_removed = left.is_empty() && has_record(&place);
+            n_half_removed += i32::from(is_half_removed);
+            let told = examine(&place.store(), true).1;
+            let is_told = told.iter().any(|finding| finding.kind == FindingKind::HalfRemoved);
+            assert_eq!(is_told, is_half_removed, "{context}: {told:?}");
+            assert_eq!(examine(&place.store(), false).1, [], "{context}");
+            assert!(!left.is_empty() || !has_record(&place), "{context}");
+            assert_eq!(contents(&place.store()), left, "{context}");
+            place.check_cells(&left);
+            insert_if_new(&place.store(), &document("a", spread(3)));
+            assert_eq!(check_found(&place, &context), [document("a", spread(3))]);
+            if !is_dead {
+                assert_eq!(left, [], "{context}");
+                break;
+            }
+        }
+        assert_eq!(n_half_removed > 0, before != Before::Claimed, "{before:?}");
     }
 }

@@ -102,13 +102,12 @@ fn what_was_removed_is_remembered_for_a_day() {
         place.advance(REMEMBER.as_millis() as i64 - HOUR - 10);
         assert_eq!(place.document_rows(), rows);
         place.advance(20);
-        assert_eq!(place.document_rows().len(), 1, "only b");
+        // What was set first is beneath what has expired, until HBase drops it; it says the same.
+        assert_eq!(place.document_rows().len(), if compact { 1 } else { 3 });
         check(&place, &all[1..2], "");
-        assert_eq!(store.remove(&[id("b")]).unwrap(), [true]);
-        place.advance(REMEMBER.as_millis() as i64 + 10);
-        place.gateway.major_compact();
-        assert_eq!(place.gateway.n_stored("t"), 0);
-        assert_eq!(place.gateway.n_stored("t_docs"), 1, "the metadata");
+        assert_eq!(store.remove(&[id("a"), id("b")]).unwrap(), [false, true]);
+        insert(&store, &all[..1]);
+        check(&place, &all[..1], "");
     }
 }
 
@@ -121,6 +120,10 @@ fn right_after_a_removal_only_its_memory_is_left() {
     place.gateway.major_compact();
     assert_eq!(place.gateway.n_stored("t"), 0);
     assert_eq!(place.gateway.n_stored("t_docs"), 3);
+    // And in the end not even that.
+    place.advance(REMEMBER.as_millis() as i64 + 10);
+    place.gateway.major_compact();
+    assert_eq!(place.gateway.n_stored("t_docs"), 1, "the metadata");
 }
 
 /// What a writer had in mind before it died.
