@@ -1,0 +1,181 @@
+//! Servers that fail, or are not fit: what is kept, and what is told.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use index::{Document, DocumentId, ErrorKind, MemoryStore, Store};
+
+use super::{create, document, metadata, open};
+use crate::support::{Random, Redis, command, kept, made_up_corpus, news, redis, run};
+
+/// A server that is killed and comes back, three times in one load, changes nothing in what is kept.
+#[test]
+fn a_server_that_comes_back() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let corpus = tempfile::NamedTempFile::new().unwrap();
+    fs::write(corpus.path(), made_up_corpus(10_000, 3)).unwrap();
+    let corpus = corpus.path().to_str().unwrap();
+    let (url, output) = (redis.url("away"), tempfile::NamedTempFile::new().unwrap());
+    let path = output.path().to_str().unwrap();
+    let loading =
+        command("indexer", ["dedup", "-q", "--store", &url, "--output", path, corpus]).spawn().unwrap();
+    for n_documents in [200, 1_500, 3_000] {
+        let count = || redis.cli(&["zcard", "pigeonhole:{away}:ids"]).trim().parse::<u64>().unwrap_or(0);
+        while count() < n_documents {
+            thread::sleep(Duration::from_millis(2));
+        }
+        redis.down();
+        thread::sleep(Duration::from_millis(500));
+        redis.up();
+    }
+    let loaded = loading.wait_with_output().unwrap();
+    assert!(loaded.status.success(), "{}", String::from_utf8_lossy(&loaded.stderr));
+    assert_eq!(fs::read_to_string(path).unwrap(), kept("memory:", "5c2", corpus));
+}
+
+/// The server does its work, and every third answer is lost on the way: what a caller is told is what was done first.
+#[test]
+fn lost_answers() {
+    let Some(redis) = redis() else { return };
+    create(&redis.url("lossy"));
+    let store = open(&format!("redis://{}/lossy", lose_answers(redis.address, 3)));
+    let memory = MemoryStore::new();
+    memory.create(&metadata()).unwrap();
+    let mut random = Random(4);
+    let mut bits = || (0..2).fold(random.next() & 0xff_ffff, |bits, _| bits ^ 1 << (random.next() % 64));
+    for round in 0..40 {
+        let documents: Vec<_> =
+            (0..20).map(|n| document(&format!("{}", n * (round + 1) % 97), bits())).collect();
+        let ids: Vec<_> = documents.iter().step_by(3).map(|document| document.id.clone()).collect();
+        let answers = [&*store, &memory].map(|store| {
+            let inserted = store.insert_if_new(&documents, 3).unwrap();
+            (inserted, store.insert(&documents[..5]).unwrap(), store.remove(&ids).unwrap())
+        });
+        assert_eq!(answers[0], answers[1], "round {round}");
+    }
+}
+
+/// Between a store and the server, closing the connection in place of every n-th answer.
+fn lose_answers(server: SocketAddr, every: usize) -> SocketAddr {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        // The first two answers of a connection are those of its own greeting, without which it never gets further.
+        let mut n_answers = 0;
+        for mut client in listener.incoming().map_while(Result::ok) {
+            let mut server = TcpStream::connect(server).unwrap();
+            let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            let requests = thread::spawn(move || {
+                std::io::copy(&mut from, &mut to).unwrap_or(0);
+                to.shutdown(Shutdown::Both).unwrap_or(());
+            });
+            let mut buffer = vec![0; 1 << 20];
+            let mut n_here = 0;
+            while let Ok(n @ 1..) = server.read(&mut buffer) {
+                n_here += 1;
+                n_answers += usize::from(n_here > 5);
+                if n_here > 5 && n_answers % every == 0 {
+                    break;
+                }
+                client.write_all(&buffer[..n]).unwrap_or(());
+            }
+            client.shutdown(Shutdown::Both).unwrap_or(());
+            server.shutdown(Shutdown::Both).unwrap_or(());
+            requests.join().unwrap();
+        }
+    });
+    address
+}
+
+/// Redis refuses writes above its `maxmemory`, and takes them when there is room.
+#[test]
+fn a_full_server() {
+    let Some(redis) = Redis::start(&["--maxmemory", "8mb"]) else { return };
+    let store = create(&redis.url("full"));
+    let mut random = Random(2);
+    let mut batch =
+        || (0..1_000).map(|_| random.next()).map(|bits| document(&format!("{bits:x}"), bits)).collect();
+    let refused = loop {
+        let documents: Vec<Document> = batch();
+        if let Err(error) = store.insert(&documents) {
+            break (error, documents);
+        }
+    };
+    assert_eq!(refused.0.kind(), ErrorKind::StorageFull);
+    assert!(refused.0.to_string().contains("maxmemory"), "{}", refused.0);
+    // Reading and removing go on.
+    let found = store.scan(index::Cursor::start(), 10).unwrap();
+    let ids: Vec<_> = found.documents.iter().map(|stored| stored.document.id.clone()).collect();
+    assert_eq!(store.remove(&ids).unwrap(), [true; 10]);
+    redis.cli(&["config", "set", "maxmemory", "0"]);
+    assert!(store.insert(&refused.1).is_ok());
+}
+
+#[test]
+fn a_server_that_is_not_fit() {
+    let Some(redis) = Redis::start(&["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"]) else {
+        return;
+    };
+    let query = |redis: &Redis, more: &str| {
+        let url = redis.url("a") + more;
+        run("indexer", ["index", "-q", "--store", &url, news().to_str().unwrap()])
+    };
+    let refused = query(&redis, "").expect(2).stderr;
+    assert!(refused.contains("CONFIG SET maxmemory-policy noeviction"), "{refused}");
+    redis.cli(&["config", "set", "maxmemory-policy", "noeviction"]);
+    query(&redis, "").expect(0);
+    // An index that is lost is not an empty one.
+    let store = open(&redis.url("a"));
+    assert!(store.near(&[document("a", 0).sketch], 3, 1).is_ok());
+    redis.cli(&["flushall"]);
+    let kinds = [
+        store.near(&[document("a", 0).sketch], 3, 1).map(|_| ()),
+        store.get(&[DocumentId::new("a").unwrap()]).map(|_| ()),
+        store.scan(index::Cursor::start(), 1).map(|_| ()),
+        store.insert(&[document("a", 0)]).map(|_| ()),
+        store.remove(&[DocumentId::new("a").unwrap()]).map(|_| ()),
+    ];
+    assert!(
+        kinds.iter().all(|kind| kind.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)),
+        "{kinds:?}"
+    );
+
+    redis.cli(&["config", "set", "appendonly", "no"]);
+    let url = redis.url("b");
+    let mut worker = command("query-worker", ["--store", &url, "--listen", "127.0.0.1:0"]).spawn().unwrap();
+    let log = BufReader::new(worker.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let before: Vec<_> = log.take_while(|line| !line.contains("ready")).collect();
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    assert!(before.iter().any(|line| line.contains("CONFIG SET appendonly yes")), "{before:?}");
+    redis.cli(&["config", "set", "requirepass", "open sesame"]);
+    let refused = query(&redis, "").expect(2).stderr;
+    assert!(refused.contains("password-file=PATH"), "{refused}");
+    let password = tempfile::NamedTempFile::new().unwrap();
+    let with = |text: &str| {
+        fs::write(password.path(), text).unwrap();
+        query(&redis, &format!("?password-file={}", password.path().display()))
+    };
+    let refused = with("wrong\n").expect(2).stderr;
+    assert!(refused.contains("does not let us in"), "{refused}");
+    with("open sesame\n").expect(0);
+}
+
+/// A record that was changed behind the store's back is an error, and never an answer.
+#[test]
+fn damage() {
+    let Some(redis) = redis() else { return };
+    let store = create(&redis.url("damage"));
+    store.insert(&[document("a", 0), document("b", 1 << 40)]).unwrap();
+    let id = DocumentId::new("a").unwrap();
+    redis.cli(&["setrange", "pigeonhole:{damage}:d:a", "5", "x"]);
+    let damaged = store.get(std::slice::from_ref(&id)).unwrap_err();
+    assert_eq!(damaged.kind(), ErrorKind::Corrupt, "{damaged}");
+    redis.cli(&["set", "pigeonhole:{damage}:d:a", "2"]);
+    let damaged = store.remove(&[id]).unwrap_err();
+    assert_eq!(damaged.kind(), ErrorKind::Corrupt);
+    assert!(damaged.to_string().contains("\"a\""), "{damaged}");
+}
