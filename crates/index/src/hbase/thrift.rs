@@ -5,6 +5,7 @@
 mod connection;
 mod pool;
 mod protocol;
+mod scan;
 mod tasks;
 
 use std::collections::{HashMap, VecDeque};
@@ -16,7 +17,8 @@ use thrift::ApplicationErrorKind;
 
 use self::connection::{Exception, Failure, Timeouts};
 use self::pool::{Exhausted, Pool, Pooled};
-use self::tasks::{Apply, Describe, Get, Scan, SwapTask, Task};
+use self::scan::Scan;
+use self::tasks::{Apply, Describe, Get, SwapTask, Task};
 use super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
 use crate::{Error, ErrorKind, Result};
 
