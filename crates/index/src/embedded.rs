@@ -14,6 +14,7 @@ mod examine;
 mod expiry;
 mod ram;
 mod record;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -21,28 +22,20 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
-use heed::RoTxn;
 use simhash::Sketch;
-use tables::Tables;
 
-use self::batch::Batch;
-use self::environment::{Environment, Failure, Opened};
+use self::environment::Environment;
 use self::expiry::Seen;
-use self::ram::Ram;
-use crate::retention::{Horizon, SWEPT_MIN};
-use crate::store::{check_batch, check_documents, not_created, page_len};
+use self::shared::{METADATA_KEY, Shared, read_metadata};
+use crate::retention::SWEPT_MIN;
+use crate::store::{check_batch, check_documents, page_len};
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, Neighbours,
-    Page, Result, Selection, Status, Store, StoredDocument, rule, search,
+    Clock, Cursor, Document, DocumentId, Error, Examined, Insertion, Metadata, Mode, Neighbours, Page,
+    Result, Selection, Status, Store, StoredDocument, rule, search,
 };
-
-/// Under which key of `meta` the metadata is stored.
-const METADATA_KEY: &str = "metadata";
 
 /// Changes that the tables follow in one step: some milliseconds, for which searches wait and a snapshot is held.
 const FOLLOW_STEP: u64 = 16_384;
-/// How often a search lets go of the tables for others to search and catches up, before it keeps them for itself.
-const SHARED_ATTEMPTS_MAX: usize = 3;
 
 /// What the tests set smaller.
 #[derive(Clone, Copy)]
@@ -75,17 +68,6 @@ impl Default for Limits {
 pub struct EmbeddedStore {
     shared: Arc<Shared>,
     clock: Clock,
-}
-
-struct Shared {
-    environment: Environment,
-    /// Set once it is there; it never changes.
-    metadata: OnceLock<Metadata>,
-    /// Where the live documents began.
-    seen: Seen,
-    /// `None` until the first search.
-    ram: RwLock<Option<Ram>>,
-    limits: Limits,
 }
 
 /// The stores that are open in this process, by canonical path: LMDB must not open one twice.
@@ -129,154 +111,6 @@ impl EmbeddedStore {
         });
         open.insert(directory, Arc::downgrade(&shared));
         Ok(Self { shared, clock })
-    }
-}
-
-impl Shared {
-    fn metadata(&self, opened: &Opened, txn: &RoTxn<'_>) -> Result<&Metadata, Failure> {
-        if let Some(metadata) = self.metadata.get() {
-            return Ok(metadata);
-        }
-        let metadata = read_metadata(opened, txn)?.ok_or_else(not_created)?;
-        Ok(self.metadata.get_or_init(|| metadata))
-    }
-
-    /// What is there now, by the clock of a handle.
-    fn horizon(&self, opened: &Opened, txn: &RoTxn<'_>, clock: &Clock) -> Result<Horizon, Failure> {
-        Ok(Horizon::new(self.metadata(opened, txn)?.retain, clock.now()))
-    }
-
-    /// Does `work` in a snapshot.
-    fn read<T>(&self, work: impl Fn(&Opened, &RoTxn<'_>, &Metadata) -> Result<T, Failure>) -> Result<T> {
-        self.environment.with(|opened| {
-            let txn = opened.env.read_txn()?;
-            work(opened, &txn, self.metadata(opened, &txn)?)
-        })
-    }
-
-    /// The answer to an empty batch, which waits for no writer.
-    fn nothing<T>(&self) -> Result<Vec<T>> {
-        self.read(|_, _, _| Ok(Vec::new()))
-    }
-
-    /// Does `work` in a snapshot with the tables of the same change.
-    fn search<T>(&self, work: impl Fn(&Opened, &RoTxn<'_>, &dyn Tables) -> Result<T, Failure>) -> Result<T> {
-        for _ in 0..SHARED_ATTEMPTS_MAX {
-            let answer = self.environment.with(|opened| {
-                // In this order: the tables are never ahead of a snapshot that is taken after them.
-                let ram = self.ram.read().map_err(|_| Error::poisoned())?;
-                let txn = opened.env.read_txn()?;
-                match &*ram {
-                    Some(ram) if ram.applied == opened.last_change(&txn)? => {
-                        work(opened, &txn, &*ram.tables).map(Some)
-                    }
-                    _ => Ok(None),
-                }
-            })?;
-            match answer {
-                Some(answer) => return Ok(answer),
-                None => self.catch_up()?,
-            }
-        }
-        // Somebody commits faster than we follow.
-        self.environment.with(|opened| {
-            let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
-            let txn = opened.env.read_txn()?;
-            let scheme = &self.metadata(opened, &txn)?.scheme;
-            Ram::follow(&mut ram, opened, &txn, scheme, u64::MAX)?;
-            work(opened, &txn, &*built(&ram)?.tables)
-        })
-    }
-
-    /// Brings the tables up to the last commit before this call, step by step, so that searches get in between.
-    fn catch_up(&self) -> Result<()> {
-        let mut target = None;
-        loop {
-            let (applied, last) = self.environment.with(|opened| {
-                // Mostly there is nothing to do, and nobody has to wait for that.
-                let ram = self.ram.read().map_err(|_| Error::poisoned())?;
-                if let Some(ram) = &*ram {
-                    let txn = opened.env.read_txn()?;
-                    let last = opened.last_change(&txn)?;
-                    if ram.applied >= last {
-                        return Ok((ram.applied, last));
-                    }
-                }
-                drop(ram);
-                let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
-                let txn = opened.env.read_txn()?;
-                let scheme = &self.metadata(opened, &txn)?.scheme;
-                let applied = Ram::follow(&mut ram, opened, &txn, scheme, self.limits.follow_step)?;
-                Ok((applied, opened.last_change(&txn)?))
-            })?;
-            if applied >= *target.get_or_insert(last) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Does `work` on `n_items` in a write transaction, which no other thread or process can come between, and commits it.
-    /// Gives it tables of the last commit if it `searches`.
-    fn write<T>(
-        &self,
-        clock: &Clock,
-        n_items: usize,
-        searches: bool,
-        work: impl Fn(&mut Batch<'_, '_>) -> Result<T, Failure>,
-    ) -> Result<T> {
-        if searches {
-            // Not needed, but what is followed here is not followed while others wait to write.
-            self.catch_up()?;
-        }
-        let answer = self.environment.with(|opened| {
-            let mut txn = opened.env.write_txn()?;
-            let metadata = self.metadata(opened, &txn)?;
-            let ram = if searches {
-                let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
-                Ram::follow(&mut ram, opened, &txn, &metadata.scheme, u64::MAX)?;
-                drop(ram);
-                // Still the last commit, because nobody can commit until this transaction ends.
-                Some(self.ram.read().map_err(|_| Error::poisoned())?)
-            } else {
-                None
-            };
-            let committed = match &ram {
-                Some(ram) => Some(&*built(ram)?.tables),
-                None => None,
-            };
-            // Nobody else writes from here on, so what others have inserted is not of a later time.
-            let mut batch = Batch::new(opened, &mut txn, metadata, committed, clock.now())?;
-            batch.sweep(n_items, self.limits)?;
-            let answer = work(&mut batch)?;
-            batch.finish(self.limits)?;
-            // Searches go on while the disk works.
-            drop(ram);
-            txn.commit()?;
-            Ok(answer)
-        })?;
-        // The batch is committed, whatever comes now; a search that finds the tables behind follows by itself.
-        if self.is_prepared() {
-            let _ = self.catch_up();
-        }
-        Ok(answer)
-    }
-
-    fn is_prepared(&self) -> bool {
-        self.ram.read().is_ok_and(|ram| ram.is_some())
-    }
-}
-
-/// Tables that have just been followed are there.
-fn built(ram: &Option<Ram>) -> Result<&Ram> {
-    ram.as_ref().ok_or_else(|| {
-        Error::new(ErrorKind::Internal, "the search tables were dropped while they were in use")
-    })
-}
-
-fn read_metadata(opened: &Opened, txn: &RoTxn<'_>) -> Result<Option<Metadata>, Failure> {
-    match opened.meta.get(txn, METADATA_KEY)? {
-        Some(bytes) => Ok(Some(Metadata::decode(bytes)?)),
-        None => Ok(None),
     }
 }
 

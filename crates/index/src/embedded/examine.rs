@@ -5,10 +5,10 @@ use std::ops::Bound;
 use heed::{RoTxn, RwTxn};
 use simhash::TableScheme;
 
-use super::Shared;
 use super::batch::id_key;
 use super::environment::{Failure, Opened};
 use super::record::{self, Removal};
+use super::shared::Shared;
 use crate::{Examined, Finding, FindingKind, Metadata, Result};
 
 /// Records that are looked at in one snapshot, so that none is held for long.

@@ -10,11 +10,15 @@ mod retaining;
 
 use std::path::Path;
 
+use heed::RoTxn;
 use simhash::{Fingerprint, TableScheme};
 use tempfile::TempDir;
 
+use super::batch::Batch;
+use super::environment::Opened;
+use super::ram::Ram;
 use super::*;
-use crate::{FORMAT_VERSION, Index, MemoryStore, OpenOptions};
+use crate::{ErrorKind, FORMAT_VERSION, Index, MemoryStore, OpenOptions};
 
 /// Small enough that every test meets every limit.
 const SMALL: Limits =
