@@ -204,6 +204,11 @@ impl FakeGateway {
         lock(&self.shared.store).table_mut(table.as_bytes()).expect("the table was created").erase(row)
     }
 
+    /// Flushes all tables: of what was put since the last time the newest version is left, and comes before what is on disk.
+    pub fn flush(&self) {
+        lock(&self.shared.store).flush(self.shared.now());
+    }
+
     /// Compacts all tables: delete markers and what they hide are gone, and so are older versions and dead cells.
     pub fn major_compact(&self) {
         lock(&self.shared.store).compact(self.shared.now());

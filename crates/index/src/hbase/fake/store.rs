@@ -96,6 +96,7 @@ pub(super) struct View<'a> {
 struct Version {
     stamp: Stamp,
     value: Option<Vec<u8>>,
+    is_on_disk: bool,
 }
 
 #[derive(Debug, Default)]
@@ -119,7 +120,7 @@ impl Row {
     /// the last written.
     fn visible(&self, family: &[u8], versions: &[Version], before: i64, now: i64) -> Option<usize> {
         let hidden_up_to = self.hidden_up_to(family, versions, now);
-        let found = versions.iter().enumerate().filter(|(_, Version { stamp, value })| {
+        let found = versions.iter().enumerate().filter(|(_, Version { stamp, value, .. })| {
             let in_time = stamp.timestamp < before || before == i64::MAX;
             value.is_some() && in_time && stamp.is_live(now) && Some(stamp.timestamp) > hidden_up_to
         });
@@ -190,11 +191,11 @@ impl Table {
                 Change::Put { family, qualifier, value } => {
                     let stamp = stamp_of(&family);
                     let versions = row.columns.entry((family, qualifier)).or_default();
-                    versions.push(Version { stamp, value: Some(value) });
+                    versions.push(Version { stamp, value: Some(value), is_on_disk: false });
                 }
                 Change::Delete { family, qualifier: Some(qualifier) } => {
                     let versions = row.columns.entry((family, qualifier)).or_default();
-                    versions.push(Version { stamp, value: None });
+                    versions.push(Version { stamp, value: None, is_on_disk: false });
                 }
                 Change::Delete { family, qualifier: None } => {
                     row.families.entry(family).or_default().push(stamp);
@@ -233,6 +234,22 @@ impl Table {
     pub(super) fn scan_all(&self, view: &View<'_>) -> Vec<RowCells> {
         let rows = self.rows.iter().map(|(row, contents)| (row.clone(), contents.read(view)));
         rows.filter(|(_, cells)| !cells.is_empty()).collect()
+    }
+
+    /// Writes to disk what is in memory: of each column the newest version that is alive, and markers. What that hides on
+    /// disk stays there.
+    fn flush(&mut self, now: i64) {
+        for versions in self.rows.values_mut().flat_map(|row| row.columns.values_mut()) {
+            let in_memory =
+                versions.iter().enumerate().filter(|(_, Version { stamp, value, is_on_disk })| {
+                    !is_on_disk && value.is_some() && stamp.is_live(now)
+                });
+            let newest =
+                in_memory.max_by_key(|(at, version)| (version.stamp.timestamp, *at)).map(|(at, _)| at);
+            let mut at = 0..;
+            versions.retain(|version| at.next() == newest || version.is_on_disk || version.value.is_none());
+            versions.iter_mut().for_each(|version| version.is_on_disk = true);
+        }
     }
 
     /// Forgets what nobody can see any more: the dead, the hidden, all but the newest version, and every marker.
@@ -307,6 +324,10 @@ impl Store {
 
     pub(super) fn table_mut(&mut self, name: &[u8]) -> Result<&mut Table, Missing> {
         self.0.get_mut(name).ok_or(Missing::Table)
+    }
+
+    pub(super) fn flush(&mut self, now: i64) {
+        self.0.values_mut().for_each(|table| table.flush(now));
     }
 
     pub(super) fn compact(&mut self, now: i64) {

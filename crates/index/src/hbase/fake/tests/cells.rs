@@ -131,6 +131,22 @@ fn a_compaction_before_the_end_leaves_nothing_to_come_back() {
     assert_eq!(gateway.n_stored("t"), 0);
 }
 
+/// A version in the middle is dropped before the one beneath it, which then comes back.
+#[test]
+fn a_flush_leaves_what_is_on_disk() {
+    let gateway = gateway();
+    let mut client = connect(&gateway);
+    client.mutate_row_ts(b("t"), b("r"), vec![put("d:x", "old")], 5, none()).unwrap();
+    gateway.flush();
+    client.mutate_row_ts(b("t"), b("r"), vec![put("d:x", "middle")], 6, none()).unwrap();
+    client.mutate_row_ts(b("t"), b("r"), vec![put("d:x", "new")], 1_000_000, ttl(100)).unwrap();
+    gateway.flush();
+    assert_eq!(gateway.n_stored("t"), 2);
+    assert_eq!(get(&mut client, "r", "d:x"), "new@1000000");
+    gateway.advance(Duration::from_millis(101));
+    assert_eq!(get(&mut client, "r", "d:x"), "old@5");
+}
+
 #[test]
 fn a_life_counts_from_the_timestamp_and_not_from_the_write() {
     let gateway = gateway();
