@@ -335,7 +335,7 @@ impl Claimed<'_> {
                 records.put_record(live.timestamp, id, live, access);
             }
             // Also where there is no record: a put of an older version may be under way, of somebody who has died.
-            (Some(State::Removed), None) => records.delete_record(row.newest - 1, id),
+            (Some(State::Removed), None) => records.delete_record(row.newest, id),
             _ => {}
         }
     }

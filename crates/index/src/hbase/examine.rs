@@ -215,7 +215,7 @@ impl Examination<'_, '_> {
             if claim.state == State::Pending && claim.deadline < long_ago {
                 dead.push((id, claim));
             }
-            let has_record = stored.record_timestamp.is_some_and(|record| record < claim.timestamp);
+            let has_record = stored.record_timestamp.is_some_and(|record| record <= claim.timestamp);
             // A removal has no lease, and many together take their time.
             if claim.state == State::Removed && is_old(self.access, claim.timestamp) && has_record {
                 half_removed.insert(id, stored.clone());

@@ -1,7 +1,7 @@
 //! Removing documents, by compare-and-set in the column of claims, so that nobody who is about to insert one overlooks it.
 //!
 //! 1. The claim is set to `removed`, with a timestamp that exceeds all the document had before. It is there no more.
-//! 2. Its record and its cells, up to the version that was there, are deleted.
+//! 2. Its record and its cells are deleted, all that are not newer than the claim.
 //! 3. The claim is set to one that is kept for [`REMEMBER`] only, unless a committed claim was beneath it once, which would
 //!    show again.
 //!
@@ -123,7 +123,8 @@ pub(super) fn clean(access: &Access<'_>, stored: &HashMap<&DocumentId, Stored>) 
         let Some(claim) = stored.claim.as_ref().filter(|claim| claim.state == State::Removed) else {
             continue;
         };
-        let until = claim.timestamp - 1;
+        // Also what was written without asking at the same moment, which a claim takes precedence over.
+        let until = claim.timestamp;
         if stored.record_timestamp.is_some_and(|record| record > until) {
             // It has been inserted again since.
             continue;

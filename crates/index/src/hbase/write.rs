@@ -60,7 +60,7 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
         }
         // Whoever removed it may have died before its cells were gone.
         if let Some(claim) = old.claim.as_ref().filter(|claim| claim.state == State::Removed) {
-            old_cells.gone(claim.timestamp - 1, id, &claim.sketch, Some(sketch));
+            old_cells.gone(claim.timestamp, id, &claim.sketch, Some(sketch));
         }
     }
     let failed = |written| {

@@ -1,9 +1,11 @@
 //! Insertions of what is new, and removals, by somebody who dies at any step.
 
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use super::super::claiming::LEASE;
 use super::super::remove::REMEMBER;
+use super::super::write::LINGER;
 use super::between::{PACE_MS, store_of_the_patient, store_with};
 use super::claims::{Before, check_found, insert_if_new};
 use super::examine::examine;
@@ -99,6 +101,17 @@ fn an_old_version_beneath_a_claim() {
         }
         assert_eq!(place.store().remove(&[id("a")]).is_err(), dies_before_cleaning);
         assert_eq!(place.gateway.n_faults(), 0);
+        let row = super::super::layout::document_row(&id("a"));
+        let put_record = |timestamp| {
+            let record = super::super::layout::Record { sketch: sketch(1), timestamp, source: None };
+            let value = record.encode(&TableScheme::default());
+            place.gateway.put_raw("t_docs", &row, b"d:record", &value, timestamp);
+        };
+        if dies_before_cleaning {
+            // Of somebody who did not ask, in the very moment of the removal.
+            put_record(BEGIN + 1);
+            assert_eq!(contents(&place.store()), [], "{context}");
+        }
         // Somebody claims it and is not heard of again. His own old cells, where they are there, take him a request more,
         // and what is left of the record another one.
         let announced = if dies_before_cleaning { ANNOUNCED + 2 } else { ANNOUNCED + 1 };
@@ -113,10 +126,7 @@ fn an_old_version_beneath_a_claim() {
         );
         assert_eq!(contents(&place.store()), [], "{context}");
 
-        let late = super::super::layout::Record { sketch: sketch(1), timestamp: BEGIN, source: None };
-        let row = super::super::layout::document_row(&id("a"));
-        let value = late.encode(&TableScheme::default());
-        place.gateway.put_raw("t_docs", &row, b"d:record", &value, BEGIN);
+        put_record(BEGIN);
         assert_eq!(contents(&place.store()), [], "{context}");
         place.advance(2 * LEASE_MS);
         assert_eq!(insert_if_new(&place.store(), &document("a", 1)), Insertion::Inserted, "{context}");
@@ -124,40 +134,62 @@ fn an_old_version_beneath_a_claim() {
     }
 }
 
+/// How the region server writes what it has, each day of a test.
+const WRITES: [fn(&Place); 3] =
+    [|_| {}, |place| place.gateway.flush(), |place| place.gateway.major_compact()];
+
+fn has_record(place: &Place) -> bool {
+    let is_record = |(column, ..): &(Vec<u8>, Vec<u8>, i64)| column == b"d:record";
+    place.document_rows().iter().any(|(_, cells)| cells.iter().any(is_record))
+}
+
+/// What is there stays, and what is not there does not come back, though days pass; and when all is mended.
+fn check_stays(place: &Place, write: fn(&Place), context: &str) -> Vec<Document> {
+    let all = contents(&place.store());
+    for days in 0..3 {
+        write(place);
+        assert_eq!(contents(&place.store()), all, "{context}, {days} days later");
+        place.advance(REMEMBER.as_millis() as i64 + 10);
+    }
+    let is_half_removed = all.is_empty() && has_record(place);
+    let told = examine(&place.store(), true).1;
+    let is_told = told.iter().any(|finding| finding.kind == FindingKind::HalfRemoved);
+    assert_eq!(is_told, is_half_removed, "{context}: {told:?}");
+    assert_eq!(examine(&place.store(), false).1, [], "{context}");
+    assert_eq!(contents(&place.store()), all, "{context}");
+    assert!(!(has_record(place) && all.is_empty()), "{context}");
+    place.check_cells(&all);
+    for document in &all {
+        assert_eq!(
+            found(&place.store(), document.sketch.fingerprint().0),
+            [document.id.as_str()],
+            "{context}"
+        );
+    }
+    all
+}
+
+/// Removes a document until the remover dies after his `nth` request, and says whether he did.
+fn dies_removing(place: &Arc<Place>, nth: i64) -> bool {
+    let dying = store_with(place, nth, |_| panic!("dies here"));
+    let removal = || dying.remove(&[id("a")]).unwrap();
+    thread::scope(|scope| scope.spawn(removal).join()).is_err()
+}
+
+const ALL_THERE: [Before; 4] =
+    [Before::Inserted, Before::Claimed, Before::ClaimedTwice, Before::RemovedAndInserted];
+
 /// The claim of a removal expired after a day, whether or not the record beneath was gone: a document whose remover had
 /// died showed again.
 #[test]
 fn a_removal_that_nobody_ends_stands() {
-    let is_record = |(column, ..): &(Vec<u8>, Vec<u8>, i64)| column == b"d:record";
-    let has_record =
-        |place: &Place| place.document_rows().iter().any(|(_, cells)| cells.iter().any(is_record));
-    let befores = [Before::Inserted, Before::Claimed, Before::ClaimedTwice, Before::RemovedAndInserted];
-    for (before, compacts) in befores.into_iter().flat_map(|before| [(before, false), (before, true)]) {
-        let mut n_half_removed = 0;
+    for (before, write) in ALL_THERE.into_iter().flat_map(|before| WRITES.map(|write| (before, write))) {
         for nth in 0.. {
-            let context = format!("{before:?}, dies after request {nth}, compacts: {compacts}");
+            let context = format!("{before:?}, dies after request {nth}");
             let place = before.make(1);
-            let dying = store_with(&place, nth, |_| panic!("dies here"));
-            let removal = || dying.remove(&[id("a")]).unwrap();
-            let is_dead = thread::scope(|scope| scope.spawn(removal).join()).is_err();
-            let left = contents(&place.store());
-            for days in 0..3 {
-                if compacts {
-                    place.gateway.major_compact();
-                }
-                assert_eq!(contents(&place.store()), left, "{context}, {days} days later");
-                assert_eq!(found(&place.store(), 1).len(), left.len(), "{context}, {days} days later");
-                place.advance(REMEMBER.as_millis() as i64 + 10);
-            }
-            let is_half_removed = left.is_empty() && has_record(&place);
-            n_half_removed += i32::from(is_half_removed);
-            let told = examine(&place.store(), true).1;
-            let is_told = told.iter().any(|finding| finding.kind == FindingKind::HalfRemoved);
-            assert_eq!(is_told, is_half_removed, "{context}: {told:?}");
-            assert_eq!(examine(&place.store(), false).1, [], "{context}");
-            assert!(!left.is_empty() || !has_record(&place), "{context}");
-            assert_eq!(contents(&place.store()), left, "{context}");
-            place.check_cells(&left);
+            write(&place);
+            let is_dead = dies_removing(&place, nth);
+            let left = check_stays(&place, write, &context);
             insert_if_new(&place.store(), &document("a", spread(3)));
             assert_eq!(check_found(&place, &context), [document("a", spread(3))]);
             if !is_dead {
@@ -165,6 +197,50 @@ fn a_removal_that_nobody_ends_stands() {
                 break;
             }
         }
-        assert_eq!(n_half_removed > 0, before != Before::Claimed, "{before:?}");
+    }
+}
+
+/// Who inserts a document without asking ends its removal.
+#[test]
+fn a_removal_that_the_next_insertion_ends() {
+    for before in ALL_THERE {
+        for nth in 0.. {
+            let context = format!("{before:?}, dies after request {nth}");
+            let place = before.make(1);
+            let is_dead = dies_removing(&place, nth);
+            let next = [document("a", spread(3))];
+            place.store().insert(&next).unwrap();
+            place.advance(2 * LINGER.as_millis() as i64);
+            place.check_cells(&next);
+            assert_eq!(check_found(&place, &context), next);
+            if !is_dead {
+                break;
+            }
+        }
+    }
+}
+
+/// What was inserted without asking in the very moment of a removal lost against its claim, was not cleaned up, and showed
+/// when the claim had expired.
+#[test]
+fn a_removal_in_the_moment_of_an_insertion() {
+    for write in WRITES {
+        for nth in 0..10 {
+            for nth_of_removal in 0.. {
+                let context = format!("after request {nth}, the remover dies after {nth_of_removal}");
+                let place = Before::Inserted.make(1);
+                let is_dead = Arc::new(AtomicBool::new(false));
+                let died = Arc::clone(&is_dead);
+                let inside = Arc::clone(&place);
+                let store = store_with(&place, nth, move |_| {
+                    died.store(dies_removing(&inside, nth_of_removal), Ordering::Relaxed);
+                });
+                store.insert(&[document("a", spread(3))]).unwrap();
+                check_stays(&place, write, &context);
+                if !is_dead.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        }
     }
 }

@@ -138,7 +138,7 @@ fn cells_that_lead_nowhere() {
     place.advance(1);
     store.remove(&[id("gone")]).unwrap();
     put_cells(&place, &document("never", spread(51)), BEGIN);
-    put_cells(&place, &document("gone", spread(50)), place.gateway.now_ms());
+    put_cells(&place, &document("gone", spread(50)), place.gateway.now_ms() + 1);
     put_cells(&place, &document("d3", spread(52)), BEGIN);
     put_cells(&place, &document("d4", spread(4) ^ 1), BEGIN);
     put_claim(&place, "withdrawn", State::Aborted, BEGIN);
@@ -147,7 +147,7 @@ fn cells_that_lead_nowhere() {
     assert_eq!(examine(&store, true).1, []);
     place.advance(SWEPT_AFTER_MS - 2);
     assert_eq!(examine(&store, true).1, []);
-    place.advance(3);
+    place.advance(4);
     let ghosts = ["d3", "d4", "gone", "never", "withdrawn"].map(|name| (FindingKind::Ghost, name));
     let (n_items, findings) = examine(&store, false);
     assert_eq!(findings.len(), 50);
