@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, HashMap};
 
 use simhash::{BucketKey, ROW_KEY_LEN, RowKey, Sketch};
 
+use super::Access;
 use super::claiming::LEASE;
 use super::documents::{self, Stored};
 use super::layout::{
     DOCUMENT_FAMILY, DOCUMENTS_END, INDEX_FAMILY, Record, decode_document_row, decode_id, index_column,
 };
-use super::meet::{Ghosts, SWEPT_AFTER, is_ghost, is_old, pending};
+use super::meet::{Ghosts, SWEPT_AFTER, is_ghost, is_old};
 use super::remove::{clean, swap};
 use super::rows::{Row, Span, Swapped, Table};
 use super::write::Writes;
-use super::{Access, owner};
-use crate::claims::{Claim, State, Ticket};
+use crate::claims::{Claim, State};
 use crate::{DocumentId, Error, ErrorKind, Examined, Finding, FindingKind, Result, Timestamp};
 
 /// Documents whose cells are read together.
@@ -165,44 +165,21 @@ impl Examination<'_, '_> {
         Ok(unfiled)
     }
 
-    /// Writes the cells that a document lacks, and says whether they are there then: a delete may hide them that is newer
-    /// than the document.
+    /// Writes the cells that a document lacks, and says whether they are there then. A delete that is newer than the
+    /// document hides them, so they are written once more as of now: the document keeps its own time. Where somebody
+    /// replaces or removes it meanwhile they lead nowhere, as no cell brings a document back.
     fn file(&self, id: &DocumentId, record: &Record, keys: &[BucketKey]) -> Result<bool> {
-        let mut cells = Writes::new(Table::Index);
-        cells.put_cells(record.timestamp, id, &record.sketch, keys);
-        cells.apply(self.access)?;
         let stored = Stored { live: Some(record.clone()), ..Stored::default() };
-        if self.unfiled(&[(id.clone(), stored)])?.is_empty() {
-            return Ok(true);
+        let document = [(id.clone(), stored)];
+        for timestamp in [record.timestamp, self.access.now().max(record.timestamp + 1)] {
+            let mut cells = Writes::new(Table::Index);
+            cells.put_cells(timestamp, id, &record.sketch, keys);
+            cells.apply(self.access)?;
+            if self.unfiled(&document)?.is_empty() {
+                return Ok(true);
+            }
         }
-        // As if it were inserted now, unless somebody changes it at the same time.
-        let now = self.access.now();
-        let stored = documents::read(self.access, std::iter::once(id))?.remove(id).unwrap_or_default();
-        if stored.live.as_ref() != Some(record) {
-            return Ok(true);
-        }
-        if pending(&stored).is_some() {
-            return Ok(false);
-        }
-        let claim = Claim {
-            state: State::Committed,
-            sketch: record.sketch.clone(),
-            source: record.source.clone(),
-            timestamp: now.max(stored.newest + 1),
-            ticket: Ticket { time: now, owner: owner(), number: 0 },
-            deadline: now,
-            expires: false,
-        };
-        let mut cells = Writes::new(Table::Index);
-        cells.put_cells(claim.timestamp, id, &claim.sketch, claim.sketch.keys());
-        cells.apply(self.access)?;
-        let swap = swap(self.access, id, stored.claim.as_ref(), &claim);
-        if self.access.rows.swap(Table::Documents, &[swap])? != [Swapped::Done] {
-            return Ok(false);
-        }
-        let renewed = Record { timestamp: claim.timestamp, ..record.clone() };
-        let stored = Stored { live: Some(renewed), ..Stored::default() };
-        Ok(self.unfiled(&[(id.clone(), stored)])?.is_empty())
+        Ok(false)
     }
 
     /// Claims that nobody will end, and removals that nobody has finished.

@@ -6,7 +6,7 @@ use super::super::meet::SWEPT_AFTER;
 use super::super::rows::{Mutation, Mutations, Rows, Table};
 use super::*;
 use crate::claims::{Claim, State, Ticket};
-use crate::{Examined, Finding, FindingKind};
+use crate::{Examined, Finding, FindingKind, StoredDocument};
 
 const LEASE_MS: i64 = LEASE.as_millis() as i64;
 const SWEPT_AFTER_MS: i64 = SWEPT_AFTER.as_millis() as i64;
@@ -72,6 +72,11 @@ fn check_all_found(place: &Place, documents: &[Document]) {
     }
 }
 
+fn get_stored(place: &Place, documents: &[Document]) -> Vec<StoredDocument> {
+    let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
+    place.store().get(&ids).unwrap().into_iter().flatten().collect()
+}
+
 fn put_cells(place: &Place, document: &Document, timestamp: i64) {
     for (row, column) in cells_of(document) {
         place.gateway.put_raw("t", &row, &column, b"", timestamp);
@@ -97,9 +102,7 @@ fn cells_that_are_missing() {
     check_all_found(&place, &documents);
     // Nothing but cells was written.
     assert_eq!(contents(&place.store()), documents);
-    let inserted_at =
-        |n: usize| place.store().get(&[documents[n].id.clone()]).unwrap().remove(0).unwrap().inserted_at;
-    assert!([0, 2, 5, 6].iter().all(|&n| inserted_at(n).as_ms() == BEGIN));
+    assert!(get_stored(&place, &documents).iter().all(|stored| stored.inserted_at.as_ms() == BEGIN));
 }
 
 /// Deletes some cells of a document as of now, which hides what is written with the document's own timestamp.
@@ -122,6 +125,9 @@ fn cells_that_a_delete_hides() {
     check(&place, &[(FindingKind::Unfiled, "d1"), (FindingKind::Unfiled, "d7")]);
     check_all_found(&place, &documents);
     assert_eq!(contents(&place.store()), documents);
+    for stored in get_stored(&place, &documents) {
+        assert_eq!(stored.inserted_at.as_ms(), BEGIN, "{stored:?}");
+    }
     // They go as any others do.
     place.advance(1);
     let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
