@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use super::super::remove::REMEMBER;
 use super::*;
 
 const METHODS: [&str; 6] = [
@@ -199,6 +200,37 @@ fn the_second_attempt_fails_too() {
                 place.gateway.clear_faults();
                 assert_eq!(place.gateway.n_open_scanners(), 0, "{method} {first} {second}");
             }
+        }
+    }
+}
+
+/// The answer to a compare-and-set of a removal is lost, whether or not it was done: it is told of what it removed, once.
+#[test]
+fn a_removal_whose_answer_is_lost() {
+    let message = || "java.io.IOException: injected".to_owned();
+    for kind in [
+        FaultKind::IoError(message()),
+        FaultKind::IoErrorAfter(message()),
+        FaultKind::Close,
+        FaultKind::CloseAfter,
+    ] {
+        // Two that remove, and one that lets a claim expire.
+        for nth in 1..=3 {
+            let place = Place::new();
+            let store = place.store();
+            store.insert(&[document("a", 1)]).unwrap();
+            store.insert_if_new(&[document("b", spread(1))], 3).unwrap();
+            place.gateway.fail(Fault::on("checkAndPut", kind.clone()).nth(nth));
+            let ids = ["a", "b", "c"].map(id);
+            assert_eq!(store.remove(&ids).unwrap(), [true, true, false], "{kind:?} {nth}");
+            assert_eq!(place.gateway.n_faults(), 0, "{kind:?} {nth}");
+            assert_eq!(contents(&store), [], "{kind:?} {nth}");
+            place.check_cells(&[]);
+            place.gateway.major_compact();
+            place.advance(REMEMBER.as_millis() as i64 + 10);
+            // A removal is kept that is not known to be over nothing.
+            let is_undone = nth == 3 && matches!(kind, FaultKind::IoError(_) | FaultKind::Close);
+            assert_eq!(place.document_rows().len(), if is_undone { 2 } else { 1 }, "{kind:?} {nth}");
         }
     }
 }

@@ -66,20 +66,25 @@ fn again_and_again_within_a_millisecond() {
 /// Old cells stay for a while and then go by themselves, and nothing older comes back in their place.
 #[test]
 fn old_cells_linger() {
-    let place = Place::new();
-    let store = place.store();
-    let versions = [document("a", 1), document("a", spread(1)), document("a", spread(2))];
-    for version in &versions {
-        insert(&store, std::slice::from_ref(version));
+    for is_if_new in [false, true] {
+        let place = Place::new();
+        let store = place.store();
+        let versions = [document("a", 1), document("a", spread(1)), document("a", spread(2))];
+        for version in versions.each_ref().map(std::slice::from_ref) {
+            match is_if_new {
+                true => drop(store.insert_if_new(version, 3).unwrap()),
+                false => drop(insert(&store, version)),
+            }
+        }
+        assert_eq!(place.cells().len(), 30, "of each version");
+        place.advance(LINGER.as_millis() as i64 - 1);
+        assert_eq!(place.cells().len(), 30);
+        place.advance(10);
+        place.check_cells(&versions[2..]);
+        place.gateway.major_compact();
+        place.check_cells(&versions[2..]);
+        assert_eq!(place.gateway.n_stored("t"), 10);
     }
-    assert_eq!(place.cells().len(), 30, "of each version");
-    place.advance(LINGER.as_millis() as i64 - 1);
-    assert_eq!(place.cells().len(), 30);
-    place.advance(10);
-    place.check_cells(&versions[2..]);
-    place.gateway.major_compact();
-    place.check_cells(&versions[2..]);
-    assert_eq!(place.gateway.n_stored("t"), 10);
 }
 
 #[test]
