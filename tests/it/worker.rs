@@ -1,6 +1,7 @@
 //! `query-worker`: HTTP in, HTTP out.
 
 mod batches;
+mod contract;
 mod documents;
 mod explaining;
 mod openapi;
