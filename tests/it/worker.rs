@@ -6,6 +6,7 @@ mod documents;
 mod explaining;
 mod openapi;
 mod queries;
+mod settings;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! The command line and its environment twins.
+//! The command line and its environment twins. Where else settings come from is for [`settings`](crate::settings).
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::Parser;
 use features::cli::RecipeArgs;
 use index::cli::StoreArgs;
+
+use crate::settings::SettingsArgs;
 
 /// Answer over HTTP whether a text, or one like it, has been seen; insert what is new.
 #[derive(Debug, Parser)]
@@ -28,6 +30,9 @@ pub struct Config {
     /// How a new index is to fingerprint, or what an existing one is expected to.
     #[command(flatten)]
     pub recipe: RecipeArgs,
+    /// Where settings come from, and what to do with them but serve.
+    #[command(flatten)]
+    pub settings: SettingsArgs,
     /// Address and port to listen on; port 0 takes a free one, which the log names
     #[arg(
         long,

@@ -6,34 +6,50 @@
 
 pub mod api;
 mod calls;
+mod check;
 pub mod config;
 mod gather;
 pub mod server;
+pub mod settings;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::Parser;
 use tokio::net::TcpListener;
 use tracing::{info, warn};
 
 use crate::config::Config;
 use crate::server::Worker;
+use crate::settings::Settings;
 
 /// Runs the command line of this process: 0 after an orderly stop, 2 if it could not run.
 #[must_use]
 pub fn main() -> ExitCode {
-    let config = Config::parse();
-    tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
-    match run(&config) {
+    match Settings::read(std::env::args_os()).and_then(|settings| obey(&settings)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            if let Some(error) = error.downcast_ref::<clap::Error>() {
+                error.exit();
+            }
             // That nobody listens on stderr is no reason to fail in another way.
             writeln!(io::stderr(), "query-worker: error: {error:#}").unwrap_or(());
             ExitCode::from(2)
         }
     }
+}
+
+/// Shows or checks the settings where that is asked for, and else serves.
+fn obey(settings: &Settings) -> anyhow::Result<()> {
+    let said = match &settings.config.settings {
+        args if args.print_config => settings.to_string(),
+        args if args.check => check::check(&settings.config)?,
+        _ => {
+            tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+            return run(&settings.config);
+        }
+    };
+    io::stdout().write_all(said.as_bytes()).context("failed to write to stdout")
 }
 
 /// Opens the store, binds, and serves until the process is told to stop.

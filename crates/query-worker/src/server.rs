@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use features::cli::RecipeArgs;
-use features::{Fingerprinter, Scratch};
-use index::{DocumentId, Index, Mode, Status, StoreUri};
+use features::{Dictionaries, Fingerprinter, Scratch};
+use index::{DocumentId, Index, Mode, OpenOptions, Status, StoreUri};
 use simhash::Fingerprint;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
@@ -41,6 +41,13 @@ pub struct Limits {
 /// What a request that is worked on holds.
 pub(crate) type Permit = OwnedSemaphorePermit;
 
+/// The index that the configuration asks for.
+pub(crate) struct Asked<'a> {
+    pub(crate) uri: &'a str,
+    dictionaries: Dictionaries,
+    pub(crate) options: OpenOptions,
+}
+
 /// The index and what goes with it, shared by all requests.
 pub struct Worker {
     index: Arc<Index>,
@@ -61,16 +68,7 @@ impl Worker {
     /// # Errors
     /// The index cannot be opened, or not with the recipe or scheme that the configuration insists on.
     pub fn open(config: &Config) -> anyhow::Result<Self> {
-        let uri = config
-            .store
-            .uri()
-            .context("name the index with --store, for example --store embedded:./my-index")?;
-        let dictionaries = config.recipe.dictionaries()?;
-        let recipe = config.recipe.recipe(&dictionaries);
-        // Before an index is made by it.
-        Fingerprinter::check(&recipe, &dictionaries).context("the recipe asked for cannot be followed")?;
-        let insisted = config.recipe.explicit_fields(&dictionaries);
-        let options = config.store.open_options(Mode::CreateIfMissing, insisted, recipe.fields());
+        let Asked { uri, dictionaries, options } = Self::asked(config)?;
         let index = Index::open(uri, &options).with_context(|| format!("failed to open index `{uri}`"))?;
         let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
             .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
@@ -78,6 +76,20 @@ impl Worker {
         index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
         let limits = Limits { requests_max: config.requests_max, body_bytes_max: config.body_bytes_max };
         Ok(Self::over(index, fingerprinter, &uri.parse()?, limits))
+    }
+
+    /// What the configuration asks for, before anything is opened or made by it.
+    pub(crate) fn asked(config: &Config) -> anyhow::Result<Asked<'_>> {
+        let uri = config
+            .store
+            .uri()
+            .context("name the index with --store, for example --store embedded:./my-index")?;
+        let dictionaries = config.recipe.dictionaries()?;
+        let recipe = config.recipe.recipe(&dictionaries);
+        Fingerprinter::check(&recipe, &dictionaries).context("the recipe asked for cannot be followed")?;
+        let insisted = config.recipe.explicit_fields(&dictionaries);
+        let options = config.store.open_options(Mode::CreateIfMissing, insisted, recipe.fields());
+        Ok(Asked { uri, dictionaries, options })
     }
 
     /// The worker over an index that is open already; `fingerprinter` is of the index's recipe.

@@ -1,0 +1,30 @@
+//! `--check`: whether a start would succeed.
+
+use anyhow::Context;
+use index::{ErrorKind, Index, MemoryStore, Mode, StoreUri};
+
+use crate::config::Config;
+use crate::server::Worker;
+
+/// Opens what a start opens, makes nothing, and says what there is.
+pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
+    let asked = Worker::asked(config)?;
+    let uri = asked.uri;
+    if is_there(uri).with_context(|| format!("failed to open index `{uri}`"))? {
+        let worker = Worker::open(config)?;
+        let scheme = worker.index().scheme().name();
+        return Ok(format!("all is well: the index at {uri} is there, of scheme {scheme}\n"));
+    }
+    // Whether one can be that is as asked for.
+    Index::over(Box::new(MemoryStore::new()), &asked.options).context("no such index can be made")?;
+    Ok(format!("all is well: there is no index at {uri} yet, and a start makes one\n"))
+}
+
+fn is_there(uri: &str) -> index::Result<bool> {
+    match uri.parse::<StoreUri>()?.open(Mode::MustExist) {
+        Ok(store) => Ok(store.metadata()?.is_some()),
+        // A directory, which a start makes. Of tables that are missing, which it does not make, the metadata tells.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}

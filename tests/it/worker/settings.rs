@@ -1,0 +1,144 @@
+//! The settings of `query-worker`: from flags, the environment and a file.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::support::{Run, command, hbase, news, run};
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, text: &str) -> PathBuf {
+        let path = self.0.path().join("worker.toml");
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+fn run_with_environment(args: &[&str], environment: &[(&str, &str)]) -> Run {
+    let output = command("query-worker", args).envs(environment.iter().copied()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Without the comments, which say where the values come from.
+fn values(printed: &str) -> Vec<&str> {
+    let values = printed.lines().map(|line| line.split("  # ").next().unwrap());
+    values.filter(|line| line.contains(" = ")).collect()
+}
+
+#[test]
+fn a_flag_is_above_the_environment_that_above_the_file_that_above_the_default() {
+    let folder = Folder::new();
+    let path = folder.file(
+        "store = \"memory:\"\nsimplify = false\ntop-terms = 50\nlisten = \"127.0.0.1:1\"\nrequests-max = 1\n\
+         grace-seconds = 1",
+    );
+    let path = path.to_str().unwrap();
+    let environment = [
+        ("PIGEONHOLE_CONFIG", path),
+        ("PIGEONHOLE_LISTEN", "127.0.0.1:2"),
+        ("PIGEONHOLE_REQUESTS_MAX", "2"),
+        ("PIGEONHOLE_SEED", "2"),
+    ];
+    let args = ["--print-config", "--requests-max", "3", "--grace-seconds=3", "--scheme", "t11"];
+    let printed = run_with_environment(&args, &environment).expect(0).stdout;
+    for (setting, origin) in [
+        ("store = \"memory:\"", path),
+        ("simplify = false", path),
+        ("top-terms = 50", path),
+        ("listen = \"127.0.0.1:2\"", "environment PIGEONHOLE_LISTEN"),
+        ("seed = 2", "environment PIGEONHOLE_SEED"),
+        ("requests-max = 3", "flag"),
+        ("grace-seconds = 3", "flag"),
+        ("scheme = \"t11\"", "flag"),
+        ("body-bytes-max = 8388608", "default"),
+    ] {
+        let line = format!("{setting}  # {origin}");
+        assert!(printed.lines().any(|printed| printed == line), "{line}\n{printed}");
+    }
+    assert!(printed.contains("# idf is not set"), "{printed}");
+
+    // What is printed is a file of settings, and says the same.
+    let again = folder.file(&printed);
+    let again = run("query-worker", ["--print-config", "--config", again.to_str().unwrap()]).expect(0).stdout;
+    assert_eq!(values(&again), values(&printed));
+}
+
+#[test]
+fn a_bad_file_is_refused_with_the_place() {
+    let folder = Folder::new();
+    for (text, parts) in [
+        ("reqests-max = 3", vec!["`reqests-max`", "the nearest is `requests-max`"]),
+        ("requests_max = 3", vec!["`requests_max`", "the nearest is `requests-max`"]),
+        // Not settings of the worker, but of the run.
+        ("check = true", vec!["`check`"]),
+        ("config = \"other.toml\"", vec!["`config`"]),
+        ("requests-max = \"3\"", vec!["`requests-max`", "integer", "string"]),
+        ("requests-max = [3]", vec!["`requests-max`", "integer", "array"]),
+        ("requests-max = 0", vec!["`requests-max`", "'0'"]),
+        ("simplify = \"true\"", vec!["`simplify`", "boolean", "string"]),
+        ("store = 5", vec!["`store`", "string", "integer"]),
+        ("listen = \"nowhere\"", vec!["`listen`", "nowhere"]),
+        ("scheme = \"9c9\"", vec!["`scheme`", "9c9", "t11"]),
+        ("[service]\nlisten = \"127.0.0.1:1\"", vec!["`service`"]),
+        ("listen", vec!["line 1"]),
+    ] {
+        let path = folder.file(text);
+        let path = path.to_str().unwrap();
+        let said = run("query-worker", ["--config", path, "--print-config"]).expect(2).stderr;
+        for part in [&parts[..], &[path]].concat() {
+            assert!(said.contains(part), "{text:?} should say {part:?}: {said}");
+        }
+    }
+    let missing = folder.0.path().join("missing.toml");
+    let said = run("query-worker", ["--config", missing.to_str().unwrap()]).expect(2).stderr;
+    assert!(said.contains("missing.toml"), "{said}");
+    // A flag that is wrong is the flag's fault, whatever the file says.
+    let path = folder.file("requests-max = 3");
+    let args = ["--config", path.to_str().unwrap(), "--requests-max", "x"];
+    let said = run("query-worker", args).expect(2).stderr;
+    assert!(said.contains("'x'") && !said.contains("worker.toml"), "{said}");
+}
+
+#[test]
+fn a_check_opens_and_makes_nothing() {
+    let folder = Folder::new();
+    let index = folder.0.path().join("index");
+    let store = format!("embedded:{}", index.display());
+    let check_at =
+        |store: &str, more: &[&str]| run("query-worker", [&["--check", "--store", store], more].concat());
+    let check = |more: &[&str]| check_at(&store, more);
+    assert!(check(&[]).expect(0).stdout.contains("a start makes one"));
+    check(&["--scheme", "t11", "--max-distance", "9"]).expect(2);
+    assert!(!index.exists());
+    run("indexer", ["index", "-q", "--store", &store, news().to_str().unwrap()]).expect(0);
+    assert!(check(&[]).expect(0).stdout.contains("of scheme 5c2"));
+    for (checked, part) in [
+        (check(&["--scheme", "t11"]), "scheme is \"5c2\""),
+        (check(&["--segmenter", "words"]), "segmenter"),
+        (check(&["--idf", "/missing"]), "/missing"),
+        (check_at("redis://127.0.0.1:1/x", &[]), "127.0.0.1:1"),
+    ] {
+        let said = checked.expect(2).stderr;
+        assert!(said.contains(part), "{part:?}: {said}");
+    }
+    // It listens to nobody, so it takes no port from the worker that serves.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    check(&["--listen", &taken.local_addr().unwrap().to_string()]).expect(0);
+}
+
+/// Tables of HBase are not made by a start, so that they are missing is an error.
+#[test]
+fn a_check_of_tables_that_are_missing() {
+    let Some(hbase) = hbase() else { return };
+    let said = run("query-worker", ["--check", "--store", &crate::hbase::url(hbase.gateway, "unmade")]);
+    assert!(said.stderr.contains("schema/create.rb"), "{said:?}");
+    said.expect(2);
+}
