@@ -113,8 +113,10 @@ impl Worker {
         let log = BufReader::new(child.stderr.take().expect("stderr is piped"));
         let mut worker = Self { child, base: String::new(), log };
         let ready = worker.log_until("ready");
-        let address = ready.split_once("address=").and_then(|(_, rest)| rest.split_whitespace().next());
-        worker.base = format!("http://{}", address.expect("the log names the address"));
+        let port = ready
+            .split_once("127.0.0.1:")
+            .and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next());
+        worker.base = format!("http://127.0.0.1:{}", port.expect("the log names the address"));
         worker
     }
 

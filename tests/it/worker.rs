@@ -4,6 +4,7 @@ mod batches;
 mod contract;
 mod documents;
 mod explaining;
+mod logging;
 mod openapi;
 mod queries;
 mod settings;

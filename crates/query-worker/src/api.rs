@@ -18,6 +18,7 @@ use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Reque
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, Uri};
+use axum::middleware;
 use axum::routing::get;
 use index::DocumentId;
 use serde::de::{DeserializeOwned, Error};
@@ -30,6 +31,7 @@ use utoipa_axum::routes;
 
 pub use problem::Problem;
 
+use crate::request;
 use crate::server::Worker;
 
 /// All routes over one worker.
@@ -44,6 +46,8 @@ pub fn router(worker: Arc<Worker>) -> Router {
             Problem::method_not_allowed(&method, uri.path())
         })
         .layer(DefaultBodyLimit::max(body_bytes_max))
+        // Outside of all others, so that it sees what they answer.
+        .layer(middleware::from_fn(request::observe))
         .with_state(worker)
 }
 

@@ -8,6 +8,7 @@ use clap::Parser;
 use features::cli::RecipeArgs;
 use index::cli::StoreArgs;
 
+use crate::log::LogArgs;
 use crate::settings::SettingsArgs;
 
 /// Answer over HTTP whether a text, or one like it, has been seen; insert what is new.
@@ -33,6 +34,9 @@ pub struct Config {
     /// Where settings come from, and what to do with them but serve.
     #[command(flatten)]
     pub settings: SettingsArgs,
+    /// What is logged.
+    #[command(flatten)]
+    pub log: LogArgs,
     /// Address and port to listen on; port 0 takes a free one, which the log names
     #[arg(
         long,

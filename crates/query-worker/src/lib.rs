@@ -9,10 +9,12 @@ mod calls;
 mod check;
 pub mod config;
 mod gather;
+pub mod log;
+mod request;
 pub mod server;
 pub mod settings;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -45,7 +47,7 @@ fn obey(settings: &Settings) -> anyhow::Result<()> {
         args if args.print_config => settings.to_string(),
         args if args.check => check::check(&settings.config)?,
         _ => {
-            tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).init();
+            log::start(&settings.config.log);
             return run(&settings.config);
         }
     };

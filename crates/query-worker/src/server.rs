@@ -13,7 +13,7 @@ use simhash::Fingerprint;
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::task;
-use tracing::{error, info, warn};
+use tracing::{Span, error, info, warn};
 
 use crate::api::{self, Problem};
 use crate::calls::Calls;
@@ -186,9 +186,10 @@ impl Worker {
         permit: impl Send + 'static,
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
+        let span = Span::current();
         let done = task::spawn_blocking(move || {
             let _permit = permit;
-            work(&self)
+            span.in_scope(|| work(&self))
         });
         done.await.unwrap_or_else(|panicked| {
             error!(error = %panicked, "a request's work broke off");

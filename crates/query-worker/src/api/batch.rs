@@ -19,6 +19,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
+use tracing::Instrument;
 
 use self::lines::Line;
 use self::reading::Reading;
@@ -52,11 +53,10 @@ where
     A: Serialize + Send + 'static,
 {
     let (answers, receiver) = mpsc::channel(1);
-    tokio::spawn(async move {
-        let answering = Answering { worker, permit: Arc::new(permit), answers, work };
-        // Nobody listens any more where it breaks off.
-        answering.run(body).await.unwrap_or(());
-    });
+    let answering = Answering { worker, permit: Arc::new(permit), answers, work };
+    // Nobody listens any more where it breaks off.
+    let run = async move { answering.run(body).await.unwrap_or(()) };
+    tokio::spawn(run.in_current_span());
     let headers = [(header::CONTENT_TYPE, "application/x-ndjson")];
     (headers, Body::from_stream(ReceiverStream::new(receiver))).into_response()
 }

@@ -10,6 +10,8 @@ use serde::Serialize;
 use tracing::error;
 use utoipa::ToSchema;
 
+use crate::request;
+
 /// The most characters of a detail that holds what the client sent.
 const DETAIL_CHARS_MAX: usize = 1000;
 
@@ -33,6 +35,9 @@ pub(super) struct Body {
     status: u16,
     /// What to do about it, for people.
     detail: String,
+    /// The request, by what the header `X-Request-Id` of the answer says. A line of a batch has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instance: Option<String>,
 }
 
 impl Problem {
@@ -42,6 +47,7 @@ impl Problem {
             title: self.title,
             status: self.status.as_u16(),
             detail: self.detail.clone(),
+            instance: request::urn(),
         }
     }
 

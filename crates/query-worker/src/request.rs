@@ -1,0 +1,136 @@
+//! What is seen of a request from outside, whatever its handler does: its id, the span that its log lines are in, and the
+//! line that says how it ended.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+use tokio_stream::StreamExt;
+use tracing::{Instrument, Span, debug, error_span, warn};
+use uuid::Uuid;
+
+/// Where a client or a proxy says the id of a request, and where the answer says it.
+const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The longest id that is taken from a client.
+const ID_BYTES_MAX: usize = 64;
+
+/// What a request for no path of ours is counted under.
+const NO_ROUTE: &str = "none";
+
+tokio::task_local! {
+    static ID: RequestId;
+}
+
+/// The name of a request in the log, in its answer, and wherever else it came by.
+#[derive(Clone, Debug)]
+struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// The client's, where it is harmless wherever it is written, or a new one.
+    fn of(request: &Request) -> Self {
+        let is_harmless = |id: &&HeaderValue| {
+            let is_plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+            (1..=ID_BYTES_MAX).contains(&id.len()) && id.as_bytes().iter().all(is_plain)
+        };
+        request.headers().get(ID_HEADER).filter(is_harmless).map_or_else(Self::new, |id| Self(id.clone()))
+    }
+
+    /// Chance tells this process from others, and a number its requests.
+    fn new() -> Self {
+        static PROCESS: LazyLock<u64> = LazyLock::new(|| Uuid::now_v7().as_u64_pair().1 & 0xffff_ffff);
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        let id = format!("{:08x}-{}", *PROCESS, NUMBER.fetch_add(1, Ordering::Relaxed));
+        Self(HeaderValue::try_from(id).expect("digits and a hyphen are a header's"))
+    }
+
+    fn as_str(&self) -> &str {
+        self.0.to_str().unwrap_or_default()
+    }
+}
+
+/// The URN of the request that is being answered; none outside of its task.
+pub(crate) fn urn() -> Option<String> {
+    ID.try_with(|id| format!("urn:pigeonhole:request:{}", id.as_str())).ok()
+}
+
+/// Goes around the handling of every request.
+pub(crate) async fn observe(request: Request, next: Next) -> Response {
+    let id = RequestId::of(&request);
+    // Of the highest level, so that whatever is logged has it.
+    let span = error_span!("request", id = id.as_str());
+    let mut ending = Ending::of(&request, span.clone());
+    let mut response = ID.scope(id.clone(), next.run(request)).instrument(span).await;
+    response.headers_mut().insert(ID_HEADER, id.0);
+    ending.status = Some(response.status());
+    match response.body().size_hint().exact() {
+        Some(n_bytes) => {
+            ending.add(n_bytes);
+            response
+        }
+        // A batch is answered as its lines are worked on: it ends with its body.
+        None => response.map(|body| {
+            Body::from_stream(body.into_data_stream().map(move |piece| {
+                ending.add(piece.as_ref().map_or(0, |piece| piece.len() as u64));
+                piece
+            }))
+        }),
+    }
+}
+
+/// A method may be any word that a client thinks of.
+fn known(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::DELETE => "DELETE",
+        Method::HEAD => "HEAD",
+        Method::OPTIONS => "OPTIONS",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        _ => "other",
+    }
+}
+
+/// Says how a request ended when it is dropped, so also that of a client that went away before its answer.
+struct Ending {
+    span: Span,
+    begun: Instant,
+    method: &'static str,
+    route: Option<MatchedPath>,
+    status: Option<StatusCode>,
+    /// Of the body of the answer.
+    n_bytes: u64,
+}
+
+impl Ending {
+    fn of(request: &Request, span: Span) -> Self {
+        let route = request.extensions().get::<MatchedPath>().cloned();
+        Self { span, begun: Instant::now(), method: known(request.method()), route, status: None, n_bytes: 0 }
+    }
+
+    fn add(&mut self, n_bytes: u64) {
+        self.n_bytes += n_bytes;
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let _in_span = self.span.enter();
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let route = self.route.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);
+        let (method, bytes) = (self.method, self.n_bytes);
+        match self.status {
+            Some(status) if status.is_server_error() => {
+                warn!(method, route, status = status.as_u16(), seconds, bytes, "failed");
+            }
+            Some(status) => debug!(method, route, status = status.as_u16(), seconds, bytes, "answered"),
+            None => debug!(method, route, seconds, "the client went away before its answer"),
+        }
+    }
+}
