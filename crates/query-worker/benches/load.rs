@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! cargo bench -p query-worker --bench load -- fill  STORE N
+//! cargo bench -p query-worker --bench load -- direct STORE N THREADS SECONDS LINES
 //! cargo bench -p query-worker --bench load -- query URL N CONNECTIONS SECONDS [RATE]
 //! cargo bench -p query-worker --bench load -- query-batch URL N CONNECTIONS SECONDS LINES
 //! cargo bench -p query-worker --bench load -- insert URL CONNECTIONS SECONDS CORPUS…
 //! cargo bench -p query-worker --bench load -- insert-batch URL CONNECTIONS LINES CORPUS…
 //! ```
 //! `fill` puts `N` made-up documents into an index (uniform fingerprints, splitmix64 of 0, 1, 2 …), among which `query` asks
-//! for fingerprints: half of them three bits from one that is there, half from none. With a `RATE` each request has its time, and
+//! for fingerprints (`direct` asks the store for the same, without a worker, `LINES` a call): half of them three bits from one that is there, half from none. With a `RATE` each request has its time, and
 //! its latency counts from then: a worker that stalls is not asked less. `insert` posts the paragraphs of real corpora
 //! (JSON Lines, plain or gzip, text in `text`), each once, with ids of their own.
 //!
@@ -23,15 +24,16 @@ mod texts;
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use index::{DocumentId, Index, OpenOptions};
+use index::{DocumentId, Index, Mode, OpenOptions};
 use simhash::Fingerprint;
 use tokio::task::LocalSet;
 
 use crate::http::Connection;
 
-const USAGE: &str = "usage: fill STORE N | query URL N CONNECTIONS SECONDS [RATE] | \
+const USAGE: &str = "usage: fill STORE N | direct STORE N THREADS SECONDS LINES | query URL N CONNECTIONS SECONDS [RATE] | \
                      query-batch URL N CONNECTIONS SECONDS LINES | insert URL CONNECTIONS SECONDS CORPUS… | \
                      insert-batch URL CONNECTIONS LINES CORPUS…";
 
@@ -40,6 +42,9 @@ fn main() {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args[..] {
         ["fill", store, n] => fill(store, number(n)),
+        ["direct", store, n, threads, seconds, lines] => {
+            direct(store, number(n), number(threads), seconds, number(lines));
+        }
         ["query", url, n, connections, seconds] => {
             run(url, number(connections), Queries::new(number(n), 1, seconds, None));
         }
@@ -84,6 +89,43 @@ fn made_up(number: u64) -> Fingerprint {
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     Fingerprint(z ^ z >> 31)
+}
+
+/// What the `n`-th query asks for.
+fn queried(n: u64, n_documents: u64) -> Fingerprint {
+    match n % 2 {
+        0 => Fingerprint(made_up(made_up(n).0 % n_documents).0 ^ 0b1_0000_0001_0000_0001),
+        _ => made_up(!n),
+    }
+}
+
+/// Asks the store as a worker does, but without one: what is near, and what is known of it.
+fn direct(store: &str, n_documents: usize, n_threads: usize, seconds: &str, n_lines: usize) {
+    let options = OpenOptions { mode: Mode::MustExist, ..OpenOptions::default() };
+    let index = Index::open(store, &options).unwrap();
+    index.prepare().unwrap();
+    let (n_asked, n_matches) = (AtomicU64::new(0), AtomicU64::new(0));
+    let start = Instant::now();
+    let until = start + Duration::from_secs(number(seconds) as u64);
+    std::thread::scope(|scope| {
+        for _ in 0..n_threads {
+            scope.spawn(|| {
+                while Instant::now() < until {
+                    let first = n_asked.fetch_add(n_lines as u64, Ordering::Relaxed);
+                    let query = |n| queried(n, n_documents as u64);
+                    let queries: Vec<_> = (first..first + n_lines as u64).map(query).collect();
+                    let found = index.near(&queries, index.max_distance(), 10).unwrap();
+                    let matches = found.into_iter().flat_map(|found| found.matches);
+                    let ids: Vec<_> = matches.map(|found| found.id).collect();
+                    let n_stored = index.get(&ids).unwrap().into_iter().flatten().count() as u64;
+                    n_matches.fetch_add(n_stored, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let (n_asked, n_matches) = (n_asked.into_inner(), n_matches.into_inner());
+    assert!(n_matches >= n_asked / 2, "{n_matches} of {n_asked} found");
+    println!("{:.0} queries/s; {n_matches} matches", n_asked as f64 / start.elapsed().as_secs_f64());
 }
 
 /// One request after another, made here and checked here.
@@ -214,10 +256,7 @@ impl Workload for Queries {
         }
         for _ in 0..self.n_lines {
             let n = self.n_asked.replace(self.n_asked.get() + 1);
-            let fingerprint = match n % 2 {
-                0 => Fingerprint(made_up(made_up(n).0 % self.n_documents).0 ^ 0b1_0000_0001_0000_0001),
-                _ => made_up(!n),
-            };
+            let fingerprint = queried(n, self.n_documents);
             writeln!(body, "{{\"fingerprint\":\"{fingerprint}\"}}").unwrap();
         }
         Some(self.n_lines)
