@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -108,8 +109,12 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn start(store: &str, more: &[&str]) -> Self {
         let args = [&["--store", store, "--listen", "127.0.0.1:0"], more].concat();
-        let mut child =
-            command("query-worker", args).stdout(Stdio::null()).spawn().expect("the program was built");
+        Self::start_as(&mut command("query-worker", args))
+    }
+
+    pub(crate) fn start_as(command: &mut Command) -> Self {
+        let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program was built");
         let log = BufReader::new(child.stderr.take().expect("stderr is piped"));
         let mut worker = Self { child, base: String::new(), log };
         let ready = worker.log_until("ready");
@@ -208,6 +213,16 @@ fn answer(response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> (u
     }
     let body = serde_json::from_str(&body).unwrap_or_else(|_| panic!("answers are JSON, not {body:?}"));
     (response.status().as_u16(), body)
+}
+
+/// Waits until something is so. It fails when that takes longer than anything here may.
+#[track_caller]
+pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "this takes too long");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// JSON Lines of `(id, text)`.

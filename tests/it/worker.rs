@@ -1,15 +1,19 @@
 //! `query-worker`: HTTP in, HTTP out.
 
 mod batches;
+mod connections;
 mod contract;
 mod documents;
 mod explaining;
+mod keys;
+mod limits;
 mod logging;
 mod openapi;
 mod queries;
 mod settings;
+mod stopping;
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Barrier;
 
@@ -27,6 +31,26 @@ fn is_problem((got, problem): (u16, Value), status: u16, kind: &str) {
     assert_eq!(problem["type"], format!("urn:pigeonhole:problem:{kind}"), "{problem}");
     assert_eq!(problem["status"], status);
     assert!(problem["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{problem}");
+}
+
+/// Begins a batch of queries, and waits until its first line is answered: it has its place then.
+fn open_batch(worker: &Worker, headers: &str) -> BufReader<TcpStream> {
+    let mut batch = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
+    let line = format!("{}\n", json!({ "text": TEXT }));
+    write!(
+        batch,
+        "POST /v1/query:batch HTTP/1.1\r\nhost: worker\r\n{headers}transfer-encoding: chunked\r\n\r\n{:x}\r\n{line}\r\n",
+        line.len()
+    )
+    .unwrap();
+    let mut batch = BufReader::new(batch);
+    let mut answer = String::new();
+    while !answer.starts_with('{') {
+        answer.clear();
+        assert!(batch.read_line(&mut answer).unwrap() > 0, "the worker hung up");
+    }
+    assert!(answer.contains("\"status\":200"), "{answer}");
+    batch
 }
 
 #[test]

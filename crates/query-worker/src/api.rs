@@ -3,49 +3,52 @@
 mod about;
 mod analyze;
 mod batch;
+mod body;
 mod compare;
 mod documents;
+mod guard;
 mod problem;
 mod query;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Request};
+use axum::extract::{FromRequestParts, Path};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode, Uri};
+use axum::http::{Method, Uri};
 use axum::middleware;
 use axum::routing::get;
 use index::DocumentId;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use tokio::sync::OwnedSemaphorePermit;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub use problem::Problem;
 
+use self::body::Json;
+use self::guard::Guard;
+use crate::keys::Keys;
 use crate::request;
 use crate::server::Worker;
 
-/// All routes over one worker.
-pub fn router(worker: Arc<Worker>) -> Router {
-    let body_bytes_max = worker.body_bytes_max();
+/// All routes over one worker, for whoever has one of `keys`.
+pub fn router(worker: Arc<Worker>, keys: Option<Arc<Keys>>) -> Router {
     let (router, description) = documented().split_for_parts();
-    let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(written(&description)));
+    let description = written(&description);
+    let guard = Guard::new(&description, keys, worker.limits().request_seconds_max);
+    let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description.to_string()));
     router
         .route("/openapi.json", get(async move || description))
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
             Problem::method_not_allowed(&method, uri.path())
         })
-        .layer(DefaultBodyLimit::max(body_bytes_max))
+        .layer(middleware::from_fn_with_state(Arc::new(guard), guard::guard))
         // Outside of all others, so that it sees what they answer.
         .layer(middleware::from_fn(request::observe))
         .with_state(worker)
@@ -76,7 +79,7 @@ struct Description;
 
 /// The description as it is served. That exactly one of two fields must be there is added here: utoipa says such things of
 /// enums only, and of an enum serde says nothing useful to a client whose body fits none of its kinds.
-fn written(description: &utoipa::openapi::OpenApi) -> String {
+fn written(description: &utoipa::openapi::OpenApi) -> Value {
     let mut description = serde_json::to_value(description).unwrap_or_default();
     for (schema, one, other) in [("Query", "text", "fingerprint"), ("Side", "text", "id")] {
         let only = |one: &str, other: &str| -> Value {
@@ -84,35 +87,10 @@ fn written(description: &utoipa::openapi::OpenApi) -> String {
         };
         description["components"]["schemas"][schema]["oneOf"] = json!([only(one, other), only(other, one)]);
     }
-    description.to_string()
-}
-
-/// How long a body may take to arrive.
-const BODY_WAIT_MAX: Duration = Duration::from_secs(10);
-
-/// The JSON body of an admitted request, whatever its content type says; what is wrong with it is a [`Problem`].
-struct Json<T>(T, OwnedSemaphorePermit);
-
-impl<T: DeserializeOwned> FromRequest<Arc<Worker>> for Json<T> {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, worker: &Arc<Worker>) -> Result<Self, Problem> {
-        let permit = worker.admit()?;
-        let body = tokio::time::timeout(BODY_WAIT_MAX, Bytes::from_request(request, worker))
-            .await
-            .map_err(|_| Problem::too_slow(BODY_WAIT_MAX))?;
-        let body = body.map_err(|rejection| match rejection {
-            BytesRejection::FailedToBufferBody(failed)
-                if failed.status() == StatusCode::PAYLOAD_TOO_LARGE =>
-            {
-                Problem::too_large(worker.body_bytes_max())
-            }
-            other => {
-                Problem::bad_request(&format!("the request body could not be read: {}", other.body_text()))
-            }
-        })?;
-        parse(&body).map(|value| Self(value, permit))
-    }
+    let scheme = "Needed where the worker runs with --keys. The scope that a key must have is named with each operation.";
+    description["components"]["securitySchemes"][guard::SCHEME] =
+        json!({ "type": "http", "scheme": "bearer", "description": scheme });
+    description
 }
 
 /// Reads one JSON object.

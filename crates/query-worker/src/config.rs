@@ -1,14 +1,19 @@
 //! The command line and its environment twins. Where else settings come from is for [`settings`](crate::settings).
 
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Parser;
+use anyhow::ensure;
+use clap::{Parser, Subcommand};
 use features::cli::RecipeArgs;
 use index::cli::StoreArgs;
 
+use crate::keys::{Keys, Scope};
+use crate::limits::Limits;
 use crate::log::LogArgs;
+use crate::server::Service;
 use crate::settings::SettingsArgs;
 
 /// Answer over HTTP whether a text, or one like it, has been seen; insert what is new.
@@ -16,15 +21,22 @@ use crate::settings::SettingsArgs;
 #[command(
     name = "query-worker",
     version,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
     after_help = "\
 Examples:
   query-worker --store embedded:./news-index --listen 127.0.0.1:8080
   curl localhost:8080/v1/query -d '{\"text\": \"have we seen this?\"}'
   curl localhost:8080/v1/documents -d '{\"id\": \"a1\", \"text\": \"insert this if it is new\"}'
+  query-worker new-key --name crawler --scopes read,write >>keys.toml
 
-Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C); 2 could not run, or requests outlived --grace-seconds."
+Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C); 2 could not run, or requests outlived --grace-seconds. A second
+signal stops at once."
 )]
 pub struct Config {
+    /// What to do instead of serving.
+    #[command(subcommand)]
+    pub command: Option<Command>,
     /// Where to find the index.
     #[command(flatten)]
     pub store: StoreArgs,
@@ -46,19 +58,22 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub listen: SocketAddr,
-    /// Refuse a request body of more bytes than this
-    #[arg(long, value_name = "BYTES", default_value_t = 8 << 20, env = "PIGEONHOLE_BODY_BYTES_MAX", help_heading = "Service")]
-    pub body_bytes_max: usize,
-    /// Answer 503 while this many requests are being read or worked on
+    /// File of the API keys; without a good one nobody is answered. Made by `query-worker new-key`, read again when it changes
+    #[arg(long, value_name = "FILE", env = "PIGEONHOLE_KEYS", help_heading = "Service")]
+    pub keys: Option<PathBuf>,
+    /// Listen on an address that others can reach, without keys: whoever reaches it can read and write the index
+    #[arg(long, conflicts_with = "keys", env = "PIGEONHOLE_INSECURE_NO_AUTH", help_heading = "Service")]
+    pub insecure_no_auth: bool,
+    /// After a stop signal, how long to go on taking requests, with /readyz at 503, for a load balancer to notice
     #[arg(
         long,
-        value_name = "N",
-        default_value = "64",
-        env = "PIGEONHOLE_REQUESTS_MAX",
+        value_name = "SECONDS",
+        default_value_t = 0,
+        env = "PIGEONHOLE_DRAIN_SECONDS",
         help_heading = "Service"
     )]
-    pub requests_max: NonZeroUsize,
-    /// After a stop signal, how long requests under way may take to finish
+    pub drain_seconds: u64,
+    /// After that, how long requests under way may take to finish
     #[arg(
         long,
         value_name = "SECONDS",
@@ -67,12 +82,47 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub grace_seconds: u64,
+    /// How much to take on.
+    #[command(flatten)]
+    pub limits: Limits,
+}
+
+/// What to do instead of serving.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make an API key: prints its entry for the file of --keys, and on stderr the key, which is shown only this once
+    NewKey {
+        /// Whose it is; for people
+        #[arg(long)]
+        name: String,
+        /// What it is for: read, write, admin (to remove documents)
+        #[arg(long, value_delimiter = ',', required = true)]
+        scopes: Vec<Scope>,
+    },
 }
 
 impl Config {
-    /// How long requests under way may take after a stop signal.
+    /// The keys that are in force; none where everybody may come in.
+    ///
+    /// # Errors
+    /// They cannot be read, or there must be some: more than this machine can reach the worker.
+    pub fn keys(&self) -> anyhow::Result<Option<Arc<Keys>>> {
+        ensure!(
+            self.keys.is_some() || self.insecure_no_auth || self.listen.ip().to_canonical().is_loopback(),
+            "others can reach {}: give --keys FILE (`query-worker new-key` makes them), listen on 127.0.0.1, or let \
+             everybody in with --insecure-no-auth",
+            self.listen
+        );
+        self.keys.as_deref().map(Keys::open).transpose().map(|keys| keys.map(Arc::new))
+    }
+
+    /// How the worker is to be served.
     #[must_use]
-    pub fn grace(&self) -> Duration {
-        Duration::from_secs(self.grace_seconds)
+    pub fn service(&self, keys: Option<Arc<Keys>>) -> Service {
+        Service {
+            keys,
+            drain: Duration::from_secs(self.drain_seconds),
+            grace: Duration::from_secs(self.grace_seconds),
+        }
     }
 }

@@ -4,15 +4,21 @@
 //! What HTTP sees is in [`api`].
 #![forbid(unsafe_code)]
 
+mod admission;
 pub mod api;
 mod calls;
 mod check;
 pub mod config;
+mod connections;
 mod gather;
+pub mod keys;
+pub mod limits;
 pub mod log;
+mod reload;
 mod request;
 pub mod server;
 pub mod settings;
+mod signals;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -21,9 +27,11 @@ use anyhow::Context;
 use tokio::net::TcpListener;
 use tracing::{info, warn};
 
-use crate::config::Config;
+use crate::config::{Command, Config};
+use crate::keys::Scope;
 use crate::server::Worker;
 use crate::settings::Settings;
+use crate::signals::Signals;
 
 /// Runs the command line of this process: 0 after an orderly stop, 2 if it could not run.
 #[must_use]
@@ -43,6 +51,9 @@ pub fn main() -> ExitCode {
 
 /// Shows or checks the settings where that is asked for, and else serves.
 fn obey(settings: &Settings) -> anyhow::Result<()> {
+    if let Some(Command::NewKey { name, scopes }) = &settings.config.command {
+        return print_new_key(name, scopes);
+    }
     let said = match &settings.config.settings {
         args if args.print_config => settings.to_string(),
         args if args.check => check::check(&settings.config)?,
@@ -54,12 +65,22 @@ fn obey(settings: &Settings) -> anyhow::Result<()> {
     io::stdout().write_all(said.as_bytes()).context("failed to write to stdout")
 }
 
+/// The entry goes to stdout, so that it can be appended to the file, and the key to stderr.
+fn print_new_key(name: &str, scopes: &[Scope]) -> anyhow::Result<()> {
+    let (key, entry) = keys::new_key(name, scopes)?;
+    io::stdout().write_all(entry.as_bytes()).context("failed to write the entry")?;
+    writeln!(io::stderr(), "the key, which is shown only this once: {key}").context("failed to write the key")
+}
+
 /// Opens the store, binds, and serves until the process is told to stop.
 fn run(config: &Config) -> anyhow::Result<()> {
+    let keys = config.keys()?;
     let worker = Worker::open(config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
-        .max_blocking_threads(config.requests_max.get().saturating_add(server::BLOCKING_THREADS_MORE))
+        .max_blocking_threads(
+            (config.limits.requests_max + config.limits.batches_max) as usize + server::BLOCKING_THREADS_MORE,
+        )
         .build()
         .context("failed to start the async runtime")?;
     let served = runtime.block_on(async {
@@ -67,35 +88,20 @@ fn run(config: &Config) -> anyhow::Result<()> {
             .await
             .with_context(|| format!("failed to listen on {}", config.listen))?;
         let address = listener.local_addr().context("failed to read the address listened on")?;
-        if !address.ip().is_loopback() {
+        if config.insecure_no_auth {
             warn!(%address, "whoever reaches this address can read and write the index");
         }
-        let stop = stop_signal()?;
+        if let Some(keys) = keys.clone() {
+            reload::watch(vec![keys.file().to_owned()], "the keys", move || keys.reload())?;
+        }
+        let signals = Signals::listen()?;
         info!(%address, store = config.store.uri().unwrap_or_default(), "ready");
-        server::serve(listener, worker, stop, config.grace()).await
+        tokio::select! {
+            served = server::serve(listener, worker, config.service(keys), signals.clone().nth(1)) => served,
+            () = signals.nth(2) => Err(anyhow::anyhow!("told twice to stop; requests under way were not answered")),
+        }
     });
     // Work that has outlived its grace must not hold the process: dropping the runtime would wait for it.
     runtime.shutdown_background();
     served
-}
-
-/// Resolves when the process is asked to stop: Ctrl-C, or SIGTERM where there is such a thing.
-fn stop_signal() -> anyhow::Result<impl Future<Output = ()> + Send + 'static> {
-    #[cfg(unix)]
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
-        .context("failed to listen for SIGTERM")?;
-    Ok(async move {
-        #[cfg(unix)]
-        let terminated = terminate.recv();
-        #[cfg(not(unix))]
-        let terminated = std::future::pending::<Option<()>>();
-        tokio::select! {
-            _ = terminated => {}
-            interrupted = tokio::signal::ctrl_c() => {
-                if let Err(error) = interrupted {
-                    warn!(%error, "Ctrl-C cannot be heard; stopping now");
-                }
-            }
-        }
-    })
 }

@@ -1,7 +1,6 @@
 //! The running service: what the handlers share, the crossing to blocking threads, and the orderly stop.
 
 use std::cell::RefCell;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +10,18 @@ use features::{Dictionaries, Fingerprinter, Scratch};
 use index::{DocumentId, Index, Mode, OpenOptions, Status, StoreUri};
 use simhash::Fingerprint;
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task;
-use tracing::{Span, error, info, warn};
+use tracing::{Span, error, info};
 
+use crate::admission::Admission;
+pub(crate) use crate::admission::Permit;
 use crate::api::{self, Problem};
 use crate::calls::Calls;
 use crate::config::Config;
+use crate::connections::Connections;
+use crate::keys::Keys;
+use crate::limits::Limits;
 
 /// How long the store may take to say how it is, at the end.
 const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
@@ -26,20 +30,34 @@ const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
 /// ready.
 pub(crate) const BLOCKING_THREADS_MORE: usize = 64;
 
+/// How long batches may take to end when they are cut off.
+const ENDING_WAIT_MAX: Duration = Duration::from_secs(2);
+
 /// How long a check of the store may take.
 const READY_WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// How much a worker takes on.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Requests that are read or worked on at once.
-    pub requests_max: NonZeroUsize,
-    /// Bytes of a request body.
-    pub body_bytes_max: usize,
+/// How a worker is served.
+#[derive(Clone, Default)]
+pub struct Service {
+    /// Who may come in; without it everybody.
+    pub keys: Option<Arc<Keys>>,
+    /// How long to go on taking requests after a stop signal, for a load balancer to notice.
+    pub drain: Duration,
+    /// How long requests under way may take after that.
+    pub grace: Duration,
 }
 
-/// What a request that is worked on holds.
-pub(crate) type Permit = OwnedSemaphorePermit;
+/// How far a worker is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub(crate) enum Stage {
+    Serving,
+    /// All as before, but whoever asks is told to go elsewhere.
+    Draining,
+    /// No new connections. Requests under way are finished.
+    Stopping,
+    /// Batches are cut off.
+    Ending,
+}
 
 /// The index that the configuration asks for.
 pub(crate) struct Asked<'a> {
@@ -57,9 +75,9 @@ pub struct Worker {
     store: String,
     /// One permit: checks of a store that hangs must not pile up, nor take the place of requests.
     readiness: Arc<Semaphore>,
-    /// One permit for each request being worked on.
-    permits: Arc<Semaphore>,
-    body_bytes_max: usize,
+    admission: Admission,
+    limits: Limits,
+    stage: watch::Sender<Stage>,
 }
 
 impl Worker {
@@ -74,8 +92,7 @@ impl Worker {
             .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
         // So that the first query is as quick as the later ones.
         index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        let limits = Limits { requests_max: config.requests_max, body_bytes_max: config.body_bytes_max };
-        Ok(Self::over(index, fingerprinter, &uri.parse()?, limits))
+        Ok(Self::over(index, fingerprinter, &uri.parse()?, config.limits.clone()))
     }
 
     /// What the configuration asks for, before anything is opened or made by it.
@@ -102,8 +119,9 @@ impl Worker {
             fingerprinter,
             store: shown(store),
             readiness: Arc::new(Semaphore::new(1)),
-            permits: Arc::new(Semaphore::new(limits.requests_max.get())),
-            body_bytes_max: limits.body_bytes_max,
+            admission: Admission::new(&limits),
+            limits,
+            stage: watch::Sender::new(Stage::Serving),
         }
     }
 
@@ -130,10 +148,10 @@ impl Worker {
         &self.store
     }
 
-    /// The largest request body taken, in bytes.
+    /// How much it takes on.
     #[must_use]
-    pub fn body_bytes_max(&self) -> usize {
-        self.body_bytes_max
+    pub fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// The fingerprint of a text; `None` where it has no features. Blocks for as long as the text is.
@@ -145,21 +163,42 @@ impl Worker {
         SCRATCH.with_borrow_mut(|scratch| self.fingerprinter.fingerprint_with(scratch, text))
     }
 
-    /// Admits one more request, for as long as the permit is held: from before its body is read, so that bodies are
-    /// bounded too, until its work is done.
+    /// How far it is in its life.
+    pub(crate) fn stage(&self) -> watch::Receiver<Stage> {
+        self.stage.subscribe()
+    }
+
+    /// Admits one more request, for as long as the permit is held: until its work is done.
     ///
     /// # Errors
-    /// [`Problem::busy`] where too many are under way.
-    pub(crate) fn admit(&self) -> Result<Permit, Problem> {
-        Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Problem::busy())
+    /// [`Problem::busy`] where too many are under way for too long.
+    pub(crate) async fn admit(&self) -> Result<Permit, Problem> {
+        self.admission.request().await
+    }
+
+    pub(crate) fn admit_batch(&self) -> Result<Permit, Problem> {
+        self.admission.batch()
+    }
+
+    pub(crate) fn room(&self, n_bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
+        self.admission.room(n_bytes)
+    }
+
+    /// Checks the length of a text that a client gave.
+    pub(crate) fn check_text(&self, text: &str) -> Result<(), Problem> {
+        let bytes_max = self.limits.text_bytes_max;
+        if text.len() > bytes_max { Err(Problem::text_too_long(bytes_max)) } else { Ok(()) }
     }
 
     /// Whether the store answers and can be searched, asked of the store itself. Not one of the requests that are counted: a
     /// worker that is busy is not broken.
     ///
     /// # Errors
-    /// What the store says, or [`Problem::not_ready`] where it says nothing for too long.
+    /// What the store says, that the worker is stopping, or [`Problem::not_ready`] where it says nothing for too long.
     pub async fn ready(self: Arc<Self>) -> Result<(), Problem> {
+        if *self.stage.borrow() > Stage::Serving {
+            return Err(Problem::stopping());
+        }
         let check = async {
             let permit =
                 Arc::clone(&self.readiness).acquire_owned().await.map_err(|_| Problem::internal())?;
@@ -207,41 +246,44 @@ fn shown(store: &StoreUri) -> String {
     }
 }
 
-/// Serves until `stop` resolves, then takes no new connections and gives requests under way `grace` to finish.
+/// Serves until `stop` resolves, then as long as [`Service::drain`] says to whoever still comes, and gives what is under
+/// way then [`Service::grace`] to finish. A batch that lasts longer is ended between two lines, and told so.
 ///
 /// # Errors
-/// The listener fails, or requests are still under way after `grace`.
+/// Requests are still under way after `grace`.
 pub async fn serve(
     listener: TcpListener,
     worker: Worker,
+    service: Service,
     stop: impl Future<Output = ()> + Send + 'static,
-    grace: Duration,
 ) -> anyhow::Result<()> {
-    let stopping = Arc::new(Notify::new());
-    let stopped = Arc::clone(&stopping);
     let worker = Arc::new(worker);
-    let router = api::router(Arc::clone(&worker));
-    let server = axum::serve(listener, router).with_graceful_shutdown(async move {
+    let router = api::router(Arc::clone(&worker), service.keys);
+    let connections = Connections::new(router, worker.limits.clone(), worker.stage.subscribe());
+    let stopped = async {
         stop.await;
-        info!("stopping: no new connections, waiting for requests under way");
-        stopped.notify_one();
-    });
-    let out_of_time = async {
-        stopping.notified().await;
-        tokio::time::sleep(grace).await;
+        info!(drain_seconds = service.drain.as_secs(), "stopping");
+        worker.stage.send_replace(Stage::Draining);
+        tokio::time::sleep(service.drain).await;
     };
     tokio::select! {
-        served = server => {
-            served.context("failed to serve")?;
-            log_claims(worker).await;
-            info!("stopped");
-            Ok(())
-        }
-        () = out_of_time => {
-            warn!(grace_seconds = grace.as_secs(), "requests were still under way; stopping without them");
-            anyhow::bail!("requests were still under way after {} seconds", grace.as_secs())
-        }
+        never = connections.take(&listener) => match never {},
+        () = stopped => {}
     }
+    connections.take_waiting(&listener).await;
+    drop(listener);
+    worker.stage.send_replace(Stage::Stopping);
+    let Service { grace, .. } = service;
+    if tokio::time::timeout(grace, connections.closed()).await.is_err() {
+        worker.stage.send_replace(Stage::Ending);
+        let closed = tokio::time::timeout(ENDING_WAIT_MAX, connections.closed()).await;
+        closed.map_err(|_| {
+            anyhow::anyhow!("requests were still under way after {} seconds", grace.as_secs())
+        })?;
+    }
+    log_claims(worker).await;
+    info!("stopped");
+    Ok(())
 }
 
 /// What the insertions of this process have met of others, where the store has claims. A store that is away does not keep

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fmt, fs};
 
 use anyhow::{Context, bail};
@@ -53,6 +54,8 @@ pub struct Settings {
 enum Kind {
     Boolean,
     Integer,
+    /// A number of them, which need not be whole.
+    Seconds,
     String,
 }
 
@@ -69,7 +72,9 @@ impl Settings {
         let stronger = command.clone().ignore_errors(true).try_get_matches_from(&args)?;
         let mut from_file = BTreeSet::new();
         let mut all_args = args.clone();
-        let path = stronger.get_one::<PathBuf>("config");
+        // To do something else needs no settings, and takes none.
+        let serves = stronger.subcommand_name().is_none();
+        let path = stronger.get_one::<PathBuf>("config").filter(|_| serves);
         if let Some(path) = path {
             for (key, value) in read_file(path)? {
                 let arg =
@@ -169,7 +174,8 @@ fn arguments(arg: &Arg, key: &str, value: &Value) -> anyhow::Result<Vec<OsString
     for value in values {
         let text = match (kind(arg), value) {
             (Kind::Boolean, Value::Boolean(is_so)) => is_so.to_string(),
-            (Kind::Integer, Value::Integer(number)) => number.to_string(),
+            (Kind::Integer | Kind::Seconds, Value::Integer(number)) => number.to_string(),
+            (Kind::Seconds, Value::Float(number)) => number.to_string(),
             (Kind::String, Value::String(text)) => text.clone(),
             (kind, other) => {
                 bail!(
@@ -192,6 +198,10 @@ fn written(kind: Kind, text: &str) -> Value {
     match kind {
         Kind::Boolean => text.parse().ok().map(Value::Boolean),
         Kind::Integer => text.parse().ok().map(Value::Integer),
+        Kind::Seconds => match text.parse() {
+            Ok(whole) => Some(Value::Integer(whole)),
+            Err(_) => text.parse().ok().map(Value::Float),
+        },
         Kind::String => None,
     }
     .unwrap_or_else(|| Value::String(text.to_owned()))
@@ -201,6 +211,8 @@ fn kind(arg: &Arg) -> Kind {
     let is = |ids: &[TypeId]| ids.iter().any(|id| arg.get_value_parser().type_id() == *id);
     if is(&[TypeId::of::<bool>()]) {
         Kind::Boolean
+    } else if is(&[TypeId::of::<Duration>()]) {
+        Kind::Seconds
     } else if is(&[
         TypeId::of::<u16>(),
         TypeId::of::<u32>(),
@@ -251,7 +263,7 @@ mod tests {
         for (key, arg) in keys(&command) {
             let default = arg.get_default_values().first().and_then(|default| default.to_str());
             let is_number = default.is_some_and(|default| default.parse::<u64>().is_ok());
-            assert_eq!(is_number, is_number && kind(arg) == Kind::Integer, "{key}");
+            assert_eq!(is_number, is_number && matches!(kind(arg), Kind::Integer | Kind::Seconds), "{key}");
             n_numbers += usize::from(is_number);
         }
         assert!(n_numbers >= 3);

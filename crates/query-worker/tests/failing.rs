@@ -1,14 +1,15 @@
 //! The worker over a store that fails: what its clients are told, and that it goes on.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
-use std::num::NonZeroUsize;
 use std::thread;
 use std::time::Duration;
 
+use clap::Parser;
 use features::{Dictionaries, Fingerprinter, Recipe};
 use index::testsuite::FailAt;
 use index::{Index, MemoryStore, OpenOptions};
-use query_worker::server::{self, Limits, Worker};
+use query_worker::config::Config;
+use query_worker::server::{self, Service, Worker};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -25,8 +26,8 @@ fn with_failing(n: u64, ask: impl FnOnce(&str)) {
     let options = OpenOptions { recipe_default: Recipe::default().fields(), ..OpenOptions::default() };
     let index = Index::over(Box::new(store), &options).unwrap();
     let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();
-    let limits = Limits { requests_max: NonZeroUsize::new(4).unwrap(), body_bytes_max: 10_000 };
-    let worker = Worker::over(index, fingerprinter, &"memory:".parse().unwrap(), limits);
+    let config = Config::parse_from(["query-worker", "--requests-max", "4", "--body-bytes-max", "10000"]);
+    let worker = Worker::over(index, fingerprinter, &"memory:".parse().unwrap(), config.limits);
     let (stop, stopped) = oneshot::channel::<()>();
     let (address, listening) = std::sync::mpsc::channel();
     let served = thread::spawn(move || {
@@ -35,7 +36,14 @@ fn with_failing(n: u64, ask: impl FnOnce(&str)) {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             address.send(listener.local_addr().unwrap()).unwrap();
             let stop = async { stopped.await.unwrap() };
-            server::serve(listener, worker, stop, Duration::from_secs(10)).await.unwrap();
+            server::serve(
+                listener,
+                worker,
+                Service { grace: Duration::from_secs(10), ..Service::default() },
+                stop,
+            )
+            .await
+            .unwrap();
         });
     });
     ask(&format!("http://{}", listening.recv().unwrap()));

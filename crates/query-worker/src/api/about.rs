@@ -39,12 +39,17 @@ pub(super) struct About {
     n_documents: Option<u64>,
     /// The largest request body, and the longest line of a batch, in bytes.
     body_bytes_max: usize,
+    /// The largest text, in bytes.
+    text_bytes_max: usize,
+    /// The most lines of a batch.
+    batch_lines_max: u64,
 }
 
 /// The process runs. Nothing is said of the store, whose failure a new process would not mend.
 #[utoipa::path(
     get,
     path = "/healthz",
+    security(()),
     tag = "service",
     responses(
         (status = 200, description = "The process runs", body = Health),
@@ -59,6 +64,7 @@ pub(super) async fn alive() -> Json<Health> {
 #[utoipa::path(
     get,
     path = "/readyz",
+    security(()),
     tag = "service",
     responses(
         (status = 200, description = "The store can be reached and searched", body = Health),
@@ -74,6 +80,7 @@ pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Heal
 #[utoipa::path(
     get,
     path = "/v1/index",
+    security(("key" = ["read"])),
     tag = "service",
     responses(
         (status = 200, description = "The index", body = About),
@@ -81,7 +88,7 @@ pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Heal
     )
 )]
 pub(super) async fn index(State(worker): State<Arc<Worker>>) -> Result<Json<About>, Problem> {
-    let permit = worker.admit()?;
+    let permit = worker.admit().await?;
     worker.work(permit, about).await.map(Json)
 }
 
@@ -96,6 +103,8 @@ fn about(worker: &Worker) -> Result<About, Problem> {
         recipe: metadata.recipe.clone(),
         format_version: metadata.format_version,
         n_documents: worker.index().status()?.n_documents,
-        body_bytes_max: worker.body_bytes_max(),
+        body_bytes_max: worker.limits().body_bytes_max,
+        text_bytes_max: worker.limits().text_bytes_max,
+        batch_lines_max: worker.limits().batch_lines_max,
     })
 }

@@ -54,6 +54,7 @@ pub(super) struct AnalyzedTerm {
 #[utoipa::path(
     post,
     path = "/v1/analyze",
+    security(("key" = ["read"])),
     tag = "explanations",
     request_body(content = Text, example = json!({ "text": "insert this if it is new", "limit": 3 })),
     responses(
@@ -73,6 +74,7 @@ fn take_apart(worker: &Worker, asked: &Text) -> Result<Analyzed, Problem> {
     if limit > LIMIT_MAX {
         return Err(Problem::bad_request(&format!("limit may be {LIMIT_MAX} at most, got {limit}")));
     }
+    worker.check_text(&asked.text)?;
     let analysis = worker.fingerprinter().analyze(&asked.text);
     let n_terms = analysis.terms.len();
     let terms = analysis.terms.into_iter().take(limit).map(|term| AnalyzedTerm {

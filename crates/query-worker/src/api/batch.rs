@@ -10,24 +10,22 @@ mod reading;
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
+use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tracing::Instrument;
 
 use self::lines::Line;
 use self::reading::Reading;
+use super::guard::Pass;
 use super::{Problem, parse};
-use crate::server::Worker;
-
-/// How long a client may take to read what it was answered.
-const ANSWER_WAIT_MAX: Duration = Duration::from_secs(10);
+use crate::server::{Permit, Worker};
 
 /// What one kind of batch does with the lines of a call, one answer for each.
 pub(super) type Work<T, A> = fn(&Worker, Vec<T>) -> Vec<Result<(StatusCode, A), Problem>>;
@@ -44,7 +42,8 @@ struct LineAnswer<'a, A> {
 /// Answers the lines of `body`, which is an admitted request's.
 pub(super) fn answer<T, A>(
     worker: Arc<Worker>,
-    permit: OwnedSemaphorePermit,
+    permit: Permit,
+    pass: Option<Extension<Pass>>,
     body: Body,
     work: Work<T, A>,
 ) -> Response
@@ -53,7 +52,7 @@ where
     A: Serialize + Send + 'static,
 {
     let (answers, receiver) = mpsc::channel(1);
-    let answering = Answering { worker, permit: Arc::new(permit), answers, work };
+    let answering = Answering { worker, permit: Arc::new(permit), pass, answers, work };
     // Nobody listens any more where it breaks off.
     let run = async move { answering.run(body).await.unwrap_or(()) };
     tokio::spawn(run.in_current_span());
@@ -67,7 +66,9 @@ struct Gone;
 struct Answering<T, A> {
     worker: Arc<Worker>,
     /// Shared with the work on a blocking thread, which goes on where the client goes away.
-    permit: Arc<OwnedSemaphorePermit>,
+    permit: Arc<Permit>,
+    /// How the client was let in, where that is asked.
+    pass: Option<Extension<Pass>>,
     answers: mpsc::Sender<Result<Bytes, Infallible>>,
     work: Work<T, A>,
 }
@@ -78,7 +79,7 @@ where
     A: Serialize + Send + 'static,
 {
     async fn run(self, body: Body) -> Result<(), Gone> {
-        let mut reading = Reading::new(body, self.worker.body_bytes_max());
+        let mut reading = Reading::new(body, &self.worker);
         loop {
             let call = match reading.call().await {
                 Ok(call) => call,
@@ -87,6 +88,11 @@ where
                     return self.send(line_of(line, &Err::<(StatusCode, A), _>(problem))).await;
                 }
             };
+            // A batch may last for days, and its key not so long.
+            if self.pass.as_ref().is_some_and(|pass| !pass.is_valid()) {
+                let line = call.first().map_or(1, |first| first.number);
+                return self.send(line_of(line, &Err::<(StatusCode, A), _>(Problem::unknown_key()))).await;
+            }
             let mut answers = pin!(self.answer(call));
             // While the store works the lines of the next call arrive: the slower it is, the more go to it at once.
             let answers = loop {
@@ -95,22 +101,33 @@ where
                     () = reading.read(), if reading.has_room() => {}
                 }
             };
+            let (answers, is_late) = answers;
             self.send(answers).await?;
+            if is_late {
+                // The work goes on; more of it beside would take more than one place.
+                return Ok(());
+            }
         }
     }
 
-    async fn answer(&self, call: Vec<Line>) -> Vec<u8> {
+    /// The answers to some lines, and whether the work for them is still under way since it took too long.
+    async fn answer(&self, call: Vec<Line>) -> (Vec<u8>, bool) {
         let numbers: Vec<u64> = call.iter().map(|line| line.number).collect();
         let (permit, work) = (Arc::clone(&self.permit), self.work);
         let done = Arc::clone(&self.worker).work(permit, move |worker| Ok(answer_all(worker, call, work)));
-        done.await.unwrap_or_else(|problem| {
+        let wait_max = self.worker.limits().request_seconds_max;
+        let done = tokio::time::timeout(wait_max, done).await;
+        let is_late = done.is_err();
+        let answers = done.unwrap_or_else(|_| Err(Problem::timeout(wait_max))).unwrap_or_else(|problem| {
             let failed = |&number| line_of(number, &Err::<(StatusCode, A), _>(problem.clone()));
             numbers.iter().flat_map(failed).collect()
-        })
+        });
+        (answers, is_late)
     }
 
     async fn send(&self, answers: Vec<u8>) -> Result<(), Gone> {
-        let sent = tokio::time::timeout(ANSWER_WAIT_MAX, self.answers.send(Ok(answers.into()))).await;
+        let wait_max = self.worker.limits().answer_seconds_max;
+        let sent = tokio::time::timeout(wait_max, self.answers.send(Ok(answers.into()))).await;
         sent.map_err(|_| Gone)?.map_err(|_| Gone)
     }
 }

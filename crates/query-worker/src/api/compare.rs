@@ -91,6 +91,7 @@ pub(super) struct ComparedTerm {
 #[utoipa::path(
     post,
     path = "/v1/compare",
+    security(("key" = ["read"])),
     tag = "explanations",
     request_body(content = Pair, example = json!({ "a": { "text": "insert this if it is new" }, "b": { "id": "a1" } })),
     responses(
@@ -116,6 +117,7 @@ impl Known {
     fn new(worker: &Worker, side: Side) -> Result<Self, Problem> {
         match side {
             Side { text: Some(text), id: None } => {
+                worker.check_text(&text)?;
                 let analysis = worker.fingerprinter().analyze(&text);
                 let fingerprint = analysis.fingerprint.ok_or_else(Problem::no_features)?;
                 Ok(Self { id: None, fingerprint, analysis: Some(analysis) })

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::Json as Answer;
 use axum::body::Body;
 use axum::extract::State;
@@ -14,6 +15,7 @@ use simhash::Fingerprint;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::guard::Pass;
 use super::{Json, PathId, Problem, batch, document_id};
 use crate::calls;
 use crate::server::Worker;
@@ -89,6 +91,7 @@ pub(super) struct Stored {
 #[utoipa::path(
     post,
     path = "/v1/documents",
+    security(("key" = ["write"])),
     tag = "documents",
     request_body(content = NewDocument, example = json!({ "id": "a1", "text": "insert this if it is new", "source": "wire-7" })),
     responses(
@@ -121,6 +124,7 @@ pub(super) async fn insert_if_new(
 #[utoipa::path(
     post,
     path = "/v1/documents:batch",
+    security(("key" = ["write"])),
     tag = "documents",
     request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"id\": \"a2\", \"text\": \"Insert THIS, if it is new!\"}\n{\"text\": \"Another text, made of other words\"}\n"),
     responses(
@@ -130,16 +134,18 @@ pub(super) async fn insert_if_new(
 )]
 pub(super) async fn insert_batch(
     State(worker): State<Arc<Worker>>,
+    pass: Option<Extension<Pass>>,
     lines: Body,
 ) -> Result<Response, Problem> {
-    let permit = worker.admit()?;
-    Ok(batch::answer(worker, permit, lines, insert_all))
+    let permit = worker.admit_batch()?;
+    Ok(batch::answer(worker, permit, pass, lines, insert_all))
 }
 
 /// Looks a document up.
 #[utoipa::path(
     get,
     path = "/v1/documents/{id}",
+    security(("key" = ["read"])),
     tag = "documents",
     params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(
@@ -151,7 +157,7 @@ pub(super) async fn get(
     State(worker): State<Arc<Worker>>,
     PathId(id): PathId,
 ) -> Result<Answer<Stored>, Problem> {
-    let permit = worker.admit()?;
+    let permit = worker.admit().await?;
     let find =
         |worker: &Worker| worker.index().get(&[id])?.pop().flatten().ok_or_else(Problem::no_such_document);
     let stored = worker.work(permit, find).await?;
@@ -173,6 +179,7 @@ impl From<StoredDocument> for Stored {
 #[utoipa::path(
     delete,
     path = "/v1/documents/{id}",
+    security(("key" = ["admin"])),
     tag = "documents",
     params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(
@@ -184,7 +191,7 @@ pub(super) async fn remove(
     State(worker): State<Arc<Worker>>,
     PathId(id): PathId,
 ) -> Result<StatusCode, Problem> {
-    let permit = worker.admit()?;
+    let permit = worker.admit().await?;
     let was_there = worker.work(permit, move |worker| Ok(worker.index().remove(&[id])?.pop())).await?;
     match was_there {
         Some(true) => Ok(StatusCode::NO_CONTENT),
@@ -213,6 +220,7 @@ fn check(worker: &Worker, document: NewDocument) -> Result<index::NewDocument, P
     let id = document_id(document.id.unwrap_or_else(|| Uuid::now_v7().to_string()))?;
     let source = document.source.map(Source::new).transpose();
     let source = source.map_err(|error| Problem::bad_request(&error.to_string()))?;
+    worker.check_text(&document.text)?;
     let fingerprint = worker.fingerprint(&document.text).ok_or_else(Problem::no_features)?;
     Ok(index::NewDocument { id, fingerprint, source })
 }

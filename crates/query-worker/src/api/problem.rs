@@ -63,6 +63,39 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "The request is not understood", detail)
     }
 
+    /// 401: the request has no key.
+    #[must_use]
+    pub fn no_key() -> Self {
+        let detail = "this needs a key: send the header `Authorization: Bearer KEY`";
+        Self::new(StatusCode::UNAUTHORIZED, "no-key", "The request has no key", detail)
+    }
+
+    /// 401: the request's key is none of ours, or not any more.
+    #[must_use]
+    pub fn unknown_key() -> Self {
+        let detail = "the key is not known, or not any more; ask the operator of this worker for another";
+        Self::new(StatusCode::UNAUTHORIZED, "unknown-key", "The key is not known", detail)
+    }
+
+    /// 403: the key is good, but not for this.
+    #[must_use]
+    pub fn wrong_scope(needed: &str) -> Self {
+        let detail = format!("this needs a key with the scope `{needed}`, which this key has not");
+        Self::new(StatusCode::FORBIDDEN, "wrong-scope", "The key is not for this", detail)
+    }
+
+    /// 429: so many requests of one key are under way as it may have.
+    #[must_use]
+    pub fn too_many_requests() -> Self {
+        let detail = "as many requests with this key are under way as it may have (requests_max); try again in a second";
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "too-many-requests",
+            "Too many requests with this key",
+            detail,
+        )
+    }
+
     /// 404: no document has that id.
     #[must_use]
     pub fn no_such_document() -> Self {
@@ -94,7 +127,10 @@ impl Problem {
     /// 408: the body did not arrive in time.
     #[must_use]
     pub fn too_slow(wait: Duration) -> Self {
-        let detail = format!("the request body did not arrive within {} seconds", wait.as_secs());
+        let detail = format!(
+            "the request body did not arrive within {} seconds (--body-seconds-max)",
+            wait.as_secs_f64()
+        );
         Self::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The request is too slow", detail)
     }
 
@@ -119,11 +155,69 @@ impl Problem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no-features", "The text has no features", detail)
     }
 
-    /// 503: as many requests as allowed are being worked on.
+    /// 413: a text is longer than the worker takes.
     #[must_use]
-    pub fn busy() -> Self {
-        let detail = "too many requests are being worked on; try again in a second";
+    pub fn text_too_long(text_bytes_max: usize) -> Self {
+        let detail = format!("a text may have {text_bytes_max} bytes (--text-bytes-max)");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "text-too-long", "The text is too long", detail)
+    }
+
+    /// 413: a batch has more lines than the worker takes; those before this one are answered.
+    #[must_use]
+    pub fn too_many_lines(batch_lines_max: u64) -> Self {
+        let detail =
+            format!("a batch may have {batch_lines_max} lines (--batch-lines-max); send the rest in another");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-many-lines", "The batch has too many lines", detail)
+    }
+
+    /// 503: a request took too long. What it was to do may still be done.
+    #[must_use]
+    pub fn timeout(wait: Duration) -> Self {
+        let detail = format!(
+            "the request was not done within {} seconds (--request-seconds-max); what it was to do may be done yet",
+            wait.as_secs_f64()
+        );
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", "The request took too long", detail)
+    }
+
+    /// 503: the worker is about to end; of a batch, this line and all after it were not taken.
+    #[must_use]
+    pub fn stopping() -> Self {
+        let detail = "the worker is stopping; send this, and what came after it, again";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "The worker is stopping", detail)
+    }
+
+    /// 503: the worker has more to do than it takes on.
+    #[must_use]
+    pub fn busy(what: &str) -> Self {
+        let detail = format!("{what}; try again in a second");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "The worker is busy", detail)
+    }
+
+    /// 503: as many connections as allowed are open.
+    #[must_use]
+    pub(crate) fn too_many_connections(connections_max: u32) -> Self {
+        let detail =
+            format!("{connections_max} connections are open (--connections-max); try again in a second");
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too-many-connections",
+            "The worker has no place for one connection more",
+            detail,
+        )
+    }
+
+    /// The whole answer as bytes, for a connection that is not served.
+    pub(crate) fn as_http1(&self) -> Vec<u8> {
+        // JSON of strings and numbers can always be written.
+        let body = serde_json::to_string(&self.body()).unwrap_or_default();
+        let retry = if self.status == StatusCode::SERVICE_UNAVAILABLE { "retry-after: 1\r\n" } else { "" };
+        let (status, length) = (self.status, body.len());
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\n{retry}content-length: {length}\r\n\
+             connection: close\r\n\r\n{body}"
+        )
+        .into_bytes()
     }
 
     /// 503: the store takes too long to say how it is.
@@ -175,7 +269,10 @@ impl IntoResponse for Problem {
         let mut response = (self.status, Json(self.body())).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if matches!(self.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::Json as Answer;
 use axum::body::Body;
 use axum::extract::State;
@@ -13,6 +14,7 @@ use simhash::Fingerprint;
 use utoipa::ToSchema;
 
 use super::documents::Stored;
+use super::guard::Pass;
 use super::{Json, Problem, batch, whole};
 use crate::calls::{self, Search};
 use crate::server::Worker;
@@ -71,6 +73,7 @@ pub(super) struct Cost {
 #[utoipa::path(
     post,
     path = "/v1/query",
+    security(("key" = ["read"])),
     tag = "search",
     request_body(content = Query, example = json!({ "text": "insert this if it is new" })),
     responses(
@@ -83,7 +86,7 @@ pub(super) async fn query(
     Json(query, permit): Json<Query>,
 ) -> Result<Answer<Found>, Problem> {
     let (max_distance, limit) = bounds(&worker, &query)?;
-    let (fingerprint, permit) = match what(query)? {
+    let (fingerprint, permit) = match what(&worker, query)? {
         What::Fingerprint(fingerprint) => (fingerprint, permit),
         What::Text(text) => {
             let fingerprint = move |worker: &Worker| {
@@ -100,6 +103,7 @@ pub(super) async fn query(
 #[utoipa::path(
     post,
     path = "/v1/query:batch",
+    security(("key" = ["read"])),
     tag = "search",
     request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"text\": \"insert this if it is new\"}\n{\"fingerprint\": \"8f451e680053652b\", \"limit\": 1}\n"),
     responses(
@@ -107,9 +111,13 @@ pub(super) async fn query(
         (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
     )
 )]
-pub(super) async fn query_batch(State(worker): State<Arc<Worker>>, lines: Body) -> Result<Response, Problem> {
-    let permit = worker.admit()?;
-    Ok(batch::answer(worker, permit, lines, find_all))
+pub(super) async fn query_batch(
+    State(worker): State<Arc<Worker>>,
+    pass: Option<Extension<Pass>>,
+    lines: Body,
+) -> Result<Response, Problem> {
+    let permit = worker.admit_batch()?;
+    Ok(batch::answer(worker, permit, pass, lines, find_all))
 }
 
 /// Answers queries in their order.
@@ -127,7 +135,7 @@ fn find_all(worker: &Worker, queries: Vec<Query>) -> Vec<Result<(StatusCode, Fou
 
 fn search_for(worker: &Worker, query: Query) -> Result<Search, Problem> {
     let (max_distance, limit) = bounds(worker, &query)?;
-    let fingerprint = match what(query)? {
+    let fingerprint = match what(worker, query)? {
         What::Fingerprint(fingerprint) => fingerprint,
         What::Text(text) => worker.fingerprint(&text).ok_or_else(Problem::no_features)?,
     };
@@ -156,9 +164,9 @@ enum What {
     Fingerprint(Fingerprint),
 }
 
-fn what(query: Query) -> Result<What, Problem> {
+fn what(worker: &Worker, query: Query) -> Result<What, Problem> {
     match (query.text, query.fingerprint) {
-        (Some(text), None) => Ok(What::Text(text)),
+        (Some(text), None) => worker.check_text(&text).map(|()| What::Text(text)),
         (None, Some(digits)) => match digits.parse() {
             Ok(fingerprint) => Ok(What::Fingerprint(fingerprint)),
             Err(error) => Err(Problem::bad_request(&format!("{error}"))),

@@ -3,10 +3,14 @@
 use std::collections::VecDeque;
 
 use axum::body::{Body, BodyDataStream};
+use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_stream::StreamExt;
 
 use super::lines::{Line, Lines};
-use crate::api::{BODY_WAIT_MAX, Problem};
+use crate::api::Problem;
+use crate::limits::Limits;
+use crate::server::{Stage, Worker};
 
 /// The most lines that go to the store in one call.
 const CALL_LINES_MAX: usize = 1024;
@@ -21,17 +25,25 @@ pub(super) struct Reading {
     /// Whole lines that no call has taken yet.
     ready: VecDeque<Line>,
     n_ready_bytes: usize,
+    limits: Limits,
+    stage: watch::Receiver<Stage>,
+    /// When the line that is arriving must be whole. A byte now and then does not renew it.
+    until: Instant,
     /// How the body ended, once it has.
     end: Option<Result<(), Problem>>,
 }
 
 impl Reading {
-    pub(super) fn new(body: Body, line_bytes_max: usize) -> Self {
+    pub(super) fn new(body: Body, worker: &Worker) -> Self {
+        let limits = worker.limits().clone();
         Self {
             pieces: body.into_data_stream(),
-            lines: Lines::new(line_bytes_max),
+            lines: Lines::new(limits.body_bytes_max),
             ready: VecDeque::new(),
             n_ready_bytes: 0,
+            until: Instant::now() + limits.body_seconds_max,
+            limits,
+            stage: worker.stage(),
             end: None,
         }
     }
@@ -40,9 +52,14 @@ impl Reading {
     pub(super) async fn call(&mut self) -> Result<Vec<Line>, (u64, Result<(), Problem>)> {
         while self.ready.is_empty() {
             if let Some(end) = &self.end {
-                return Err((self.lines.number(), end.clone()));
+                // Lines past the most that a batch may have are not counted.
+                return Err((self.lines.number().min(self.limits.batch_lines_max + 1), end.clone()));
             }
             self.read().await;
+        }
+        if !self.has_room() {
+            // It was for us that the client waited.
+            self.until = Instant::now() + self.limits.body_seconds_max;
         }
         let call: Vec<Line> = self.ready.drain(..self.ready.len().min(CALL_LINES_MAX)).collect();
         self.n_ready_bytes -= call.iter().map(Line::n_bytes).sum::<usize>();
@@ -56,11 +73,27 @@ impl Reading {
 
     /// Waits for one more piece of the body. Nothing is lost where the caller does not wait to the end.
     pub(super) async fn read(&mut self) {
-        let read = match tokio::time::timeout(BODY_WAIT_MAX, self.pieces.next()).await {
-            Ok(Some(Ok(piece))) => self.lines.push(&piece),
+        let piece = tokio::select! {
+            piece = tokio::time::timeout_at(self.until, self.pieces.next()) => piece,
+            _ = self.stage.wait_for(|stage| *stage == Stage::Ending) => {
+                self.end = Some(Err(Problem::stopping()));
+                return;
+            }
+        };
+        let lines_max = self.limits.batch_lines_max;
+        let mut read = match piece {
+            Ok(Some(Ok(piece))) => {
+                let read = self.lines.push(&piece);
+                if self.lines.number() > lines_max + 1 {
+                    self.end = Some(Err(Problem::too_many_lines(lines_max)));
+                }
+                read
+            }
             Ok(None) => {
-                self.end = Some(Ok(()));
-                self.lines.end().into_iter().collect()
+                let last = self.lines.end();
+                let is_over = last.as_ref().is_some_and(|last| last.number > lines_max);
+                self.end = Some(if is_over { Err(Problem::too_many_lines(lines_max)) } else { Ok(()) });
+                last.into_iter().collect()
             }
             Ok(Some(Err(_))) => {
                 let problem = Problem::bad_request("the request body could not be read to its end");
@@ -68,10 +101,14 @@ impl Reading {
                 return;
             }
             Err(_) => {
-                self.end = Some(Err(Problem::too_slow(BODY_WAIT_MAX)));
+                self.end = Some(Err(Problem::too_slow(self.limits.body_seconds_max)));
                 return;
             }
         };
+        read.retain(|line| line.number <= lines_max);
+        if !read.is_empty() {
+            self.until = Instant::now() + self.limits.body_seconds_max;
+        }
         self.n_ready_bytes += read.iter().map(Line::n_bytes).sum::<usize>();
         self.ready.extend(read);
     }

@@ -1,0 +1,49 @@
+//! The body of a request: so large, within such a time, and in such room as there is.
+
+use axum::extract::{FromRequest, Request};
+use hyper::body::Body as _;
+use serde::de::DeserializeOwned;
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio_stream::StreamExt;
+
+use super::{Problem, parse};
+use crate::server::{Permit, Worker};
+
+/// The JSON body of an admitted request, whatever its content type says; what is wrong with it is a [`Problem`].
+///
+/// The place is taken when the body is there: clients that take their time with it hold none.
+pub(super) struct Json<T>(pub(super) T, pub(super) Permit);
+
+impl<T: DeserializeOwned> FromRequest<Arc<Worker>> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, worker: &Arc<Worker>) -> Result<Self, Problem> {
+        let wait_max = worker.limits().body_seconds_max;
+        let read = tokio::time::timeout(wait_max, read(request, worker));
+        let (body, room) = read.await.map_err(|_| Problem::too_slow(wait_max))??;
+        let permit = worker.admit().await?;
+        parse(&body).map(|value| Self(value, permit.with_room(room)))
+    }
+}
+
+async fn read(request: Request, worker: &Worker) -> Result<(Vec<u8>, OwnedSemaphorePermit), Problem> {
+    let bytes_max = worker.limits().body_bytes_max;
+    let body = request.into_body();
+    if body.size_hint().lower() > bytes_max as u64 {
+        return Err(Problem::too_large(bytes_max));
+    }
+    let mut pieces = body.into_data_stream();
+    let (mut whole, mut room) = (Vec::new(), worker.room(0)?);
+    while let Some(piece) = pieces.next().await {
+        let piece =
+            piece.map_err(|_| Problem::bad_request("the request body could not be read to its end"))?;
+        if piece.len() > bytes_max - whole.len() {
+            return Err(Problem::too_large(bytes_max));
+        }
+        // As it comes: what a head announces may never come, and would keep others out.
+        room.merge(worker.room(piece.len())?);
+        whole.extend_from_slice(&piece);
+    }
+    Ok((whole, room))
+}

@@ -1,0 +1,141 @@
+//! What stands before every route: who may come in, and how long a request may take.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, Method};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::Problem;
+use crate::keys::{Key, Keys, Scope};
+
+/// The name of the security scheme in the description of the API.
+pub(super) const SCHEME: &str = "key";
+
+pub(super) struct Guard {
+    /// Without keys everybody may come in.
+    keys: Option<Arc<Keys>>,
+    /// By path and method, as the description of the API says; none for what is open.
+    scopes: HashMap<String, Vec<(Method, Option<Scope>)>>,
+    request_wait_max: Duration,
+}
+
+impl Guard {
+    /// `description` is that of the API, so what it says is what is asked for.
+    pub(super) fn new(description: &Value, keys: Option<Arc<Keys>>, request_wait_max: Duration) -> Self {
+        let mut scopes: HashMap<String, Vec<_>> = HashMap::new();
+        for (path, operations) in description["paths"].as_object().into_iter().flatten() {
+            for (method, operation) in operations.as_object().into_iter().flatten() {
+                if let Ok(method) = method.to_uppercase().parse() {
+                    scopes.entry(path.clone()).or_default().push((method, scope_of(operation)));
+                }
+            }
+        }
+        scopes.insert("/openapi.json".to_owned(), vec![(Method::GET, None)]);
+        Self { keys, scopes, request_wait_max }
+    }
+
+    /// What a request needs. What nobody has described is only for those who may do everything.
+    fn needs(&self, method: &Method, path: &str) -> Option<Scope> {
+        let method = if method == Method::HEAD { &Method::GET } else { method };
+        let operation = self.scopes.get(path).and_then(|of_path| of_path.iter().find(|(of, _)| of == method));
+        operation.map_or(Some(Scope::Admin), |&(_, scope)| scope)
+    }
+}
+
+/// `[{}]` is for everybody.
+fn scope_of(operation: &Value) -> Option<Scope> {
+    let security = &operation["security"][0];
+    match security[SCHEME][0].as_str() {
+        Some("read") => Some(Scope::Read),
+        Some("write") => Some(Scope::Write),
+        None if security.as_object().is_some_and(|security| security.is_empty()) => None,
+        _ => Some(Scope::Admin),
+    }
+}
+
+/// That somebody was let in. A batch keeps it, for as long as it lasts.
+#[derive(Clone)]
+pub(super) struct Pass {
+    keys: Arc<Keys>,
+    key: Arc<Key>,
+    /// The place among those of its key.
+    _place: Option<Arc<OwnedSemaphorePermit>>,
+}
+
+impl Pass {
+    fn new(keys: &Arc<Keys>, headers: &HeaderMap, needs: Scope) -> Result<Self, Problem> {
+        let header = headers.get(AUTHORIZATION).ok_or_else(Problem::no_key)?.as_bytes();
+        let (scheme, key) = header.split_at_checked("Bearer ".len()).ok_or_else(Problem::no_key)?;
+        if !scheme.eq_ignore_ascii_case(b"Bearer ") {
+            return Err(Problem::no_key());
+        }
+        let key = keys.find(key).ok_or_else(Problem::unknown_key)?;
+        if !key.scopes.contains(&needs) {
+            return Err(Problem::wrong_scope(needs.name()));
+        }
+        let place = key.places.as_ref().map(|places| Arc::clone(places).try_acquire_owned()).transpose();
+        let place = place.map_err(|_| Problem::too_many_requests())?;
+        Ok(Self { keys: Arc::clone(keys), key, _place: place.map(Arc::new) })
+    }
+
+    /// Whether the key is still in force.
+    pub(super) fn is_valid(&self) -> bool {
+        self.keys.has(&self.key)
+    }
+}
+
+/// Lets a request in, or not, and gives it up when it takes too long. Work of it that has begun keeps its place until it
+/// ends.
+pub(super) async fn guard(
+    State(guard): State<Arc<Guard>>,
+    path: Option<MatchedPath>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let mut pass = None;
+    // What matches no path is answered 404 to everybody.
+    if let (Some(keys), Some(path)) = (&guard.keys, &path)
+        && let Some(needs) = guard.needs(request.method(), path.as_str())
+    {
+        match Pass::new(keys, request.headers(), needs) {
+            Ok(new) => {
+                request.extensions_mut().insert(new.clone());
+                pass = Some(new);
+            }
+            Err(problem) => return problem.into_response(),
+        }
+    }
+    let answer = tokio::time::timeout(guard.request_wait_max, next.run(request)).await;
+    drop(pass);
+    answer.unwrap_or_else(|_| Problem::timeout(guard.request_wait_max).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::body::Body;
+    use axum::middleware;
+    use axum::routing::get;
+    use tower_service::Service;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_takes_too_long() {
+        let wait = |seconds| get(move || tokio::time::sleep(Duration::from_secs(seconds)));
+        let guarding = Guard::new(&Value::Null, None, Duration::from_secs(30));
+        let in_time = middleware::from_fn_with_state(Arc::new(guarding), guard);
+        let mut router = Router::new().route("/29", wait(29)).route("/31", wait(31)).layer(in_time);
+        for (path, status) in [("/29", 200), ("/31", 503)] {
+            let request = Request::get(path).body(Body::empty()).unwrap();
+            assert_eq!(router.call(request).await.unwrap().status(), status, "{path}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Connections: how many are open, how long each waits for its client, and how they end.
+//!
+//! `axum::serve` waits for ever, for any number of clients: this takes its place. What a request may take once its head is
+//! there is the business of [`crate::api`].
+
+#[cfg(test)]
+mod tests;
+mod timed;
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Request};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tower_service::Service;
+use tracing::{debug, warn};
+
+use self::timed::{InTurn, Timed, Turns};
+use crate::api::Problem;
+use crate::limits::Limits;
+use crate::server::Stage;
+
+/// The most bytes of a request's head; hyper answers 431 to more.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+
+/// The most connections that are being told at once that there is no place for them. What comes beyond these is closed
+/// without a word.
+const REFUSALS_MAX: usize = 64;
+
+/// How long a client may take to read that there is no place for it.
+const REFUSAL_WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// How long to wait where the machine has no room for one connection more: others must end first.
+const FULL_WAIT: Duration = Duration::from_millis(200);
+
+/// Takes connections and serves them.
+pub(crate) struct Connections {
+    router: Router,
+    limits: Limits,
+    stage: watch::Receiver<Stage>,
+    http: http1::Builder,
+    /// One permit for each connection that is open.
+    places: Arc<Semaphore>,
+    refusals: Arc<Semaphore>,
+}
+
+impl Connections {
+    pub(crate) fn new(router: Router, limits: Limits, stage: watch::Receiver<Stage>) -> Self {
+        let mut http = http1::Builder::new();
+        http.max_buf_size(HEAD_BYTES_MAX);
+        let places = Arc::new(Semaphore::new(limits.connections_max as usize));
+        Self { router, limits, stage, http, places, refusals: Arc::new(Semaphore::new(REFUSALS_MAX)) }
+    }
+
+    /// Takes connections for as long as it is polled.
+    pub(crate) async fn take(&self, listener: &TcpListener) -> Infallible {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => self.begin(stream),
+                Err(error) => after(error).await,
+            }
+        }
+    }
+
+    /// Takes the connections that clients have made and nobody has taken so far: to close the listener would reset them.
+    pub(crate) async fn take_waiting(&self, listener: &TcpListener) {
+        loop {
+            tokio::select! {
+                biased;
+                Ok((stream, _)) = listener.accept() => self.begin(stream),
+                () = std::future::ready(()) => return,
+            }
+        }
+    }
+
+    /// Resolves when no connection is open.
+    pub(crate) async fn closed(&self) {
+        // It is never closed, so this cannot fail.
+        let _all = self.places.acquire_many(self.limits.connections_max).await;
+    }
+
+    fn begin(&self, stream: TcpStream) {
+        // Answers are small: none should wait for the acknowledgement of the one before. Where it fails, they do.
+        stream.set_nodelay(true).unwrap_or(());
+        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
+            if let Ok(refusal) = Arc::clone(&self.refusals).try_acquire_owned() {
+                let problem = Problem::too_many_connections(self.limits.connections_max);
+                tokio::spawn(async move {
+                    refuse(stream, &problem).await;
+                    drop(refusal);
+                });
+            }
+            return;
+        };
+        let served = serve(stream, self.http.clone(), self.router.clone(), &self.limits, self.stage.clone());
+        tokio::spawn(async move {
+            served.await;
+            drop(place);
+        });
+    }
+}
+
+/// Serves one connection to its end.
+fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
+    http: http1::Builder,
+    router: Router,
+    limits: &Limits,
+    mut stage: watch::Receiver<Stage>,
+) -> impl Future<Output = ()> + Send + 'static {
+    let turns = Arc::new(Turns::default());
+    let stream = Timed::new(stream, limits, Arc::clone(&turns));
+    async move {
+        let current = stage.clone();
+        let service = service_fn(|request: Request<Incoming>| {
+            let turn = turns.begin();
+            let answer = router.clone().call(request.map(Body::new));
+            let current = &current;
+            async move {
+                let Ok(mut response) = answer.await;
+                if *current.borrow() > Stage::Serving {
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(response.map(|body| InTurn::new(body, turn)))
+            }
+        });
+        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
+        let stop = async { drop(stage.wait_for(|stage| *stage >= Stage::Stopping).await) };
+        let ended = tokio::select! {
+            ended = &mut connection => ended,
+            () = stop => {
+                turns.close_when_idle();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            debug!(%error, "a connection broke off");
+        }
+    }
+}
+
+/// Tells a client why it is not served.
+async fn refuse(mut stream: TcpStream, problem: &Problem) {
+    let said = async {
+        stream.write_all(&problem.as_http1()).await?;
+        stream.shutdown().await?;
+        // To close a connection with bytes unread would reset it, and the answer with it.
+        let mut unread = [0; 1024];
+        while stream.read(&mut unread).await? > 0 {}
+        io::Result::Ok(())
+    };
+    // Whoever has gone needs no answer.
+    tokio::time::timeout(REFUSAL_WAIT_MAX, said).await.unwrap_or(Ok(())).unwrap_or(());
+}
+
+/// What to do after a connection could not be taken. Nothing of it is a reason to stop.
+async fn after(error: io::Error) {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    // These are the client's: it has gone again.
+    if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+        warn!(%error, "no connection can be taken now");
+        tokio::time::sleep(FULL_WAIT).await;
+    }
+}

@@ -1,0 +1,155 @@
+//! One connection over a pipe, by a clock that runs as fast as nothing happens.
+
+use axum::routing::get;
+use clap::Parser;
+use tokio::io::DuplexStream;
+use tokio::time::{Instant, sleep};
+
+use super::*;
+use crate::config::Config;
+
+/// What a pipe holds until it is read.
+const PIPE_BYTES: usize = 1024;
+
+const LONG_ANSWER_BYTES: usize = 1 << 20;
+
+/// Serves one end of a pipe by the default limits and gives the other, and what happens to the first.
+fn begin() -> (DuplexStream, watch::Sender<Stage>, tokio::task::JoinHandle<Instant>) {
+    let (client, stream) = tokio::io::duplex(PIPE_BYTES);
+    let router = Router::new()
+        .route("/", get(async || "soon"))
+        .route("/late", get(async || sleep(Duration::from_secs(1000)).await))
+        .route("/long", get(async || vec![b'x'; LONG_ANSWER_BYTES]));
+    let stage = watch::Sender::new(Stage::Serving);
+    let limits = Config::parse_from(["query-worker"]).limits;
+    let served = serve(stream, http1::Builder::new(), router, &limits, stage.subscribe());
+    let ended = tokio::spawn(async move {
+        served.await;
+        Instant::now()
+    });
+    (client, stage, ended)
+}
+
+/// Reads an answer to the end of its head and of a body that ends with `end`.
+async fn answer(client: &mut DuplexStream, end: &str) -> String {
+    let mut answer = Vec::new();
+    while !answer.ends_with(end.as_bytes()) {
+        answer.push(client.read_u8().await.unwrap());
+    }
+    String::from_utf8(answer).unwrap()
+}
+
+fn seconds(from: Instant, to: Instant) -> u64 {
+    (to - from).as_secs()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_in_trickles() {
+    let (mut client, _stage, ended) = begin();
+    sleep(Duration::from_secs(30)).await;
+    let begun = Instant::now();
+    client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+    // Each byte comes soon after the one before; the head never ends.
+    while client.write_all(b"x").await.is_ok() {
+        sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(seconds(begun, ended.await.unwrap()), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence() {
+    let (_client, _stage, ended) = begin();
+    let begun = Instant::now();
+    assert_eq!(seconds(begun, ended.await.unwrap()), 60);
+}
+
+/// What a request takes is no silence, and the silence after it counts from its end.
+#[tokio::test(start_paused = true)]
+async fn silence_after_an_answer() {
+    let (mut client, _stage, ended) = begin();
+    client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    answer(&mut client, "soon").await;
+    sleep(Duration::from_secs(50)).await;
+    client.write_all(b"GET /late HTTP/1.1\r\n\r\n").await.unwrap();
+    let begun = Instant::now();
+    answer(&mut client, "\r\n\r\n").await;
+    assert_eq!(seconds(begun, Instant::now()), 1000);
+    assert_eq!(seconds(begun, ended.await.unwrap()), 1060);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_not_read() {
+    let (mut client, _stage, ended) = begin();
+    let begun = Instant::now();
+    client.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
+    assert_eq!(seconds(begun, ended.await.unwrap()), 10);
+}
+
+/// It takes something all the time, but so little that it would be here for hours.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_read_in_sips() {
+    let (mut client, _stage, ended) = begin();
+    let begun = Instant::now();
+    client.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
+    let mut n_read = 0;
+    while let Ok(1..) = client.read(&mut [0; 100]).await {
+        n_read += 100;
+        sleep(Duration::from_secs(1)).await;
+    }
+    assert!(n_read < 10 * PIPE_BYTES, "{n_read} bytes");
+    assert_eq!(seconds(begun, ended.await.unwrap()), 10);
+}
+
+/// Slow, but not too slow: longer than the time for one piece, over and over.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_read_slowly() {
+    let (mut client, _stage, _ended) = begin();
+    client.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
+    let mut n_read = 0;
+    while n_read < LONG_ANSWER_BYTES {
+        let n = client.read(&mut [0; PIPE_BYTES]).await.unwrap();
+        assert!(n > 0, "cut off after {n_read} bytes");
+        n_read += n;
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_closes_what_is_idle() {
+    let (mut client, stage, ended) = begin();
+    client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    let kept = answer(&mut client, "soon").await;
+    assert!(!kept.contains("connection: close"), "{kept}");
+    let begun = Instant::now();
+    stage.send_replace(Stage::Stopping);
+    assert_eq!(seconds(begun, ended.await.unwrap()), 0);
+}
+
+/// A request of which anything has been read is answered, and the last on its connection.
+#[tokio::test(start_paused = true)]
+async fn a_stop_answers_what_has_begun() {
+    let (mut client, stage, ended) = begin();
+    client.write_all(b"GET / HT").await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    stage.send_replace(Stage::Stopping);
+    sleep(Duration::from_secs(1)).await;
+    client.write_all(b"TP/1.1\r\n\r\n").await.unwrap();
+    let mut last = String::new();
+    client.read_to_string(&mut last).await.unwrap();
+    assert!(last.contains("200 OK") && last.contains("connection: close"), "{last}");
+    ended.await.unwrap();
+}
+
+/// The head of this answer, which says that the connection stays, was sent before the stop.
+#[tokio::test(start_paused = true)]
+async fn a_stop_in_the_middle_of_an_answer() {
+    let (mut client, stage, ended) = begin();
+    client.write_all(b"GET /long HTTP/1.1\r\n\r\n").await.unwrap();
+    let head = answer(&mut client, "\r\n\r\n").await;
+    let begun = Instant::now();
+    stage.send_replace(Stage::Stopping);
+    let mut body = Vec::new();
+    client.read_to_end(&mut body).await.unwrap();
+    assert!(!head.contains("connection: close") && body.len() == LONG_ANSWER_BYTES, "{head}");
+    assert_eq!(seconds(begun, ended.await.unwrap()), 0);
+}

@@ -1,0 +1,232 @@
+//! API keys: who may do what. They come from a file, which is read again when it changes.
+//!
+//! The file holds no keys but their SHA-256. That it is a quick hash is no weakness: a key is 256 random bits, and cannot be
+//! guessed however quick the guesses are. What would need a slow one are passwords, which there are none of.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use anyhow::{Context, ensure};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
+
+/// What a key may be for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Ask: queries, comparisons, single documents, the index itself.
+    Read,
+    /// Insert documents.
+    Write,
+    /// Remove documents.
+    Admin,
+}
+
+impl Scope {
+    /// As it is written in the file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// A key, as far as it is known here.
+pub(crate) struct Key {
+    digest: [u8; 32],
+    pub(crate) scopes: Vec<Scope>,
+    /// One permit for each request that its owner may have under way, where there is a bound.
+    pub(crate) places: Option<Arc<Semaphore>>,
+}
+
+/// The keys that are in force.
+pub struct Keys {
+    file: PathBuf,
+    current: RwLock<Vec<Arc<Key>>>,
+}
+
+impl Keys {
+    /// Reads the keys of a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, others may write to it, or something in it is not as it should be.
+    pub fn open(file: &Path) -> anyhow::Result<Self> {
+        let keys = read(file)?;
+        Ok(Self { file: file.to_owned(), current: RwLock::new(keys) })
+    }
+
+    /// Where they come from.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Reads the file again. The bounds of requests under way start anew.
+    ///
+    /// # Errors
+    /// As [`Keys::open`]; the keys that were in force stay so.
+    pub fn reload(&self) -> anyhow::Result<()> {
+        let keys = read(&self.file)?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        Ok(())
+    }
+
+    pub(crate) fn find(&self, key: &[u8]) -> Option<Arc<Key>> {
+        self.with_digest(&Sha256::digest(key))
+    }
+
+    /// Whether a key that was found is still in force.
+    pub(crate) fn has(&self, key: &Key) -> bool {
+        self.with_digest(&key.digest).is_some()
+    }
+
+    /// Compares with all, each in a time that does not depend on where they differ.
+    fn with_digest(&self, digest: &[u8]) -> Option<Arc<Key>> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let mut found = None;
+        for key in current.iter() {
+            if bool::from(key.digest.ct_eq(digest)) {
+                found = Some(Arc::clone(key));
+            }
+        }
+        found
+    }
+}
+
+/// A file of keys.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyFile {
+    #[serde(default)]
+    key: Vec<KeyEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyEntry {
+    /// For people.
+    name: String,
+    sha256: String,
+    scopes: Vec<Scope>,
+    requests_max: Option<u32>,
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<Arc<Key>>> {
+    let text =
+        read_private(file).with_context(|| format!("failed to read the keys of `{}`", file.display()))?;
+    parse(&text).with_context(|| format!("the keys of `{}` cannot be used", file.display()))
+}
+
+/// Who may write to the file may let anybody in.
+fn read_private(file: &Path) -> anyhow::Result<String> {
+    let mut open = File::open(file)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = open.metadata()?.permissions().mode();
+        ensure!(mode & 0o022 == 0, "others may write to it; `chmod go-w {}` mends that", file.display());
+    }
+    let mut text = String::new();
+    open.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn parse(text: &str) -> anyhow::Result<Vec<Arc<Key>>> {
+    // The parser shows the line that it cannot read, in which somebody may have put a key in place of its digest.
+    let file: KeyFile =
+        toml::from_str(text).map_err(|error| anyhow::anyhow!("{}", error.message().to_owned()))?;
+    let mut names = BTreeSet::new();
+    let mut keys: Vec<Arc<Key>> = Vec::new();
+    for KeyEntry { name, sha256, scopes, requests_max } in file.key {
+        ensure!(!scopes.is_empty(), "key `{name}` has no scopes; give some of read, write and admin");
+        ensure!(requests_max != Some(0), "key `{name}`: requests_max is 0; take the key out to keep it out");
+        let digest = digest(&sha256).with_context(|| {
+            format!("key `{name}`: sha256 must be the 64 hexadecimal digits of a SHA-256")
+        })?;
+        ensure!(keys.iter().all(|key| key.digest != digest), "key `{name}` is there twice, by its sha256");
+        let places = requests_max.map(|n| Arc::new(Semaphore::new(n as usize)));
+        keys.push(Arc::new(Key { digest, scopes, places }));
+        ensure!(names.insert(name.clone()), "the name `{name}` is there twice");
+    }
+    Ok(keys)
+}
+
+fn digest(digits: &str) -> Option<[u8; 32]> {
+    let mut digest = [0; 32];
+    if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (n, byte) in digest.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(digits.get(2 * n..2 * n + 2)?, 16).ok()?;
+    }
+    Some(digest)
+}
+
+/// Makes a key: itself, which is nowhere else, and what belongs into the file for it.
+///
+/// # Errors
+/// The system gives no random numbers.
+pub fn new_key(name: &str, scopes: &[Scope]) -> anyhow::Result<(String, String)> {
+    let mut random = [0; 32];
+    getrandom::fill(&mut random).context("the system gives no random numbers")?;
+    let key = format!("ph_{}", hex(&random));
+    let scopes: Vec<_> = scopes.iter().map(|scope| format!("\"{}\"", scope.name())).collect();
+    let name = toml::Value::from(name);
+    let digest = hex(&Sha256::digest(key.as_bytes()));
+    let entry = format!("[[key]]\nname = {name}\nsha256 = \"{digest}\"\nscopes = [{}]\n", scopes.join(", "));
+    Ok((key, entry))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut digits, byte| {
+        write!(digits, "{byte:02x}").unwrap_or(());
+        digits
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_refused() {
+        let entry =
+            |sha256: &str, more: &str| format!("[[key]]\nname = \"a\"\nsha256 = \"{sha256}\"\n{more}\n");
+        let good = entry(&"0f".repeat(32), "scopes = [\"read\"]");
+        assert_eq!(parse(&good).unwrap().len(), 1);
+        assert_eq!(parse("").unwrap().len(), 0);
+        for (text, part) in [
+            (good.repeat(2), "twice"),
+            (entry(&"0f".repeat(31), "scopes = [\"read\"]"), "64 hex"),
+            (entry(&"é".repeat(32), "scopes = [\"read\"]"), "64 hex"),
+            (entry(&"0f".repeat(32), "scopes = []"), "no scopes"),
+            (entry(&"0f".repeat(32), "scopes = [\"all\"]"), "all"),
+            (entry(&"0f".repeat(32), "scopes = [\"read\"]\nrequests_max = 0"), "requests_max"),
+            (entry(&"0f".repeat(32), "scope = [\"read\"]"), "scope"),
+            ("[[key]]\nph_secret".to_owned(), ""),
+        ] {
+            let error = format!("{:#}", parse(&text).err().unwrap());
+            assert!(error.contains(part) && !error.contains("ph_secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_new_key_is_found_and_no_other() {
+        let (key, entry) = new_key("a \"quoted\" name", &[Scope::Read, Scope::Admin]).unwrap();
+        let (other, _) = new_key("other", &[Scope::Read]).unwrap();
+        let keys = Keys { file: PathBuf::new(), current: RwLock::new(parse(&entry).unwrap()) };
+        assert_eq!(keys.find(key.as_bytes()).unwrap().scopes, [Scope::Read, Scope::Admin]);
+        assert!(keys.find(other.as_bytes()).is_none() && keys.find(b"").is_none());
+        assert!(!entry.contains(&key));
+    }
+}

@@ -1,0 +1,67 @@
+//! What the worker takes on at most. Each bound has a name, a flag and a default, and whoever meets it is told which it was.
+
+use std::time::Duration;
+
+use clap::Args;
+
+/// How much a worker takes on, and how long it waits for its clients.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct Limits {
+    /// Requests worked on at once
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = count(), env = "PIGEONHOLE_REQUESTS_MAX")]
+    pub requests_max: u32,
+    /// Requests that wait for a place; one more is answered 503
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(..=1_000_000), env = "PIGEONHOLE_QUEUE_MAX")]
+    pub queue_max: u32,
+    /// How long a request may wait for a place; then it is answered 503
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(..=3_600_000), env = "PIGEONHOLE_QUEUE_MILLISECONDS_MAX")]
+    pub queue_milliseconds_max: u64,
+    /// How long a request may take in all; then it is answered 503. In a batch: a call to the store
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds, env = "PIGEONHOLE_REQUEST_SECONDS_MAX")]
+    pub request_seconds_max: Duration,
+    /// Batches under way at once, beside the requests; one more is answered 503
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = count(), env = "PIGEONHOLE_BATCHES_MAX")]
+    pub batches_max: u32,
+    /// Lines of a batch; past that it ends with a last line that says so
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..), env = "PIGEONHOLE_BATCH_LINES_MAX")]
+    pub batch_lines_max: u64,
+    /// Refuse a text of more bytes than this
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20, env = "PIGEONHOLE_TEXT_BYTES_MAX")]
+    pub text_bytes_max: usize,
+    /// Refuse a request body, or a line of a batch, of more bytes than this
+    #[arg(long, value_name = "BYTES", default_value_t = 8 << 20, env = "PIGEONHOLE_BODY_BYTES_MAX")]
+    pub body_bytes_max: usize,
+    /// Bytes of request bodies held at once; what comes beyond is answered 503
+    #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, env = "PIGEONHOLE_BODIES_BYTES_MAX")]
+    pub bodies_bytes_max: u32,
+    /// How long the body of a request may take to arrive, or a line of a batch
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_BODY_SECONDS_MAX")]
+    pub body_seconds_max: Duration,
+    /// Connections open at once; one more is answered 503 and closed
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = count(), env = "PIGEONHOLE_CONNECTIONS_MAX")]
+    pub connections_max: u32,
+    /// How long the head of a request may take from its first byte on; then the connection is closed
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_HEADER_SECONDS_MAX")]
+    pub header_seconds_max: Duration,
+    /// How long a connection may stay open without a request
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, env = "PIGEONHOLE_IDLE_SECONDS_MAX")]
+    pub idle_seconds_max: Duration,
+    /// How long a client may take to read 64 KiB of an answer, or all of a shorter one; then the connection is closed
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_ANSWER_SECONDS_MAX")]
+    pub answer_seconds_max: Duration,
+}
+
+/// So many of something: one at least, and no more than a machine can have.
+fn count() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=1_000_000)
+}
+
+/// A time to wait: `10`, or `0.5`. None at all would refuse everybody.
+fn seconds(text: &str) -> Result<Duration, String> {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let seconds = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds
+        .filter(|seconds| (Duration::from_millis(1)..=DAY).contains(seconds))
+        .ok_or_else(|| "give seconds, from 0.001 to 86400".to_owned())
+}

@@ -1,0 +1,95 @@
+//! Files that are read again when they change, or at a SIGHUP.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tracing::{error, info};
+
+/// How often to look.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Calls `load` for as long as the runtime lives: soon, and then when one of `files` has changed. What is broken is not
+/// taken, so that what was in force stays.
+pub(crate) fn watch(
+    files: Vec<PathBuf>,
+    what: &'static str,
+    load: impl Fn() -> anyhow::Result<()> + Send + 'static,
+) -> anyhow::Result<()> {
+    let mut hang_up = HangUp::listen()?;
+    tokio::spawn(async move {
+        let mut seen = None;
+        loop {
+            let is_told = tokio::select! {
+                () = tokio::time::sleep(LOOK_INTERVAL) => false,
+                () = hang_up.heard() => true,
+            };
+            // Before they are read: what changes after this is seen the next time.
+            let state: Vec<_> = files.iter().map(|file| state(file)).collect();
+            if !is_told && seen.as_ref() == Some(&state) {
+                continue;
+            }
+            match load() {
+                // The first time it is only made sure that nothing changed since the start.
+                Ok(()) if seen.is_some() || is_told => info!("{what} read again"),
+                Ok(()) => {}
+                Err(error) => {
+                    error!(
+                        error = format!("{error:#}"),
+                        "{what} cannot be read again; those before stay in force"
+                    );
+                }
+            }
+            seen = Some(state);
+        }
+    });
+    Ok(())
+}
+
+/// Something that is another one whenever the file is.
+#[cfg(unix)]
+fn state(file: &Path) -> Option<[i64; 5]> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = file.metadata().ok()?;
+    // The time of change and not of modification: nobody can set it, and it has the mode, too.
+    Some([
+        metadata.dev().cast_signed(),
+        metadata.ino().cast_signed(),
+        metadata.len().cast_signed(),
+        metadata.ctime(),
+        metadata.ctime_nsec(),
+    ])
+}
+
+#[cfg(not(unix))]
+fn state(file: &Path) -> Option<(u64, Option<std::time::SystemTime>)> {
+    let metadata = file.metadata().ok()?;
+    Some((metadata.len(), metadata.modified().ok()))
+}
+
+/// The signal by which a process is told to read its files again, where there is such a thing.
+struct HangUp {
+    #[cfg(unix)]
+    signal: tokio::signal::unix::Signal,
+}
+
+impl HangUp {
+    fn listen() -> anyhow::Result<Self> {
+        #[cfg(unix)]
+        let signal = {
+            use anyhow::Context;
+            tokio::signal::unix::signal(tokio::signal::unix::SignalKind::hangup())
+                .context("failed to listen for SIGHUP")?
+        };
+        Ok(Self {
+            #[cfg(unix)]
+            signal,
+        })
+    }
+
+    async fn heard(&mut self) {
+        #[cfg(unix)]
+        self.signal.recv().await;
+        #[cfg(not(unix))]
+        std::future::pending::<()>().await;
+    }
+}

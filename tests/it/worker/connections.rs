@@ -1,0 +1,87 @@
+//! Connections: more than there is place for, and clients that take their time. The times themselves are tested beside the
+//! code, by a clock that does not wait.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::Stdio;
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::TEXT;
+use crate::support::{Worker, program, without_settings};
+
+fn connect(worker: &Worker) -> TcpStream {
+    TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap()
+}
+
+/// What comes until the worker closes the connection.
+fn rest(mut connection: &TcpStream) -> String {
+    let mut rest = Vec::new();
+    // A reset ends it, too.
+    connection.read_to_end(&mut rest).unwrap_or(0);
+    String::from_utf8(rest).unwrap()
+}
+
+#[test]
+fn one_connection_too_many() {
+    let worker = Worker::start("memory:", &["--connections-max", "2"]);
+    let open = [connect(&worker), connect(&worker)];
+    let refused = connect(&worker);
+    (&refused).write_all(b"GET /healthz HTTP/1.1\r\nhost: worker\r\n\r\n").unwrap();
+    let answer = rest(&refused);
+    let (head, body) = answer.split_once("\r\n\r\n").expect(&answer);
+    assert!(head.starts_with("HTTP/1.1 503 ") && head.contains("retry-after: 1"), "{answer}");
+    let problem = (503, serde_json::from_str(body).unwrap());
+    super::is_problem(problem, 503, "too-many-connections");
+    // The place of one that ends is free again.
+    open[0].shutdown(Shutdown::Both).unwrap();
+    crate::support::until(|| {
+        let next = connect(&worker);
+        (&next).write_all(b"GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
+        rest(&next).starts_with("HTTP/1.1 200")
+    });
+}
+
+/// Each sends something all the time, and none of it is ever whole. Another client is answered meanwhile.
+#[test]
+fn clients_that_trickle_are_given_up() {
+    let limits = ["--header-seconds-max", "0.3", "--body-seconds-max", "0.3", "--requests-max", "2"];
+    let worker = Worker::start("memory:", &limits);
+    let body = "POST /v1/query HTTP/1.1\r\nhost: worker\r\ncontent-length: 1000000\r\n\r\n{";
+    let batch = "POST /v1/query:batch HTTP/1.1\r\nhost: worker\r\ncontent-length: 1000000\r\n\r\n{";
+    for (begins, ends) in [("GET /heal", ""), (body, "too-slow"), (batch, "too-slow")] {
+        let mut connection = connect(&worker);
+        connection.write_all(begins.as_bytes()).unwrap();
+        let mut reader = connection.try_clone().unwrap();
+        let answer = std::thread::spawn(move || {
+            let mut answer = Vec::new();
+            reader.read_to_end(&mut answer).unwrap_or(0);
+            String::from_utf8(answer).unwrap()
+        });
+        let begun = Instant::now();
+        while begun.elapsed().as_secs() < 20 && !answer.is_finished() {
+            assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
+            // It may be closed by now.
+            connection.write_all(b"x").unwrap_or(());
+        }
+        assert!(answer.is_finished(), "{begins:?} was waited for");
+        let answer = answer.join().unwrap();
+        assert!(answer.contains(ends) && answer.is_empty() == ends.is_empty(), "{answer}");
+    }
+}
+
+/// When the process may open no more files, it goes on with those that it has, and takes the others later.
+#[test]
+fn no_file_for_one_connection_more() {
+    let mut shell = std::process::Command::new("sh");
+    without_settings(&mut shell);
+    shell.args(["-c", "ulimit -n 32; exec \"$0\" \"$@\""]).arg(program("query-worker"));
+    shell.args(["--store", "memory:", "--listen", "127.0.0.1:0"]);
+    let mut worker = Worker::start_as(shell.stdin(Stdio::null()));
+    let many: Vec<TcpStream> = (0..64).map(|_| connect(&worker)).collect();
+    let log = worker.log_until("no connection can be taken now");
+    assert!(log.contains("Too many open files"), "{log}");
+    drop(many);
+    assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
+}

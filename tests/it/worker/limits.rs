@@ -1,0 +1,86 @@
+//! What is too much is refused by name, and nobody else suffers from it.
+
+use std::io::Write;
+
+use serde_json::json;
+
+use super::{TEXT, is_problem, open_batch};
+use crate::support::Worker;
+
+#[test]
+fn a_text_that_is_too_long() {
+    let length = TEXT.len().to_string();
+    let worker = Worker::start("memory:", &["--text-bytes-max", &length]);
+    let long = format!("{TEXT}!");
+    let sides = |a: &str, b: &str| json!({ "a": { "text": a }, "b": { "text": b } });
+    for (path, fits, is_too_long) in [
+        ("/v1/query", json!({ "text": TEXT }), json!({ "text": long })),
+        ("/v1/documents", json!({ "text": TEXT }), json!({ "text": long })),
+        ("/v1/analyze", json!({ "text": TEXT }), json!({ "text": long })),
+        ("/v1/compare", sides(TEXT, TEXT), sides(TEXT, &long)),
+        ("/v1/compare", sides(TEXT, TEXT), sides(&long, TEXT)),
+    ] {
+        assert!(worker.post(path, &fits).0 < 300, "{path}");
+        is_problem(worker.post(path, &is_too_long), 413, "text-too-long");
+    }
+    for path in ["/v1/query:batch", "/v1/documents:batch"] {
+        let lines = format!("{}\n{}\n", json!({ "text": long }), json!({ "text": TEXT }));
+        let (_, answers) = worker.post_lines(path, lines.as_bytes());
+        is_problem((413, answers[0].clone()), 413, "text-too-long");
+        assert_eq!(answers[1]["status"], 200);
+    }
+}
+
+#[test]
+fn a_batch_of_too_many_lines() {
+    let worker = Worker::start("memory:", &["--batch-lines-max", "3"]);
+    let line = json!({ "text": TEXT }).to_string();
+    for (lines, n_answers) in [
+        (vec![&*line; 3].join("\n"), 3),
+        (vec![&*line; 3].join("\n") + "\n", 3),
+        (vec![&*line; 4].join("\n"), 4),
+        (vec![&*line; 100].join("\n") + "\n", 4),
+        // Blank lines are lines, and hold a batch's place as well.
+        ("\n".repeat(10), 1),
+    ] {
+        let (status, answers) = worker.post_lines("/v1/query:batch", lines.as_bytes());
+        assert_eq!((status, answers.len()), (200, n_answers), "{answers:?}");
+        let last = answers.last().unwrap().clone();
+        if n_answers == 3 {
+            assert_eq!(last["status"], 200);
+        } else {
+            assert_eq!(last["line"], 4);
+            is_problem((413, last), 413, "too-many-lines");
+        }
+    }
+}
+
+/// Batches have places of their own: with all taken single requests are answered, and one batch more is not.
+#[test]
+fn batches_do_not_take_the_place_of_requests() {
+    let worker = Worker::start("memory:", &["--batches-max", "1", "--requests-max", "1"]);
+    let mut batch = open_batch(&worker, "");
+    let other = || worker.post_bytes("/v1/query:batch", b"");
+    is_problem(other(), 503, "busy");
+    assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
+    batch.get_mut().write_all(b"0\r\n\r\n").unwrap();
+    crate::support::until(|| other().0 == 200);
+}
+
+#[test]
+fn more_of_bodies_than_there_is_room_for() {
+    let worker = Worker::start("memory:", &["--bodies-bytes-max", "300"]);
+    assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
+    is_problem(worker.post("/v1/query", &json!({ "text": TEXT.repeat(2) })), 503, "busy");
+    assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
+}
+
+#[test]
+fn limits_that_are_none() {
+    for (flag, value) in
+        [("--requests-max", "0"), ("--idle-seconds-max", "0"), ("--body-seconds-max", "1e300")]
+    {
+        let run = crate::support::run("query-worker", ["--store", "memory:", flag, value]).expect(2);
+        assert!(run.stderr.contains(flag), "{}", run.stderr);
+    }
+}
