@@ -12,6 +12,7 @@ mod openapi;
 mod queries;
 mod settings;
 mod stopping;
+mod tls;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -9,6 +9,7 @@ use crate::server::Worker;
 /// Opens what a start opens, makes nothing, and says what there is.
 pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
     config.keys()?;
+    config.tls()?;
     let asked = Worker::asked(config)?;
     let uri = asked.uri;
     if is_there(uri).with_context(|| format!("failed to open index `{uri}`"))? {

@@ -15,6 +15,7 @@ use crate::limits::Limits;
 use crate::log::LogArgs;
 use crate::server::Service;
 use crate::settings::SettingsArgs;
+use crate::tls::Tls;
 
 /// Answer over HTTP whether a text, or one like it, has been seen; insert what is new.
 #[derive(Debug, Parser)]
@@ -61,6 +62,24 @@ pub struct Config {
     /// File of the API keys; without a good one nobody is answered. Made by `query-worker new-key`, read again when it changes
     #[arg(long, value_name = "FILE", env = "PIGEONHOLE_KEYS", help_heading = "Service")]
     pub keys: Option<PathBuf>,
+    /// Serve HTTPS by this certificate, with the chain after it (PEM); read again when it changes
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_key",
+        env = "PIGEONHOLE_TLS_CERT",
+        help_heading = "Service"
+    )]
+    pub tls_cert: Option<PathBuf>,
+    /// The certificate's key (PEM)
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_cert",
+        env = "PIGEONHOLE_TLS_KEY",
+        help_heading = "Service"
+    )]
+    pub tls_key: Option<PathBuf>,
     /// Listen on an address that others can reach, without keys: whoever reaches it can read and write the index
     #[arg(long, conflicts_with = "keys", env = "PIGEONHOLE_INSECURE_NO_AUTH", help_heading = "Service")]
     pub insecure_no_auth: bool,
@@ -108,7 +127,7 @@ impl Config {
     /// They cannot be read, or there must be some: more than this machine can reach the worker.
     pub fn keys(&self) -> anyhow::Result<Option<Arc<Keys>>> {
         ensure!(
-            self.keys.is_some() || self.insecure_no_auth || self.listen.ip().to_canonical().is_loopback(),
+            self.keys.is_some() || self.insecure_no_auth || self.listens_on_loopback(),
             "others can reach {}: give --keys FILE (`query-worker new-key` makes them), listen on 127.0.0.1, or let \
              everybody in with --insecure-no-auth",
             self.listen
@@ -116,11 +135,25 @@ impl Config {
         self.keys.as_deref().map(Keys::open).transpose().map(|keys| keys.map(Arc::new))
     }
 
+    pub(crate) fn listens_on_loopback(&self) -> bool {
+        self.listen.ip().to_canonical().is_loopback()
+    }
+
+    /// The certificate by which the worker is known; none where it serves plain HTTP.
+    ///
+    /// # Errors
+    /// It cannot be read, or not used.
+    pub fn tls(&self) -> anyhow::Result<Option<Arc<Tls>>> {
+        let files = self.tls_cert.as_deref().zip(self.tls_key.as_deref());
+        files.map(|(certificate, key)| Tls::open(certificate, key).map(Arc::new)).transpose()
+    }
+
     /// How the worker is to be served.
     #[must_use]
-    pub fn service(&self, keys: Option<Arc<Keys>>) -> Service {
+    pub fn service(&self, keys: Option<Arc<Keys>>, tls: Option<Arc<Tls>>) -> Service {
         Service {
             keys,
+            tls,
             drain: Duration::from_secs(self.drain_seconds),
             grace: Duration::from_secs(self.grace_seconds),
         }

@@ -24,6 +24,8 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tower_service::Service;
 use tracing::{debug, warn};
 
@@ -31,6 +33,7 @@ use self::timed::{InTurn, Timed, Turns};
 use crate::api::Problem;
 use crate::limits::Limits;
 use crate::server::Stage;
+use crate::tls::Tls;
 
 /// The most bytes of a request's head; hyper answers 431 to more.
 const HEAD_BYTES_MAX: usize = 64 << 10;
@@ -49,6 +52,7 @@ const FULL_WAIT: Duration = Duration::from_millis(200);
 pub(crate) struct Connections {
     router: Router,
     limits: Limits,
+    tls: Option<Arc<Tls>>,
     stage: watch::Receiver<Stage>,
     http: http1::Builder,
     /// One permit for each connection that is open.
@@ -57,11 +61,16 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    pub(crate) fn new(router: Router, limits: Limits, stage: watch::Receiver<Stage>) -> Self {
+    pub(crate) fn new(
+        router: Router,
+        limits: Limits,
+        tls: Option<Arc<Tls>>,
+        stage: watch::Receiver<Stage>,
+    ) -> Self {
         let mut http = http1::Builder::new();
         http.max_buf_size(HEAD_BYTES_MAX);
         let places = Arc::new(Semaphore::new(limits.connections_max as usize));
-        Self { router, limits, stage, http, places, refusals: Arc::new(Semaphore::new(REFUSALS_MAX)) }
+        Self { router, limits, tls, stage, http, places, refusals: Arc::new(Semaphore::new(REFUSALS_MAX)) }
     }
 
     /// Takes connections for as long as it is polled.
@@ -95,7 +104,10 @@ impl Connections {
         // Answers are small: none should wait for the acknowledgement of the one before. Where it fails, they do.
         stream.set_nodelay(true).unwrap_or(());
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            if let Ok(refusal) = Arc::clone(&self.refusals).try_acquire_owned() {
+            // Before the handshake nothing can be said.
+            if self.tls.is_none()
+                && let Ok(refusal) = Arc::clone(&self.refusals).try_acquire_owned()
+            {
                 let problem = Problem::too_many_connections(self.limits.connections_max);
                 tokio::spawn(async move {
                     refuse(stream, &problem).await;
@@ -104,12 +116,38 @@ impl Connections {
             }
             return;
         };
-        let served = serve(stream, self.http.clone(), self.router.clone(), &self.limits, self.stage.clone());
+        let (http, router) = (self.http.clone(), self.router.clone());
+        let (limits, stage) = (self.limits.clone(), self.stage.clone());
+        let acceptor = self.tls.as_ref().map(|tls| tls.acceptor());
         tokio::spawn(async move {
-            served.await;
+            match acceptor {
+                None => serve(stream, http, router, &limits, stage).await,
+                Some(acceptor) => {
+                    let shaken =
+                        tokio::time::timeout(limits.header_seconds_max, shake_hands(acceptor, stream));
+                    match shaken.await {
+                        Ok(Ok(stream)) => serve(stream, http, router, &limits, stage).await,
+                        Ok(Err(error)) => debug!(%error, "a TLS handshake failed"),
+                        Err(_) => debug!("a TLS handshake took too long"),
+                    }
+                }
+            }
             drop(place);
         });
     }
+}
+
+/// Begins TLS. Whoever speaks plain HTTP is told so.
+async fn shake_hands(acceptor: TlsAcceptor, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+    /// How a handshake begins (RFC 8446, 5.1), and no method of HTTP.
+    const HANDSHAKE: u8 = 22;
+    let mut first = [HANDSHAKE];
+    stream.peek(&mut first).await?;
+    if first != [HANDSHAKE] {
+        refuse(stream, &Problem::needs_tls()).await;
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    acceptor.accept(stream).await
 }
 
 /// Serves one connection to its end.

@@ -19,6 +19,7 @@ mod request;
 pub mod server;
 pub mod settings;
 mod signals;
+pub mod tls;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -75,6 +76,7 @@ fn print_new_key(name: &str, scopes: &[Scope]) -> anyhow::Result<()> {
 /// Opens the store, binds, and serves until the process is told to stop.
 fn run(config: &Config) -> anyhow::Result<()> {
     let keys = config.keys()?;
+    let tls = config.tls()?;
     let worker = Worker::open(config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -91,13 +93,19 @@ fn run(config: &Config) -> anyhow::Result<()> {
         if config.insecure_no_auth {
             warn!(%address, "whoever reaches this address can read and write the index");
         }
+        if keys.is_some() && tls.is_none() && !config.listens_on_loopback() {
+            warn!(%address, "keys and texts are sent in the clear, unless something before the worker does TLS");
+        }
+        if let Some(tls) = tls.clone() {
+            reload::watch(tls.files(), "the certificate", move || tls.reload())?;
+        }
         if let Some(keys) = keys.clone() {
             reload::watch(vec![keys.file().to_owned()], "the keys", move || keys.reload())?;
         }
         let signals = Signals::listen()?;
         info!(%address, store = config.store.uri().unwrap_or_default(), "ready");
         tokio::select! {
-            served = server::serve(listener, worker, config.service(keys), signals.clone().nth(1)) => served,
+            served = server::serve(listener, worker, config.service(keys, tls), signals.clone().nth(1)) => served,
             () = signals.nth(2) => Err(anyhow::anyhow!("told twice to stop; requests under way were not answered")),
         }
     });

@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::connections::Connections;
 use crate::keys::Keys;
 use crate::limits::Limits;
+use crate::tls::Tls;
 
 /// How long the store may take to say how it is, at the end.
 const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
@@ -41,6 +42,8 @@ const READY_WAIT_MAX: Duration = Duration::from_secs(5);
 pub struct Service {
     /// Who may come in; without it everybody.
     pub keys: Option<Arc<Keys>>,
+    /// By what certificate it serves HTTPS; without it plain HTTP.
+    pub tls: Option<Arc<Tls>>,
     /// How long to go on taking requests after a stop signal, for a load balancer to notice.
     pub drain: Duration,
     /// How long requests under way may take after that.
@@ -259,7 +262,7 @@ pub async fn serve(
 ) -> anyhow::Result<()> {
     let worker = Arc::new(worker);
     let router = api::router(Arc::clone(&worker), service.keys);
-    let connections = Connections::new(router, worker.limits.clone(), worker.stage.subscribe());
+    let connections = Connections::new(router, worker.limits.clone(), service.tls, worker.stage.subscribe());
     let stopped = async {
         stop.await;
         info!(drain_seconds = service.drain.as_secs(), "stopping");

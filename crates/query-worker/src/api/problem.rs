@@ -63,6 +63,13 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "bad-request", "The request is not understood", detail)
     }
 
+    /// 400: plain HTTP, where HTTPS is served.
+    #[must_use]
+    pub(crate) fn needs_tls() -> Self {
+        let detail = "this port speaks HTTPS; begin the address with https://";
+        Self::new(StatusCode::BAD_REQUEST, "needs-tls", "The request is not encrypted", detail)
+    }
+
     /// 401: the request has no key.
     #[must_use]
     pub fn no_key() -> Self {
