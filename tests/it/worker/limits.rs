@@ -36,9 +36,9 @@ fn a_batch_of_too_many_lines() {
     let worker = Worker::start("memory:", &["--batch-lines-max", "3"]);
     let line = json!({ "text": TEXT }).to_string();
     for (lines, n_answers) in [
-        (vec![&*line; 3].join("\n"), 3),
-        (vec![&*line; 3].join("\n") + "\n", 3),
-        (vec![&*line; 4].join("\n"), 4),
+        ([&*line; 3].join("\n"), 3),
+        ([&*line; 3].join("\n") + "\n", 3),
+        ([&*line; 4].join("\n"), 4),
         (vec![&*line; 100].join("\n") + "\n", 4),
         // Blank lines are lines, and hold a batch's place as well.
         ("\n".repeat(10), 1),
