@@ -143,6 +143,13 @@ impl Worker {
         answer(agent().get(format!("{}{path}", self.base)).call())
     }
 
+    /// An answer that is not JSON.
+    pub(crate) fn get_text(&self, path: &str) -> String {
+        let mut response = agent().get(format!("{}{path}", self.base)).call().expect("the worker answers");
+        assert_eq!(response.status(), 200);
+        response.body_mut().read_to_string().expect("answers are UTF-8")
+    }
+
     pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         self.post_bytes(path, body.to_string().as_bytes())
     }

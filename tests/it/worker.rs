@@ -8,6 +8,7 @@ mod explaining;
 mod keys;
 mod limits;
 mod logging;
+mod metrics;
 mod openapi;
 mod queries;
 mod settings;

@@ -52,10 +52,22 @@ impl Index {
     /// `Mismatch` for an index that differs from what `options` insist on, naming the fields; `NotFound` where there is
     /// none and it may not be made; and those of the store.
     pub fn open(uri: &str, options: &OpenOptions) -> Result<Self> {
+        Self::open_with(uri, options, |uri| uri.open(options.mode))
+    }
+
+    /// The index at `uri`, in the store that `open` makes of it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and those of `open`.
+    pub fn open_with(
+        uri: &str,
+        options: &OpenOptions,
+        open: impl FnOnce(&StoreUri) -> Result<Box<dyn Store>>,
+    ) -> Result<Self> {
         let uri: StoreUri = uri.parse()?;
         // Options that cannot be are refused before anything is created for them.
         options.new_metadata()?;
-        Self::over(uri.open(options.mode)?, options)
+        Self::over(open(&uri)?, options)
     }
 
     /// The index in a store that is open already.

@@ -64,6 +64,11 @@ impl Admission {
         Ok(Permit { _place: place, _room: None })
     }
 
+    /// Places for requests that nobody has now.
+    pub(crate) fn n_free(&self) -> usize {
+        self.requests.available_permits()
+    }
+
     /// A place for a batch. None is waited for: a batch may last for hours.
     pub(crate) fn batch(&self) -> Result<Permit, Problem> {
         let place = Arc::clone(&self.batches).try_acquire_owned();

@@ -44,13 +44,14 @@ pub fn router(worker: Arc<Worker>, keys: Option<Arc<Keys>>) -> Router {
     let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description.to_string()));
     router
         .route("/openapi.json", get(async move || description))
+        .route("/metrics", get(about::metrics))
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
             Problem::method_not_allowed(&method, uri.path())
         })
         .layer(middleware::from_fn_with_state(Arc::new(guard), guard::guard))
         // Outside of all others, so that it sees what they answer.
-        .layer(middleware::from_fn(request::observe))
+        .layer(middleware::from_fn_with_state(Arc::clone(&worker), request::observe))
         .with_state(worker)
 }
 

@@ -14,6 +14,8 @@ mod gather;
 pub mod keys;
 pub mod limits;
 pub mod log;
+mod measured;
+mod metrics;
 mod reload;
 mod request;
 pub mod server;

@@ -1,18 +1,20 @@
 //! What is seen of a request from outside, whatever its handler does: its id, the span that its log lines are in, and the
 //! line that says how it ended.
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use axum::body::{Body, HttpBody};
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::Response;
 use tokio_stream::StreamExt;
 use tracing::{Instrument, Span, debug, error_span, warn};
 use uuid::Uuid;
+
+use crate::server::Worker;
 
 /// Where a client or a proxy says the id of a request, and where the answer says it.
 const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -22,6 +24,9 @@ const ID_BYTES_MAX: usize = 64;
 
 /// What a request for no path of ours is counted under.
 const NO_ROUTE: &str = "none";
+
+/// What a request is counted under whose client went away before its answer.
+const GONE: &str = "gone";
 
 tokio::task_local! {
     static ID: RequestId;
@@ -60,11 +65,11 @@ pub(crate) fn urn() -> Option<String> {
 }
 
 /// Goes around the handling of every request.
-pub(crate) async fn observe(request: Request, next: Next) -> Response {
+pub(crate) async fn observe(State(worker): State<Arc<Worker>>, request: Request, next: Next) -> Response {
     let id = RequestId::of(&request);
     // Of the highest level, so that whatever is logged has it.
     let span = error_span!("request", id = id.as_str());
-    let mut ending = Ending::of(&request, span.clone());
+    let mut ending = Ending::of(worker, &request, span.clone());
     let mut response = ID.scope(id.clone(), next.run(request)).instrument(span).await;
     response.headers_mut().insert(ID_HEADER, id.0);
     ending.status = Some(response.status());
@@ -99,6 +104,7 @@ fn known(method: &Method) -> &'static str {
 
 /// Says how a request ended when it is dropped, so also that of a client that went away before its answer.
 struct Ending {
+    worker: Arc<Worker>,
     span: Span,
     begun: Instant,
     method: &'static str,
@@ -109,9 +115,11 @@ struct Ending {
 }
 
 impl Ending {
-    fn of(request: &Request, span: Span) -> Self {
+    fn of(worker: Arc<Worker>, request: &Request, span: Span) -> Self {
+        worker.metrics().request_begun();
         let route = request.extensions().get::<MatchedPath>().cloned();
-        Self { span, begun: Instant::now(), method: known(request.method()), route, status: None, n_bytes: 0 }
+        let method = known(request.method());
+        Self { worker, span, begun: Instant::now(), method, route, status: None, n_bytes: 0 }
     }
 
     fn add(&mut self, n_bytes: u64) {
@@ -122,9 +130,12 @@ impl Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         let _in_span = self.span.enter();
-        let seconds = self.begun.elapsed().as_secs_f64();
+        let took = self.begun.elapsed();
+        let seconds = took.as_secs_f64();
         let route = self.route.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);
         let (method, bytes) = (self.method, self.n_bytes);
+        let status = self.status.as_ref().map_or(GONE, StatusCode::as_str);
+        self.worker.metrics().request_ended(route, method, status, took);
         match self.status {
             Some(status) if status.is_server_error() => {
                 warn!(method, route, status = status.as_u16(), seconds, bytes, "failed");

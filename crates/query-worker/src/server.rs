@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use features::cli::RecipeArgs;
 use features::{Dictionaries, Fingerprinter, Scratch};
-use index::{DocumentId, Index, Mode, OpenOptions, Status, StoreUri};
+use index::{DocumentId, Index, Mode, OpenOptions, Status, Store, StoreUri};
 use simhash::Fingerprint;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -22,13 +22,15 @@ use crate::config::Config;
 use crate::connections::Connections;
 use crate::keys::Keys;
 use crate::limits::Limits;
+use crate::measured::Measured;
+use crate::metrics::{Metrics, Now};
 use crate::tls::Tls;
 
-/// How long the store may take to say how it is, at the end.
+/// How long the store may take to say how it is, at the end and for the metrics.
 const STATUS_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// Blocking threads beside those of requests: the calls that requests make together, and the check whether the store is
-/// ready.
+/// Blocking threads beside those of requests: the calls that requests make together, the check whether the store is ready,
+/// and the question for its figures.
 pub(crate) const BLOCKING_THREADS_MORE: usize = 64;
 
 /// How long batches may take to end when they are cut off.
@@ -81,6 +83,9 @@ pub struct Worker {
     admission: Admission,
     limits: Limits,
     stage: watch::Sender<Stage>,
+    metrics: Arc<Metrics>,
+    /// One permit: asking a store that hangs for its figures must not pile up either.
+    counting: Arc<Semaphore>,
 }
 
 impl Worker {
@@ -90,12 +95,19 @@ impl Worker {
     /// The index cannot be opened, or not with the recipe or scheme that the configuration insists on.
     pub fn open(config: &Config) -> anyhow::Result<Self> {
         let Asked { uri, dictionaries, options } = Self::asked(config)?;
-        let index = Index::open(uri, &options).with_context(|| format!("failed to open index `{uri}`"))?;
+        let metrics = Arc::new(Metrics::new());
+        let measured = |uri: &StoreUri| -> index::Result<Box<dyn Store>> {
+            let store = uri.open(options.mode)?;
+            Ok(Box::new(Measured { store, metrics: Arc::clone(&metrics) }))
+        };
+        let index = Index::open_with(uri, &options, measured)
+            .with_context(|| format!("failed to open index `{uri}`"))?;
         let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
             .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
         // So that the first query is as quick as the later ones.
         index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        Ok(Self::over(index, fingerprinter, &uri.parse()?, config.limits.clone()))
+        let limits = config.limits.clone();
+        Ok(Self { metrics, ..Self::over(index, fingerprinter, &uri.parse()?, limits) })
     }
 
     /// What the configuration asks for, before anything is opened or made by it.
@@ -112,7 +124,8 @@ impl Worker {
         Ok(Asked { uri, dictionaries, options })
     }
 
-    /// The worker over an index that is open already; `fingerprinter` is of the index's recipe.
+    /// The worker over an index that is open already; `fingerprinter` is of the index's recipe. Calls of its store are not
+    /// in the metrics.
     #[must_use]
     pub fn over(index: Index, fingerprinter: Fingerprinter, store: &StoreUri, limits: Limits) -> Self {
         let index = Arc::new(index);
@@ -125,6 +138,8 @@ impl Worker {
             admission: Admission::new(&limits),
             limits,
             stage: watch::Sender::new(Stage::Serving),
+            metrics: Arc::new(Metrics::new()),
+            counting: Arc::new(Semaphore::new(1)),
         }
     }
 
@@ -163,6 +178,7 @@ impl Worker {
         thread_local! {
             static SCRATCH: RefCell<Scratch> = RefCell::default();
         }
+        self.metrics.fingerprinted(text);
         SCRATCH.with_borrow_mut(|scratch| self.fingerprinter.fingerprint_with(scratch, text))
     }
 
@@ -217,6 +233,29 @@ impl Worker {
         tokio::time::timeout(READY_WAIT_MAX, check)
             .await
             .unwrap_or_else(|_| Err(Problem::not_ready(READY_WAIT_MAX)))
+    }
+
+    /// What is counted and timed.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// All figures as text, those of the store only where it gives them soon.
+    pub(crate) async fn figures(self: Arc<Self>) -> String {
+        let status = match Arc::clone(&self.counting).try_acquire_owned() {
+            Ok(permit) => {
+                // That it fails is counted, and no failure of a request.
+                let status = Arc::clone(&self).work(permit, |worker| Ok(worker.index.status().ok()));
+                tokio::time::timeout(STATUS_WAIT_MAX, status).await.ok().and_then(Result::ok).flatten()
+            }
+            Err(_) => None,
+        };
+        self.metrics.written(&Now {
+            scheme: self.index.scheme().name(),
+            n_permits: self.limits.requests_max as usize,
+            n_permits_free: self.admission.n_free(),
+            status,
+        })
     }
 
     /// Does the whole work of an admitted request on a blocking thread. The one place where async meets blocking.

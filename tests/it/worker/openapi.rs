@@ -94,7 +94,7 @@ fn the_duplicate_is_as_shown() {
 #[test]
 fn only_what_is_described_is_there() {
     let worker = Worker::start("memory:", &[]);
-    for path in ["/openapi.yaml", "/v1", "/v1/documents:batches", "/metrics"] {
+    for path in ["/openapi.yaml", "/v1", "/v1/documents:batches"] {
         super::is_problem(worker.get(path), 404, "not-found");
     }
 }

@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
 use index::Retention;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Problem;
+use crate::metrics;
 use crate::server::Worker;
 
 /// How a service is.
@@ -74,6 +77,11 @@ pub(super) async fn alive() -> Json<Health> {
 pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Health>, Problem> {
     worker.ready().await?;
     Ok(Json(Health { status: "ready" }))
+}
+
+/// What is counted and timed, for Prometheus. Not one of the requests that are counted as work.
+pub(super) async fn metrics(State(worker): State<Arc<Worker>>) -> impl IntoResponse {
+    ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], worker.figures().await)
 }
 
 /// What the index says of itself.

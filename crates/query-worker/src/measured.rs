@@ -1,0 +1,82 @@
+//! A store whose calls are timed and counted, the one place where that is done.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use index::{
+    Cursor, Document, DocumentId, Examined, Insertion, Metadata, Neighbours, Page, Result, Selection, Status,
+    Store, StoredDocument,
+};
+use simhash::Sketch;
+
+use crate::metrics::Metrics;
+
+/// Passes every call on to the store below.
+pub(crate) struct Measured {
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+impl Measured {
+    fn pass<T>(&self, name: &'static str, call: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        let begun = Instant::now();
+        let answer = call(&*self.store);
+        let failed = answer.as_ref().err().map(index::Error::kind);
+        self.metrics.store_called(name, begun.elapsed(), failed);
+        answer
+    }
+}
+
+impl Store for Measured {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        self.pass("metadata", |store| store.metadata())
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        self.pass("create", |store| store.create(metadata))
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.pass("prepare", |store| store.prepare())
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        self.pass("insert", |store| store.insert(documents))
+    }
+
+    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+        let insertions = self.pass("insert_if_new", |store| store.insert_if_new(documents, max_distance))?;
+        self.metrics.inserted(&insertions);
+        Ok(insertions)
+    }
+
+    fn remove(&self, ids: &[DocumentId]) -> Result<Vec<bool>> {
+        self.pass("remove", |store| store.remove(ids))
+    }
+
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
+        self.pass("remove_if", |store| store.remove_if(ids, selection))
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        self.pass("get", |store| store.get(ids))
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+        let found = self.pass("near", |store| store.near(queries, max_distance, limit))?;
+        self.metrics.found(&found);
+        Ok(found)
+    }
+
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        self.pass("scan", |store| store.scan(after, limit))
+    }
+
+    fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        self.pass("examine", |store| store.examine(mends, report))
+    }
+
+    fn status(&self) -> Result<Status> {
+        self.pass("status", |store| store.status())
+    }
+}

@@ -1,0 +1,263 @@
+//! The figures of `GET /metrics`, in the OpenMetrics text format that Prometheus reads. What each means is in the crate's
+//! README; a test holds the two together.
+
+use std::time::Duration;
+
+use index::{ClaimCounts, ErrorKind, Insertion, Neighbours, Status};
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+
+/// What the text is called on its way.
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What all names begin with.
+const PREFIX: &str = "pigeonhole";
+
+/// From a search in memory to a store that is hardly there, in seconds.
+const SECONDS: [f64; 14] =
+    [1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 2.5, 10.0];
+
+/// From nothing to a text that half of the index is like.
+const COUNTS: [f64; 10] = [0.0, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0];
+
+type Labels<V, const N: usize> = [(&'static str, V); N];
+type Histograms<V> = Family<Labels<V, 1>, Histogram, fn() -> Histogram>;
+
+/// What is counted as it happens. What is only looked at when somebody asks is in [`Now`].
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: Family<Labels<String, 3>, Counter>,
+    request_duration: Histograms<String>,
+    requests_under_way: Gauge,
+    texts: Counter,
+    text_bytes: Counter,
+    query_candidates: Histogram,
+    query_matches: Histogram,
+    insertions: Family<Labels<&'static str, 1>, Counter>,
+    store_call_duration: Histograms<&'static str>,
+    store_errors: Family<Labels<&'static str, 1>, Counter>,
+}
+
+/// What holds at the moment of asking.
+pub(crate) struct Now<'a> {
+    /// The name of the index's table scheme.
+    pub(crate) scheme: &'a str,
+    pub(crate) n_permits: usize,
+    pub(crate) n_permits_free: usize,
+    /// None where the store does not say.
+    pub(crate) status: Option<Status>,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let by_seconds: fn() -> Histogram = || Histogram::new(SECONDS);
+        let mut metrics = Self {
+            registry: Registry::with_prefix(PREFIX),
+            requests: Family::default(),
+            request_duration: Family::new_with_constructor(by_seconds),
+            requests_under_way: Gauge::default(),
+            texts: Counter::default(),
+            text_bytes: Counter::default(),
+            query_candidates: Histogram::new(COUNTS),
+            query_matches: Histogram::new(COUNTS),
+            insertions: Family::default(),
+            store_call_duration: Family::new_with_constructor(by_seconds),
+            store_errors: Family::default(),
+        };
+        let registry = &mut metrics.registry;
+        registry.register("requests", "Requests answered", metrics.requests.clone());
+        let help = "From a request's head to the end of its answer";
+        registry.register_with_unit(
+            "request_duration",
+            help,
+            Unit::Seconds,
+            metrics.request_duration.clone(),
+        );
+        registry.register(
+            "requests_under_way",
+            "Requests not answered yet",
+            metrics.requests_under_way.clone(),
+        );
+        registry.register("texts", "Texts fingerprinted", metrics.texts.clone());
+        registry.register_with_unit("text", "Their length", Unit::Bytes, metrics.text_bytes.clone());
+        let help = "Candidates read for a query";
+        registry.register("query_candidates", help, metrics.query_candidates.clone());
+        registry.register("query_matches", "Documents near a query", metrics.query_matches.clone());
+        registry.register("insertions", "Documents inserted if new", metrics.insertions.clone());
+        let help = "Calls of the store";
+        registry.register_with_unit(
+            "store_call_duration",
+            help,
+            Unit::Seconds,
+            metrics.store_call_duration.clone(),
+        );
+        registry.register("store_errors", "Calls of the store that failed", metrics.store_errors.clone());
+        metrics
+    }
+
+    pub(crate) fn request_begun(&self) {
+        self.requests_under_way.inc();
+    }
+
+    /// `status` is that of the answer, or a word where there was none.
+    pub(crate) fn request_ended(&self, route: &str, method: &str, status: &str, took: Duration) {
+        self.requests_under_way.dec();
+        let labels =
+            [("route", route.to_owned()), ("method", method.to_owned()), ("status", status.to_owned())];
+        self.requests.get_or_create(&labels).inc();
+        self.request_duration.get_or_create(&[("route", route.to_owned())]).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn fingerprinted(&self, text: &str) {
+        self.texts.inc();
+        self.text_bytes.inc_by(text.len() as u64);
+    }
+
+    pub(crate) fn found(&self, found: &[Neighbours]) {
+        for found in found {
+            self.query_candidates.observe(found.cost.n_candidates as f64);
+            self.query_matches.observe(found.n_matches as f64);
+        }
+    }
+
+    pub(crate) fn inserted(&self, insertions: &[Insertion]) {
+        for insertion in insertions {
+            let outcome = match insertion {
+                Insertion::Inserted => "inserted",
+                Insertion::Replaced => "replaced",
+                Insertion::Unchanged => "unchanged",
+                Insertion::Duplicate(_) => "duplicate",
+            };
+            self.insertions.get_or_create(&[("outcome", outcome)]).inc();
+        }
+    }
+
+    pub(crate) fn store_called(&self, call: &'static str, took: Duration, failed: Option<ErrorKind>) {
+        self.store_call_duration.get_or_create(&[("call", call)]).observe(took.as_secs_f64());
+        if let Some(kind) = failed {
+            self.store_errors.get_or_create(&[("kind", word(kind))]).inc();
+        }
+    }
+
+    /// All figures as text.
+    pub(crate) fn written(&self, now: &Now<'_>) -> String {
+        let mut text = String::new();
+        let mut write = || {
+            encode_registry(&mut text, &self.registry)?;
+            encode_registry(&mut text, &now.registry())?;
+            encode_eof(&mut text)
+        };
+        write().expect("a string takes whatever is written to it");
+        text
+    }
+}
+
+impl Now<'_> {
+    fn registry(&self) -> Registry {
+        let mut registry = Registry::with_prefix(PREFIX);
+        let build = [("version", env!("CARGO_PKG_VERSION").to_owned()), ("scheme", self.scheme.to_owned())];
+        registry.register("build", "The program, and the table scheme of its index", Info::new(build));
+        let gauge = |value: usize| ConstGauge::new(value as u64);
+        registry.register("permits", "Requests worked on at once, at most", gauge(self.n_permits));
+        let n_in_use = self.n_permits.saturating_sub(self.n_permits_free);
+        registry.register("permits_in_use", "Requests being read or worked on", gauge(n_in_use));
+        let Some(status) = self.status else { return registry };
+        if let Some(n_documents) = status.n_documents {
+            registry.register("documents", "Documents in the index", ConstGauge::new(n_documents));
+        }
+        if let Some(n_bytes) = status.n_disk_bytes {
+            registry.register_with_unit(
+                "store_disk",
+                "The store's files",
+                Unit::Bytes,
+                ConstGauge::new(n_bytes),
+            );
+        }
+        if let Some(n_bytes) = status.n_table_bytes {
+            let help = "The search tables in memory";
+            registry.register_with_unit("store_tables", help, Unit::Bytes, ConstGauge::new(n_bytes));
+        }
+        let Some(ClaimCounts { n_claims, n_conflicts, n_aborted, n_waits, waited }) = status.claims else {
+            return registry;
+        };
+        let mut count = |name: &str, help: &str, n: u64| registry.register(name, help, ConstCounter::new(n));
+        count("claims", "Claims announced to insert what is new", n_claims);
+        count("claim_conflicts", "Claims that others had ended, begun again", n_conflicts);
+        count("claims_aborted", "Claims of others that were ended", n_aborted);
+        count("claim_waits", "Pauses for earlier claims of others", n_waits);
+        let waited = ConstCounter::new(waited.as_secs_f64());
+        registry.register_with_unit("claim_wait", "How long these were", Unit::Seconds, waited);
+        registry
+    }
+}
+
+fn word(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "not-found",
+        ErrorKind::Mismatch => "mismatch",
+        ErrorKind::InvalidArgument => "invalid-argument",
+        ErrorKind::PermissionDenied => "permission-denied",
+        ErrorKind::Unavailable => "unavailable",
+        ErrorKind::StorageFull => "storage-full",
+        ErrorKind::Corrupt => "corrupt",
+        ErrorKind::Busy => "busy",
+        ErrorKind::Internal => "internal",
+        _ => "other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+
+    /// (Kind, labels) by name, with everything counted at least once.
+    fn served() -> BTreeMap<String, (String, BTreeSet<String>)> {
+        let metrics = Metrics::new();
+        metrics.request_begun();
+        metrics.request_ended("/v1/query", "POST", "200", Duration::from_millis(1));
+        metrics.inserted(&[Insertion::Inserted]);
+        metrics.store_called("near", Duration::from_millis(1), Some(ErrorKind::Busy));
+        let (n, claims) = (Some(1), Some(ClaimCounts::default()));
+        let status = Status { n_documents: n, n_disk_bytes: n, n_table_bytes: n, claims };
+        let now = Now { scheme: "5c2", n_permits: 2, n_permits_free: 1, status: Some(status) };
+        let mut served: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();
+        let mut last = String::new();
+        for line in metrics.written(&now).lines() {
+            if let Some((name, kind)) = line.strip_prefix("# TYPE ").and_then(|line| line.split_once(' ')) {
+                let suffix = match kind {
+                    "counter" => "_total",
+                    "info" => "_info",
+                    _ => "",
+                };
+                last = format!("{name}{suffix}");
+                served.insert(last.clone(), (kind.to_owned(), BTreeSet::new()));
+            } else if let Some((_, labels)) = line.split_once('{') {
+                let labels = labels.split('}').next().unwrap_or_default().split(',');
+                let names = labels.filter_map(|label| label.split('=').next()).filter(|name| *name != "le");
+                let (_, known) = served.get_mut(&last).expect("a sample stands below its kind");
+                known.extend(names.map(str::to_owned));
+            }
+        }
+        served
+    }
+
+    #[test]
+    fn the_table_in_the_readme_is_what_is_served() {
+        let rows = include_str!("../README.md").lines().filter(|line| line.starts_with("| `pigeonhole_"));
+        let documented: BTreeMap<_, _> = rows
+            .map(|row| {
+                let cells: Vec<_> = row.split('|').map(|cell| cell.trim().replace('`', "")).collect();
+                let labels = cells[3].split(", ").filter(|label| !label.is_empty()).map(str::to_owned);
+                (cells[1].clone(), (cells[2].clone(), labels.collect()))
+            })
+            .collect();
+        assert_eq!(documented, served());
+    }
+}
