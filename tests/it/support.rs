@@ -143,6 +143,12 @@ impl Worker {
         answer(agent().get(format!("{}{path}", self.base)).call())
     }
 
+    /// A header of an answer.
+    pub(crate) fn header(&self, path: &str, name: &str) -> Option<String> {
+        let response = agent().get(format!("{}{path}", self.base)).call().expect("the worker answers");
+        Some(response.headers().get(name)?.to_str().expect("our headers are ASCII").to_owned())
+    }
+
     /// An answer that is not JSON.
     pub(crate) fn get_text(&self, path: &str) -> String {
         let mut response = agent().get(format!("{}{path}", self.base)).call().expect("the worker answers");

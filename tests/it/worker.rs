@@ -13,6 +13,7 @@ mod openapi;
 mod queries;
 mod settings;
 mod stopping;
+mod stores;
 mod tls;
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -26,6 +26,7 @@ mod write;
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use simhash::{Sketch, TableScheme};
 
@@ -90,6 +91,13 @@ impl HbaseStore {
     pub fn with_clock(gateway: String, name: &str, n_connections: usize, clock: Clock) -> Self {
         let options = Options { n_connections, ..Options::default() };
         Self::over(Box::new(ThriftRows::new(gateway, name, options)), clock)
+    }
+
+    /// As [`new`](Self::new), with another wait for a gateway or a region that is away.
+    #[must_use]
+    pub fn with_patience(gateway: String, name: &str, n_connections: usize, patience: Duration) -> Self {
+        let options = Options { n_connections, patience, ..Options::default() };
+        Self::over(Box::new(ThriftRows::new(gateway, name, options)), Clock::system())
     }
 
     fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {

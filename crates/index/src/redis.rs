@@ -12,6 +12,7 @@ mod scripts;
 mod server;
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use simhash::Sketch;
 
@@ -63,6 +64,16 @@ impl RedisStore {
         let server = Server::new(&uri.host, uri.port, uri.db, password.as_deref(), Waits::default())?;
         let (keys, scripts) = (Keys::new(&uri.name), Scripts::new());
         Ok(Self { server, keys, scripts, known: OnceLock::new(), clock })
+    }
+
+    /// As [`new`](Self::new), with another wait for a server that is away.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_patience(uri: &RedisUri, patience: Duration) -> Result<Self> {
+        let mut store = Self::new(uri)?;
+        store.server.set_patience(patience);
+        Ok(store)
     }
 
     /// The metadata, of which an index has one for all its life.

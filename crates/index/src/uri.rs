@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 use std::{fmt, fs};
 
 use crate::embedded::EmbeddedStore;
@@ -266,6 +267,21 @@ impl StoreUri {
                 Ok(Box::new(HbaseStore::new(gateway.clone(), name, *n_connections)))
             }
             Self::Redis(uri) => Ok(Box::new(RedisStore::new(uri)?)),
+        }
+    }
+
+    /// As [`open`](Self::open), but calls wait for a server that has answered before no longer than `patience` until it
+    /// answers again. Without it they wait as long as suits a batch job: two minutes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with_patience(&self, mode: Mode, patience: Duration) -> Result<Box<dyn Store>> {
+        match self {
+            Self::Memory | Self::Embedded(_) => self.open(mode),
+            Self::Hbase(HbaseUri { gateway, name, n_connections }) => {
+                Ok(Box::new(HbaseStore::with_patience(gateway.clone(), name, *n_connections, patience)))
+            }
+            Self::Redis(uri) => Ok(Box::new(RedisStore::with_patience(uri, patience)?)),
         }
     }
 }

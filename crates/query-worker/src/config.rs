@@ -83,6 +83,15 @@ pub struct Config {
     /// Listen on an address that others can reach, without keys: whoever reaches it can read and write the index
     #[arg(long, conflicts_with = "keys", env = "PIGEONHOLE_INSECURE_NO_AUTH", help_heading = "Service")]
     pub insecure_no_auth: bool,
+    /// How long a request waits for a store that has gone away to come back, before it is answered 503
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 5,
+        env = "PIGEONHOLE_STORE_WAIT_SECONDS",
+        help_heading = "Service"
+    )]
+    pub store_wait_seconds: u64,
     /// After a stop signal, how long to go on taking requests, with /readyz at 503, for a load balancer to notice
     #[arg(
         long,
@@ -121,6 +130,12 @@ pub enum Command {
 }
 
 impl Config {
+    /// How long a store that has gone away is waited for.
+    #[must_use]
+    pub fn store_wait(&self) -> Duration {
+        Duration::from_secs(self.store_wait_seconds)
+    }
+
     /// The keys that are in force; none where everybody may come in.
     ///
     /// # Errors

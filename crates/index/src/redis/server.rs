@@ -122,6 +122,11 @@ impl Server {
         })
     }
 
+    /// Changes how long a server that is away, or one of our own connections, is waited for.
+    pub(super) fn set_patience(&mut self, patience: Duration) {
+        self.waits.server = patience;
+    }
+
     /// Does `work` on a connection. Where the server does not answer, the work is repeated, so it must be right to do it
     /// twice.
     pub(super) fn run<T>(&self, mut work: impl FnMut(&mut Connection) -> RedisResult<T>) -> Result<T> {

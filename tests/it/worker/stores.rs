@@ -1,0 +1,137 @@
+//! The worker and its store: it goes away and comes back, and other workers use it too.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{TEXT, is_problem};
+use crate::hbase::{Door, create, url};
+use crate::support::{Random, Redis, Worker, hbase, redis};
+
+/// `--store-wait-seconds` of these tests, which is how long an answer may take that says that the store is away, and a
+/// little more for a machine that has much to do.
+const WAIT: &str = "1";
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+
+/// How long a worker may take to find that its store is back.
+const BACK_MAX: Duration = Duration::from_secs(20);
+
+/// Seven words that no other number has.
+fn text(number: u64) -> String {
+    let mut random = Random(number);
+    (0..7).map(|_| format!("{:x} ", random.next())).collect()
+}
+
+fn insert(worker: &Worker, number: u64) -> (u16, Value) {
+    worker.post("/v1/documents", &json!({ "id": number.to_string(), "text": text(number) }))
+}
+
+/// An answer that says that the store is away, in time, and when to come again.
+fn is_away(worker: &Worker, path: &str, body: &Value) {
+    let begun = Instant::now();
+    let answer = worker.post(path, body);
+    assert!(begun.elapsed() < ANSWER_MAX, "{path} took {:?}", begun.elapsed());
+    is_problem(answer, 503, "store-unavailable");
+}
+
+/// Takes the store away in the middle of insertions, and gives it back.
+fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) {
+    let worker = Worker::start(store, &["--store-wait-seconds", WAIT]);
+    assert_eq!(worker.get("/readyz").0, 200);
+    // One after another, until one is not acknowledged.
+    let n_acknowledged = AtomicU64::new(0);
+    thread::scope(|scope| {
+        let inserting = scope.spawn(|| {
+            while insert(&worker, n_acknowledged.load(Ordering::Relaxed)).0 == 201 {
+                n_acknowledged.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        while n_acknowledged.load(Ordering::Relaxed) < 20 && !inserting.is_finished() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        down();
+    });
+    let n_acknowledged = n_acknowledged.into_inner();
+    assert!(n_acknowledged >= 20);
+    assert_eq!(worker.get("/healthz").0, 200);
+    is_problem(worker.get("/readyz"), 503, "store-unavailable");
+    is_away(&worker, "/v1/query", &json!({ "text": TEXT }));
+    is_away(&worker, "/v1/documents", &json!({ "text": TEXT }));
+    assert_eq!(worker.header("/readyz", "retry-after").as_deref(), Some("1"));
+    let metrics = worker.get_text("/metrics");
+    assert!(metrics.contains("pigeonhole_store_errors_total{kind=\"unavailable\"}"), "{metrics}");
+    assert!(!metrics.contains("pigeonhole_documents "), "{metrics}");
+
+    up();
+    let begun = Instant::now();
+    while worker.get("/readyz").0 != 200 {
+        assert!(begun.elapsed() < BACK_MAX, "the worker does not find its store again");
+        thread::sleep(Duration::from_millis(20));
+    }
+    for number in 0..n_acknowledged {
+        let (status, found) = worker.post("/v1/query", &json!({ "text": text(number) }));
+        assert_eq!((status, &found["matches"][0]["id"]), (200, &json!(number.to_string())));
+    }
+    assert_eq!(insert(&worker, u64::MAX).0, 201);
+
+    worker.send_stop();
+    let (code, log) = worker.wait();
+    assert_eq!(code, Some(0), "{log}");
+    // Why a request failed is found by its id.
+    let id_of = |line: &str| Some(line.split_once("request{id=\"")?.1.split_once('"')?.0.to_owned());
+    let with_id = |level: &str, part: &str| {
+        let lines = log.lines().filter(|line| line.contains(level) && line.contains(part));
+        lines.filter_map(id_of).collect::<BTreeSet<_>>()
+    };
+    let (why, failed) = (with_id("ERROR", "the store failed"), with_id("WARN", "status=503"));
+    assert!(!why.is_disjoint(&failed), "{log}");
+}
+
+#[test]
+fn redis_goes_away_and_comes_back() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    goes_away_and_comes_back(&redis.url("away"), &|| redis.down(), &|| redis.up());
+}
+
+#[test]
+fn hbase_goes_away_and_comes_back() {
+    let Some(hbase) = hbase() else { return };
+    create(hbase, "create_worker_away", &[("worker_away", "5c2")]);
+    let door = Door::open(hbase.gateway);
+    let store = url(door.address, "worker_away");
+    goes_away_and_comes_back(&store, &|| door.close(), &|| door.open_again());
+}
+
+/// What one has acknowledged the other finds, and takes for a duplicate. (That of a text that both get at once one is
+/// kept is for the races.)
+fn see_each_other(store: &str) {
+    let workers = [(); 2].map(|()| Worker::start(store, &[]));
+    for number in 0..20 {
+        let [one, other] = [0, 1].map(|n| &workers[(number as usize + n) % 2]);
+        assert_eq!(insert(one, number).0, 201);
+        let (_, found) = other.post("/v1/query", &json!({ "text": text(number) }));
+        assert_eq!(found["matches"][0]["id"], number.to_string(), "at once");
+        let (_, again) = other.post("/v1/documents", &json!({ "text": text(number) }));
+        assert_eq!(
+            (&again["outcome"], &again["duplicate_of"]["id"]),
+            (&json!("duplicate"), &json!(number.to_string()))
+        );
+        assert_eq!(other.delete(&format!("/v1/documents/{number}")).0, 204);
+        assert_eq!(one.post("/v1/query", &json!({ "text": text(number) })).1["n_matches"], 0);
+    }
+}
+
+#[test]
+fn two_workers_on_one_directory() {
+    let folder = tempfile::tempdir().unwrap();
+    see_each_other(&format!("embedded:{}", folder.path().display()));
+}
+
+#[test]
+fn two_workers_on_one_redis() {
+    let Some(redis) = redis() else { return };
+    see_each_other(&redis.url("two-workers"));
+}
