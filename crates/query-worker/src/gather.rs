@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 use tokio::task;
-use tracing::error;
+use tracing::{Span, error};
 
 /// Does some items at once; an answer for each, in their order.
 type Call<T, R> = Box<dyn Fn(Vec<T>) -> Vec<R> + Send + Sync>;
@@ -26,8 +26,11 @@ pub(crate) struct Gather<T, R> {
     waiting: Mutex<Waiting<T, R>>,
 }
 
+/// Who waits for an answer: the span of the request, and where the answer goes.
+type Asker<R> = (Span, oneshot::Sender<R>);
+
 struct Waiting<T, R> {
-    items: VecDeque<(T, oneshot::Sender<R>)>,
+    items: VecDeque<(T, Asker<R>)>,
     /// Threads that make calls, until nothing waits.
     n_callers: usize,
 }
@@ -47,7 +50,7 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
     pub(crate) fn join(self: &Arc<Self>, item: T) -> oneshot::Receiver<R> {
         let (sender, receiver) = oneshot::channel();
         let mut waiting = self.waiting();
-        waiting.items.push_back((item, sender));
+        waiting.items.push_back((item, (Span::current(), sender)));
         let begins = waiting.n_callers < self.n_calls_max;
         waiting.n_callers += usize::from(begins);
         drop(waiting);
@@ -59,19 +62,21 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
     }
 
     fn call_until_nothing_waits(&self) {
-        while let Some((items, senders)) = self.next() {
+        while let Some((items, askers)) = self.next() {
+            // What is logged of a call is under the first of its requests.
+            let _in_span = askers.first().map(|(span, _)| span.clone().entered());
             match catch_unwind(AssertUnwindSafe(|| (self.call)(items))) {
                 // Whoever asked may have gone away.
-                Ok(answers) => senders.into_iter().zip(answers).for_each(|(sender, answer)| {
+                Ok(answers) => askers.into_iter().zip(answers).for_each(|((_, sender), answer)| {
                     let _ = sender.send(answer);
                 }),
-                Err(_) => error!("a call for {} requests broke off", senders.len()),
+                Err(_) => error!("a call for {} requests broke off", askers.len()),
             }
         }
     }
 
     /// What goes into the next call. Whoever is told that there is nothing is not counted any more.
-    fn next(&self) -> Option<(Vec<T>, Vec<oneshot::Sender<R>>)> {
+    fn next(&self) -> Option<(Vec<T>, Vec<Asker<R>>)> {
         let mut waiting = self.waiting();
         if waiting.items.is_empty() {
             waiting.n_callers -= 1;

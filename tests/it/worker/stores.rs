@@ -86,8 +86,11 @@ fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) {
         let lines = log.lines().filter(|line| line.contains(level) && line.contains(part));
         lines.filter_map(id_of).collect::<BTreeSet<_>>()
     };
-    let (why, failed) = (with_id("ERROR", "the store failed"), with_id("WARN", "status=503"));
-    assert!(!why.is_disjoint(&failed), "{log}");
+    let why = with_id("ERROR", "the store failed");
+    for route in ["/readyz", "/v1/query", "/v1/documents"] {
+        let failed = with_id("WARN", &format!("route=\"{route}\" status=503"));
+        assert!(!failed.is_disjoint(&why), "{route}\n{log}");
+    }
 }
 
 #[test]
