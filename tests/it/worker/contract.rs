@@ -7,6 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::keys::{add_key, key_file};
 use crate::support::{Worker, root};
 
 /// Set to 1 where the test must not pass because Schemathesis is missing, as in CI.
@@ -21,14 +22,17 @@ const ANSWER_MAX: &str = "10";
 #[test]
 fn the_worker_keeps_to_its_description() {
     let Some(python) = python() else { return };
-    let worker = Worker::start("memory:", &[]);
     // It leaves files in the folder that it runs in.
     let folder = tempfile::tempdir().unwrap();
+    let file = key_file(&folder);
+    let key = add_key(&file, "contract", "read,write,admin", "");
+    let worker = Worker::start("memory:", &["--keys", file.to_str().unwrap()]);
     let mut schemathesis = Command::new(python);
     schemathesis.args(["-m", "schemathesis.cli", "--config-file"]).arg(files().join("schemathesis.toml"));
     schemathesis.arg("run").arg(format!("{}/openapi.json", worker.base()));
     schemathesis.args(["--seed", "1", "--generation-deterministic"]);
     schemathesis.args(["--max-examples", EXAMPLES, "--request-timeout", ANSWER_MAX]);
+    schemathesis.args(["--header", &format!("Authorization:Bearer {key}")]);
     schemathesis.args(["--no-color", "--output-truncate", "false", "--warnings", "off"]);
     schemathesis.env("SCHEMATHESIS_HOOKS", "hooks").env("PYTHONPATH", files());
     schemathesis.env("PYTHONDONTWRITEBYTECODE", "1").current_dir(&folder).stdin(Stdio::null());

@@ -12,7 +12,7 @@ use super::{TEXT, is_problem, open_batch};
 use crate::support::{Worker, run, until};
 
 /// Adds a key to a file and gives it.
-fn add_key(file: &Path, name: &str, scopes: &str, more: &str) -> String {
+pub(super) fn add_key(file: &Path, name: &str, scopes: &str, more: &str) -> String {
     let made = run("query-worker", ["new-key", "--name", name, "--scopes", scopes]).expect(0);
     let mut keys = OpenOptions::new().create(true).append(true).open(file).unwrap();
     writeln!(keys, "{}{more}", made.stdout).unwrap();
@@ -20,7 +20,7 @@ fn add_key(file: &Path, name: &str, scopes: &str, more: &str) -> String {
     made.stderr.trim().rsplit(' ').next().unwrap().to_owned()
 }
 
-fn key_file(folder: &tempfile::TempDir) -> PathBuf {
+pub(super) fn key_file(folder: &tempfile::TempDir) -> PathBuf {
     folder.path().join("keys.toml")
 }
 
