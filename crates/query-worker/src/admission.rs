@@ -22,6 +22,14 @@ impl Permit {
     }
 }
 
+/// What is taken of the places there are.
+pub(crate) struct Taken {
+    pub(crate) n_requests: usize,
+    pub(crate) n_waiting: usize,
+    pub(crate) n_batches: usize,
+    pub(crate) n_body_bytes: usize,
+}
+
 /// The places there are for requests.
 ///
 /// Whoever finds none is told 503 and not 429: it is the worker that has too much to do, not this client.
@@ -64,9 +72,15 @@ impl Admission {
         Ok(Permit { _place: place, _room: None })
     }
 
-    /// Places for requests that nobody has now.
-    pub(crate) fn n_free(&self) -> usize {
-        self.requests.available_permits()
+    /// What is taken of what there is, by these limits.
+    pub(crate) fn taken(&self, limits: &Limits) -> Taken {
+        let taken = |all: u32, places: &Semaphore| (all as usize).saturating_sub(places.available_permits());
+        Taken {
+            n_requests: taken(limits.requests_max, &self.requests),
+            n_waiting: taken(limits.queue_max, &self.queue),
+            n_batches: taken(limits.batches_max, &self.batches),
+            n_body_bytes: taken(limits.bodies_bytes_max, &self.bytes),
+        }
     }
 
     /// A place for a batch. None is waited for: a batch may last for hours.

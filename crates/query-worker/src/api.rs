@@ -44,7 +44,6 @@ pub fn router(worker: Arc<Worker>, keys: Option<Arc<Keys>>) -> Router {
     let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description.to_string()));
     router
         .route("/openapi.json", get(async move || description))
-        .route("/metrics", get(about::metrics))
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
         .method_not_allowed_fallback(async |method: Method, uri: Uri| {
             Problem::method_not_allowed(&method, uri.path())
@@ -68,6 +67,7 @@ fn documented() -> OpenApiRouter<Arc<Worker>> {
         .routes(routes!(about::index))
         .routes(routes!(about::alive))
         .routes(routes!(about::ready))
+        .routes(routes!(about::metrics))
 }
 
 /// What the description of the API says before its paths, which the handlers have.

@@ -32,7 +32,8 @@ use tracing::{debug, warn};
 use self::timed::{InTurn, Timed, Turns};
 use crate::api::Problem;
 use crate::limits::Limits;
-use crate::server::Stage;
+use crate::metrics::Metrics;
+use crate::server::{Stage, Worker};
 use crate::tls::Tls;
 
 /// The most bytes of a request's head; hyper answers 431 to more.
@@ -55,22 +56,22 @@ pub(crate) struct Connections {
     tls: Option<Arc<Tls>>,
     stage: watch::Receiver<Stage>,
     http: http1::Builder,
+    metrics: Arc<Metrics>,
     /// One permit for each connection that is open.
     places: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
 }
 
 impl Connections {
-    pub(crate) fn new(
-        router: Router,
-        limits: Limits,
-        tls: Option<Arc<Tls>>,
-        stage: watch::Receiver<Stage>,
-    ) -> Self {
+    /// To the router over a worker, by its limits.
+    pub(crate) fn new(router: Router, tls: Option<Arc<Tls>>, worker: &Worker) -> Self {
+        let (limits, stage, metrics) =
+            (worker.limits().clone(), worker.stage(), Arc::clone(worker.metrics()));
         let mut http = http1::Builder::new();
         http.max_buf_size(HEAD_BYTES_MAX);
         let places = Arc::new(Semaphore::new(limits.connections_max as usize));
-        Self { router, limits, tls, stage, http, places, refusals: Arc::new(Semaphore::new(REFUSALS_MAX)) }
+        let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
+        Self { router, limits, tls, stage, http, metrics, places, refusals }
     }
 
     /// Takes connections for as long as it is polled.
@@ -118,6 +119,7 @@ impl Connections {
         };
         let (http, router) = (self.http.clone(), self.router.clone());
         let (limits, stage) = (self.limits.clone(), self.stage.clone());
+        let counted = self.metrics.connected();
         let acceptor = self.tls.as_ref().map(|tls| tls.acceptor());
         tokio::spawn(async move {
             match acceptor {
@@ -132,7 +134,7 @@ impl Connections {
                     }
                 }
             }
-            drop(place);
+            drop((counted, place));
         });
     }
 }

@@ -12,6 +12,8 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::admission::Taken;
+
 /// What the text is called on its way.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -34,6 +36,7 @@ pub(crate) struct Metrics {
     requests: Family<Labels<String, 3>, Counter>,
     request_duration: Histograms<String>,
     requests_under_way: Gauge,
+    connections: Gauge,
     texts: Counter,
     text_bytes: Counter,
     query_candidates: Histogram,
@@ -48,7 +51,7 @@ pub(crate) struct Now<'a> {
     /// The name of the index's table scheme.
     pub(crate) scheme: &'a str,
     pub(crate) n_permits: usize,
-    pub(crate) n_permits_free: usize,
+    pub(crate) taken: Taken,
     /// None where the store does not say.
     pub(crate) status: Option<Status>,
 }
@@ -61,6 +64,7 @@ impl Metrics {
             requests: Family::default(),
             request_duration: Family::new_with_constructor(by_seconds),
             requests_under_way: Gauge::default(),
+            connections: Gauge::default(),
             texts: Counter::default(),
             text_bytes: Counter::default(),
             query_candidates: Histogram::new(COUNTS),
@@ -83,6 +87,7 @@ impl Metrics {
             "Requests not answered yet",
             metrics.requests_under_way.clone(),
         );
+        registry.register("connections", "Connections open", metrics.connections.clone());
         registry.register("texts", "Texts fingerprinted", metrics.texts.clone());
         registry.register_with_unit("text", "Their length", Unit::Bytes, metrics.text_bytes.clone());
         let help = "Candidates read for a query";
@@ -98,6 +103,18 @@ impl Metrics {
         );
         registry.register("store_errors", "Calls of the store that failed", metrics.store_errors.clone());
         metrics
+    }
+
+    /// Counts a connection until what this gives is dropped.
+    pub(crate) fn connected(&self) -> impl Drop + Send + 'static {
+        struct Connected(Gauge);
+        impl Drop for Connected {
+            fn drop(&mut self) {
+                self.0.dec();
+            }
+        }
+        self.connections.inc();
+        Connected(self.connections.clone())
     }
 
     pub(crate) fn request_begun(&self) {
@@ -164,8 +181,12 @@ impl Now<'_> {
         registry.register("build", "The program, and the table scheme of its index", Info::new(build));
         let gauge = |value: usize| ConstGauge::new(value as u64);
         registry.register("permits", "Requests worked on at once, at most", gauge(self.n_permits));
-        let n_in_use = self.n_permits.saturating_sub(self.n_permits_free);
-        registry.register("permits_in_use", "Requests being read or worked on", gauge(n_in_use));
+        let Taken { n_requests, n_waiting, n_batches, n_body_bytes } = self.taken;
+        registry.register("permits_in_use", "Requests worked on", gauge(n_requests));
+        registry.register("requests_waiting", "Requests that wait for a permit", gauge(n_waiting));
+        registry.register("batches_under_way", "Batches under way", gauge(n_batches));
+        let help = "Bodies of requests that are held";
+        registry.register_with_unit("bodies", help, Unit::Bytes, gauge(n_body_bytes));
         let Some(status) = self.status else { return registry };
         if let Some(n_documents) = status.n_documents {
             registry.register("documents", "Documents in the index", ConstGauge::new(n_documents));
@@ -226,7 +247,8 @@ mod tests {
         metrics.store_called("near", Duration::from_millis(1), Some(ErrorKind::Busy));
         let (n, claims) = (Some(1), Some(ClaimCounts::default()));
         let status = Status { n_documents: n, n_disk_bytes: n, n_table_bytes: n, claims };
-        let now = Now { scheme: "5c2", n_permits: 2, n_permits_free: 1, status: Some(status) };
+        let taken = Taken { n_requests: 1, n_waiting: 1, n_batches: 1, n_body_bytes: 1 };
+        let now = Now { scheme: "5c2", n_permits: 2, taken, status: Some(status) };
         let mut served: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();
         let mut last = String::new();
         for line in metrics.written(&now).lines() {

@@ -236,7 +236,7 @@ impl Worker {
     }
 
     /// What is counted and timed.
-    pub(crate) fn metrics(&self) -> &Metrics {
+    pub(crate) fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 
@@ -253,7 +253,7 @@ impl Worker {
         self.metrics.written(&Now {
             scheme: self.index.scheme().name(),
             n_permits: self.limits.requests_max as usize,
-            n_permits_free: self.admission.n_free(),
+            taken: self.admission.taken(&self.limits),
             status,
         })
     }
@@ -301,7 +301,7 @@ pub async fn serve(
 ) -> anyhow::Result<()> {
     let worker = Arc::new(worker);
     let router = api::router(Arc::clone(&worker), service.keys);
-    let connections = Connections::new(router, worker.limits.clone(), service.tls, worker.stage.subscribe());
+    let connections = Connections::new(router, service.tls, &worker);
     let stopped = async {
         stop.await;
         info!(drain_seconds = service.drain.as_secs(), "stopping");

@@ -60,6 +60,7 @@ fn each_route_needs_its_scope() {
         ("GET", "/v1/documents/a", json!(null), "read", 200),
         ("HEAD", "/v1/documents/a", json!(null), "read", 200),
         ("GET", "/v1/index", json!(null), "read", 200),
+        ("GET", "/metrics", json!(null), "read", 200),
         ("DELETE", "/v1/documents/a", json!(null), "admin", 204),
     ] {
         let place = format!("{method} {path}");

@@ -80,6 +80,16 @@ pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Heal
 }
 
 /// What is counted and timed, for Prometheus. Not one of the requests that are counted as work.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    security(("key" = ["read"])),
+    tag = "service",
+    responses(
+        (status = 200, description = "Figures in the OpenMetrics text format", body = String, content_type = "application/openmetrics-text"),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
 pub(super) async fn metrics(State(worker): State<Arc<Worker>>) -> impl IntoResponse {
     ([(CONTENT_TYPE, metrics::CONTENT_TYPE)], worker.figures().await)
 }
