@@ -1,7 +1,9 @@
 //! `indexer`: argv and files in; output, files and exit status out.
 
+mod fields;
+mod inputs;
+
 use std::fs;
-use std::io::Write;
 
 use serde_json::Value;
 
@@ -30,29 +32,6 @@ fn fingerprint_prints_one_line_a_document() {
         }
     }
     assert_eq!(all.stderr, "", "quiet means quiet");
-}
-
-#[test]
-fn plain_gzip_and_stdin_are_the_same() {
-    let plain = run("indexer", ["fingerprint", "-q", &news_arg()]).expect(0).stdout;
-    let text = fs::read(news()).unwrap();
-    assert_eq!(run_with_input("indexer", ["fingerprint", "-q", "-"], &text).expect(0).stdout, plain);
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    gzip.write_all(&text).unwrap();
-    let gzip = gzip.finish().unwrap();
-    assert_eq!(run_with_input("indexer", ["fingerprint", "-q", "-"], &gzip).expect(0).stdout, plain);
-    let folder = tempfile::tempdir().unwrap();
-    // Not named .gz: content decides.
-    let file = folder.path().join("news");
-    fs::write(&file, &gzip).unwrap();
-    assert_eq!(run("indexer", ["fingerprint", "-q", file.to_str().unwrap()]).expect(0).stdout, plain);
-}
-
-#[test]
-fn other_field_names() {
-    let line = "{\"url\": 7, \"body\": \"seven words are enough for a fingerprint\", \"id\": null}\n";
-    let args = ["fingerprint", "-q", "--id-field", "url", "--text-field", "body", "-"];
-    assert!(run_with_input("indexer", args, line.as_bytes()).expect(0).stdout.starts_with("7\t"));
 }
 
 #[test]

@@ -7,6 +7,8 @@ use features::cli::RecipeArgs;
 use index::Source;
 use index::cli::StoreArgs;
 
+use crate::input::{FieldPath, Format};
+
 /// Find near-duplicate texts: fingerprint a corpus, index it, or drop its near-duplicates.
 #[derive(Debug, Parser)]
 #[command(
@@ -19,7 +21,7 @@ Examples:
   indexer index --store embedded:./news-index news.jsonl    write an index to query later
   indexer fingerprint news.jsonl | sort -t$'\\t' -k2         one line a document: id, tab, 16 hex digits
 
-Input is JSON Lines, plain or gzip, one object a line with a field for the id and one for the text.
+Input is JSON Lines, plain or packed, one object a line with a field for the id and one for the text.
 Exit status: 0 all done, 1 some records were rejected (see --rejects), 2 could not run."
 )]
 pub(crate) struct Cli {
@@ -110,19 +112,43 @@ pub(crate) struct DedupArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// JSON Lines files, plain or gzip (told apart by their content); - reads standard input
-    #[arg(required = true, value_name = "FILE")]
+    /// Files, folders, globs in quotes ('crawl/*.jsonl.gz'); - reads standard input
+    ///
+    /// They are read in the order given: of a folder every file of a known format, also in the folders inside, and of a
+    /// glob every match, both sorted by name. Names that begin with a dot are passed over. Files may be packed with gzip,
+    /// zstd or bzip2, which is told by their content.
+    #[arg(required_unless_present = "files_from", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The field that holds a document's id, a string or an integer
-    #[arg(long, value_name = "FIELD", default_value = "id", env = "PIGEONHOLE_ID_FIELD")]
-    pub(crate) id_field: String,
-    /// The field that holds a document's text
-    #[arg(long, value_name = "FIELD", default_value = "text", env = "PIGEONHOLE_TEXT_FIELD")]
-    pub(crate) text_field: String,
+    /// Read these too: a file that names files and folders, one a line; - for a list on standard input
+    #[arg(long, value_name = "LIST")]
+    pub(crate) files_from: Option<PathBuf>,
+    /// What the inputs are [default: by the end of a name, and jsonl where that says nothing]
+    ///
+    /// .jsonl .ndjson .json are jsonl; .gz .zst .bz2 may follow. With this, every file of a folder is read.
+    #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT")]
+    pub(crate) format: Option<Format>,
+    /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as /meta/id [default: id]
+    #[arg(long, value_name = "FIELD", env = "PIGEONHOLE_ID_FIELD")]
+    pub(crate) id_field: Option<FieldPath>,
+    /// Give a record without an id one: its file and the number of its line, as news/a.jsonl:17
+    ///
+    /// The file is its path below the folder that was named, or below the first wildcard of a glob, or its bare name, so
+    /// that an id stays the same when the corpus lies elsewhere. In a list it is the path as it stands there.
+    #[arg(long, env = "PIGEONHOLE_MAKE_IDS")]
+    pub(crate) make_ids: bool,
+    /// The field that holds a document's text; several, with commas between them, are joined by line breaks
+    #[arg(
+        long,
+        value_name = "FIELD",
+        default_value = "text",
+        value_delimiter = ',',
+        env = "PIGEONHOLE_TEXT_FIELD"
+    )]
+    pub(crate) text_field: Vec<FieldPath>,
     /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line and reason
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Reject a line longer than this many bytes, which bounds memory
+    /// Reject a record longer than this many bytes, which bounds memory
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
     pub(crate) record_bytes_max: usize,
     /// Threads that fingerprint [default: one for each core]
@@ -144,5 +170,5 @@ pub(crate) struct SourceArgs {
     pub(crate) source: Option<Source>,
     /// The field that holds a document's source, a string or an integer of 1 to 255 bytes; it may be missing or null
     #[arg(long, value_name = "FIELD", default_value = "source", env = "PIGEONHOLE_SOURCE_FIELD")]
-    pub(crate) source_field: String,
+    pub(crate) source_field: FieldPath,
 }

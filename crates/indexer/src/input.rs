@@ -1,9 +1,143 @@
-//! From files to lines to records.
+//! From what the user names to records.
 //!
-//! [`lines`] knows files, compression and line ends; [`record`] knows JSON. Neither knows what a record is for.
+//! [`files`] knows which files there are, [`compression`] unpacks them, and a reader for each format cuts what is inside
+//! into [`records`], which one thread does for all. What a record says ([`fields`]) is found out on the fingerprinting
+//! threads. None of them knows what a record is for.
+//!
+//! Memory is bounded whatever the input: records are handed on in portions, and one that is longer than the limit is
+//! skipped and reported, not held.
 
+mod compression;
+mod fields;
+mod files;
+mod format;
+mod json;
 mod lines;
-mod record;
+mod records;
 
-pub(crate) use lines::{Chunk, Inputs};
-pub(crate) use record::Fields;
+use std::io::{self, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+pub(crate) use fields::{FieldNames, FieldPath, Fields};
+pub(crate) use files::Origin;
+pub(crate) use format::Format;
+pub(crate) use records::Chunk;
+
+use crate::cli::InputArgs;
+use compression::Counted;
+use files::Source;
+use lines::Lines;
+use records::{RecordError, Records};
+
+const READ_BUFFER_BYTES: usize = 64 << 10;
+
+/// The inputs of a run, all of which could be opened.
+pub(crate) struct Inputs {
+    sources: Vec<Source>,
+    /// Bytes read so far, as they are stored.
+    pub(crate) n_bytes_read: Arc<AtomicU64>,
+    /// Bytes there are to read, where every source is a regular file.
+    pub(crate) n_bytes: Option<u64>,
+    record_bytes_max: usize,
+}
+
+/// Cuts one source into records.
+trait RecordReader {
+    /// The next records, in their order; `None` at the end. A source that cannot be read on ends with a record that
+    /// says so.
+    fn next_records(&mut self) -> Option<Records>;
+}
+
+impl Inputs {
+    /// Finds and tries to open all that the arguments name, so that a run does not find out half-way that the last one
+    /// is missing.
+    pub(crate) fn open(args: &InputArgs) -> anyhow::Result<Self> {
+        let (sources, n_bytes) = files::find(args)?;
+        Ok(Self { sources, n_bytes_read: Arc::default(), n_bytes, record_bytes_max: args.record_bytes_max })
+    }
+
+    /// The paths that are read.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.sources.iter().map(Source::path)
+    }
+
+    /// Reads everything and hands it on chunk by chunk, until `send` says to stop by returning false.
+    pub(crate) fn read(self, mut send: impl FnMut(Chunk) -> bool) {
+        for source in self.sources {
+            let origin = Arc::new(source.origin());
+            let mut reader = match reader(source, &self.n_bytes_read, self.record_bytes_max) {
+                Ok(reader) => reader,
+                Err(error) => {
+                    let records = Records::broken(1, RecordError::Broken(error.to_string()));
+                    if !send(Chunk { origin, records }) {
+                        return;
+                    }
+                    continue;
+                }
+            };
+            while let Some(records) = reader.next_records() {
+                if !send(Chunk { origin: Arc::clone(&origin), records }) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn reader(
+    source: Source,
+    n_bytes_read: &Arc<AtomicU64>,
+    record_bytes_max: usize,
+) -> io::Result<Box<dyn RecordReader>> {
+    let format = source.format();
+    let content = compression::unpacked(Counted::new(source.open()?, n_bytes_read))?;
+    let content = BufReader::with_capacity(READ_BUFFER_BYTES, content);
+    Ok(match format {
+        Format::Jsonl => Box::new(Lines::new(content, record_bytes_max)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::Ordering;
+
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command};
+
+    fn open(paths: &[&str]) -> Inputs {
+        let cli = Cli::parse_from([&["indexer", "fingerprint"], paths].concat());
+        let Command::Fingerprint(args) = cli.command else { unreachable!() };
+        Inputs::open(&args.input).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_is_gone_when_it_is_its_turn_is_named_and_the_rest_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let [gone, kept] = ["gone", "kept"].map(|name| folder.path().join(name));
+        for path in [&gone, &kept] {
+            fs::write(path, "{}").unwrap();
+        }
+        let inputs = open(&[gone.to_str().unwrap(), kept.to_str().unwrap()]);
+        assert_eq!(inputs.n_bytes, Some(4));
+        let n_bytes_read = Arc::clone(&inputs.n_bytes_read);
+        fs::remove_file(&gone).unwrap();
+        let mut read = Vec::new();
+        inputs.read(|chunk| {
+            let name = chunk.origin.stem().to_owned();
+            read.extend(chunk.records().map(|(number, record)| {
+                (name.clone(), number, record.map(|record| record.bytes.to_vec()).map_err(Clone::clone))
+            }));
+            true
+        });
+        let [(gone, 1, Err(RecordError::Broken(_))), (kept, 1, Ok(line))] = &read[..] else {
+            panic!("{read:?}")
+        };
+        assert_eq!((&gone[..], &kept[..], &line[..]), ("gone", "kept", &b"{}"[..]));
+        assert_eq!(n_bytes_read.load(Ordering::Relaxed), 2);
+    }
+}

@@ -11,18 +11,18 @@ use anyhow::ensure;
 use features::Fingerprinter;
 
 use crate::cli::{InputArgs, SourceArgs};
-use crate::input::{Fields, Inputs};
+use crate::input::{FieldNames, Fields, Inputs, Origin};
 use crate::output::is_stdout;
-use crate::pipeline::{Features, Pipeline};
+use crate::pipeline::{Features, Pipeline, Wanted};
 use crate::progress::Progress;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
 /// One record of the input, on its way through a command.
 pub(crate) struct Item {
-    pub(crate) source: Arc<str>,
-    pub(crate) line_number: u64,
-    /// As it was read.
+    pub(crate) origin: Arc<Origin>,
+    pub(crate) number: u64,
+    /// What stands for it in an output; empty where none was asked for.
     pub(crate) line: Box<[u8]>,
     pub(crate) features: Features,
 }
@@ -56,23 +56,24 @@ impl Job {
         store: Option<&str>,
     ) -> anyhow::Result<Self> {
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(args.rejects.as_deref()).collect();
-        check_paths(&args.files, &all_outputs)?;
+        let inputs = Inputs::open(args)?;
+        check_paths(inputs.paths(), &all_outputs)?;
         let store = store.and_then(|uri| uri.strip_prefix("embedded:")).map(|path| place_of(Path::new(path)));
         for output in all_outputs.iter().filter(|path| !is_stdout(path)) {
             let inside = store.as_ref().is_some_and(|store| place_of(output).starts_with(store));
             ensure!(!inside, "{} lies in the directory of the index; write elsewhere", output.display());
         }
-        let inputs = Inputs::open(&args.files, args.record_bytes_max)?;
         // A bar and results in one terminal would be drawn into each other.
         let results_in_terminal = outputs.iter().any(|path| is_stdout(path)) && io::stdout().is_terminal();
         let progress = Progress::new(&inputs, args.quiet || results_in_terminal);
         let rejects = Rejects::new(args.rejects.as_deref(), progress.console())?;
-        let fields = Fields {
+        let fields = Fields::new(FieldNames {
             id: args.id_field.clone(),
-            text: args.text_field.clone(),
+            texts: args.text_field.clone(),
             source: sources.map(|sources| sources.source_field.clone()),
             source_default: sources.and_then(|sources| sources.source.clone()),
-        };
+            make_ids: args.make_ids,
+        });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let n_threads = args.threads.map_or_else(n_cores, usize::from);
         Ok(Self { inputs, fields, n_threads, progress, rejects })
@@ -82,22 +83,22 @@ impl Job {
     pub(crate) fn run(
         self,
         fingerprinter: &Fingerprinter,
-        excerpts: bool,
+        wanted: Wanted,
         sink: &mut impl Sink,
     ) -> anyhow::Result<Report> {
         let Self { inputs, fields, n_threads, mut progress, mut rejects } = self;
         progress.start();
         let (mut n_read, mut n_text_bytes) = (0, 0);
-        Pipeline { fingerprinter, fields: &fields, n_threads, excerpts }.run(inputs, |batch| {
+        Pipeline { fingerprinter, fields: &fields, n_threads, wanted }.run(inputs, |batch| {
             for record in batch.records {
                 n_read += 1;
                 match record.outcome {
                     Ok(features) => {
                         n_text_bytes += features.n_text_bytes as u64;
-                        let (source, line_number) = (Arc::clone(&batch.source), record.line_number);
-                        sink.take(Item { source, line_number, line: record.line, features }, &mut rejects)?;
+                        let (origin, number) = (Arc::clone(&batch.origin), record.number);
+                        sink.take(Item { origin, number, line: record.line, features }, &mut rejects)?;
                     }
-                    Err(reason) => rejects.reject(&batch.source, record.line_number, &reason)?,
+                    Err(reason) => rejects.reject(&batch.origin, record.number, &reason)?,
                 }
             }
             progress.show(n_read);
@@ -110,9 +111,9 @@ impl Job {
 }
 
 /// Refuses to write over an input, which would lose what is not written, and two outputs in one place.
-fn check_paths(inputs: &[PathBuf], outputs: &[&Path]) -> anyhow::Result<()> {
+fn check_paths<'a>(inputs: impl Iterator<Item = &'a Path>, outputs: &[&Path]) -> anyhow::Result<()> {
     // What is not there yet is nobody's input.
-    let inputs: Vec<PathBuf> = inputs.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let inputs: Vec<PathBuf> = inputs.filter_map(|path| path.canonicalize().ok()).collect();
     let mut taken: Vec<PathBuf> = Vec::new();
     for output in outputs {
         let place = if is_stdout(output) { output.to_path_buf() } else { place_of(output) };

@@ -11,7 +11,7 @@ use index::{DocumentId, Source};
 use simhash::Fingerprint;
 use unicode_width::UnicodeWidthChar;
 
-use crate::input::{Chunk, Fields, Inputs};
+use crate::input::{Chunk, Fields, Inputs, Origin};
 
 /// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
 const CHUNKS_PER_THREAD: usize = 4;
@@ -19,24 +19,33 @@ const CHUNKS_PER_THREAD: usize = 4;
 /// How many columns of a terminal an excerpt takes at most, before the mark that there is more.
 const EXCERPT_COLUMNS: usize = 60;
 
-/// What to make of each line.
+/// What to make of each record.
 pub(crate) struct Pipeline<'a> {
     pub(crate) fingerprinter: &'a Fingerprinter,
     pub(crate) fields: &'a Fields,
     pub(crate) n_threads: usize,
+    pub(crate) wanted: Wanted,
+}
+
+/// What a command needs of a record beside its features.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Wanted {
+    /// The beginning of the text, to show it.
     pub(crate) excerpts: bool,
+    /// The line that stands for the record in an output.
+    pub(crate) lines: bool,
 }
 
 /// The records of a chunk, in order.
 pub(crate) struct Batch {
-    pub(crate) source: Arc<str>,
+    pub(crate) origin: Arc<Origin>,
     pub(crate) records: Vec<Fingerprinted>,
 }
 
-/// What became of one line.
+/// What became of one record.
 pub(crate) struct Fingerprinted {
-    pub(crate) line_number: u64,
-    /// The line as it was read; empty where it could not be.
+    pub(crate) number: u64,
+    /// The line that stands for it in an output; empty where none was asked for.
     pub(crate) line: Box<[u8]>,
     pub(crate) outcome: Result<Features, String>,
 }
@@ -108,20 +117,26 @@ impl Pipeline<'_> {
     }
 
     fn fingerprint(&self, scratch: &mut Scratch, chunk: &Chunk) -> Batch {
-        let records = chunk.lines().map(|(line_number, line)| {
-            let outcome = line.map_err(ToString::to_string).and_then(|line| {
-                let record = self.fields.parse(line)?;
+        let records = chunk.records().map(|(number, raw)| {
+            let mut line = Box::default();
+            let outcome = raw.map_err(ToString::to_string).and_then(|raw| {
+                let record = self.fields.parse(raw, number, &chunk.origin)?;
+                if self.wanted.lines {
+                    line = raw.line().into();
+                }
+                let excerpt =
+                    if self.wanted.excerpts { excerpt(&record.text).into() } else { Box::default() };
                 Ok(Features {
                     id: record.id,
                     source: record.source,
                     fingerprint: self.fingerprinter.fingerprint_with(scratch, &record.text),
                     n_text_bytes: record.text.len(),
-                    excerpt: if self.excerpts { excerpt(&record.text).into() } else { Box::default() },
+                    excerpt,
                 })
             });
-            Fingerprinted { line_number, line: line.unwrap_or_default().into(), outcome }
+            Fingerprinted { number, line, outcome }
         });
-        Batch { source: Arc::clone(&chunk.source), records: records.collect() }
+        Batch { origin: Arc::clone(&chunk.origin), records: records.collect() }
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use crate::input::Origin;
 use crate::output::Output;
 use crate::progress::Console;
 
@@ -24,14 +25,14 @@ impl Rejects {
     }
 
     /// Takes note of a record that could not be taken.
-    pub(crate) fn reject(&mut self, source: &str, line_number: u64, reason: &str) -> anyhow::Result<()> {
+    pub(crate) fn reject(&mut self, origin: &Origin, number: u64, reason: &str) -> anyhow::Result<()> {
         self.n_rejected += 1;
-        self.name("rejected", source, line_number, reason)
+        self.name("rejected", origin, number, reason)
     }
 
     /// Names a record without features. That is no fault of its own, so it does not count as rejected.
-    pub(crate) fn not_indexed(&mut self, source: &str, line_number: u64) -> anyhow::Result<()> {
-        self.name("not_indexed", source, line_number, "the text has no features")
+    pub(crate) fn not_indexed(&mut self, origin: &Origin, number: u64) -> anyhow::Result<()> {
+        self.name("not_indexed", origin, number, "the text has no features")
     }
 
     /// Puts the file in its place and says how many records were rejected.
@@ -42,11 +43,12 @@ impl Rejects {
         Ok(self.n_rejected)
     }
 
-    fn name(&mut self, kind: &str, source: &str, line_number: u64, reason: &str) -> anyhow::Result<()> {
+    fn name(&mut self, kind: &str, origin: &Origin, number: u64, reason: &str) -> anyhow::Result<()> {
+        let source = origin.name();
         self.n_named += 1;
         if self.n_named <= NAMED_MAX {
             let kind = kind.replace('_', " ");
-            self.console.print(format_args!("{kind} {source}:{line_number}: {reason}"));
+            self.console.print(format_args!("{kind} {source}:{number}: {reason}"));
         } else if self.n_named == NAMED_MAX + 1 {
             let all = if self.file.is_some() {
                 "they are in the --rejects file"
@@ -56,7 +58,7 @@ impl Rejects {
             self.console.print(format_args!("and more; {all}"));
         }
         if let Some(file) = &mut self.file {
-            let line = json!({ "kind": kind, "source": source, "line": line_number, "reason": reason });
+            let line = json!({ "kind": kind, "source": source, "line": number, "reason": reason });
             writeln!(file, "{line}").map_err(|error| file.failed(error))?;
         }
         Ok(())

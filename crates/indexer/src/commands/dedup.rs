@@ -17,7 +17,7 @@ use super::open;
 use crate::cli::DedupArgs;
 use crate::job::{Item, Job, Sink};
 use crate::output::{Output, is_stdout, print_to_stdout};
-use crate::pipeline::Features;
+use crate::pipeline::{Features, Wanted};
 use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
@@ -50,7 +50,8 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         n_duplicates: 0,
         n_without_features: 0,
     };
-    let report = job.run(&fingerprinter, for_people, &mut sink)?;
+    let wanted = Wanted { excerpts: for_people, lines: args.output.is_some() };
+    let report = job.run(&fingerprinter, wanted, &mut sink)?;
     match &sink.groups {
         Some(groups) => print_to_stdout(&format_args!("{groups}\n{report}"))?,
         None if outputs.iter().any(|path| is_stdout(path)) => print_to_stderr(&report),
@@ -137,7 +138,7 @@ impl Deduplication<'_> {
                     _ => {
                         let reason =
                             format!("id {:?} stands for an earlier record of the input", id.as_str());
-                        rejects.reject(&item.source, item.line_number, &reason)?;
+                        rejects.reject(&item.origin, item.number, &reason)?;
                     }
                 }
                 continue;

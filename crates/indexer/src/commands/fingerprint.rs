@@ -8,6 +8,7 @@ use features::Fingerprinter;
 use crate::cli::FingerprintArgs;
 use crate::job::{Item, Job, Sink};
 use crate::output::{Output, STDOUT};
+use crate::pipeline::Wanted;
 use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
@@ -18,7 +19,7 @@ pub(super) fn run(args: &FingerprintArgs) -> anyhow::Result<Report> {
     let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
     let mut sink =
         Lines { stdout: Output::create(Path::new(STDOUT))?, n_fingerprinted: 0, n_without_features: 0 };
-    let report = job.run(&fingerprinter, false, &mut sink)?;
+    let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
     if !args.input.quiet {
         print_to_stderr(&report);
     }

@@ -9,7 +9,7 @@ use super::open;
 use crate::cli::IndexArgs;
 use crate::job::{Item, Job, Sink};
 use crate::output::print_to_stdout;
-use crate::pipeline::Features;
+use crate::pipeline::{Features, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed, Report};
 
@@ -33,7 +33,7 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
         pending: HashSet::new(),
         counts: Indexed::default(),
     };
-    let report = job.run(&fingerprinter, false, &mut sink)?;
+    let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
     print_to_stdout(&report)?;
     Ok(report)
 }
@@ -86,7 +86,7 @@ impl Sink for Inserts<'_> {
         match fingerprint {
             Some(fingerprint) => self.inserts.push(NewDocument { id, fingerprint, source }),
             None => {
-                rejects.not_indexed(&item.source, item.line_number)?;
+                rejects.not_indexed(&item.origin, item.number)?;
                 self.removals.push(id);
             }
         }

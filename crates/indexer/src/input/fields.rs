@@ -1,0 +1,295 @@
+//! What is taken from a record, whatever its format: its id, its text, and where it came from.
+
+use std::borrow::Cow;
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use index::{DocumentId, Source};
+
+use super::files::Origin;
+use super::json::JsonFields;
+use super::records::{Form, RawRecord};
+
+/// Where a record has its id unless somebody says otherwise.
+const ID_FIELD: &str = "id";
+
+/// What stands between the texts of several fields.
+const TEXT_SEPARATOR: &str = "\n";
+
+/// A field by its name, or by a JSON pointer (RFC 6901), which begins with a slash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FieldPath {
+    given: String,
+    /// The names on the way to it, from the outside in.
+    pub(super) steps: Vec<String>,
+}
+
+impl FromStr for FieldPath {
+    type Err = Infallible;
+
+    fn from_str(given: &str) -> Result<Self, Infallible> {
+        let steps = match given.strip_prefix('/') {
+            Some(pointer) => {
+                pointer.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
+            }
+            None => vec![given.to_owned()],
+        };
+        Ok(Self { given: given.to_owned(), steps })
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.given)
+    }
+}
+
+/// Which fields of a record hold what.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldNames {
+    /// None for the format's own.
+    pub(crate) id: Option<FieldPath>,
+    /// Joined where there are several.
+    pub(crate) texts: Vec<FieldPath>,
+    /// None where nobody asks where documents came from.
+    pub(crate) source: Option<FieldPath>,
+    /// Where a record came from that does not say.
+    pub(crate) source_default: Option<Source>,
+    /// Whether a record without an id gets one.
+    pub(crate) make_ids: bool,
+}
+
+/// The same, ready to read records with.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    id: FieldPath,
+    texts: Vec<FieldPath>,
+    source: Option<FieldPath>,
+    source_default: Option<Source>,
+    make_ids: bool,
+    json: JsonFields,
+}
+
+/// What a record says.
+#[derive(Debug)]
+pub(crate) struct Record<'a> {
+    pub(crate) id: DocumentId,
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) source: Option<Source>,
+}
+
+/// What stands in a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Value<'a> {
+    Text(Cow<'a, str>),
+    /// In its decimal form.
+    Integer(Cow<'a, str>),
+    Null,
+    /// Of no use as any field; holds what it is.
+    Other(&'static str),
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text(_) => "a string",
+            Self::Integer(_) => "an integer",
+            Self::Null => "null",
+            Self::Other(what) => what,
+        })
+    }
+}
+
+/// The values of a record, in the order of [`Fields::paths`]; `None` for a field that it does not have.
+pub(super) type Values<'a> = Vec<Option<Value<'a>>>;
+
+impl Fields {
+    pub(crate) fn new(names: FieldNames) -> Self {
+        let FieldNames { id, texts, source, source_default, make_ids } = names;
+        let id =
+            id.unwrap_or_else(|| FieldPath { given: ID_FIELD.to_owned(), steps: vec![ID_FIELD.to_owned()] });
+        let json = JsonFields::new(paths(&id, &texts, source.as_ref()));
+        Self { id, texts, source, source_default, make_ids, json }
+    }
+
+    /// Reads one record; the error is the reason a person sees.
+    pub(crate) fn parse<'a>(
+        &self,
+        record: RawRecord<'a>,
+        number: u64,
+        origin: &Origin,
+    ) -> Result<Record<'a>, String> {
+        match record.form {
+            Form::Json => self.record(self.json.parse(record.bytes)?, number, origin),
+        }
+    }
+
+    fn record<'a>(&self, values: Values<'a>, number: u64, origin: &Origin) -> Result<Record<'a>, String> {
+        let mut values = values.into_iter();
+        let mut next = || values.next().flatten();
+        let id = match next() {
+            Some(Value::Text(id) | Value::Integer(id)) => id.into_owned(),
+            None | Some(Value::Null) if self.make_ids => format!("{}:{number}", origin.stem()),
+            value => {
+                let help = "--id-field names the one that holds the id, --make-ids makes ids";
+                return Err(unfit(value.as_ref(), &self.id, "a string or an integer as id", help));
+            }
+        };
+        let id = DocumentId::new(id).map_err(|error| error.to_string())?;
+        let mut text: Option<Cow<'a, str>> = None;
+        for path in &self.texts {
+            let part = match next() {
+                Some(Value::Text(part)) => part,
+                value => {
+                    let help = "--text-field names the one that holds the text";
+                    return Err(unfit(value.as_ref(), path, "a string as text", help));
+                }
+            };
+            text = Some(match text {
+                None => part,
+                Some(text) => Cow::Owned(text.into_owned() + TEXT_SEPARATOR + &part),
+            });
+        }
+        let source = match &self.source {
+            None => None,
+            Some(path) => {
+                let help = "--source-field names another field to take it from";
+                match next() {
+                    None | Some(Value::Null) => self.source_default.clone(),
+                    Some(Value::Text(source) | Value::Integer(source)) => {
+                        let source =
+                            Source::new(source).map_err(|error| format!("{error}; {help} than {path}"))?;
+                        Some(source)
+                    }
+                    value => {
+                        let wanted = "a string, an integer or null as source";
+                        return Err(unfit(value.as_ref(), path, wanted, help));
+                    }
+                }
+            }
+        };
+        Ok(Record { id, text: text.unwrap_or_default(), source })
+    }
+}
+
+/// All fields that are looked for, in the order in which [`Fields::record`] takes them.
+fn paths<'a>(
+    id: &'a FieldPath,
+    texts: &'a [FieldPath],
+    source: Option<&'a FieldPath>,
+) -> impl Iterator<Item = &'a FieldPath> {
+    std::iter::once(id).chain(texts).chain(source)
+}
+
+/// Why `value` will not do.
+fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) -> String {
+    match value {
+        None => format!("there is no field {path}; {help}"),
+        Some(value) => format!("field {path} holds {value}, expected {wanted}; {help}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(texts: &[&str], make_ids: bool) -> FieldNames {
+        let texts = texts.iter().map(|text| text.parse().unwrap()).collect();
+        FieldNames { id: None, texts, source: None, source_default: None, make_ids }
+    }
+
+    #[track_caller]
+    fn check(names: FieldNames, line: impl AsRef<[u8]>, expected: Result<(&str, &str), &str>) {
+        let record = RawRecord { form: Form::Json, bytes: line.as_ref() };
+        match (Fields::new(names).parse(record, 7, &Origin::named("news/a.jsonl", 5)), expected) {
+            (Ok(record), Ok((id, text))) => assert_eq!((record.id.as_str(), &*record.text), (id, text)),
+            (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?} should say {part:?}"),
+            (got, expected) => panic!("{got:?} instead of {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn one_text() {
+        let check = |line: &[u8], expected| check(names(&["text"], false), line, expected);
+        check(br#"{"id":"a","text":"b"}"#, Ok(("a", "b")));
+        check(br#" {"text":"b\n\u00e9\ud83d\ude00","x":{"id":[1,null]},"id":7}"#, Ok(("7", "b\né😀")));
+        check(b"{\"id\":-1,\"text\":\"\"}\r", Ok(("-1", "")));
+        check(br#"{"id":"a","text":"nul \u0000 inside"}"#, Ok(("a", "nul \0 inside")));
+        check(br#"{"id":"a"}"#, Err("no field \"text\""));
+        check(br#"{"text":"a"}"#, Err("no field \"id\""));
+        check(br#"{"id":null,"text":"a"}"#, Err("field \"id\" holds null"));
+        check(br#"{"id":"a","text":null}"#, Err("field \"text\" holds null, expected a string as text"));
+        check(br#"{"id":"a","text":3}"#, Err("holds an integer, expected a string as text"));
+        check(br#"{"id":"a","text":{"de":"b"}}"#, Err("holds an object, expected a string as text"));
+        check(br#"{"id":1.5,"text":""}"#, Err("expected a string or an integer as id"));
+        check(br#"{"id":"","text":""}"#, Err("id must not be empty"));
+        check(br#"{"id":"a\tb","text":""}"#, Err("control characters"));
+    }
+
+    #[test]
+    fn several_texts_are_joined() {
+        let names = || names(&["title", "/meta/body"], false);
+        check(names(), br#"{"meta":{"body":"b"},"id":"a","title":"t"}"#, Ok(("a", "t\nb")));
+        check(names(), br#"{"meta":{"body":""},"id":"a","title":"t"}"#, Ok(("a", "t\n")));
+        check(names(), br#"{"meta":{},"id":"a","title":"t"}"#, Err("no field \"/meta/body\""));
+        check(names(), br#"{"meta":{"body":"b"},"id":"a","title":null}"#, Err("field \"title\" holds null"));
+    }
+
+    #[test]
+    fn ids_are_made_where_there_are_none() {
+        let names = || names(&["text"], true);
+        check(names(), br#"{"text":"b"}"#, Ok(("a.jsonl:7", "b")));
+        check(names(), br#"{"id":null,"text":"b"}"#, Ok(("a.jsonl:7", "b")));
+        check(names(), br#"{"id":"own","text":"b"}"#, Ok(("own", "b")));
+        check(names(), br#"{"id":true,"text":"b"}"#, Err("holds a boolean"));
+    }
+
+    /// The record's own comes before the one for all; one that cannot be is named, where sources are asked for.
+    #[test]
+    fn sources() {
+        let long = format!(r#"{{"id":"a","text":"b","source":"{}"}}"#, "s".repeat(256));
+        for (line, own, without) in [
+            (r#"{"id":"a","text":"b"}"#, Ok(None), Ok(Some("all"))),
+            (r#"{"id":"a","text":"b","source":null}"#, Ok(None), Ok(Some("all"))),
+            (r#"{"source":"feed \u00e9","id":"a","text":"b"}"#, Ok(Some("feed é")), Ok(Some("feed é"))),
+            (r#"{"id":"a","text":"b","source":7}"#, Ok(Some("7")), Ok(Some("7"))),
+            (r#"{"id":"a","text":"b","source":""}"#, Err("--source-field"), Err("must not be empty")),
+            (r#"{"id":"a","text":"b","source":"a\tb"}"#, Err("control"), Err("--source-field")),
+            (r#"{"id":"a","text":"b","source":[1]}"#, Err("or null as source"), Err("or null as source")),
+            (&long, Err("at most 255 bytes"), Err("at most 255 bytes")),
+        ] {
+            let record = RawRecord { form: Form::Json, bytes: line.as_bytes() };
+            let parse = |source: Option<&str>, source_default: Option<&str>| {
+                let source = source.map(|source| source.parse().unwrap());
+                let source_default = source_default.map(|source| Source::new(source).unwrap());
+                let fields = Fields::new(FieldNames { source, source_default, ..names(&["text"], false) });
+                fields.parse(record, 1, &Origin::named("a", 0))
+            };
+            for (source_default, expected) in [(None, own), (Some("all"), without)] {
+                match (parse(Some("source"), source_default), expected) {
+                    (Ok(record), Ok(source)) => {
+                        assert_eq!(record.source.as_ref().map(Source::as_str), source, "{line}");
+                    }
+                    (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?}: {part:?}"),
+                    (got, expected) => panic!("{got:?} instead of {expected:?}"),
+                }
+            }
+            // Who does not ask is not bothered.
+            assert_eq!(parse(None, None).unwrap().source, None);
+        }
+    }
+
+    #[test]
+    fn pointers() {
+        for (given, steps) in [
+            ("id", &["id"][..]),
+            ("a/b", &["a/b"]),
+            ("/id", &["id"]),
+            ("/a/0/b~1c~0d~01", &["a", "0", "b/c~d~1"]),
+            ("/", &[""]),
+        ] {
+            assert_eq!(given.parse::<FieldPath>().unwrap().steps, steps);
+        }
+    }
+}

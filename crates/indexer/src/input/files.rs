@@ -1,0 +1,209 @@
+//! Which files are read, in which order, and what each is called: files, folders, globs, lists of files, standard input.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use glob::{MatchOptions, glob_with};
+use walkdir::WalkDir;
+
+use super::Format;
+use crate::cli::InputArgs;
+
+/// Globs read as a shell reads them: `*` stops at a slash and passes over hidden files.
+const GLOB: MatchOptions =
+    MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
+
+const GLOB_CHARACTERS: [char; 3] = ['*', '?', '['];
+
+/// One file to be read, or standard input.
+pub(super) struct Source {
+    path: PathBuf,
+    /// Where the part of the path starts that the records are known by.
+    stem_start: usize,
+    format: Format,
+    /// What can be opened only once, such as standard input or a pipe. Files are opened when it is their turn: there may
+    /// be more of them than a process may have open.
+    opened: Option<Box<dyn Read + Send>>,
+}
+
+/// Where records come from.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    name: String,
+    stem_start: usize,
+}
+
+impl Origin {
+    /// As the user can find it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What stays the same when the folder of the corpus is elsewhere. Ids are made from it.
+    pub(crate) fn stem(&self) -> &str {
+        &self.name[self.stem_start..]
+    }
+
+    #[cfg(test)]
+    pub(super) fn named(name: &str, stem_start: usize) -> Self {
+        Self { name: name.to_owned(), stem_start }
+    }
+}
+
+impl Source {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(super) fn origin(&self) -> Origin {
+        if is_stdin(&self.path) {
+            return Origin { name: "stdin".to_owned(), stem_start: 0 };
+        }
+        let (folder, stem) = self.path.as_os_str().as_encoded_bytes().split_at(self.stem_start);
+        let mut name = String::from_utf8_lossy(folder).into_owned();
+        let stem_start = name.len();
+        name.push_str(&String::from_utf8_lossy(stem));
+        Origin { name, stem_start }
+    }
+
+    pub(super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self.opened {
+            Some(opened) => opened,
+            None => Box::new(File::open(&self.path)?),
+        })
+    }
+}
+
+/// Finds and tries to open all that `args` name, in the order of the arguments; also gives their length in bytes, where
+/// all of them have one.
+pub(super) fn find(args: &InputArgs) -> anyhow::Result<(Vec<Source>, Option<u64>)> {
+    let lists = args.files_from.iter();
+    let n_stdin = args.files.iter().chain(lists).filter(|path| is_stdin(path)).count();
+    ensure!(n_stdin <= 1, "standard input (-) can be read only once");
+    let mut found = Found { sources: Vec::new(), n_bytes: Some(0), format: args.format };
+    for path in &args.files {
+        match path.to_str() {
+            Some(pattern) if pattern.contains(GLOB_CHARACTERS) && !path.exists() => {
+                found.add_glob(pattern)?;
+            }
+            _ => {
+                found.add(path, path.parent().unwrap_or(Path::new("")))?;
+            }
+        }
+    }
+    if let Some(list) = &args.files_from {
+        let read =
+            if is_stdin(list) { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(list) };
+        let paths = read.with_context(|| format!("failed to read the list {}", list.display()))?;
+        for path in paths.lines().filter(|path| !path.trim().is_empty()) {
+            found.add(Path::new(path), Path::new(""))?;
+        }
+    }
+    if args.make_ids {
+        found.check_stems()?;
+    }
+    Ok((found.sources, found.n_bytes))
+}
+
+struct Found {
+    sources: Vec<Source>,
+    n_bytes: Option<u64>,
+    /// What the user says they all are.
+    format: Option<Format>,
+}
+
+impl Found {
+    /// Adds a file, or what is in a folder. Records are known by the path below `base`, or below the folder.
+    fn add(&mut self, path: &Path, base: &Path) -> anyhow::Result<()> {
+        if path.is_dir() { self.add_folder(path, path) } else { self.add_file(path, base) }
+    }
+
+    fn add_file(&mut self, path: &Path, base: &Path) -> anyhow::Result<()> {
+        let format = self.format.or_else(|| Format::of(&path.to_string_lossy())).unwrap_or(Format::Jsonl);
+        let (opened, len): (Option<Box<dyn Read + Send>>, _) = if is_stdin(path) {
+            (Some(Box::new(io::stdin())), None)
+        } else {
+            let failed = || format!("failed to open {}", path.display());
+            let file = File::open(path).with_context(failed)?;
+            let metadata = file.metadata().with_context(failed)?;
+            if metadata.is_file() { (None, Some(metadata.len())) } else { (Some(Box::new(file)), None) }
+        };
+        self.n_bytes = self.n_bytes.zip(len).map(|(sum, len)| sum + len);
+        let n_bytes = |path: &Path| path.as_os_str().as_encoded_bytes().len();
+        let stem_start = path.strip_prefix(base).map_or(0, |stem| n_bytes(path) - n_bytes(stem));
+        self.sources.push(Source { path: path.to_owned(), stem_start, format, opened });
+        Ok(())
+    }
+
+    /// Adds the files in `folder` and the folders in it, sorted by name.
+    fn add_folder(&mut self, folder: &Path, base: &Path) -> anyhow::Result<()> {
+        let n_before = self.sources.len();
+        let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
+        let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
+        for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name())) {
+            let entry = entry.with_context(|| format!("failed to read the folder {}", folder.display()))?;
+            let is_known = || Format::of(&entry.file_name().to_string_lossy()).is_some();
+            if entry.file_type().is_file() && (self.format.is_some() || is_known()) {
+                self.add_file(entry.path(), base)?;
+            }
+        }
+        ensure!(
+            self.sources.len() > n_before,
+            "no file in the folder {} has a name that ends in one of {} (and .gz .zst .bz2); name the files, or say \
+             with --format what all files in it are",
+            folder.display(),
+            Format::suffixes()
+        );
+        Ok(())
+    }
+
+    /// Adds what a glob matches, sorted by name. Records are known by what follows the folders without wildcards.
+    fn add_glob(&mut self, pattern: &str) -> anyhow::Result<()> {
+        let failed = || format!("failed to read the glob {pattern}");
+        // As the matches are written, without `./`.
+        let base: PathBuf = Path::new(pattern)
+            .components()
+            .take_while(|step| !step.as_os_str().to_string_lossy().contains(GLOB_CHARACTERS))
+            .filter(|step| *step != Component::CurDir)
+            .collect();
+        let n_before = self.sources.len();
+        for path in glob_with(pattern, GLOB).with_context(failed)? {
+            let path = path.with_context(failed)?;
+            if path.is_dir() {
+                self.add_folder(&path, &base)?;
+            } else {
+                self.add_file(&path, &base)?;
+            }
+        }
+        if self.sources.len() == n_before {
+            bail!("there is no file {pattern}, and as a glob it matches nothing; look at it with ls");
+        }
+        Ok(())
+    }
+
+    /// Refuses sources whose records would get the same ids.
+    fn check_stems(&self) -> anyhow::Result<()> {
+        let mut stems = HashSet::new();
+        for source in &self.sources {
+            let origin = source.origin();
+            ensure!(
+                stems.insert(origin.stem().to_owned()),
+                "two inputs are called {}, and the ids made for their records would be the same; name the folder that \
+                 holds both instead",
+                origin.stem()
+            );
+        }
+        Ok(())
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

@@ -1,0 +1,49 @@
+//! What is in a file, by the end of its name.
+
+use clap::ValueEnum;
+
+/// How the records of a file are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// JSON Lines: one object a line
+    Jsonl,
+}
+
+/// The known ends of names, which a suffix of [`COMPRESSED`] may follow.
+const SUFFIXES: [(&str, Format); 3] =
+    [(".jsonl", Format::Jsonl), (".ndjson", Format::Jsonl), (".json", Format::Jsonl)];
+
+const COMPRESSED: [&str; 3] = [".gz", ".zst", ".bz2"];
+
+impl Format {
+    /// The format that a file of this name has, as far as names say.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let name = COMPRESSED.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
+        SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
+    }
+
+    /// All known ends of names, for people.
+    pub(crate) fn suffixes() -> String {
+        SUFFIXES.map(|(suffix, _)| suffix).join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for (name, expected) in [
+            ("a.jsonl", Some(Format::Jsonl)),
+            ("a.JSON.GZ", Some(Format::Jsonl)),
+            ("a.b.ndjson.zst", Some(Format::Jsonl)),
+            ("a.gz", None),
+            ("a.jsonl.gz.gz", None),
+            ("jsonl", None),
+        ] {
+            assert_eq!(Format::of(name), expected, "{name}");
+        }
+    }
+}

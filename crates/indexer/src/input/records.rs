@@ -1,0 +1,152 @@
+//! Records as they are read: raw, numbered, many in one portion.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::files::Origin;
+
+/// A portion takes no further record once it holds this much.
+pub(super) const CHUNK_BYTES: usize = 256 << 10;
+
+/// Nor once it holds this many, which bounds portions of records without content.
+pub(super) const CHUNK_RECORDS: usize = 4096;
+
+/// Neighbouring records of one source.
+pub(crate) struct Chunk {
+    /// Where they come from.
+    pub(crate) origin: Arc<Origin>,
+    pub(super) records: Records,
+}
+
+/// The records, without saying where they come from.
+#[derive(Debug)]
+pub(super) struct Records {
+    form: Form,
+    /// Of all records, one after another.
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+/// How the bytes of a record are to be understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A line of JSON, without its line end.
+    Json,
+}
+
+#[derive(Debug)]
+struct Entry {
+    number: u64,
+    /// Where it ends in `bytes`; it starts where the one before it ends.
+    end: usize,
+    error: Option<RecordError>,
+}
+
+/// One record as it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RawRecord<'a> {
+    pub(super) form: Form,
+    pub(super) bytes: &'a [u8],
+}
+
+impl<'a> RawRecord<'a> {
+    /// The line that stands for the record in an output.
+    pub(crate) fn line(&self) -> &'a [u8] {
+        self.bytes
+    }
+}
+
+/// Why there is no content where a record should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RecordError {
+    /// Longer than the limit, in bytes.
+    TooLong(usize),
+    /// The source could not be read on from here.
+    Broken(String),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong(limit) => {
+                write!(f, "the record is longer than {limit} bytes (raise --record-bytes-max)")
+            }
+            Self::Broken(why) => write!(f, "reading stopped here: {why}"),
+        }
+    }
+}
+
+impl Chunk {
+    /// The records with their numbers, counted from 1: of the line where lines are what is read.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (u64, Result<RawRecord<'_>, &RecordError>)> {
+        self.records.iter()
+    }
+}
+
+impl Records {
+    pub(super) fn new(form: Form) -> Self {
+        Self { form, bytes: Vec::new(), entries: Vec::new() }
+    }
+
+    /// One record that could not be read.
+    pub(super) fn broken(number: u64, error: RecordError) -> Self {
+        let mut records = Self::new(Form::Json);
+        records.push_error(number, error);
+        records
+    }
+
+    /// Whether it is time for the next portion.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes.len() >= CHUNK_BYTES || self.entries.len() >= CHUNK_RECORDS
+    }
+
+    /// Itself, unless it is empty.
+    pub(super) fn if_any(self) -> Option<Self> {
+        (!self.entries.is_empty()).then_some(self)
+    }
+
+    /// Where to put the bytes of the next record, after those that are there.
+    pub(super) fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// The bytes put there since the last record.
+    pub(super) fn pending(&self) -> &[u8] {
+        &self.bytes[self.start()..]
+    }
+
+    /// Takes the first of the pending bytes away.
+    pub(super) fn strip_pending(&mut self, n: usize) {
+        let start = self.start();
+        self.bytes.drain(start..start + n);
+    }
+
+    /// Takes the pending bytes away.
+    pub(super) fn discard_pending(&mut self) {
+        self.bytes.truncate(self.start());
+    }
+
+    /// Makes the pending bytes a record.
+    pub(super) fn push(&mut self, number: u64) {
+        self.entries.push(Entry { number, end: self.bytes.len(), error: None });
+    }
+
+    /// Puts a reason in the place of a record, and of the pending bytes.
+    pub(super) fn push_error(&mut self, number: u64, error: RecordError) {
+        self.discard_pending();
+        self.entries.push(Entry { number, end: self.bytes.len(), error: Some(error) });
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Result<RawRecord<'_>, &RecordError>)> {
+        let mut start = 0;
+        self.entries.iter().map(move |entry| {
+            let bytes = &self.bytes[std::mem::replace(&mut start, entry.end)..entry.end];
+            let record = RawRecord { form: self.form, bytes };
+            (entry.number, entry.error.as_ref().map_or(Ok(record), Err))
+        })
+    }
+
+    fn start(&self) -> usize {
+        self.entries.last().map_or(0, |entry| entry.end)
+    }
+}
