@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::AUTHORIZATION;
-use axum::http::{HeaderMap, Method};
+use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
@@ -112,9 +112,21 @@ pub(super) async fn guard(
             Err(problem) => return problem.into_response(),
         }
     }
+    if guard.keys.is_none() && is_of_another_site(request.headers()) {
+        return Problem::cross_origin().into_response();
+    }
     let answer = tokio::time::timeout(guard.request_wait_max, next.run(request)).await;
     drop(pass);
     answer.unwrap_or_else(|_| Problem::timeout(guard.request_wait_max).into_response())
+}
+
+/// Whether a page sent this that the worker has not served. Browsers say so; without keys it would be let in, because it
+/// runs on a machine that may be.
+fn is_of_another_site(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(ORIGIN) else { return false };
+    let site =
+        origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, site)| site.as_bytes());
+    site.is_none() || site != headers.get(HOST).map(HeaderValue::as_bytes)
 }
 
 #[cfg(test)]
@@ -126,6 +138,23 @@ mod tests {
     use tower_service::Service;
 
     use super::*;
+
+    #[test]
+    fn pages_of_other_sites() {
+        for (origin, host, is_other) in [
+            (None, "localhost:8080", false),
+            (Some("http://localhost:8080"), "localhost:8080", false),
+            (Some("http://localhost:8081"), "localhost:8080", true),
+            (Some("https://example.org"), "localhost:8080", true),
+            (Some("null"), "localhost:8080", true),
+            (Some(""), "localhost:8080", true),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            headers.extend(origin.map(|origin| (ORIGIN, HeaderValue::from_static(origin))));
+            assert_eq!(is_of_another_site(&headers), is_other, "{origin:?}");
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_request_that_takes_too_long() {

@@ -91,6 +91,13 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "wrong-scope", "The key is not for this", detail)
     }
 
+    /// 403: a page of another site asks.
+    #[must_use]
+    pub fn cross_origin() -> Self {
+        let detail = "pages of other sites are not answered without keys (--keys)";
+        Self::new(StatusCode::FORBIDDEN, "cross-origin", "A page of another site asks", detail)
+    }
+
     /// 429: so many requests of one key are under way as it may have.
     #[must_use]
     pub fn too_many_requests() -> Self {
