@@ -1,6 +1,7 @@
 //! `indexer`: argv and files in; output, files and exit status out.
 
 mod fields;
+mod formats;
 mod inputs;
 
 use std::fs;

@@ -8,28 +8,33 @@
 //! skipped and reported, not held.
 
 mod compression;
+mod csv;
+mod encoding;
 mod fields;
 mod files;
 mod format;
 mod json;
 mod lines;
 mod records;
+mod text;
 
 use std::io::{self, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub(crate) use fields::{FieldNames, FieldPath, Fields};
+pub(crate) use fields::{Columns, FieldNames, FieldPath, Fields};
 pub(crate) use files::Origin;
 pub(crate) use format::Format;
 pub(crate) use records::Chunk;
 
 use crate::cli::InputArgs;
 use compression::Counted;
+use csv::Csv;
 use files::Source;
 use lines::Lines;
 use records::{RecordError, Records};
+use text::WholeFile;
 
 const READ_BUFFER_BYTES: usize = 64 << 10;
 
@@ -63,11 +68,11 @@ impl Inputs {
         self.sources.iter().map(Source::path)
     }
 
-    /// Reads everything and hands it on chunk by chunk, until `send` says to stop by returning false.
-    pub(crate) fn read(self, mut send: impl FnMut(Chunk) -> bool) {
+    /// Reads everything, of rows the `columns`, and hands it on chunk by chunk, until `send` says to stop by returning false.
+    pub(crate) fn read(self, columns: &Columns, mut send: impl FnMut(Chunk) -> bool) {
         for source in self.sources {
             let origin = Arc::new(source.origin());
-            let mut reader = match reader(source, &self.n_bytes_read, self.record_bytes_max) {
+            let mut reader = match reader(source, &self.n_bytes_read, columns, self.record_bytes_max) {
                 Ok(reader) => reader,
                 Err(error) => {
                     let records = Records::broken(1, RecordError::Broken(error.to_string()));
@@ -89,6 +94,7 @@ impl Inputs {
 fn reader(
     source: Source,
     n_bytes_read: &Arc<AtomicU64>,
+    columns: &Columns,
     record_bytes_max: usize,
 ) -> io::Result<Box<dyn RecordReader>> {
     let format = source.format();
@@ -96,6 +102,9 @@ fn reader(
     let content = BufReader::with_capacity(READ_BUFFER_BYTES, content);
     Ok(match format {
         Format::Jsonl => Box::new(Lines::new(content, record_bytes_max)),
+        Format::Csv => Box::new(Csv::new(content, b',', columns.clone(), record_bytes_max)),
+        Format::Tsv => Box::new(Csv::new(content, b'\t', columns.clone(), record_bytes_max)),
+        Format::Text => Box::new(WholeFile::new(content, record_bytes_max)),
     })
 }
 
@@ -127,7 +136,7 @@ mod tests {
         let n_bytes_read = Arc::clone(&inputs.n_bytes_read);
         fs::remove_file(&gone).unwrap();
         let mut read = Vec::new();
-        inputs.read(|chunk| {
+        inputs.read(&fields::testing::names(&["text"], false).columns(), |chunk| {
             let name = chunk.origin.stem().to_owned();
             read.extend(chunk.records().map(|(number, record)| {
                 (name.clone(), number, record.map(|record| record.bytes.to_vec()).map_err(Clone::clone))

@@ -75,8 +75,9 @@ impl Pipeline<'_> {
         let (to_threads, chunks) = bounded::<(Chunk, Sender<Batch>)>(self.n_threads);
         let (in_order, batches) = bounded::<Receiver<Batch>>(self.n_threads * CHUNKS_PER_THREAD);
         // Not in the scope: it may wait for input that never comes, and an error must not wait with it.
+        let columns = self.fields.columns();
         let reader = thread::spawn(move || {
-            inputs.read(|chunk| {
+            inputs.read(&columns, |chunk| {
                 let (done, batch) = bounded(1);
                 in_order.send(batch).is_ok() && to_threads.send((chunk, done)).is_ok()
             });
@@ -122,7 +123,7 @@ impl Pipeline<'_> {
             let outcome = raw.map_err(ToString::to_string).and_then(|raw| {
                 let record = self.fields.parse(raw, number, &chunk.origin)?;
                 if self.wanted.lines {
-                    line = raw.line().into();
+                    line = raw.line().map_or_else(|| record.to_line().into_bytes().into(), Into::into);
                 }
                 let excerpt =
                     if self.wanted.excerpts { excerpt(&record.text).into() } else { Box::default() };

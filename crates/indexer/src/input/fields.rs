@@ -6,10 +6,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use index::{DocumentId, Source};
+use serde_json::json;
 
+use super::encoding::decode;
 use super::files::Origin;
 use super::json::JsonFields;
-use super::records::{Form, RawRecord};
+use super::records::{Cell, Form, RawRecord};
 
 /// Where a record has its id unless somebody says otherwise.
 const ID_FIELD: &str = "id";
@@ -71,12 +73,38 @@ pub(crate) struct Fields {
     json: JsonFields,
 }
 
+/// The fields that are looked for, for a reader whose rows have them as columns: in the order of [`Values`].
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
+    pub(super) paths: Vec<FieldPath>,
+    n_texts: usize,
+}
+
+impl Columns {
+    /// Whether a column holds text: the id comes before those that do.
+    pub(super) fn is_text(&self, column: usize) -> bool {
+        (1..=self.n_texts).contains(&column)
+    }
+}
+
 /// What a record says.
 #[derive(Debug)]
 pub(crate) struct Record<'a> {
     pub(crate) id: DocumentId,
     pub(crate) text: Cow<'a, str>,
     pub(crate) source: Option<Source>,
+}
+
+impl Record<'_> {
+    /// A line of JSON, for an output, where the record was none.
+    pub(crate) fn to_line(&self) -> String {
+        let (id, text) = (self.id.as_str(), &self.text);
+        match &self.source {
+            None => json!({ "id": id, "text": text }),
+            Some(source) => json!({ "id": id, "text": text, "source": source.as_str() }),
+        }
+        .to_string()
+    }
 }
 
 /// What stands in a field.
@@ -101,7 +129,7 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// The values of a record, in the order of [`Fields::paths`]; `None` for a field that it does not have.
+/// The values of a record: the id, the texts, the source if it is looked for. `None` for a field that it does not have.
 pub(super) type Values<'a> = Vec<Option<Value<'a>>>;
 
 impl Fields {
@@ -113,6 +141,11 @@ impl Fields {
         Self { id, texts, source, source_default, make_ids, json }
     }
 
+    pub(crate) fn columns(&self) -> Columns {
+        let paths = paths(&self.id, &self.texts, self.source.as_ref()).cloned().collect();
+        Columns { paths, n_texts: self.texts.len() }
+    }
+
     /// Reads one record; the error is the reason a person sees.
     pub(crate) fn parse<'a>(
         &self,
@@ -122,7 +155,30 @@ impl Fields {
     ) -> Result<Record<'a>, String> {
         match record.form {
             Form::Json => self.record(self.json.parse(record.bytes)?, number, origin),
+            Form::Row => self.record(self.row(record)?, number, origin),
+            Form::Text => {
+                let id = DocumentId::new(origin.stem()).map_err(|error| error.to_string())?;
+                let text = decode(record.bytes, None)?;
+                Ok(Record { id, text, source: self.source_default.clone() })
+            }
         }
+    }
+
+    fn row<'a>(&self, record: RawRecord<'a>) -> Result<Values<'a>, String> {
+        let mut rest = record.bytes;
+        let value = |(cell, path): (&Cell, &FieldPath)| match *cell {
+            Cell::Missing => Ok(None),
+            Cell::Null => Ok(Some(Value::Null)),
+            Cell::Text(len) => {
+                let text;
+                (text, rest) = rest.split_at(len);
+                let text = std::str::from_utf8(text).map_err(|error| {
+                    format!("field {path} is not valid UTF-8 after its byte {}", error.valid_up_to())
+                })?;
+                Ok(Some(Value::Text(Cow::Borrowed(text))))
+            }
+        };
+        record.cells.iter().zip(paths(&self.id, &self.texts, self.source.as_ref())).map(value).collect()
     }
 
     fn record<'a>(&self, values: Values<'a>, number: u64, origin: &Origin) -> Result<Record<'a>, String> {
@@ -190,18 +246,49 @@ fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) 
     }
 }
 
+/// What the tests of readers need.
 #[cfg(test)]
-mod tests {
+pub(super) mod testing {
+    use super::super::RecordReader;
     use super::*;
 
-    fn names(texts: &[&str], make_ids: bool) -> FieldNames {
+    pub(in super::super) fn names(texts: &[&str], make_ids: bool) -> FieldNames {
         let texts = texts.iter().map(|text| text.parse().unwrap()).collect();
         FieldNames { id: None, texts, source: None, source_default: None, make_ids }
     }
 
+    impl FieldNames {
+        pub(in super::super) fn columns(self) -> Columns {
+            Fields::new(self).columns()
+        }
+    }
+
+    /// The number of every record, and its id and text with a space between, or the reason.
+    pub(in super::super) fn rows(
+        reader: &mut dyn RecordReader,
+        names: FieldNames,
+    ) -> Vec<(u64, Result<String, String>)> {
+        let (fields, origin) = (Fields::new(names), Origin::named("a", 0));
+        let mut rows = Vec::new();
+        while let Some(records) = reader.next_records() {
+            rows.extend(records.iter().map(|(number, record)| {
+                let record = record.map_err(ToString::to_string);
+                let record = record.and_then(|record| fields.parse(record, number, &origin));
+                (number, record.map(|record| format!("{} {}", record.id, record.text)))
+            }));
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::names;
+    use super::*;
+
     #[track_caller]
     fn check(names: FieldNames, line: impl AsRef<[u8]>, expected: Result<(&str, &str), &str>) {
-        let record = RawRecord { form: Form::Json, bytes: line.as_ref() };
+        let record = RawRecord { form: Form::Json, bytes: line.as_ref(), cells: &[] };
         match (Fields::new(names).parse(record, 7, &Origin::named("news/a.jsonl", 5)), expected) {
             (Ok(record), Ok((id, text))) => assert_eq!((record.id.as_str(), &*record.text), (id, text)),
             (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?} should say {part:?}"),
@@ -259,7 +346,7 @@ mod tests {
             (r#"{"id":"a","text":"b","source":[1]}"#, Err("or null as source"), Err("or null as source")),
             (&long, Err("at most 255 bytes"), Err("at most 255 bytes")),
         ] {
-            let record = RawRecord { form: Form::Json, bytes: line.as_bytes() };
+            let record = RawRecord { form: Form::Json, bytes: line.as_bytes(), cells: &[] };
             let parse = |source: Option<&str>, source_default: Option<&str>| {
                 let source = source.map(|source| source.parse().unwrap());
                 let source_default = source_default.map(|source| Source::new(source).unwrap());

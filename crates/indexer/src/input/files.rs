@@ -106,9 +106,7 @@ pub(super) fn find(args: &InputArgs) -> anyhow::Result<(Vec<Source>, Option<u64>
             found.add(Path::new(path), Path::new(""))?;
         }
     }
-    if args.make_ids {
-        found.check_stems()?;
-    }
+    found.check_stems(args.make_ids)?;
     Ok((found.sources, found.n_bytes))
 }
 
@@ -188,10 +186,10 @@ impl Found {
         Ok(())
     }
 
-    /// Refuses sources whose records would get the same ids.
-    fn check_stems(&self) -> anyhow::Result<()> {
+    /// Refuses sources whose records would get the same ids, all of which may be made.
+    fn check_stems(&self, make_ids: bool) -> anyhow::Result<()> {
         let mut stems = HashSet::new();
-        for source in &self.sources {
+        for source in self.sources.iter().filter(|source| make_ids || source.format == Format::Text) {
             let origin = source.origin();
             ensure!(
                 stems.insert(origin.stem().to_owned()),

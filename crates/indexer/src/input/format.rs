@@ -7,11 +7,23 @@ use clap::ValueEnum;
 pub(crate) enum Format {
     /// JSON Lines: one object a line
     Jsonl,
+    /// Comma-separated values; the first row names the fields
+    Csv,
+    /// Tab-separated values, with the quoting of CSV
+    Tsv,
+    /// A file is a document: its path is the id, all of it the text, in any usual encoding
+    Text,
 }
 
 /// The known ends of names, which a suffix of [`COMPRESSED`] may follow.
-const SUFFIXES: [(&str, Format); 3] =
-    [(".jsonl", Format::Jsonl), (".ndjson", Format::Jsonl), (".json", Format::Jsonl)];
+const SUFFIXES: [(&str, Format); 6] = [
+    (".jsonl", Format::Jsonl),
+    (".ndjson", Format::Jsonl),
+    (".json", Format::Jsonl),
+    (".csv", Format::Csv),
+    (".tsv", Format::Tsv),
+    (".txt", Format::Text),
+];
 
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".bz2"];
 
@@ -39,6 +51,7 @@ mod tests {
             ("a.jsonl", Some(Format::Jsonl)),
             ("a.JSON.GZ", Some(Format::Jsonl)),
             ("a.b.ndjson.zst", Some(Format::Jsonl)),
+            ("a.txt.bz2", Some(Format::Text)),
             ("a.gz", None),
             ("a.jsonl.gz.gz", None),
             ("jsonl", None),

@@ -25,6 +25,8 @@ pub(super) struct Records {
     /// Of all records, one after another.
     bytes: Vec<u8>,
     entries: Vec<Entry>,
+    /// Of all records, where they are rows.
+    cells: Vec<Cell>,
 }
 
 /// How the bytes of a record are to be understood.
@@ -32,6 +34,20 @@ pub(super) struct Records {
 pub(super) enum Form {
     /// A line of JSON, without its line end.
     Json,
+    /// Cells, the texts of which lie one after another.
+    Row,
+    /// The whole content of a file.
+    Text,
+}
+
+/// What stands in a row for one of the fields that are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cell {
+    /// There is no such field.
+    Missing,
+    Null,
+    /// Text of so many bytes, which are said to be UTF-8.
+    Text(usize),
 }
 
 #[derive(Debug)]
@@ -39,6 +55,8 @@ struct Entry {
     number: u64,
     /// Where it ends in `bytes`; it starts where the one before it ends.
     end: usize,
+    /// The same for `cells`.
+    end_cell: usize,
     error: Option<RecordError>,
 }
 
@@ -47,12 +65,14 @@ struct Entry {
 pub(crate) struct RawRecord<'a> {
     pub(super) form: Form,
     pub(super) bytes: &'a [u8],
+    /// None where it is no row.
+    pub(super) cells: &'a [Cell],
 }
 
 impl<'a> RawRecord<'a> {
-    /// The line that stands for the record in an output.
-    pub(crate) fn line(&self) -> &'a [u8] {
-        self.bytes
+    /// The line of JSON that it is, if it is one.
+    pub(crate) fn line(&self) -> Option<&'a [u8]> {
+        (self.form == Form::Json).then_some(self.bytes)
     }
 }
 
@@ -63,6 +83,8 @@ pub(crate) enum RecordError {
     TooLong(usize),
     /// The source could not be read on from here.
     Broken(String),
+    /// It cannot be read, and those after it can.
+    Damaged(String),
 }
 
 impl fmt::Display for RecordError {
@@ -72,6 +94,7 @@ impl fmt::Display for RecordError {
                 write!(f, "the record is longer than {limit} bytes (raise --record-bytes-max)")
             }
             Self::Broken(why) => write!(f, "reading stopped here: {why}"),
+            Self::Damaged(why) => f.write_str(why),
         }
     }
 }
@@ -85,7 +108,7 @@ impl Chunk {
 
 impl Records {
     pub(super) fn new(form: Form) -> Self {
-        Self { form, bytes: Vec::new(), entries: Vec::new() }
+        Self { form, bytes: Vec::new(), entries: Vec::new(), cells: Vec::new() }
     }
 
     /// One record that could not be read.
@@ -126,22 +149,36 @@ impl Records {
         self.bytes.truncate(self.start());
     }
 
-    /// Makes the pending bytes a record.
-    pub(super) fn push(&mut self, number: u64) {
-        self.entries.push(Entry { number, end: self.bytes.len(), error: None });
+    /// Adds a cell to the row that is pending.
+    pub(super) fn push_cell(&mut self, cell: Cell) {
+        self.cells.push(cell);
     }
 
-    /// Puts a reason in the place of a record, and of the pending bytes.
+    pub(super) fn push_text_cell(&mut self, text: &[u8]) {
+        self.bytes.extend_from_slice(text);
+        self.cells.push(Cell::Text(text.len()));
+    }
+
+    /// Makes the pending bytes and cells a record.
+    pub(super) fn push(&mut self, number: u64) {
+        let (end, end_cell) = (self.bytes.len(), self.cells.len());
+        self.entries.push(Entry { number, end, end_cell, error: None });
+    }
+
+    /// Puts a reason in the place of a record, and of the pending bytes and cells.
     pub(super) fn push_error(&mut self, number: u64, error: RecordError) {
         self.discard_pending();
-        self.entries.push(Entry { number, end: self.bytes.len(), error: Some(error) });
+        self.cells.truncate(self.entries.last().map_or(0, |entry| entry.end_cell));
+        let (end, end_cell) = (self.bytes.len(), self.cells.len());
+        self.entries.push(Entry { number, end, end_cell, error: Some(error) });
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Result<RawRecord<'_>, &RecordError>)> {
-        let mut start = 0;
+        let (mut start, mut start_cell) = (0, 0);
         self.entries.iter().map(move |entry| {
             let bytes = &self.bytes[std::mem::replace(&mut start, entry.end)..entry.end];
-            let record = RawRecord { form: self.form, bytes };
+            let cells = &self.cells[std::mem::replace(&mut start_cell, entry.end_cell)..entry.end_cell];
+            let record = RawRecord { form: self.form, bytes, cells };
             (entry.number, entry.error.as_ref().map_or(Ok(record), Err))
         })
     }

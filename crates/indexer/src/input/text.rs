@@ -1,0 +1,33 @@
+//! A file that is one document: all of it is the text, and its path is the id.
+
+use std::io::{BufRead, Read};
+
+use super::RecordReader;
+use super::records::{Form, RecordError, Records};
+
+pub(super) struct WholeFile<R> {
+    reader: Option<R>,
+    record_bytes_max: usize,
+}
+
+impl<R> WholeFile<R> {
+    pub(super) fn new(reader: R, record_bytes_max: usize) -> Self {
+        Self { reader: Some(reader), record_bytes_max }
+    }
+}
+
+impl<R: BufRead> RecordReader for WholeFile<R> {
+    fn next_records(&mut self) -> Option<Records> {
+        let reader = self.reader.take()?;
+        let mut records = Records::new(Form::Text);
+        // One byte more tells a text that just fits from one that does not.
+        match reader.take(self.record_bytes_max as u64 + 1).read_to_end(records.bytes_mut()) {
+            Ok(n) if n > self.record_bytes_max => {
+                records.push_error(1, RecordError::TooLong(self.record_bytes_max));
+            }
+            Ok(_) => records.push(1),
+            Err(error) => records.push_error(1, RecordError::Broken(error.to_string())),
+        }
+        Some(records)
+    }
+}

@@ -1,0 +1,125 @@
+//! The shipped corpus in every format: the same fingerprints, whole and damaged.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::inputs::PACKERS;
+use super::news_arg;
+use crate::support::{news, run, run_with_input};
+
+/// The ids and texts of the shipped corpus.
+fn documents() -> Vec<(String, String)> {
+    let text = fs::read_to_string(news()).unwrap();
+    let field = |record: &Value, name: &str| record[name].as_str().unwrap().to_owned();
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    records.map(|record| (field(&record, "id"), field(&record, "text"))).collect()
+}
+
+/// With a column that nobody asks for, and quotes and line breaks in it.
+fn delimited(delimiter: char) -> Vec<u8> {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let rows = documents().into_iter().map(|(id, text)| {
+        let cells = ["7".to_owned(), quoted(&text), quoted("a \"note\"\r\nof two\tlines,"), id];
+        cells.join(&delimiter.to_string()) + "\r\n"
+    });
+    let header = ["n", "text", "note", "id"].join(&delimiter.to_string());
+    format!("\u{feff}{header}\r\n{}", rows.collect::<String>()).into_bytes()
+}
+
+/// The corpus in every format that one file holds, by suffix.
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    vec![("jsonl", fs::read(news()).unwrap()), ("csv", delimited(',')), ("tsv", delimited('\t'))]
+}
+
+#[test]
+fn every_format_gives_the_same_fingerprints() {
+    let expected = run("indexer", ["fingerprint", "-q", &news_arg()]).expect(0).stdout;
+    let folder = tempfile::tempdir().unwrap();
+    let mut n_files = 0;
+    for (suffix, content) in files() {
+        let (packer_suffix, pack) = PACKERS[n_files % PACKERS.len()];
+        fs::write(folder.path().join(format!("news.{suffix}")), &content).unwrap();
+        fs::write(folder.path().join(format!("news.{suffix}{packer_suffix}")), pack(&content)).unwrap();
+        n_files += 1;
+    }
+    let all = run("indexer", ["fingerprint", "-q", folder.path().to_str().unwrap()]).expect(0).stdout;
+    assert_eq!(all, expected.repeat(2 * n_files));
+    let named = run_with_input("indexer", ["fingerprint", "-q", "-", "--format", "csv"], &delimited(','));
+    assert_eq!(named.expect(0).stdout, expected);
+}
+
+#[test]
+fn a_folder_of_texts_is_a_corpus() {
+    let expected = run("indexer", ["fingerprint", "-q", &news_arg()]).expect(0).stdout;
+    let folder = tempfile::tempdir().unwrap();
+    for (id, text) in documents() {
+        // What each language's people have on their disks.
+        let bytes = if id.starts_with("zh") {
+            encoding_rs::GB18030.encode(&text).0.into_owned()
+        } else {
+            let units = format!("\u{feff}{text}").encode_utf16().collect::<Vec<_>>();
+            units.into_iter().flat_map(|unit| [unit as u8, (unit >> 8) as u8]).collect()
+        };
+        let file = folder.path().join(id.replacen('-', "/", 1) + ".txt");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, bytes).unwrap();
+    }
+    let texts = run("indexer", ["fingerprint", "-q", folder.path().to_str().unwrap()]).expect(0).stdout;
+    let sorted = |lines: String| {
+        let mut lines: Vec<String> = lines.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let expected = expected.replace('\t', ".txt\t");
+    let expected = expected.lines().map(|line| line.replacen('-', "/", 1) + "\n").collect();
+    assert_eq!(sorted(texts), sorted(expected));
+    fs::write(folder.path().join("picture.txt"), b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
+    fs::write(folder.path().join("long.txt"), "x".repeat(5_000)).unwrap();
+    let args = ["fingerprint", "-q", "--record-bytes-max", "4999", folder.path().to_str().unwrap()];
+    let stderr = run("indexer", args).expect(1).stderr;
+    assert!(
+        stderr.contains("picture.txt:1: no text") && stderr.contains("long.txt:1: the record is longer"),
+        "{stderr}"
+    );
+}
+
+/// Kept lines of JSON are as they were; what was none is written as JSON, which gives the same answer again.
+#[test]
+fn what_is_kept_of_another_format_is_json() {
+    let kept = run("indexer", ["dedup", "-q", &news_arg(), "--output", "-"]).expect(0).stdout;
+    let args = ["dedup", "-q", "--format", "csv", "-", "--output", "-"];
+    let from_csv = run_with_input("indexer", args, &delimited(',')).expect(0).stdout;
+    let parse = |lines: &str| {
+        let records = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        records.map(|record| (record["id"].clone(), record["text"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(parse(&from_csv), parse(&kept));
+}
+
+/// Writes `content` cut at many places, and with a flipped bit at many places, and then whole.
+fn damage(folder: &Path, suffix: &str, content: &[u8]) {
+    let step = (content.len() / 40).max(1);
+    for (i, place) in (0..content.len()).step_by(step).enumerate() {
+        fs::write(folder.join(format!("cut-{i}.{suffix}")), &content[..place]).unwrap();
+        let mut flipped = content.to_vec();
+        flipped[place] ^= 1 << (i % 8);
+        fs::write(folder.join(format!("flipped-{i}.{suffix}")), flipped).unwrap();
+    }
+    fs::write(folder.join(format!("whole.{suffix}")), content).unwrap();
+}
+
+#[test]
+fn damaged_files_are_rejected_records_and_the_rest_goes_on() {
+    let whole = run("indexer", ["fingerprint", "-q", &news_arg()]).expect(0).stdout;
+    for (suffix, content) in files() {
+        let folder = tempfile::tempdir().unwrap();
+        damage(folder.path(), suffix, &content);
+        let run = run("indexer", ["fingerprint", "-q", folder.path().to_str().unwrap()]).expect(1);
+        assert!(run.stdout.ends_with(&whole), "{suffix}: {}", run.stderr);
+        assert!(!run.stderr.contains("panicked"), "{suffix}: {}", run.stderr);
+        let n_whole = run.stdout.lines().filter(|line| whole.contains(line)).count();
+        assert!(n_whole > 40 * whole.lines().count(), "{suffix}: {n_whole}");
+    }
+}
