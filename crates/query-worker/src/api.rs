@@ -96,6 +96,8 @@ fn written(description: &utoipa::openapi::OpenApi) -> Value {
 
 /// Reads one JSON object.
 fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Problem> {
+    // Some editors begin a file with it.
+    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     // serde would take an array's elements for the fields, in their order.
     if !json.trim_ascii_start().starts_with(b"{") {
         return Err(Problem::bad_request("this must be a JSON object"));

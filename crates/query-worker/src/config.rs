@@ -31,8 +31,8 @@ Examples:
   curl localhost:8080/v1/documents -d '{\"id\": \"a1\", \"text\": \"insert this if it is new\"}'
   query-worker new-key --name crawler --scopes read,write >>keys.toml
 
-Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C); 2 could not run, or requests outlived --grace-seconds. A second
-signal stops at once."
+Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C); 2 could not run, or requests other than batches outlived
+--grace-seconds. A second signal stops at once."
 )]
 pub struct Config {
     /// What to do instead of serving.

@@ -1,8 +1,11 @@
 //! Files that are read again when they change, or at a SIGHUP.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::ensure;
+use tokio::task;
 use tracing::{error, info};
 
 /// How often to look.
@@ -13,9 +16,10 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 pub(crate) fn watch(
     files: Vec<PathBuf>,
     what: &'static str,
-    load: impl Fn() -> anyhow::Result<()> + Send + 'static,
+    load: impl Fn() -> anyhow::Result<()> + Send + Sync + 'static,
 ) -> anyhow::Result<()> {
     let mut hang_up = HangUp::listen()?;
+    let (files, load) = (Arc::new(files), Arc::new(load));
     tokio::spawn(async move {
         let mut seen = None;
         loop {
@@ -23,12 +27,17 @@ pub(crate) fn watch(
                 () = tokio::time::sleep(LOOK_INTERVAL) => false,
                 () = hang_up.heard() => true,
             };
-            // Before they are read: what changes after this is seen the next time.
-            let state: Vec<_> = files.iter().map(|file| state(file)).collect();
-            if !is_told && seen.as_ref() == Some(&state) {
-                continue;
-            }
-            match load() {
+            let (files, load, before) = (Arc::clone(&files), Arc::clone(&load), seen.clone());
+            // Where a file system hangs only this waits for it.
+            let looked = task::spawn_blocking(move || {
+                // Before they are read: what changes after this is seen the next time.
+                let state: Vec<_> = files.iter().map(|file| state(file)).collect();
+                let has_changed = is_told || before.as_ref() != Some(&state);
+                let loaded = has_changed.then(|| all_regular(&files).and_then(|()| load()));
+                (state, loaded)
+            });
+            let Ok((state, Some(loaded))) = looked.await else { continue };
+            match loaded {
                 // The first time it is only made sure that nothing changed since the start.
                 Ok(()) if seen.is_some() || is_told => info!("{what} read again"),
                 Ok(()) => {}
@@ -42,6 +51,16 @@ pub(crate) fn watch(
             seen = Some(state);
         }
     });
+    Ok(())
+}
+
+/// To read anything else may take for ever, or give something only once.
+fn all_regular(files: &[PathBuf]) -> anyhow::Result<()> {
+    for file in files {
+        // What is not there is for whoever reads it to say.
+        let is_other = file.metadata().is_ok_and(|metadata| !metadata.is_file());
+        ensure!(!is_other, "`{}` is no regular file", file.display());
+    }
     Ok(())
 }
 

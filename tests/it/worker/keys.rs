@@ -130,6 +130,12 @@ fn keys_come_and_go_while_it_runs() {
     assert!(log.contains("keys.toml"), "{log}");
     assert_eq!(status(&worker, &revoked), 200);
 
+    // Whoever opens a pipe waits for somebody to write to it.
+    fs::remove_file(&file).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    worker.log_until("no regular file");
+    assert_eq!(status(&worker, &revoked), 200);
+
     fs::remove_file(&file).unwrap();
     let other = add_key(&file, "other", "read", "");
     let begun = std::time::Instant::now();

@@ -99,6 +99,20 @@ fn redis_goes_away_and_comes_back() {
     goes_away_and_comes_back(&redis.url("away"), &|| redis.down(), &|| redis.up());
 }
 
+/// A server that kept nothing on disk comes back empty. The worker that runs makes no new index of it unasked.
+#[test]
+fn redis_comes_back_empty() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let worker = Worker::start(&redis.url("emptied"), &[]);
+    assert_eq!(insert(&worker, 1).0, 201);
+    redis.cli(&["flushall"]);
+    for answer in [worker.get("/readyz"), insert(&worker, 2)] {
+        let detail = answer.1["detail"].to_string();
+        is_problem(answer, 503, "store-unavailable");
+        assert!(detail.contains("no index any more"), "{detail}");
+    }
+}
+
 #[test]
 fn hbase_goes_away_and_comes_back() {
     let Some(hbase) = hbase() else { return };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, CONTENT_ENCODING, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -115,6 +115,10 @@ pub(super) async fn guard(
     if guard.keys.is_none() && is_of_another_site(request.headers()) {
         return Problem::cross_origin().into_response();
     }
+    let is_plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
+    if !request.headers().get_all(CONTENT_ENCODING).iter().all(is_plain) {
+        return Problem::encoded().into_response();
+    }
     let answer = tokio::time::timeout(guard.request_wait_max, next.run(request)).await;
     drop(pass);
     answer.unwrap_or_else(|_| Problem::timeout(guard.request_wait_max).into_response())
@@ -153,6 +157,17 @@ mod tests {
             headers.insert(HOST, HeaderValue::from_static(host));
             headers.extend(origin.map(|origin| (ORIGIN, HeaderValue::from_static(origin))));
             assert_eq!(is_of_another_site(&headers), is_other, "{origin:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_packed_is_refused() {
+        let guarding = Guard::new(&Value::Null, None, Duration::from_secs(30));
+        let before = middleware::from_fn_with_state(Arc::new(guarding), guard);
+        let mut router = Router::new().route("/", get(async || ())).layer(before);
+        for (coding, status) in [("identity", 200), ("gzip", 415), ("", 415)] {
+            let request = Request::get("/").header(CONTENT_ENCODING, coding).body(Body::empty()).unwrap();
+            assert_eq!(router.call(request).await.unwrap().status(), status, "{coding}");
         }
     }
 

@@ -155,6 +155,13 @@ impl Problem {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The request body is too large", detail)
     }
 
+    /// 415: the body is packed.
+    #[must_use]
+    pub fn encoded() -> Self {
+        let detail = "send the request body as it is, without a Content-Encoding";
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoded", "The request body is packed", detail)
+    }
+
     /// 413: a line of a batch is larger than a body may be.
     #[must_use]
     pub fn line_too_long(line_bytes_max: usize) -> Self {
@@ -265,6 +272,9 @@ impl From<index::Error> for Problem {
             return Self::bad_request(&error.to_string());
         }
         let problem = match error.kind() {
+            ErrorKind::NotFound => Self::store_unavailable(
+                "the store has no index any more; a worker that is started makes a new one, or restore it",
+            ),
             ErrorKind::StorageFull => {
                 Self::store_unavailable("the store's disk is full; nothing was written")
             }
