@@ -21,7 +21,7 @@ Examples:
   indexer index --store embedded:./news-index news.jsonl    write an index to query later
   indexer fingerprint news.jsonl | sort -t$'\\t' -k2         one line a document: id, tab, 16 hex digits
 
-Input is JSON Lines, CSV or TSV with a field for the id and one for the text, or text files; plain or packed.
+Input is JSON Lines, CSV, TSV or Parquet with a field for the id and one for the text, or text files; plain or packed.
 Exit status: 0 all done, 1 some records were rejected (see --rejects), 2 could not run."
 )]
 pub(crate) struct Cli {
@@ -124,14 +124,14 @@ pub(crate) struct InputArgs {
     pub(crate) files_from: Option<PathBuf>,
     /// What the inputs are [default: by the end of a name, and jsonl where that says nothing]
     ///
-    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .txt text; .gz .zst .bz2 may follow. With this, every file of a
+    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt text; .gz .zst .bz2 may follow. With this, every file of a
     /// folder is read.
     #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT")]
     pub(crate) format: Option<Format>,
     /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as /meta/id [default: id]
     #[arg(long, value_name = "FIELD", env = "PIGEONHOLE_ID_FIELD")]
     pub(crate) id_field: Option<FieldPath>,
-    /// Give a record without an id one: its file and the number of its (first) line, as news/a.jsonl:17
+    /// Give a record without an id one: its file and the number of its (first) line or row, as news/a.jsonl:17
     ///
     /// The file is its path below the folder that was named, or below the first wildcard of a glob, or its bare name, so
     /// that an id stays the same when the corpus lies elsewhere. In a list it is the path as it stands there.
@@ -146,7 +146,7 @@ pub(crate) struct InputArgs {
         env = "PIGEONHOLE_TEXT_FIELD"
     )]
     pub(crate) text_field: Vec<FieldPath>,
-    /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line and reason
+    /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or row) and reason
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
     /// Reject a record longer than this many bytes, which bounds memory

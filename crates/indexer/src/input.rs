@@ -15,6 +15,7 @@ mod files;
 mod format;
 mod json;
 mod lines;
+mod parquet;
 mod records;
 mod text;
 
@@ -33,6 +34,7 @@ use compression::Counted;
 use csv::Csv;
 use files::Source;
 use lines::Lines;
+use parquet::Parquet;
 use records::{RecordError, Records};
 use text::WholeFile;
 
@@ -97,14 +99,22 @@ fn reader(
     columns: &Columns,
     record_bytes_max: usize,
 ) -> io::Result<Box<dyn RecordReader>> {
-    let format = source.format();
-    let content = compression::unpacked(Counted::new(source.open()?, n_bytes_read))?;
-    let content = BufReader::with_capacity(READ_BUFFER_BYTES, content);
-    Ok(match format {
-        Format::Jsonl => Box::new(Lines::new(content, record_bytes_max)),
-        Format::Csv => Box::new(Csv::new(content, b',', columns.clone(), record_bytes_max)),
-        Format::Tsv => Box::new(Csv::new(content, b'\t', columns.clone(), record_bytes_max)),
-        Format::Text => Box::new(WholeFile::new(content, record_bytes_max)),
+    let unpacked = |source: Source| -> io::Result<_> {
+        let content = compression::unpacked(Counted::new(source.open()?, n_bytes_read))?;
+        Ok(BufReader::with_capacity(READ_BUFFER_BYTES, content))
+    };
+    let csv = |source, delimiter| -> io::Result<_> {
+        Ok(Box::new(Csv::new(unpacked(source)?, delimiter, columns.clone(), record_bytes_max)))
+    };
+    Ok(match source.format() {
+        Format::Jsonl => Box::new(Lines::new(unpacked(source)?, record_bytes_max)),
+        Format::Csv => csv(source, b',')?,
+        Format::Tsv => csv(source, b'\t')?,
+        Format::Parquet => {
+            let parquet = Parquet::open(source.open_file()?, columns, n_bytes_read, record_bytes_max);
+            Box::new(parquet.map_err(io::Error::other)?)
+        }
+        Format::Text => Box::new(WholeFile::new(unpacked(source)?, record_bytes_max)),
     })
 }
 

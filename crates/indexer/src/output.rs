@@ -37,7 +37,7 @@ pub(crate) struct Output {
 enum Writer {
     Direct(BufWriter<Box<dyn Write>>),
     Plain(BufWriter<NamedTempFile>),
-    Gzip(GzEncoder<BufWriter<NamedTempFile>>),
+    Gzip(Box<GzEncoder<BufWriter<NamedTempFile>>>),
 }
 
 impl Output {
@@ -67,7 +67,7 @@ impl Output {
             }
             let file = BufWriter::new(builder.tempfile_in(folder).with_context(failed)?);
             if path.extension().is_some_and(|extension| extension == "gz") {
-                Writer::Gzip(GzEncoder::new(file, flate2::Compression::default()))
+                Writer::Gzip(Box::new(GzEncoder::new(file, flate2::Compression::default())))
             } else {
                 Writer::Plain(file)
             }

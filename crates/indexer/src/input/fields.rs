@@ -169,6 +169,9 @@ impl Fields {
         let value = |(cell, path): (&Cell, &FieldPath)| match *cell {
             Cell::Missing => Ok(None),
             Cell::Null => Ok(Some(Value::Null)),
+            Cell::Integer(number) => Ok(Some(Value::Integer(number.to_string().into()))),
+            Cell::Unsigned(number) => Ok(Some(Value::Integer(number.to_string().into()))),
+            Cell::Other(what) => Ok(Some(Value::Other(what))),
             Cell::Text(len) => {
                 let text;
                 (text, rest) = rest.split_at(len);

@@ -73,6 +73,11 @@ impl Source {
         Origin { name, stem_start }
     }
 
+    /// As a file whose parts can be read in any order.
+    pub(super) fn open_file(&self) -> io::Result<File> {
+        File::open(&self.path)
+    }
+
     pub(super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self.opened {
             Some(opened) => opened,
@@ -133,6 +138,11 @@ impl Found {
             let metadata = file.metadata().with_context(failed)?;
             if metadata.is_file() { (None, Some(metadata.len())) } else { (Some(Box::new(file)), None) }
         };
+        ensure!(
+            format != Format::Parquet || opened.is_none(),
+            "Parquet begins with its end, so {} cannot be read as it comes; write it to a file first",
+            path.display()
+        );
         self.n_bytes = self.n_bytes.zip(len).map(|(sum, len)| sum + len);
         let n_bytes = |path: &Path| path.as_os_str().as_encoded_bytes().len();
         let stem_start = path.strip_prefix(base).map_or(0, |stem| n_bytes(path) - n_bytes(stem));

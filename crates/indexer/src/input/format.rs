@@ -11,17 +11,20 @@ pub(crate) enum Format {
     Csv,
     /// Tab-separated values, with the quoting of CSV
     Tsv,
+    /// Parquet, from files only
+    Parquet,
     /// A file is a document: its path is the id, all of it the text, in any usual encoding
     Text,
 }
 
 /// The known ends of names, which a suffix of [`COMPRESSED`] may follow.
-const SUFFIXES: [(&str, Format); 6] = [
+const SUFFIXES: [(&str, Format); 7] = [
     (".jsonl", Format::Jsonl),
     (".ndjson", Format::Jsonl),
     (".json", Format::Jsonl),
     (".csv", Format::Csv),
     (".tsv", Format::Tsv),
+    (".parquet", Format::Parquet),
     (".txt", Format::Text),
 ];
 

@@ -48,6 +48,10 @@ pub(super) enum Cell {
     Null,
     /// Text of so many bytes, which are said to be UTF-8.
     Text(usize),
+    Integer(i64),
+    Unsigned(u64),
+    /// Of no use as any field; holds what it is.
+    Other(&'static str),
 }
 
 #[derive(Debug)]

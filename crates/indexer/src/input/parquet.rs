@@ -1,0 +1,392 @@
+//! Parquet cut into rows: one row group after another, and of it only the columns that are looked for, some rows at a time.
+//!
+//! A damaged file meets code that was not written for it, so a panic in there is an error like any other.
+
+use std::fs::File;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{ByteArray, DataType};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+
+use super::RecordReader;
+use super::fields::{Columns, FieldPath};
+use super::records::{Cell, Form, RecordError, Records};
+
+/// Rows that are read at a time: few, since their texts may be long.
+const ROWS_AT_A_TIME: usize = 64;
+
+pub(super) struct Parquet {
+    file: SerializedFileReader<File>,
+    columns: Vec<Column>,
+    group: Option<Group>,
+    next_group: usize,
+    /// Of the first row of the next group.
+    next_number: u64,
+    n_bytes_read: Arc<AtomicU64>,
+    record_bytes_max: usize,
+}
+
+/// What a column that is looked for is in this file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Missing,
+    /// A column of something that is of no use.
+    Other(&'static str),
+    Text(usize),
+    Integer {
+        place: usize,
+        signed: bool,
+    },
+}
+
+/// A row group that is being read.
+struct Group {
+    readers: Vec<Option<ColumnReader>>,
+    /// The numbers of the rows that are left.
+    rows: Range<u64>,
+    n_bytes: u64,
+}
+
+/// What a column holds in some rows: a value for each.
+type Values = Vec<Value>;
+
+enum Value {
+    Cell(Cell),
+    Text(ByteArray),
+}
+
+impl Parquet {
+    pub(super) fn open(
+        file: File,
+        columns: &Columns,
+        n_bytes_read: &Arc<AtomicU64>,
+        record_bytes_max: usize,
+    ) -> Result<Self> {
+        guarded(|| {
+            let file = SerializedFileReader::new(file)?;
+            let schema = file.metadata().file_metadata().schema_descr();
+            let columns = columns.paths.iter().map(|path| Column::find(path, schema)).collect();
+            let n_bytes_read = Arc::clone(n_bytes_read);
+            Ok(Self {
+                file,
+                columns,
+                group: None,
+                next_group: 0,
+                next_number: 1,
+                n_bytes_read,
+                record_bytes_max,
+            })
+        })
+    }
+
+    fn open_group(&mut self) -> Result<Group> {
+        let metadata = self.file.metadata().row_group(self.next_group);
+        let n_rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
+        let n_bytes = u64::try_from(metadata.compressed_size()).unwrap_or(0);
+        let rows = self.next_number..self.next_number.saturating_add(n_rows);
+        self.next_number = rows.end;
+        let group = self.file.get_row_group(self.next_group);
+        self.next_group += 1;
+        let group = group?;
+        let reader = |column: &Column| match column {
+            Column::Text(place) | Column::Integer { place, .. } => group.get_column_reader(*place).map(Some),
+            Column::Missing | Column::Other(_) => Ok(None),
+        };
+        let readers = self.columns.iter().map(reader).collect::<Result<_>>()?;
+        Ok(Group { readers, rows, n_bytes })
+    }
+
+    /// Reads the next rows of the group that is open into `records`.
+    fn read_rows(&mut self, records: &mut Records) -> Result<()> {
+        let Some(group) = &mut self.group else { return Ok(()) };
+        let n_rows = (group.rows.end - group.rows.start).min(ROWS_AT_A_TIME as u64) as usize;
+        let columns = self.columns.iter().zip(&mut group.readers);
+        let columns: Vec<Values> =
+            columns.map(|(column, reader)| column.read(reader.as_mut(), n_rows)).collect::<Result<_>>()?;
+        for i in 0..n_rows {
+            let number = group.rows.start;
+            group.rows.start += 1;
+            let texts = columns.iter().map(|values| match &values[i] {
+                Value::Text(text) => text.len(),
+                Value::Cell(_) => 0,
+            });
+            if texts.sum::<usize>() > self.record_bytes_max {
+                records.push_error(number, RecordError::TooLong(self.record_bytes_max));
+                continue;
+            }
+            for values in &columns {
+                match &values[i] {
+                    Value::Text(text) => records.push_text_cell(text.data()),
+                    Value::Cell(cell) => records.push_cell(*cell),
+                }
+            }
+            records.push(number);
+        }
+        Ok(())
+    }
+}
+
+impl RecordReader for Parquet {
+    fn next_records(&mut self) -> Option<Records> {
+        let mut records = Records::new(Form::Row);
+        while !records.is_full() {
+            let number = match &self.group {
+                Some(group) => group.rows.start,
+                None if self.next_group == self.file.num_row_groups() => break,
+                None => self.next_number,
+            };
+            let read = guarded(|| {
+                if self.group.is_none() {
+                    self.group = Some(self.open_group()?);
+                }
+                self.read_rows(&mut records)
+            });
+            if let Err(error) = read {
+                // What follows in this group cannot be found any more; the next one has a place of its own.
+                self.group = None;
+                let group = self.next_group;
+                let why = format!("row group {group} cannot be read from here to its end: {error}");
+                records.push_error(number, RecordError::Damaged(why));
+            }
+            if let Some(done) = self.group.take_if(|group| group.rows.is_empty()) {
+                self.n_bytes_read.fetch_add(done.n_bytes, Ordering::Relaxed);
+            }
+        }
+        records.if_any()
+    }
+}
+
+impl Column {
+    fn find(path: &FieldPath, schema: &SchemaDescriptor) -> Self {
+        let starts = |column: &ColumnDescriptor| column.path().parts().starts_with(&path.steps);
+        let Some(place) = schema.columns().iter().position(|column| starts(column)) else {
+            return Self::Missing;
+        };
+        let column = schema.column(place);
+        if column.max_rep_level() > 0 {
+            return Self::Other("a list");
+        }
+        if column.path().parts().len() > path.steps.len() {
+            return Self::Other("a group of fields");
+        }
+        let (logical, converted) = (column.logical_type_ref(), column.converted_type());
+        match (column.physical_type(), logical, converted) {
+            (Type::BYTE_ARRAY, Some(LogicalType::String | LogicalType::Enum), _)
+            | (Type::BYTE_ARRAY, None, ConvertedType::UTF8 | ConvertedType::ENUM) => Self::Text(place),
+            (Type::INT32 | Type::INT64, None, ConvertedType::NONE) => Self::Integer { place, signed: true },
+            (Type::INT32 | Type::INT64, Some(LogicalType::Integer(integer)), _) => {
+                Self::Integer { place, signed: integer.is_signed }
+            }
+            (Type::INT32 | Type::INT64, ..) => Self::Other("a date, a time or a decimal"),
+            (Type::BOOLEAN, ..) => Self::Other("a boolean"),
+            (Type::FLOAT | Type::DOUBLE, ..) => Self::Other("a number that is no integer"),
+            _ => Self::Other("binary data"),
+        }
+    }
+
+    fn read(self, reader: Option<&mut ColumnReader>, n_rows: usize) -> Result<Values> {
+        let integer = |value: i64| Value::Cell(Cell::Integer(value));
+        match (self, reader) {
+            (Self::Text(_), Some(ColumnReader::ByteArrayColumnReader(reader))) => {
+                read(reader, n_rows, Value::Text)
+            }
+            (Self::Integer { signed: true, .. }, Some(ColumnReader::Int32ColumnReader(reader))) => {
+                read(reader, n_rows, |value| integer(value.into()))
+            }
+            (Self::Integer { .. }, Some(ColumnReader::Int32ColumnReader(reader))) => {
+                read(reader, n_rows, |value| integer(value.cast_unsigned().into()))
+            }
+            (Self::Integer { signed: true, .. }, Some(ColumnReader::Int64ColumnReader(reader))) => {
+                read(reader, n_rows, integer)
+            }
+            (Self::Integer { .. }, Some(ColumnReader::Int64ColumnReader(reader))) => {
+                read(reader, n_rows, |value| Value::Cell(Cell::Unsigned(value.cast_unsigned())))
+            }
+            (Self::Other(what), _) => Ok((0..n_rows).map(|_| Value::Cell(Cell::Other(what))).collect()),
+            (Self::Missing, _) => Ok((0..n_rows).map(|_| Value::Cell(Cell::Missing)).collect()),
+            _ => Err(ParquetError::General("a column has another type than the schema says".to_owned())),
+        }
+    }
+}
+
+/// Reads `n_rows` values, with null where there is none.
+fn read<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    n_rows: usize,
+    value: impl Fn(T::T) -> Value,
+) -> Result<Values> {
+    let (mut levels, mut present, mut n_read) = (Vec::new(), Vec::new(), 0);
+    while n_read < n_rows {
+        let (n, ..) = reader.read_records(n_rows - n_read, Some(&mut levels), None, &mut present)?;
+        if n == 0 {
+            return Err(ParquetError::EOF(
+                "a column has fewer values than the row group has rows".to_owned(),
+            ));
+        }
+        n_read += n;
+    }
+    let n_present = present.len();
+    // Where a value is present its level is the highest there is; lower ones say how far out the null is.
+    let defined = levels.iter().copied().max().unwrap_or(0);
+    let mut present = present.into_iter().map(value);
+    if n_present == n_rows {
+        return Ok(present.collect());
+    }
+    let values = levels.iter().map(|level| match n_present > 0 && *level == defined {
+        true => present.next(),
+        false => Some(Value::Cell(Cell::Null)),
+    });
+    let values: Option<Values> = values.collect();
+    values
+        .filter(|values| values.len() == n_rows)
+        .ok_or_else(|| ParquetError::General("a column's nulls and values do not fit together".to_owned()))
+}
+
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(ParquetError::General("the reader of Parquet broke off".to_owned())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use parquet::data_type::{ByteArrayType, DoubleType, Int64Type};
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+
+    use super::super::fields::FieldNames;
+    use super::super::fields::testing::{names, rows};
+    use super::*;
+
+    const SCHEMA: &str = "message m {
+        required int64 number;
+        optional group meta { optional binary text (STRING); }
+        optional double weight;
+        optional binary raw;
+        optional group tags (LIST) { repeated group list { optional binary element (STRING); } }
+        required int64 day (TIMESTAMP(MILLIS,true));
+    }";
+
+    /// Two row groups of so many rows; every third text is null.
+    fn sample(n_rows: i64) -> Vec<u8> {
+        let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
+        let mut writer =
+            SerializedFileWriter::new(Vec::new(), schema, Arc::new(WriterProperties::builder().build()))
+                .unwrap();
+        for group in 0..2 {
+            let mut columns = writer.next_row_group().unwrap();
+            let numbers: Vec<i64> = (group * n_rows + 1..=(group + 1) * n_rows).collect();
+            let is_null = |number: &i64| number % 3 == 0;
+            let mut i = 0;
+            while let Some(mut column) = columns.next_column().unwrap() {
+                match i {
+                    0 | 5 => column.typed::<Int64Type>().write_batch(&numbers, None, None).unwrap(),
+                    1 => {
+                        let present = numbers.iter().filter(|number| !is_null(number));
+                        let texts: Vec<ByteArray> =
+                            present.map(|number| ByteArray::from(&*format!("text {number}"))).collect();
+                        let level = |number| if is_null(number) { (number % 2) as i16 } else { 2 };
+                        let levels: Vec<i16> = numbers.iter().map(level).collect();
+                        column.typed::<ByteArrayType>().write_batch(&texts, Some(&levels), None).unwrap()
+                    }
+                    2 => {
+                        let levels = vec![0; numbers.len()];
+                        column.typed::<DoubleType>().write_batch(&[], Some(&levels), None).unwrap()
+                    }
+                    _ => {
+                        let levels = vec![0; numbers.len()];
+                        let repeated = (i == 4).then_some(&levels[..]);
+                        column.typed::<ByteArrayType>().write_batch(&[], Some(&levels), repeated).unwrap()
+                    }
+                };
+                column.close().unwrap();
+                i += 1;
+            }
+            columns.close().unwrap();
+        }
+        writer.into_inner().unwrap()
+    }
+
+    fn read_sample(
+        content: &[u8],
+        names: &FieldNames,
+        record_bytes_max: usize,
+    ) -> Result<Vec<(u64, std::result::Result<String, String>)>> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), content).unwrap();
+        let n_bytes = Arc::default();
+        let columns = names.clone().columns();
+        let mut parquet = Parquet::open(file.reopen().unwrap(), &columns, &n_bytes, record_bytes_max)?;
+        Ok(rows(&mut parquet, names.clone()))
+    }
+
+    fn fields(id: &str, text: &str) -> FieldNames {
+        FieldNames { id: Some(id.parse().unwrap()), ..names(&[text], false) }
+    }
+
+    #[test]
+    fn rows_of_all_groups_have_their_numbers_and_nulls() {
+        let rows = read_sample(&sample(1000), &fields("number", "/meta/text"), 99).unwrap();
+        assert_eq!(rows.len(), 2000);
+        for (i, (number, row)) in rows.iter().enumerate() {
+            assert_eq!(*number, i as u64 + 1);
+            match row {
+                Ok(row) => assert_eq!(*row, format!("{number} text {number}")),
+                Err(reason) => {
+                    assert!(
+                        number % 3 == 0 && reason.contains("\"/meta/text\" holds null"),
+                        "{number}: {reason}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn columns_that_will_not_do_are_named() {
+        for (id, text, part) in [
+            ("nothing", "/meta/text", "no field \"nothing\""),
+            ("number", "text", "no field \"text\""),
+            ("number", "meta", "holds a group of fields"),
+            ("number", "tags", "holds a list"),
+            ("number", "raw", "holds binary data"),
+            ("number", "number", "holds an integer, expected a string"),
+            ("weight", "/meta/text", "holds a number that is no integer"),
+            ("day", "/meta/text", "holds a date, a time or a decimal"),
+        ] {
+            let rows = read_sample(&sample(1), &fields(id, text), 99).unwrap();
+            let reason = rows[0].1.as_ref().unwrap_err();
+            assert!(reason.contains(part), "{reason:?} should say {part:?}");
+        }
+        let rows = read_sample(&sample(10), &fields("number", "/meta/text"), 6).unwrap();
+        assert_eq!(rows[0].1, Ok("1 text 1".to_owned()));
+        assert!(rows[9].1.as_ref().unwrap_err().contains("longer than 6 bytes"));
+    }
+
+    #[test]
+    fn damage_costs_a_row_group_at_most() {
+        let whole = sample(200);
+        for end in (0..whole.len()).step_by(37) {
+            assert!(read_sample(&whole[..end], &fields("number", "/meta/text"), 99).is_err());
+        }
+        let mut n_saved = 0;
+        for place in (0..whole.len()).step_by(29) {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 1 << (place % 8);
+            // A file whose list of contents is damaged cannot be opened.
+            if let Ok(rows) = read_sample(&damaged, &fields("number", "/meta/text"), 99) {
+                n_saved += usize::from(rows.iter().filter(|(_, row)| row.is_ok()).count() >= 133);
+            }
+        }
+        assert!(n_saved > 20, "{n_saved}");
+    }
+}
