@@ -21,7 +21,8 @@ Examples:
   indexer index --store embedded:./news-index news.jsonl    write an index to query later
   indexer fingerprint news.jsonl | sort -t$'\\t' -k2         one line a document: id, tab, 16 hex digits
 
-Input is JSON Lines, CSV, TSV or Parquet with a field for the id and one for the text, or text files; plain or packed.
+Input is JSON Lines, CSV, TSV or Parquet with a field for the id and one for the text, WARC, or text
+files; plain or packed.
 Exit status: 0 all done, 1 some records were rejected (see --rejects), 2 could not run."
 )]
 pub(crate) struct Cli {
@@ -124,11 +125,14 @@ pub(crate) struct InputArgs {
     pub(crate) files_from: Option<PathBuf>,
     /// What the inputs are [default: by the end of a name, and jsonl where that says nothing]
     ///
-    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt text; .gz .zst .bz2 may follow. With this, every file of a
+    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt text, .warc warc; .gz .zst .bz2 may follow. With this, every file of a
     /// folder is read.
     #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT")]
     pub(crate) format: Option<Format>,
     /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as /meta/id [default: id]
+    ///
+    /// In WARC the fields are those of a record's header, and the default is WARC-Record-ID, without its brackets: a page that
+    /// was fetched twice has WARC-Target-URI twice.
     #[arg(long, value_name = "FIELD", env = "PIGEONHOLE_ID_FIELD")]
     pub(crate) id_field: Option<FieldPath>,
     /// Give a record without an id one: its file and the number of its (first) line or row, as news/a.jsonl:17

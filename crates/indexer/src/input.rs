@@ -18,6 +18,7 @@ mod lines;
 mod parquet;
 mod records;
 mod text;
+mod warc;
 
 use std::io::{self, BufReader};
 use std::path::Path;
@@ -37,6 +38,7 @@ use lines::Lines;
 use parquet::Parquet;
 use records::{RecordError, Records};
 use text::WholeFile;
+use warc::Warc;
 
 const READ_BUFFER_BYTES: usize = 64 << 10;
 
@@ -115,6 +117,7 @@ fn reader(
             Box::new(parquet.map_err(io::Error::other)?)
         }
         Format::Text => Box::new(WholeFile::new(unpacked(source)?, record_bytes_max)),
+        Format::Warc => Box::new(Warc::new(unpacked(source)?, record_bytes_max)),
     })
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Wanted {
     pub(crate) lines: bool,
 }
 
-/// The records of a chunk, in order.
+/// The documents of a chunk, and what was to be one, in order.
 pub(crate) struct Batch {
     pub(crate) origin: Arc<Origin>,
     pub(crate) records: Vec<Fingerprinted>,
@@ -118,24 +118,29 @@ impl Pipeline<'_> {
     }
 
     fn fingerprint(&self, scratch: &mut Scratch, chunk: &Chunk) -> Batch {
-        let records = chunk.records().map(|(number, raw)| {
+        let records = chunk.records().filter_map(|(number, raw)| {
             let mut line = Box::default();
-            let outcome = raw.map_err(ToString::to_string).and_then(|raw| {
-                let record = self.fields.parse(raw, number, &chunk.origin)?;
-                if self.wanted.lines {
-                    line = raw.line().map_or_else(|| record.to_line().into_bytes().into(), Into::into);
+            let record = raw.map_err(ToString::to_string);
+            let record = record.and_then(|raw| Ok((raw, self.fields.parse(raw, number, &chunk.origin)?)));
+            let outcome = match record {
+                Err(reason) => Err(reason),
+                Ok((_, None)) => return None,
+                Ok((raw, Some(record))) => {
+                    if self.wanted.lines {
+                        line = raw.line().map_or_else(|| record.to_line().into_bytes().into(), Into::into);
+                    }
+                    let excerpt =
+                        if self.wanted.excerpts { excerpt(&record.text).into() } else { Box::default() };
+                    Ok(Features {
+                        fingerprint: self.fingerprinter.fingerprint_with(scratch, &record.text),
+                        n_text_bytes: record.text.len(),
+                        id: record.id,
+                        source: record.source,
+                        excerpt,
+                    })
                 }
-                let excerpt =
-                    if self.wanted.excerpts { excerpt(&record.text).into() } else { Box::default() };
-                Ok(Features {
-                    id: record.id,
-                    source: record.source,
-                    fingerprint: self.fingerprinter.fingerprint_with(scratch, &record.text),
-                    n_text_bytes: record.text.len(),
-                    excerpt,
-                })
-            });
-            Fingerprinted { number, line, outcome }
+            };
+            Some(Fingerprinted { number, line, outcome })
         });
         Batch { origin: Arc::clone(&chunk.origin), records: records.collect() }
     }

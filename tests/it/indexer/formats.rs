@@ -59,6 +59,33 @@ fn parquet() -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
+/// Pages as a crawler stores them, each packed by itself, between records that are none.
+fn warc() -> Vec<u8> {
+    let record = |kind: &str, id: &str, content: &[u8]| {
+        let header = format!(
+            "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{id}>\r\nWARC-Target-URI: http://news/{id}\r\nContent-Length: {}\r\n\r\n",
+            content.len()
+        );
+        let (_, gzip) = PACKERS[0];
+        gzip(&[header.as_bytes(), content, b"\r\n\r\n"].concat())
+    };
+    let mut warc = record("warcinfo", "info", b"software: a test\r\n");
+    for (id, text) in documents() {
+        let text = text.replace('&', "&amp;").replace('<', "&lt;");
+        let html = format!("<html><style>p {{}}</style><body><p>{text}</p><script>let a = '<p>';</script>");
+        let mut answer = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=gb18030\r\n\r\n".to_vec();
+        answer.extend_from_slice(&encoding_rs::GB18030.encode(&html).0);
+        warc.extend(record("request", "a request", b"GET / HTTP/1.1\r\n\r\n"));
+        warc.extend(record("response", &id, &answer));
+        warc.extend(record(
+            "response",
+            "gone",
+            b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\nno",
+        ));
+    }
+    warc
+}
+
 /// The corpus in every format that one file holds, by suffix.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     vec![
@@ -66,6 +93,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         ("csv", delimited(',')),
         ("tsv", delimited('\t')),
         ("parquet", parquet()),
+        ("warc", warc()),
     ]
 }
 
@@ -77,8 +105,8 @@ fn every_format_gives_the_same_fingerprints() {
     for (i, (suffix, content)) in files().into_iter().enumerate() {
         fs::write(folder.path().join(format!("news.{suffix}")), &content).unwrap();
         n_files += 1;
-        // Parquet has packing of its own.
-        if suffix != "parquet" {
+        // The other two are packed inside.
+        if !["parquet", "warc"].contains(&suffix) {
             let (packer_suffix, pack) = PACKERS[i % PACKERS.len()];
             fs::write(folder.path().join(format!("news.{suffix}{packer_suffix}")), pack(&content)).unwrap();
             n_files += 1;

@@ -1,11 +1,13 @@
 //! What is packed is unpacked: gzip, zstd and bzip2, told apart by their first bytes, of any number of members.
 
+mod members;
+
 use std::io::{self, BufReader, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bzip2::read::MultiBzDecoder;
-use flate2::bufread::MultiGzDecoder;
+use members::Members;
 
 use super::READ_BUFFER_BYTES;
 
@@ -24,7 +26,7 @@ pub(super) fn unpacked(mut raw: impl Read + Send + 'static) -> io::Result<Box<dy
     let (gzip, zstd, bzip2) = (head.starts_with(GZIP_MAGIC), head.starts_with(ZSTD_MAGIC), is_bzip2(&head));
     let raw = Cursor::new(head).chain(raw);
     Ok(if gzip {
-        Box::new(MultiGzDecoder::new(BufReader::with_capacity(READ_BUFFER_BYTES, raw)))
+        Box::new(Members::new(BufReader::with_capacity(READ_BUFFER_BYTES, raw)))
     } else if zstd {
         Box::new(zstd::Decoder::new(raw)?)
     } else if bzip2 {

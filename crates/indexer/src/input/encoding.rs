@@ -5,21 +5,13 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 
-/// Decodes by the byte order mark, else by what the document `declared` if that fits it, else as UTF-8 if it is that, else
-/// by the encoding that its bytes look most like; GB18030 among them.
+/// Decodes by the byte order mark, else as UTF-8 if it is that, else by the encoding that the bytes look most like; GB18030
+/// among them.
 ///
 /// The error is the reason a person sees.
-pub(super) fn decode<'a>(
-    bytes: &'a [u8],
-    declared: Option<&'static Encoding>,
-) -> Result<Cow<'a, str>, String> {
+pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
     if let Some((encoding, mark_len)) = Encoding::for_bom(bytes) {
         return Ok(encoding.decode_without_bom_handling(&bytes[mark_len..]).0);
-    }
-    if let Some(text) =
-        declared.and_then(|encoding| encoding.decode_without_bom_handling_and_without_replacement(bytes))
-    {
-        return Ok(text);
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Ok(Cow::Borrowed(text));
@@ -60,8 +52,7 @@ mod tests {
         ] {
             let (bytes, _, unmappable) = encoding.encode(text);
             assert!(!unmappable);
-            assert_eq!(decode(&bytes, None).unwrap(), text, "{}", encoding.name());
-            assert_eq!(decode(&bytes, Some(encoding)).unwrap(), text);
+            assert_eq!(decode(&bytes).unwrap(), text, "{}", encoding.name());
         }
     }
 
@@ -74,22 +65,13 @@ mod tests {
         let little_endian: Vec<u8> =
             units(&text).iter().flat_map(|unit| [*unit as u8, (unit >> 8) as u8]).collect();
         for bytes in [&big_endian, &little_endian, text.as_bytes()] {
-            assert_eq!(decode(bytes, None).unwrap(), CHINESE);
-            assert_eq!(decode(bytes, Some(WINDOWS_1252)).unwrap(), CHINESE);
+            assert_eq!(decode(bytes).unwrap(), CHINESE);
         }
-    }
-
-    /// What a document says of itself is often not so.
-    #[test]
-    fn what_was_declared_counts_where_it_fits() {
-        let (bytes, ..) = GB18030.encode(CHINESE);
-        assert_eq!(decode(&bytes, Some(UTF_8)).unwrap(), CHINESE);
-        assert_eq!(decode("naïve".as_bytes(), Some(WINDOWS_1252)).unwrap(), "naÃ¯ve");
     }
 
     #[test]
     fn what_is_no_text_is_refused() {
-        assert!(decode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", None).unwrap_err().contains("zero bytes"));
-        assert_eq!(decode(b"", None).unwrap(), "");
+        assert!(decode(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap_err().contains("zero bytes"));
+        assert_eq!(decode(b"").unwrap(), "");
     }
 }

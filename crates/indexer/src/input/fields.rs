@@ -12,9 +12,13 @@ use super::encoding::decode;
 use super::files::Origin;
 use super::json::JsonFields;
 use super::records::{Cell, Form, RawRecord};
+use super::warc::Response;
 
 /// Where a record has its id unless somebody says otherwise.
 const ID_FIELD: &str = "id";
+
+/// And where a record of a WARC file has it: no other field is another one in every record.
+const WARC_ID_FIELD: &str = "WARC-Record-ID";
 
 /// What stands between the texts of several fields.
 const TEXT_SEPARATOR: &str = "\n";
@@ -66,6 +70,7 @@ pub(crate) struct FieldNames {
 #[derive(Debug)]
 pub(crate) struct Fields {
     id: FieldPath,
+    warc_id: FieldPath,
     texts: Vec<FieldPath>,
     source: Option<FieldPath>,
     source_default: Option<Source>,
@@ -135,10 +140,13 @@ pub(super) type Values<'a> = Vec<Option<Value<'a>>>;
 impl Fields {
     pub(crate) fn new(names: FieldNames) -> Self {
         let FieldNames { id, texts, source, source_default, make_ids } = names;
-        let id =
-            id.unwrap_or_else(|| FieldPath { given: ID_FIELD.to_owned(), steps: vec![ID_FIELD.to_owned()] });
+        let id_or = |name: &str| {
+            let default = || FieldPath { given: name.to_owned(), steps: vec![name.to_owned()] };
+            id.clone().unwrap_or_else(default)
+        };
+        let (id, warc_id) = (id_or(ID_FIELD), id_or(WARC_ID_FIELD));
         let json = JsonFields::new(paths(&id, &texts, source.as_ref()));
-        Self { id, texts, source, source_default, make_ids, json }
+        Self { id, warc_id, texts, source, source_default, make_ids, json }
     }
 
     pub(crate) fn columns(&self) -> Columns {
@@ -146,20 +154,31 @@ impl Fields {
         Columns { paths, n_texts: self.texts.len() }
     }
 
-    /// Reads one record; the error is the reason a person sees.
+    /// Reads one record, unless it is one that holds no document; the error is the reason a person sees.
     pub(crate) fn parse<'a>(
         &self,
         record: RawRecord<'a>,
         number: u64,
         origin: &Origin,
-    ) -> Result<Record<'a>, String> {
+    ) -> Result<Option<Record<'a>>, String> {
         match record.form {
-            Form::Json => self.record(self.json.parse(record.bytes)?, number, origin),
-            Form::Row => self.record(self.row(record)?, number, origin),
+            Form::Json => self.record(self.json.parse(record.bytes)?, number, origin).map(Some),
+            Form::Row => self.record(self.row(record)?, number, origin).map(Some),
             Form::Text => {
                 let id = DocumentId::new(origin.stem()).map_err(|error| error.to_string())?;
-                let text = decode(record.bytes, None)?;
-                Ok(Record { id, text, source: self.source_default.clone() })
+                let text = decode(record.bytes)?;
+                Ok(Some(Record { id, text, source: self.source_default.clone() }))
+            }
+            Form::Response => {
+                let response = Response::new(record.bytes);
+                let Some(text) = response.text()? else { return Ok(None) };
+                let field = |path: &FieldPath| {
+                    let [name] = &path.steps[..] else { return None };
+                    response.field(name).map(|value| Value::Text(value.into()))
+                };
+                let id = self.id(field(&self.warc_id), &self.warc_id, number, origin)?;
+                let source = self.source(self.source.as_ref().and_then(field))?;
+                Ok(Some(Record { id, text, source }))
             }
         }
     }
@@ -187,15 +206,7 @@ impl Fields {
     fn record<'a>(&self, values: Values<'a>, number: u64, origin: &Origin) -> Result<Record<'a>, String> {
         let mut values = values.into_iter();
         let mut next = || values.next().flatten();
-        let id = match next() {
-            Some(Value::Text(id) | Value::Integer(id)) => id.into_owned(),
-            None | Some(Value::Null) if self.make_ids => format!("{}:{number}", origin.stem()),
-            value => {
-                let help = "--id-field names the one that holds the id, --make-ids makes ids";
-                return Err(unfit(value.as_ref(), &self.id, "a string or an integer as id", help));
-            }
-        };
-        let id = DocumentId::new(id).map_err(|error| error.to_string())?;
+        let id = self.id(next(), &self.id, number, origin)?;
         let mut text: Option<Cow<'a, str>> = None;
         for path in &self.texts {
             let part = match next() {
@@ -210,25 +221,37 @@ impl Fields {
                 Some(text) => Cow::Owned(text.into_owned() + TEXT_SEPARATOR + &part),
             });
         }
-        let source = match &self.source {
-            None => None,
-            Some(path) => {
-                let help = "--source-field names another field to take it from";
-                match next() {
-                    None | Some(Value::Null) => self.source_default.clone(),
-                    Some(Value::Text(source) | Value::Integer(source)) => {
-                        let source =
-                            Source::new(source).map_err(|error| format!("{error}; {help} than {path}"))?;
-                        Some(source)
-                    }
-                    value => {
-                        let wanted = "a string, an integer or null as source";
-                        return Err(unfit(value.as_ref(), path, wanted, help));
-                    }
-                }
+        Ok(Record { id, text: text.unwrap_or_default(), source: self.source(next())? })
+    }
+
+    fn id(
+        &self,
+        value: Option<Value<'_>>,
+        path: &FieldPath,
+        number: u64,
+        origin: &Origin,
+    ) -> Result<DocumentId, String> {
+        let id = match value {
+            Some(Value::Text(id) | Value::Integer(id)) => id.into_owned(),
+            None | Some(Value::Null) if self.make_ids => format!("{}:{number}", origin.stem()),
+            value => {
+                let help = "--id-field names the one that holds the id, --make-ids makes ids";
+                return Err(unfit(value.as_ref(), path, "a string or an integer as id", help));
             }
         };
-        Ok(Record { id, text: text.unwrap_or_default(), source })
+        DocumentId::new(id).map_err(|error| error.to_string())
+    }
+
+    fn source(&self, value: Option<Value<'_>>) -> Result<Option<Source>, String> {
+        let Some(path) = &self.source else { return Ok(None) };
+        let help = "--source-field names another field to take it from";
+        match value {
+            None | Some(Value::Null) => Ok(self.source_default.clone()),
+            Some(Value::Text(source) | Value::Integer(source)) => {
+                Source::new(source).map(Some).map_err(|error| format!("{error}; {help} than {path}"))
+            }
+            value => Err(unfit(value.as_ref(), path, "a string, an integer or null as source", help)),
+        }
     }
 }
 
@@ -274,10 +297,13 @@ pub(super) mod testing {
         let (fields, origin) = (Fields::new(names), Origin::named("a", 0));
         let mut rows = Vec::new();
         while let Some(records) = reader.next_records() {
-            rows.extend(records.iter().map(|(number, record)| {
+            rows.extend(records.iter().filter_map(|(number, record)| {
                 let record = record.map_err(ToString::to_string);
-                let record = record.and_then(|record| fields.parse(record, number, &origin));
-                (number, record.map(|record| format!("{} {}", record.id, record.text)))
+                let record = record.and_then(|record| fields.parse(record, number, &origin)).transpose()?;
+                Some((
+                    number,
+                    record.map(|record| format!("{} {}", record.id, record.text.trim_end_matches('\n'))),
+                ))
             }));
         }
         rows
@@ -293,7 +319,7 @@ mod tests {
     fn check(names: FieldNames, line: impl AsRef<[u8]>, expected: Result<(&str, &str), &str>) {
         let record = RawRecord { form: Form::Json, bytes: line.as_ref(), cells: &[] };
         match (Fields::new(names).parse(record, 7, &Origin::named("news/a.jsonl", 5)), expected) {
-            (Ok(record), Ok((id, text))) => assert_eq!((record.id.as_str(), &*record.text), (id, text)),
+            (Ok(Some(record)), Ok((id, text))) => assert_eq!((record.id.as_str(), &*record.text), (id, text)),
             (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?} should say {part:?}"),
             (got, expected) => panic!("{got:?} instead of {expected:?}"),
         }
@@ -354,7 +380,7 @@ mod tests {
                 let source = source.map(|source| source.parse().unwrap());
                 let source_default = source_default.map(|source| Source::new(source).unwrap());
                 let fields = Fields::new(FieldNames { source, source_default, ..names(&["text"], false) });
-                fields.parse(record, 1, &Origin::named("a", 0))
+                fields.parse(record, 1, &Origin::named("a", 0)).map(Option::unwrap)
             };
             for (source_default, expected) in [(None, own), (Some("all"), without)] {
                 match (parse(Some("source"), source_default), expected) {

@@ -15,10 +15,12 @@ pub(crate) enum Format {
     Parquet,
     /// A file is a document: its path is the id, all of it the text, in any usual encoding
     Text,
+    /// WARC: the HTML pages and plain texts that servers answered with status 200
+    Warc,
 }
 
 /// The known ends of names, which a suffix of [`COMPRESSED`] may follow.
-const SUFFIXES: [(&str, Format); 7] = [
+const SUFFIXES: [(&str, Format); 8] = [
     (".jsonl", Format::Jsonl),
     (".ndjson", Format::Jsonl),
     (".json", Format::Jsonl),
@@ -26,6 +28,7 @@ const SUFFIXES: [(&str, Format); 7] = [
     (".tsv", Format::Tsv),
     (".parquet", Format::Parquet),
     (".txt", Format::Text),
+    (".warc", Format::Warc),
 ];
 
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".bz2"];

@@ -38,6 +38,8 @@ pub(super) enum Form {
     Row,
     /// The whole content of a file.
     Text,
+    /// A response of a WARC file.
+    Response,
 }
 
 /// What stands in a row for one of the fields that are looked for.
