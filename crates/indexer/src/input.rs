@@ -10,6 +10,7 @@
 mod compression;
 mod csv;
 mod encoding;
+mod field_path;
 mod fields;
 mod files;
 mod format;
@@ -25,7 +26,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-pub(crate) use fields::{Columns, FieldNames, FieldPath, Fields};
+pub(crate) use field_path::FieldPath;
+pub(crate) use fields::{Columns, FieldNames, Fields};
 pub(crate) use files::Origin;
 pub(crate) use format::Format;
 pub(crate) use records::Chunk;

@@ -1,14 +1,13 @@
 //! What is taken from a record, whatever its format: its id, its text, and where it came from.
 
 use std::borrow::Cow;
-use std::convert::Infallible;
 use std::fmt;
-use std::str::FromStr;
 
 use index::{DocumentId, Source};
 use serde_json::json;
 
 use super::encoding::decode;
+use super::field_path::FieldPath;
 use super::files::Origin;
 use super::json::JsonFields;
 use super::records::{Cell, Form, RawRecord};
@@ -22,34 +21,6 @@ const WARC_ID_FIELD: &str = "WARC-Record-ID";
 
 /// What stands between the texts of several fields.
 const TEXT_SEPARATOR: &str = "\n";
-
-/// A field by its name, or by a JSON pointer (RFC 6901), which begins with a slash.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FieldPath {
-    given: String,
-    /// The names on the way to it, from the outside in.
-    pub(super) steps: Vec<String>,
-}
-
-impl FromStr for FieldPath {
-    type Err = Infallible;
-
-    fn from_str(given: &str) -> Result<Self, Infallible> {
-        let steps = match given.strip_prefix('/') {
-            Some(pointer) => {
-                pointer.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
-            }
-            None => vec![given.to_owned()],
-        };
-        Ok(Self { given: given.to_owned(), steps })
-    }
-}
-
-impl fmt::Display for FieldPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.given)
-    }
-}
 
 /// Which fields of a record hold what.
 #[derive(Clone, Debug)]
@@ -140,10 +111,7 @@ pub(super) type Values<'a> = Vec<Option<Value<'a>>>;
 impl Fields {
     pub(crate) fn new(names: FieldNames) -> Self {
         let FieldNames { id, texts, source, source_default, make_ids } = names;
-        let id_or = |name: &str| {
-            let default = || FieldPath { given: name.to_owned(), steps: vec![name.to_owned()] };
-            id.clone().unwrap_or_else(default)
-        };
+        let id_or = |name: &str| id.clone().unwrap_or_else(|| FieldPath::name(name));
         let (id, warc_id) = (id_or(ID_FIELD), id_or(WARC_ID_FIELD));
         let json = JsonFields::new(paths(&id, &texts, source.as_ref()));
         Self { id, warc_id, texts, source, source_default, make_ids, json }
@@ -393,19 +361,6 @@ mod tests {
             }
             // Who does not ask is not bothered.
             assert_eq!(parse(None, None).unwrap().source, None);
-        }
-    }
-
-    #[test]
-    fn pointers() {
-        for (given, steps) in [
-            ("id", &["id"][..]),
-            ("a/b", &["a/b"]),
-            ("/id", &["id"]),
-            ("/a/0/b~1c~0d~01", &["a", "0", "b/c~d~1"]),
-            ("/", &[""]),
-        ] {
-            assert_eq!(given.parse::<FieldPath>().unwrap().steps, steps);
         }
     }
 }

@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::fields::{FieldPath, Value, Values};
+use super::field_path::FieldPath;
+use super::fields::{Value, Values};
 
 /// The fields that are looked for, as the tree they stand in.
 #[derive(Debug)]

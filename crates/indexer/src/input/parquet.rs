@@ -16,7 +16,8 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use super::RecordReader;
-use super::fields::{Columns, FieldPath};
+use super::field_path::FieldPath;
+use super::fields::Columns;
 use super::records::{Cell, Form, RecordError, Records};
 
 /// Rows that are read at a time: few, since their texts may be long.
