@@ -17,6 +17,7 @@ mod record;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -117,7 +118,7 @@ impl EmbeddedStore {
 impl Store for EmbeddedStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
         self.shared.environment.with(|opened| {
-            let txn = opened.env.read_txn()?;
+            let txn = opened.read_txn()?;
             read_metadata(opened, &txn)
         })
     }
@@ -125,7 +126,7 @@ impl Store for EmbeddedStore {
     fn create(&self, metadata: &Metadata) -> Result<Metadata> {
         let environment = &self.shared.environment;
         let stored = environment.with(|opened| {
-            let mut txn = opened.env.write_txn()?;
+            let mut txn = opened.write_txn()?;
             if let Some(stored) = read_metadata(opened, &txn)? {
                 return Ok(stored);
             }
@@ -219,7 +220,7 @@ impl Store for EmbeddedStore {
 
     fn status(&self) -> Result<Status> {
         let n_documents = self.shared.environment.with(|opened| {
-            let txn = opened.env.read_txn()?;
+            let txn = opened.read_txn()?;
             if read_metadata(opened, &txn)?.is_none() {
                 return Ok(0);
             }

@@ -6,21 +6,26 @@
 //! call.
 
 use std::io;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::RwLock;
 use std::time::Duration;
 
 use heed::byteorder::BE;
 use heed::types::{Bytes, Str, U64};
-use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, MdbError, RoTxn, WithoutTls, env_closing_event};
+use heed::{
+    CommitOrAbort, Database, Env, EnvOpenOptions, MdbError, RoTxn, RwTxn, WithTls, env_closing_event,
+};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
 use super::directory;
+use super::turns::{Turn, Turns};
 use crate::{Error, ErrorKind, Result};
 
-/// Read transactions at once, of all processes together.
-const READERS_MAX: u32 = 1024;
+/// Threads that have read and still run, of all processes together. Each keeps its place in LMDB's table of readers, so
+/// that it takes the table's lock once, not in every call.
+const READERS_MAX: u32 = 4096;
 /// Far more than the doublings of any disk, or the growths of another process that fall into one call.
 const ATTEMPTS_MAX: usize = 64;
 /// Half of what 47 bits of addresses allow.
@@ -42,7 +47,8 @@ pub(super) struct Environment {
 
 /// An open environment and its databases. Drawn in `schema/embedded.md`.
 pub(super) struct Opened {
-    pub(super) env: Env<WithoutTls>,
+    env: Env,
+    writers: Turns,
     pub(super) meta: Database<'static, Str, Bytes>,
     /// Change number → record of the document that it inserted, as long as it is there.
     pub(super) log: Database<'static, U64<BE>, Bytes>,
@@ -146,7 +152,48 @@ impl Environment {
     }
 }
 
+/// A transaction that writes: nobody else does until it is dropped.
+pub(super) struct Writing<'a> {
+    // Dropped in this order.
+    txn: RwTxn<'a>,
+    _turn: Turn<'a>,
+}
+
+impl Writing<'_> {
+    pub(super) fn commit(self) -> Result<(), Failure> {
+        Ok(self.txn.commit()?)
+    }
+}
+
+impl<'a> Deref for Writing<'a> {
+    type Target = RwTxn<'a>;
+
+    fn deref(&self) -> &RwTxn<'a> {
+        &self.txn
+    }
+}
+
+impl DerefMut for Writing<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.txn
+    }
+}
+
 impl Opened {
+    #[cfg(test)]
+    pub(super) fn env(&self) -> &Env {
+        &self.env
+    }
+
+    pub(super) fn read_txn(&self) -> Result<RoTxn<'_, WithTls>, Failure> {
+        Ok(self.env.read_txn()?)
+    }
+
+    pub(super) fn write_txn(&self) -> Result<Writing<'_>, Failure> {
+        let turn = self.writers.take()?;
+        Ok(Writing { txn: self.env.write_txn()?, _turn: turn })
+    }
+
     /// The number of the last change, 0 before the first.
     ///
     /// The newest document and the newest removal are never taken away without a newer change, so this needs no counter
@@ -181,24 +228,25 @@ fn open(directory: &Path, map_bytes: Option<usize>, generation: u64) -> Result<O
         opened => opened,
     };
     let env = env.map_err(explain)?;
+    let writers = Turns::at(directory)?;
     // Slots of processes that were killed: their snapshots would keep pages from being used again.
     env.clear_stale_readers().map_err(explain)?;
     let databases = match find_databases(&env)? {
         Some(databases) => databases,
-        None => create_databases(&env)?,
+        None => create_databases(&env, &writers)?,
     };
     let [meta, log, ids, removals] = databases;
     let (meta, log) = (meta.remap_key_type(), log.remap_key_type());
     let (ids, removals) = (ids.remap_data_type(), removals.remap_key_type());
-    Ok(Opened { env, meta, log, ids, removals, generation })
+    Ok(Opened { env, writers, meta, log, ids, removals, generation })
 }
 
 #[expect(
     unsafe_code,
     reason = "LMDB maps its file; a map is sound only while nobody else writes to the file"
 )]
-pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env<WithoutTls>, heed::Error> {
-    let mut options = EnvOpenOptions::new().read_txn_without_tls();
+pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env, heed::Error> {
+    let mut options = EnvOpenOptions::new();
     options.max_readers(READERS_MAX).max_dbs(DATABASES.len() as u32);
     if let Some(bytes) = map_bytes {
         options.map_size(bytes);
@@ -213,7 +261,7 @@ pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env
 
 type RawDatabases = [Database<'static, Bytes, Bytes>; DATABASES.len()];
 
-fn find_databases(env: &Env<WithoutTls>) -> Result<Option<RawDatabases>> {
+fn find_databases(env: &Env) -> Result<Option<RawDatabases>> {
     let txn = env.read_txn().map_err(explain)?;
     let found = env.open_databases_and_commit(txn, |opener, txn| {
         let mut databases = Vec::new();
@@ -233,7 +281,8 @@ fn find_databases(env: &Env<WithoutTls>) -> Result<Option<RawDatabases>> {
 }
 
 /// Makes all databases in an environment that has none; one that has others is not ours to write to.
-fn create_databases(env: &Env<WithoutTls>) -> Result<RawDatabases> {
+fn create_databases(env: &Env, writers: &Turns) -> Result<RawDatabases> {
+    let _turn = writers.take()?;
     let txn = env.write_txn().map_err(explain)?;
     let created = env.create_databases_and_commit(txn, |opener, txn| {
         let unnamed = opener.create_database::<Bytes, Bytes>(txn, None)?;
@@ -300,9 +349,10 @@ pub(super) fn explain(error: heed::Error) -> Error {
         ) => Error::corrupt(
             "the store's file is damaged or not this program's; restore it from a backup or build the index anew",
         ),
-        heed::Error::Mdb(MdbError::ReadersFull) => {
-            Error::new(ErrorKind::Busy, format!("more than {READERS_MAX} reads at once; try again"))
-        }
+        heed::Error::Mdb(MdbError::ReadersFull) => Error::new(
+            ErrorKind::Busy,
+            format!("more than {READERS_MAX} threads read the store; let some end"),
+        ),
         heed::Error::EnvAlreadyOpened => {
             Error::new(ErrorKind::Busy, "another part of this program has the directory open; close it first")
         }

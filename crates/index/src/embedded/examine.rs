@@ -65,7 +65,7 @@ fn step<T>(
         return shared.read(look);
     }
     shared.environment.with(|opened| {
-        let mut txn = opened.env.write_txn()?;
+        let mut txn = opened.write_txn()?;
         let metadata = shared.metadata(opened, &txn)?;
         let (step, next) = look(opened, &txn, metadata)?;
         for &number in &step.unfiled {

@@ -58,7 +58,7 @@ impl Shared {
         work: impl Fn(&Opened, &RoTxn<'_>, &Metadata) -> Result<T, Failure>,
     ) -> Result<T> {
         self.environment.with(|opened| {
-            let txn = opened.env.read_txn()?;
+            let txn = opened.read_txn()?;
             work(opened, &txn, self.metadata(opened, &txn)?)
         })
     }
@@ -77,7 +77,7 @@ impl Shared {
             let answer = self.environment.with(|opened| {
                 // In this order: the tables are never ahead of a snapshot that is taken after them.
                 let ram = self.ram.read().map_err(|_| Error::poisoned())?;
-                let txn = opened.env.read_txn()?;
+                let txn = opened.read_txn()?;
                 match &*ram {
                     Some(ram) if ram.applied == opened.last_change(&txn)? => {
                         work(opened, &txn, &*ram.tables).map(Some)
@@ -93,7 +93,7 @@ impl Shared {
         // Somebody commits faster than we follow.
         self.environment.with(|opened| {
             let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
-            let txn = opened.env.read_txn()?;
+            let txn = opened.read_txn()?;
             let scheme = &self.metadata(opened, &txn)?.scheme;
             Ram::follow(&mut ram, opened, &txn, scheme, u64::MAX)?;
             work(opened, &txn, &*built(&ram)?.tables)
@@ -108,7 +108,7 @@ impl Shared {
                 // Mostly there is nothing to do, and nobody has to wait for that.
                 let ram = self.ram.read().map_err(|_| Error::poisoned())?;
                 if let Some(ram) = &*ram {
-                    let txn = opened.env.read_txn()?;
+                    let txn = opened.read_txn()?;
                     let last = opened.last_change(&txn)?;
                     if ram.applied >= last {
                         return Ok((ram.applied, last));
@@ -116,7 +116,7 @@ impl Shared {
                 }
                 drop(ram);
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
-                let txn = opened.env.read_txn()?;
+                let txn = opened.read_txn()?;
                 let scheme = &self.metadata(opened, &txn)?.scheme;
                 let applied = Ram::follow(&mut ram, opened, &txn, scheme, self.limits.follow_step)?;
                 Ok((applied, opened.last_change(&txn)?))
@@ -141,7 +141,7 @@ impl Shared {
             self.catch_up()?;
         }
         let answer = self.environment.with(|opened| {
-            let mut txn = opened.env.write_txn()?;
+            let mut txn = opened.write_txn()?;
             let metadata = self.metadata(opened, &txn)?;
             let ram = if searches {
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;

@@ -51,7 +51,7 @@ fn snapshot<T>(store: &EmbeddedStore, look: impl Fn(&Opened, &RoTxn<'_>) -> heed
     let environment = &store.shared.environment;
     environment
         .with(|opened| {
-            let txn = opened.env.read_txn()?;
+            let txn = opened.read_txn()?;
             Ok(look(opened, &txn)?)
         })
         .unwrap()
@@ -129,7 +129,7 @@ fn one_path_opened_twice_is_one_store() {
 fn opening_waits_for_a_store_that_is_closing() {
     let directory = directory();
     let store = open(directory.path());
-    let closing = snapshot(&store, |opened, _| Ok(opened.env.clone()));
+    let closing = snapshot(&store, |opened, _| Ok(opened.env().clone()));
     drop(store);
     std::thread::scope(|scope| {
         let opener = scope.spawn(|| open(directory.path()).insert(&documents([1])).unwrap());

@@ -10,9 +10,9 @@ pub(super) fn meddle(
     let environment = &store.shared.environment;
     environment
         .with(|opened| {
-            let mut txn = opened.env.write_txn()?;
+            let mut txn = opened.write_txn()?;
             with(opened, &mut txn)?;
-            Ok(txn.commit()?)
+            txn.commit()
         })
         .unwrap();
 }

@@ -21,7 +21,7 @@ pub(super) fn answers(ram: &Ram) -> Vec<(u64, u32, Vec<u64>)> {
 pub(super) fn follow(store: &EmbeddedStore, ram: &mut Option<Ram>, n_changes_max: u64) -> u64 {
     let shared = &store.shared;
     let mut followed = |opened: &Opened| {
-        let txn = opened.env.read_txn()?;
+        let txn = opened.read_txn()?;
         Ram::follow(ram, opened, &txn, &shared.metadata(opened, &txn)?.scheme, n_changes_max)
     };
     shared.environment.with(&mut followed).unwrap()
@@ -110,7 +110,7 @@ fn a_failed_batch_leaves_the_tables_alone() {
 fn insert_behind(store: &EmbeddedStore, document: &Document, before_commit: impl Fn()) {
     let shared = &store.shared;
     let inserted = shared.environment.with(|opened| {
-        let mut txn = opened.env.write_txn()?;
+        let mut txn = opened.write_txn()?;
         let metadata = shared.metadata(opened, &txn)?;
         let mut batch = Batch::new(opened, &mut txn, metadata, None, store.clock.now())?;
         let inserted = rule::insert(&mut batch, document, None)?;

@@ -2,7 +2,9 @@
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::{env, io};
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{env, io, thread};
 
 use super::*;
 
@@ -85,6 +87,7 @@ fn role() {
         "inserter" => inserts(&store, lines),
         "poster" => posts(&store, lines),
         "remover" => retaining::removes(&store, lines),
+        "hurrier" => hurries(&store, lines),
         "filler" => full_disk::fills(&store, lines),
         other => panic!("no role {other}"),
     }
@@ -95,6 +98,19 @@ fn calls(store: &EmbeddedStore, mut lines: impl Iterator<Item = String>) {
     for n in lines.next().unwrap().parse::<u64>().unwrap().. {
         call(store, n).unwrap();
         tell(&n.to_string());
+    }
+}
+
+/// Takes the locks of readers and of writers as often as each line says.
+fn hurries(store: &EmbeddedStore, lines: impl Iterator<Item = String>) {
+    let absent = [document(u64::MAX).id];
+    for line in lines {
+        tell("begun");
+        for _ in 0..line.parse::<u64>().unwrap() {
+            store.get(&absent).unwrap();
+            store.remove(&absent).unwrap();
+        }
+        tell("done");
     }
 }
 
@@ -218,6 +234,43 @@ fn kill_9_at_any_moment() {
         call(&store, n_done).unwrap();
         n_done += 1;
         assert_eq!(Index::digest_of(&store).unwrap(), in_flight, "round {round}");
+    }
+}
+
+/// Whoever is killed while it waits for its turn does not take the turns of others with it.
+#[test]
+fn kill_9_while_others_wait() {
+    const N_ROUNDS: u64 = 400;
+    const N_CALLS: u64 = 1_000;
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let directory = directory();
+    open(directory.path());
+    let begin = |mut other: Other, n_calls: u64| {
+        other.say(&n_calls.to_string());
+        assert_eq!(other.hear().as_deref(), Some("begun"));
+        other
+    };
+    let start = || Other::start("hurrier", directory.path());
+    let mut others = [start(), start()];
+    for round in 0..N_ROUNDS {
+        let victim = begin(start(), u64::MAX);
+        others = others.map(|other| begin(other, N_CALLS));
+        for _ in 0..spread(round) % 1_000_000 {
+            std::hint::spin_loop();
+        }
+        victim.kill();
+        others = others.map(|mut other| {
+            let (sender, receiver) = mpsc::channel();
+            thread::spawn(move || {
+                assert_eq!(other.hear().as_deref(), Some("done"));
+                sender.send(other).unwrap();
+            });
+            let done = receiver.recv_timeout(PATIENCE);
+            done.unwrap_or_else(|_| panic!("round {round}: it waits for somebody who is dead"))
+        });
+    }
+    for other in others {
+        other.finish();
     }
 }
 
