@@ -4,6 +4,7 @@ mod dedup;
 mod fingerprint;
 mod groups;
 mod index;
+mod verdict;
 
 use ::index::cli::StoreArgs;
 use ::index::{Index, Mode};

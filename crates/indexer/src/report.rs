@@ -21,7 +21,7 @@ pub(crate) struct Report {
 pub(crate) enum Counts {
     Fingerprinted { n: u64, n_without_features: u64 },
     Indexed(Indexed),
-    Deduplicated { n_kept: u64, n_duplicates: u64, n_without_features: u64 },
+    Deduplicated(Deduplicated),
 }
 
 /// What became of documents that were to be indexed.
@@ -32,6 +32,15 @@ pub(crate) struct Indexed {
     pub(crate) n_replaced: u64,
     /// Were in the index; their text has no features any more.
     pub(crate) n_removed: u64,
+    pub(crate) n_without_features: u64,
+}
+
+/// What became of documents of which duplicates were to be dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Deduplicated {
+    pub(crate) n_kept: u64,
+    pub(crate) n_duplicates: u64,
+    /// Kept too.
     pub(crate) n_without_features: u64,
 }
 
@@ -49,10 +58,10 @@ impl Counts {
                 ("removed", indexed.n_removed, "their text has no features any more"),
                 ("no features", indexed.n_without_features, "not indexed"),
             ],
-            Self::Deduplicated { n_kept, n_duplicates, n_without_features } => vec![
-                ("kept", n_kept, ""),
-                ("duplicates", n_duplicates, ""),
-                ("no features", n_without_features, "kept too: there is nothing to compare them by"),
+            Self::Deduplicated(counts) => vec![
+                ("kept", counts.n_kept, ""),
+                ("duplicates", counts.n_duplicates, ""),
+                ("no features", counts.n_without_features, "kept too: there is nothing to compare them by"),
             ],
         }
     }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use index::DocumentId;
 
+use super::verdict::{Original, Verdict};
 use crate::numbers::Grouped;
 use crate::pipeline::Features;
 
@@ -35,33 +36,33 @@ impl Groups {
         Self { n_shown, shown: Vec::new(), by_kept: HashMap::new(), excerpts: HashMap::new() }
     }
 
-    /// Takes note of a document that stays.
-    pub(super) fn add_kept(&mut self, features: &Features) {
-        if self.shown.len() < self.n_shown && self.excerpts.len() < EXCERPTS_MAX {
-            self.excerpts.insert(features.id.clone(), features.excerpt.clone());
+    /// Takes note of what became of a document.
+    pub(super) fn add(&mut self, features: &Features, verdict: &Verdict) {
+        match verdict {
+            Verdict::Kept => {
+                if features.fingerprint.is_some()
+                    && self.shown.len() < self.n_shown
+                    && self.excerpts.len() < EXCERPTS_MAX
+                {
+                    self.excerpts.insert(features.id.clone(), features.excerpt.clone());
+                }
+            }
+            Verdict::Duplicate { of, .. } => self.add_duplicate(features, of),
         }
     }
 
-    /// Takes note of a document that was dropped as near-duplicate of `kept`, which this run has kept or the index held
-    /// before.
-    pub(super) fn add_duplicate(
-        &mut self,
-        features: &Features,
-        kept: &DocumentId,
-        distance: u32,
-        in_this_run: bool,
-    ) {
+    fn add_duplicate(&mut self, features: &Features, of: &Original) {
         let n_groups = self.by_kept.len();
-        let number = *self.by_kept.entry(kept.clone()).or_insert(n_groups);
+        let number = *self.by_kept.entry(of.id.clone()).or_insert(n_groups);
         if number == self.shown.len() && number < self.n_shown {
-            let without = if in_this_run { "(beginning not held)" } else { "(in the index before)" };
-            let excerpt = self.excerpts.remove(kept).unwrap_or_else(|| without.into());
-            self.shown.push(Group { kept: kept.clone(), excerpt, n_duplicates: 0, duplicates: Vec::new() });
+            let without = if of.in_this_run { "(beginning not held)" } else { "(in the index before)" };
+            let excerpt = self.excerpts.remove(&of.id).unwrap_or_else(|| without.into());
+            self.shown.push(Group { kept: of.id.clone(), excerpt, n_duplicates: 0, duplicates: Vec::new() });
         }
         if let Some(group) = self.shown.get_mut(number) {
             group.n_duplicates += 1;
             if group.duplicates.len() < SHOWN_PER_GROUP {
-                group.duplicates.push((features.id.clone(), distance, features.excerpt.clone()));
+                group.duplicates.push((features.id.clone(), of.distance, features.excerpt.clone()));
             }
         }
     }

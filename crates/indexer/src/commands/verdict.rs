@@ -1,0 +1,92 @@
+//! What is decided about each document of a deduplication, and everything that is made of it.
+
+use std::io::Write;
+
+use index::DocumentId;
+use serde_json::json;
+use simhash::Fingerprint;
+
+use super::groups::Groups;
+use crate::job::Item;
+use crate::output::Output;
+use crate::report::Deduplicated;
+
+/// What becomes of a document.
+pub(super) enum Verdict {
+    /// It stays, if only because it has no features.
+    Kept,
+    /// It is dropped.
+    Duplicate { fingerprint: Fingerprint, of: Original },
+}
+
+/// Of whom a document is a near-duplicate.
+pub(super) struct Original {
+    pub(super) id: DocumentId,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) distance: u32,
+    /// Whether this run has kept it, and not one before.
+    pub(super) in_this_run: bool,
+}
+
+/// What is made of the verdicts, which come in the order of the input.
+pub(super) struct Results {
+    pub(super) output: Option<Output>,
+    pub(super) duplicates: Option<Output>,
+    pub(super) groups: Option<Groups>,
+    pub(super) counts: Deduplicated,
+}
+
+impl Results {
+    pub(super) fn add(&mut self, item: &Item, verdict: &Verdict) -> anyhow::Result<()> {
+        match verdict {
+            Verdict::Kept => {
+                if item.features.fingerprint.is_some() {
+                    self.counts.n_kept += 1;
+                } else {
+                    self.counts.n_without_features += 1;
+                }
+                self.write_line(item)?;
+            }
+            Verdict::Duplicate { fingerprint, of } => {
+                self.counts.n_duplicates += 1;
+                self.write_duplicate(item, *fingerprint, of)?;
+            }
+        }
+        if let Some(groups) = &mut self.groups {
+            groups.add(&item.features, verdict);
+        }
+        Ok(())
+    }
+
+    /// Puts the files in their places.
+    pub(super) fn finish(&mut self) -> anyhow::Result<Deduplicated> {
+        // What is kept comes last: where it is, the rest is.
+        for output in [self.duplicates.take(), self.output.take()].into_iter().flatten() {
+            output.finish()?;
+        }
+        Ok(self.counts)
+    }
+
+    fn write_line(&mut self, item: &Item) -> anyhow::Result<()> {
+        let Some(output) = &mut self.output else { return Ok(()) };
+        let written = output.write_all(&item.line).and_then(|()| output.write_all(b"\n"));
+        written.map_err(|error| output.failed(error))
+    }
+
+    fn write_duplicate(
+        &mut self,
+        item: &Item,
+        fingerprint: Fingerprint,
+        of: &Original,
+    ) -> anyhow::Result<()> {
+        let Some(output) = &mut self.duplicates else { return Ok(()) };
+        let line = json!({
+            "id": item.features.id.as_str(),
+            "duplicate_of": of.id.as_str(),
+            "fingerprint": fingerprint.to_string(),
+            "duplicate_of_fingerprint": of.fingerprint.to_string(),
+            "distance": of.distance,
+        });
+        writeln!(output, "{line}").map_err(|error| output.failed(error))
+    }
+}
