@@ -148,6 +148,17 @@ pub struct Neighbours {
     pub cost: Cost,
 }
 
+/// What a search found, with the documents themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NearDocuments {
+    /// With their distances; ascending by distance, then id; at most as many as were asked for.
+    pub documents: Vec<(u32, StoredDocument)>,
+    /// As [`Neighbours::n_matches`].
+    pub n_matches: u64,
+    /// As [`Neighbours::cost`].
+    pub cost: Cost,
+}
+
 /// What an insertion did.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Insertion {

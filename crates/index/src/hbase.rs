@@ -38,8 +38,8 @@ use self::thrift::{Options, ThriftRows};
 use crate::retention::Horizon;
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page,
-    Result, Selection, Status, Store, StoredDocument,
+    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, NearDocuments,
+    Neighbours, Page, Result, Selection, Status, Store, StoredDocument,
 };
 
 /// A store in HBase.
@@ -181,6 +181,16 @@ impl Store for HbaseStore {
     fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
         near::near(&self.access()?, queries, max_distance, limit)
+    }
+
+    fn near_documents(
+        &self,
+        queries: &[Sketch],
+        max_distance: u32,
+        limit: usize,
+    ) -> Result<Vec<NearDocuments>> {
+        check_batch(queries.len())?;
+        near::near_documents(&self.access()?, queries, max_distance, limit)
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {

@@ -7,8 +7,8 @@ use sha2::{Digest, Sha256};
 use simhash::{Fingerprint, Sketch, TableScheme};
 
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, Neighbours,
-    OpenOptions, Page, Result, Selection, Source, Status, Store, StoreUri, StoredDocument,
+    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, NearDocuments,
+    Neighbours, OpenOptions, Page, Result, Selection, Source, Status, Store, StoreUri, StoredDocument,
 };
 
 /// Fingerprints under document ids, in the store that a URL names.
@@ -143,14 +143,22 @@ impl Index {
     /// `InvalidArgument` for a distance above the index's own, at which the tables would miss some; and those of the
     /// store.
     pub fn near(&self, queries: &[Fingerprint], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
-        if max_distance > self.metadata.max_distance {
-            return Err(Error::invalid(format!(
-                "distance {max_distance} is above the {} that this index finds; ask for less",
-                self.metadata.max_distance
-            )));
-        }
-        let queries: Vec<Sketch> = queries.iter().map(|&query| self.metadata.scheme.sketch(query)).collect();
-        self.store.near(&queries, max_distance, limit)
+        self.check_distance(max_distance)?;
+        self.store.near(&self.sketches(queries), max_distance, limit)
+    }
+
+    /// See [`Store::near_documents`].
+    ///
+    /// # Errors
+    /// As [`near`](Self::near).
+    pub fn near_documents(
+        &self,
+        queries: &[Fingerprint],
+        max_distance: u32,
+        limit: usize,
+    ) -> Result<Vec<NearDocuments>> {
+        self.check_distance(max_distance)?;
+        self.store.near_documents(&self.sketches(queries), max_distance, limit)
     }
 
     /// See [`Store::remove`].
@@ -263,6 +271,20 @@ impl Index {
         }
         let whole = whole.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         Ok((digests.len() as u64, whole))
+    }
+
+    fn check_distance(&self, max_distance: u32) -> Result<()> {
+        if max_distance > self.metadata.max_distance {
+            return Err(Error::invalid(format!(
+                "distance {max_distance} is above the {} that this index finds; ask for less",
+                self.metadata.max_distance
+            )));
+        }
+        Ok(())
+    }
+
+    fn sketches(&self, fingerprints: &[Fingerprint]) -> Vec<Sketch> {
+        fingerprints.iter().map(|&fingerprint| self.metadata.scheme.sketch(fingerprint)).collect()
     }
 
     fn documents(&self, documents: &[impl Into<NewDocument> + Clone]) -> Vec<Document> {

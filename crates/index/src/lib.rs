@@ -33,7 +33,8 @@ mod uri;
 
 pub use self::redis::RedisStore;
 pub use document::{
-    Document, DocumentId, Insertion, InvalidDocumentId, MAX_ID_BYTES, Match, Neighbours, StoredDocument,
+    Document, DocumentId, Insertion, InvalidDocumentId, MAX_ID_BYTES, Match, NearDocuments, Neighbours,
+    StoredDocument,
 };
 pub use embedded::EmbeddedStore;
 pub use error::{Error, ErrorKind, Result};

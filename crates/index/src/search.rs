@@ -1,9 +1,10 @@
 //! From the hits of the tables, which know numbers, to matches, which know documents. Shared by every store that
 //! searches in memory; the one place that chooses a layout.
 
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use simhash::{Fingerprint, Sketch};
+use simhash::Sketch;
 use tables::{BucketTables, Cost, Hit, Postings, Tables};
 
 use crate::{DocumentId, Match, Neighbours, Result};
@@ -88,25 +89,45 @@ fn n_postings(hit: &Hit<'_>, first: u64) -> u64 {
     }
 }
 
-/// The order of matches is the order of the fields.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Ranked {
-    distance: u32,
-    id: DocumentId,
-    fingerprint: Fingerprint,
+/// A match, and what else is known of it. Ordered by distance, then id.
+struct Ranked<T> {
+    found: Match,
+    known: T,
+}
+
+impl<T> Ranked<T> {
+    fn rank(&self) -> (u32, &DocumentId) {
+        (self.found.distance, &self.found.id)
+    }
+}
+
+impl<T> PartialEq for Ranked<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl<T> Eq for Ranked<T> {}
+
+impl<T> PartialOrd for Ranked<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Ranked<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
 }
 
 /// Never holds more than `limit`, the farthest on top.
-pub(crate) struct Nearest {
-    ranked: BinaryHeap<Ranked>,
+pub(crate) struct Nearest<T = ()> {
+    ranked: BinaryHeap<Ranked<T>>,
     limit: usize,
 }
 
 impl Nearest {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { ranked: BinaryHeap::new(), limit }
-    }
-
     fn take(
         &mut self,
         hit: &Hit<'_>,
@@ -127,16 +148,27 @@ impl Nearest {
         }
     }
 
+    /// Keeps a match, if it is among the nearest.
+    pub(crate) fn offer(&mut self, found: Match) {
+        self.offer_with(found, || ());
+    }
+}
+
+impl<T> Nearest<T> {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { ranked: BinaryHeap::new(), limit }
+    }
+
     /// Whether a match at this distance may be among the nearest.
     fn admits(&self, distance: u32) -> bool {
         self.ranked.len() < self.limit
-            || self.limit > 0 && self.ranked.peek().is_none_or(|farthest| distance <= farthest.distance)
+            || self.limit > 0 && self.ranked.peek().is_none_or(|farthest| distance <= farthest.found.distance)
     }
 
-    /// Keeps a match, if it is among the nearest.
-    pub(crate) fn offer(&mut self, Match { id, fingerprint, distance }: Match) {
-        if self.admits(distance) {
-            self.ranked.push(Ranked { distance, id, fingerprint });
+    /// Keeps a match and what is known of it, if it is among the nearest.
+    pub(crate) fn offer_with(&mut self, found: Match, known: impl FnOnce() -> T) {
+        if self.admits(found.distance) {
+            self.ranked.push(Ranked { found, known: known() });
             if self.ranked.len() > self.limit {
                 self.ranked.pop();
             }
@@ -144,14 +176,18 @@ impl Nearest {
     }
 
     pub(crate) fn into_matches(self) -> Vec<Match> {
-        let to_match = |Ranked { distance, id, fingerprint }| Match { id, fingerprint, distance };
-        self.ranked.into_sorted_vec().into_iter().map(to_match).collect()
+        self.into_known().map(|(found, _)| found).collect()
+    }
+
+    /// The matches in their order, with what is known of them.
+    pub(crate) fn into_known(self) -> impl Iterator<Item = (Match, T)> {
+        self.ranked.into_sorted_vec().into_iter().map(|Ranked { found, known }| (found, known))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use simhash::TableScheme;
+    use simhash::{Fingerprint, TableScheme};
 
     use super::*;
 

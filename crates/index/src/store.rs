@@ -5,7 +5,8 @@ use std::time::Duration;
 use simhash::Sketch;
 
 use crate::{
-    Document, DocumentId, Examined, Insertion, Metadata, Neighbours, Result, Selection, StoredDocument,
+    Document, DocumentId, Examined, Insertion, Match, Metadata, NearDocuments, Neighbours, Result, Selection,
+    StoredDocument,
 };
 
 /// The most documents, ids or queries in one call, and the most documents in one page of a scan.
@@ -118,6 +119,27 @@ pub trait Store: Send + Sync {
     /// As [`get`](Self::get).
     fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>>;
 
+    /// As [`near`](Self::near), with the documents as they are stored. One that is removed or replaced while it is looked
+    /// up is left out.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    fn near_documents(
+        &self,
+        queries: &[Sketch],
+        max_distance: u32,
+        limit: usize,
+    ) -> Result<Vec<NearDocuments>> {
+        let found = self.near(queries, max_distance, limit)?;
+        let ids: Vec<_> = found.iter().flat_map(|found| &found.matches).map(|near| near.id.clone()).collect();
+        let mut stored = Vec::with_capacity(ids.len());
+        for ids in ids.chunks(MAX_BATCH) {
+            stored.extend(self.get(ids)?);
+        }
+        let mut stored = stored.into_iter();
+        Ok(found.into_iter().map(|found| with_documents(found, &mut stored)).collect())
+    }
+
     /// The next documents of the whole contents, at most `limit` and at most [`MAX_BATCH`], in an order of the store's
     /// own. From [`Cursor::start`] until [`Page::next`] is `None`, each document that is there all the time comes once;
     /// one that is inserted, replaced or removed meanwhile may come or not, and a replaced one may come twice.
@@ -221,6 +243,25 @@ pub struct ClaimCounts {
     pub n_waits: u64,
     /// How long these were in all.
     pub waited: Duration,
+}
+
+/// `stored` has what is stored now under the ids of the matches.
+fn with_documents(
+    found: Neighbours,
+    stored: &mut impl Iterator<Item = Option<StoredDocument>>,
+) -> NearDocuments {
+    let Neighbours { matches, mut n_matches, cost } = found;
+    let mut documents = Vec::with_capacity(matches.len());
+    for (Match { fingerprint, distance, .. }, stored) in matches.into_iter().zip(stored) {
+        match stored {
+            Some(stored) if stored.document.sketch.fingerprint() == fingerprint => {
+                documents.push((distance, stored));
+            }
+            // Removed or replaced since it was found: a search that began now would be without it.
+            _ => n_matches -= 1,
+        }
+    }
+    NearDocuments { documents, n_matches, cost }
 }
 
 /// Refuses a batch above [`MAX_BATCH`].

@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use simhash::{Fingerprint, Sketch, TableScheme};
 
-use crate::{Clock, Cursor, Document, DocumentId, FORMAT_VERSION, Metadata, Store};
+use crate::{
+    Clock, Cursor, Document, DocumentId, FORMAT_VERSION, MAX_BATCH, Metadata, Store, StoredDocument,
+};
 
 pub use crate::hbase::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 pub use fail_at::FailAt;
@@ -158,12 +160,28 @@ fn near(store: &dyn Store, query: &Sketch, max_distance: u32, limit: usize) -> (
     (matches.collect(), found.n_matches)
 }
 
+/// The same with the documents, of which others change none meanwhile.
+fn near_documents(
+    store: &dyn Store,
+    query: &Sketch,
+    max_distance: u32,
+    limit: usize,
+) -> (Vec<(String, u32)>, u64) {
+    let found = store.near_documents(std::slice::from_ref(query), max_distance, limit).expect("a search");
+    let [found] = &found[..] else { panic!("{found:?}") };
+    for chunk in found.documents.chunks(MAX_BATCH) {
+        let ids: Vec<_> = chunk.iter().map(|(_, stored)| stored.document.id.clone()).collect();
+        let stored: Vec<_> = chunk.iter().map(|(_, stored)| Some(stored.clone())).collect();
+        assert_eq!(store.get(&ids).expect("a read"), stored);
+    }
+    let name = |stored: &StoredDocument| stored.document.id.as_str().to_owned();
+    (found.documents.iter().map(|(distance, stored)| (name(stored), *distance)).collect(), found.n_matches)
+}
+
 fn check_near(store: &dyn Store, query: &Sketch, max_distance: u32, expected: &[(&str, u32)]) {
     let expected: Vec<_> = expected.iter().map(|&(id, distance)| (id.to_owned(), distance)).collect();
     let n_matches = expected.len() as u64;
-    assert_eq!(
-        near(store, query, max_distance, 1000),
-        (expected, n_matches),
-        "{query:?} within {max_distance}"
-    );
+    let expected = (expected, n_matches);
+    assert_eq!(near(store, query, max_distance, 1000), expected, "{query:?} within {max_distance}");
+    assert_eq!(near_documents(store, query, max_distance, 1000), expected, "{query:?} within {max_distance}");
 }

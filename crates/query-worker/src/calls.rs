@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use index::{Cost, Index, Insertion, MAX_BATCH, Match, Neighbours, NewDocument, StoreUri, StoredDocument};
+use index::{Index, Insertion, MAX_BATCH, NearDocuments, NewDocument, StoreUri};
 use simhash::Fingerprint;
 
 use crate::api::Problem;
@@ -21,17 +21,9 @@ pub(crate) struct Search {
     pub(crate) limit: usize,
 }
 
-/// What is near, as it is stored.
-pub(crate) struct Found {
-    /// With their distances; ascending by distance, then id.
-    pub(crate) matches: Vec<(u32, StoredDocument)>,
-    pub(crate) n_matches: u64,
-    pub(crate) cost: Cost,
-}
-
 /// The requests that wait for such calls. Each keeps its permit until it is answered, also where the client goes away.
 pub(crate) struct Calls {
-    searches: Arc<Gather<(Search, Permit), Result<Found, Problem>>>,
+    searches: Arc<Gather<(Search, Permit), Result<NearDocuments, Problem>>>,
     insertions: Arc<Gather<(NewDocument, Permit), Result<Insertion, Problem>>>,
 }
 
@@ -45,7 +37,7 @@ impl Calls {
             StoreUri::Memory | StoreUri::Embedded(_) => [(n_cores, 16), (1, 256)],
             // One thread at the other end, and scripts of 128 documents.
             StoreUri::Redis(_) => [(4, 64), (4, 128)],
-            // A search is two round trips for up to 64. An insertion may wait for another process, so not many wait with it.
+            // A search is two round trips for up to 64, the documents included. An insertion may wait for another process, so not many wait with it.
             StoreUri::Hbase(_) => [(4, 64), (16, 64)],
         };
         let (searched, inserted_into) = (Arc::clone(index), Arc::clone(index));
@@ -61,7 +53,7 @@ impl Calls {
         }
     }
 
-    pub(crate) async fn search(&self, search: Search, permit: Permit) -> Result<Found, Problem> {
+    pub(crate) async fn search(&self, search: Search, permit: Permit) -> Result<NearDocuments, Problem> {
         self.searches.join((search, permit)).await.unwrap_or_else(|_| Err(Problem::internal()))
     }
 
@@ -75,7 +67,7 @@ impl Calls {
 }
 
 /// Searches, an answer for each, in their order. Those that ask for as much go to the store together.
-pub(crate) fn search_all(index: &Index, searches: &[Search]) -> Vec<Result<Found, Problem>> {
+pub(crate) fn search_all(index: &Index, searches: &[Search]) -> Vec<Result<NearDocuments, Problem>> {
     let mut answers: Vec<_> = searches.iter().map(|_| Err(Problem::internal())).collect();
     let mut alike: BTreeMap<(u32, usize), Vec<usize>> = BTreeMap::new();
     for (n, search) in searches.iter().enumerate() {
@@ -85,41 +77,16 @@ pub(crate) fn search_all(index: &Index, searches: &[Search]) -> Vec<Result<Found
         // The matches of one call are held, and looked up, together.
         for call in numbers.chunks(MAX_BATCH / limit.max(1)) {
             let queries: Vec<_> = call.iter().map(|&n| searches[n].fingerprint).collect();
-            match search(index, &queries, max_distance, limit) {
+            match index.near_documents(&queries, max_distance, limit) {
                 Ok(found) => call.iter().zip(found).for_each(|(&n, found)| answers[n] = Ok(found)),
-                Err(problem) => call.iter().for_each(|&n| answers[n] = Err(problem.clone())),
+                Err(error) => {
+                    let problem = Problem::from(error);
+                    call.iter().for_each(|&n| answers[n] = Err(problem.clone()));
+                }
             }
         }
     }
     answers
-}
-
-fn search(
-    index: &Index,
-    queries: &[Fingerprint],
-    max_distance: u32,
-    limit: usize,
-) -> Result<Vec<Found>, Problem> {
-    let found = index.near(queries, max_distance, limit)?;
-    let ids: Vec<_> = found.iter().flat_map(|found| &found.matches).map(|near| near.id.clone()).collect();
-    let mut stored = if ids.is_empty() { Vec::new() } else { index.get(&ids)? }.into_iter();
-    Ok(found.into_iter().map(|found| with_stored(found, &mut stored)).collect())
-}
-
-/// `stored` has what is stored now under the ids of the matches.
-fn with_stored(found: Neighbours, stored: &mut impl Iterator<Item = Option<StoredDocument>>) -> Found {
-    let Neighbours { matches, mut n_matches, cost } = found;
-    let mut with_stored = Vec::with_capacity(matches.len());
-    for (Match { fingerprint, distance, .. }, stored) in matches.into_iter().zip(stored) {
-        match stored {
-            Some(stored) if stored.document.sketch.fingerprint() == fingerprint => {
-                with_stored.push((distance, stored));
-            }
-            // Removed or replaced since it was found: a search that began now would be without it.
-            _ => n_matches -= 1,
-        }
-    }
-    Found { matches: with_stored, n_matches, cost }
 }
 
 /// Inserts what is new, one after another in their order; an answer for each.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use index::{
-    Cursor, Document, DocumentId, Examined, Insertion, Metadata, Neighbours, Page, Result, Selection, Status,
-    Store, StoredDocument,
+    Cursor, Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Page, Result,
+    Selection, Status, Store, StoredDocument,
 };
 use simhash::Sketch;
 
@@ -64,7 +64,18 @@ impl Store for Measured {
 
     fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
         let found = self.pass("near", |store| store.near(queries, max_distance, limit))?;
-        self.metrics.found(&found);
+        found.iter().for_each(|found| self.metrics.found(found.cost, found.n_matches));
+        Ok(found)
+    }
+
+    fn near_documents(
+        &self,
+        queries: &[Sketch],
+        max_distance: u32,
+        limit: usize,
+    ) -> Result<Vec<NearDocuments>> {
+        let found = self.pass("near", |store| store.near_documents(queries, max_distance, limit))?;
+        found.iter().for_each(|found| self.metrics.found(found.cost, found.n_matches));
         Ok(found)
     }
 

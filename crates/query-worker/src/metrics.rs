@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use index::{ClaimCounts, ErrorKind, Insertion, Neighbours, Status};
+use index::{ClaimCounts, Cost, ErrorKind, Insertion, Status};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
@@ -135,11 +135,9 @@ impl Metrics {
         self.text_bytes.inc_by(text.len() as u64);
     }
 
-    pub(crate) fn found(&self, found: &[Neighbours]) {
-        for found in found {
-            self.query_candidates.observe(found.cost.n_candidates as f64);
-            self.query_matches.observe(found.n_matches as f64);
-        }
+    pub(crate) fn found(&self, cost: Cost, n_matches: u64) {
+        self.query_candidates.observe(cost.n_candidates as f64);
+        self.query_matches.observe(n_matches as f64);
     }
 
     pub(crate) fn inserted(&self, insertions: &[Insertion]) {

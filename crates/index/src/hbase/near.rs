@@ -15,7 +15,7 @@ use super::buckets::{Buckets, Candidate};
 use super::layout::Record;
 use super::{Access, documents};
 use crate::search::Nearest;
-use crate::{DocumentId, Error, ErrorKind, Match, Neighbours, Result};
+use crate::{DocumentId, Error, ErrorKind, Match, NearDocuments, Neighbours, Result};
 
 /// How many queries are answered together: their candidates are in memory at one time.
 const GROUP: usize = 64;
@@ -30,6 +30,26 @@ pub(super) fn near(
     max_distance: u32,
     limit: usize,
 ) -> Result<Vec<Neighbours>> {
+    search(access, queries, max_distance, limit, Search::into_neighbours)
+}
+
+/// The contract of [`Store::near_documents`](crate::Store::near_documents): a search reads the documents in any case.
+pub(super) fn near_documents(
+    access: &Access<'_>,
+    queries: &[Sketch],
+    max_distance: u32,
+    limit: usize,
+) -> Result<Vec<NearDocuments>> {
+    search(access, queries, max_distance, limit, Search::into_near_documents)
+}
+
+fn search<'a, T>(
+    access: &Access<'_>,
+    queries: &'a [Sketch],
+    max_distance: u32,
+    limit: usize,
+    to_answer: impl Fn(Search<'a>) -> T,
+) -> Result<Vec<T>> {
     let mut answers = Vec::with_capacity(queries.len());
     for queries in queries.chunks(GROUP) {
         let mut searches: Vec<_> =
@@ -45,7 +65,7 @@ pub(super) fn near(
             run(access, &mut searches)?;
             attempt += 1;
         }
-        answers.extend(searches.into_iter().map(Search::into_neighbours));
+        answers.extend(searches.into_iter().map(&to_answer));
     }
     Ok(answers)
 }
@@ -55,7 +75,7 @@ struct Search<'a> {
     query: &'a Sketch,
     max_distance: u32,
     limit: usize,
-    nearest: Nearest,
+    nearest: Nearest<Record>,
     n_matches: u64,
     cost: Cost,
     /// Documents whose cells and records were seen to differ. They are judged by their records in the end, and by
@@ -111,7 +131,7 @@ impl<'a> Search<'a> {
         }
         let is_first = |counted: &mut HashSet<u64>| counted.insert(hasher.hash_one(&candidate.id));
         if is_of_record && self.counted.as_mut().is_none_or(is_first) {
-            self.count(candidate.id, candidate.fingerprint);
+            self.count(candidate.id, record);
         } else if shared.is_some() && self.distance(sketch.fingerprint()).is_some() {
             // It may have been counted already, or missed: only another round can tell.
             self.moving.insert(candidate.id);
@@ -119,16 +139,25 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn count(&mut self, id: DocumentId, fingerprint: Fingerprint) {
+    fn count(&mut self, id: DocumentId, record: &Record) {
+        let fingerprint = record.sketch.fingerprint();
         if let Some(distance) = self.distance(fingerprint) {
             self.n_matches += 1;
-            self.nearest.offer(Match { id, fingerprint, distance });
+            self.nearest.offer_with(Match { id, fingerprint, distance }, || record.clone());
         }
     }
 
     fn into_neighbours(self) -> Neighbours {
         let Self { nearest, n_matches, cost, .. } = self;
         Neighbours { matches: nearest.into_matches(), n_matches, cost }
+    }
+
+    fn into_near_documents(self) -> NearDocuments {
+        let Self { nearest, n_matches, cost, .. } = self;
+        let to_document = |(found, record): (Match, Record)| {
+            (found.distance, documents::to_stored_document(found.id, record))
+        };
+        NearDocuments { documents: nearest.into_known().map(to_document).collect(), n_matches, cost }
     }
 }
 
@@ -173,7 +202,7 @@ fn judge_moving(access: &Access<'_>, searches: &mut [Search<'_>], begun: &BTreeS
             if let Some(record) = records.get(&id)
                 && search.first_shared(&record.sketch).is_some()
             {
-                search.count(id, record.sketch.fingerprint());
+                search.count(id, record);
             }
         }
     }

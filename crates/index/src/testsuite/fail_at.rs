@@ -9,7 +9,8 @@ use crate::{
     Selection, Status, Store, StoredDocument,
 };
 
-/// Passes every call on to the store below, except that the n-th fails with `Unavailable`.
+/// Passes every call on to the store below, except that the n-th fails with `Unavailable`. A search for documents is two
+/// calls, either of which may fail.
 pub struct FailAt {
     store: Box<dyn Store>,
     n_calls: AtomicU64,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{check_near, contents, document, id, near, sketch, spread};
+use super::{check_near, contents, document, id, near, near_documents, sketch, spread};
 use crate::{Cursor, Document, ErrorKind, Store};
 
 fn insert(store: &dyn Store, documents: &[Document]) {
@@ -48,7 +48,9 @@ pub(super) fn in_order_and_cut(store: &dyn Store) {
     for limit in 0..=6 {
         let cut: Vec<_> =
             expected.iter().take(limit).map(|&(id, distance)| (id.to_owned(), distance)).collect();
-        assert_eq!(near(store, &sketch(0), 3, limit), (cut, 5), "limit {limit}");
+        let cut = (cut, 5);
+        assert_eq!(near(store, &sketch(0), 3, limit), cut, "limit {limit}");
+        assert_eq!(near_documents(store, &sketch(0), 3, limit), cut, "limit {limit}");
     }
     // Answers come in the order of the queries, also of equal ones.
     let queries = [u64::MAX, 0b11, 0, 0b11].map(sketch);

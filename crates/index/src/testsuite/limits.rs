@@ -20,6 +20,7 @@ pub(super) fn batches(store: &dyn Store) {
     refused(store.remove(&ids));
     refused(store.get(&ids));
     refused(store.near(&sketches, 3, 1));
+    refused(store.near_documents(&sketches, 3, 1));
     all.pop();
     ids.pop();
     let insertions = store.insert(&all).expect("a full batch");

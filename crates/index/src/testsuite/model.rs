@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use simhash::Sketch;
 
-use super::{contents, document, near, sketch, spread};
+use super::{contents, document, near, near_documents, sketch, spread};
 use crate::{Document, DocumentId, Insertion, Match, Store};
 
 /// How many sequences of operations are tried.
@@ -105,7 +105,9 @@ pub(super) fn random_operations(store: &dyn Store, seed: u64) {
                 let expected = expected.into_iter().take(limit);
                 let expected: Vec<_> =
                     expected.map(|found| (found.id.as_str().to_owned(), found.distance)).collect();
-                assert_eq!(near(store, &query, max_distance, limit), (expected, n_matches), "{context}");
+                let expected = (expected, n_matches);
+                assert_eq!(near(store, &query, max_distance, limit), expected, "{context}");
+                assert_eq!(near_documents(store, &query, max_distance, limit), expected, "{context}");
             }
         }
     }

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use index::StoredDocument;
+use index::{NearDocuments, StoredDocument};
 use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
 use utoipa::ToSchema;
@@ -175,12 +175,12 @@ fn what(worker: &Worker, query: Query) -> Result<What, Problem> {
     }
 }
 
-fn answer(query: Fingerprint, found: calls::Found) -> Found {
-    let calls::Found { matches, n_matches, cost } = found;
+fn answer(query: Fingerprint, found: NearDocuments) -> Found {
+    let NearDocuments { documents, n_matches, cost } = found;
     let near = |(distance, stored): (u32, StoredDocument)| Near { distance, document: stored.into() };
     Found {
         fingerprint: query.to_string(),
-        matches: matches.into_iter().map(near).collect(),
+        matches: documents.into_iter().map(near).collect(),
         n_matches,
         cost: Cost { n_buckets: cost.n_buckets, n_candidates: cost.n_candidates },
     }
