@@ -102,6 +102,21 @@ impl Redis {
         }
     }
 
+    /// Lets it hang, as a machine does that swaps: its connections stay, and nobody answers.
+    pub(crate) fn freeze(&self) {
+        self.send("-STOP");
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.send("-CONT");
+    }
+
+    fn send(&self, signal: &str) {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = child.as_ref().expect("the server runs").id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().expect("kill(1) runs").success());
+    }
+
     /// What Redis's own client says.
     pub(crate) fn cli(&self, args: &[&str]) -> String {
         let mut command = Command::new("redis-cli");

@@ -99,6 +99,12 @@ fn redis_goes_away_and_comes_back() {
     goes_away_and_comes_back(&redis.url("away"), &|| redis.down(), &|| redis.up());
 }
 
+#[test]
+fn redis_hangs_and_comes_back() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    goes_away_and_comes_back(&redis.url("hangs"), &|| redis.freeze(), &|| redis.thaw());
+}
+
 /// A server that kept nothing on disk comes back empty. The worker that runs makes no new index of it unasked.
 #[test]
 fn redis_comes_back_empty() {

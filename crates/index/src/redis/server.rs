@@ -39,6 +39,9 @@ impl Default for Waits {
     }
 }
 
+/// What a server may take for a reply that has much to do.
+const REPLY_MIN: Duration = Duration::from_secs(5);
+
 const PAUSE_MIN: Duration = Duration::from_millis(20);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
@@ -103,7 +106,8 @@ impl Server {
         // The brackets of an IPv6 address are the URL's.
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let info = ConnectionAddr::Tcp(host.to_owned(), port).into_connection_info().map_err(refused)?;
-        let mut settings = info.redis_settings().clone().set_db(db);
+        // Of a server that hangs, the library would wait for the answer to its own name first.
+        let mut settings = info.redis_settings().clone().set_db(db).set_skip_set_lib_name();
         if let Some(password) = password {
             settings = settings.set_password(password);
         }
@@ -122,9 +126,11 @@ impl Server {
         })
     }
 
-    /// Changes how long a server that is away, or one of our own connections, is waited for.
+    /// Changes how long a server that is away, or one of our own connections, is waited for. One that keeps its
+    /// connections and says nothing is away too.
     pub(super) fn set_patience(&mut self, patience: Duration) {
         self.waits.server = patience;
+        self.waits.reply = self.waits.reply.min(patience.max(REPLY_MIN));
     }
 
     /// Does `work` on a connection. Where the server does not answer, the work is repeated, so it must be right to do it
