@@ -102,11 +102,13 @@ impl Admission {
 mod tests {
     use clap::Parser;
 
+    use axum::http::StatusCode;
+
     use super::*;
     use crate::config::Config;
 
     fn is_busy(admitted: Result<Permit, Problem>) -> bool {
-        admitted.err().is_some_and(|problem| problem.as_http1().starts_with(b"HTTP/1.1 503"))
+        admitted.err().is_some_and(|problem| problem.status() == StatusCode::SERVICE_UNAVAILABLE)
     }
 
     #[tokio::test(start_paused = true)]

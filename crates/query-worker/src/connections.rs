@@ -3,6 +3,7 @@
 //! `axum::serve` waits for ever, for any number of clients: this takes its place. What a request may take once its head is
 //! there is the business of [`crate::api`].
 
+mod refusing;
 #[cfg(test)]
 mod tests;
 mod timed;
@@ -14,9 +15,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::header::CONNECTION;
-use axum::http::{HeaderValue, Request};
+use axum::http::{HeaderValue, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -29,14 +30,16 @@ use tokio_rustls::server::TlsStream;
 use tower_service::Service;
 use tracing::{debug, warn};
 
+use self::refusing::Refusing;
 use self::timed::{InTurn, Timed, Turns};
 use crate::api::Problem;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::request;
 use crate::server::{Stage, Worker};
 use crate::tls::Tls;
 
-/// The most bytes of a request's head; hyper answers 431 to more.
+/// The most bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
 /// The most connections that are being told at once that there is no place for them. What comes beyond these is closed
@@ -110,8 +113,9 @@ impl Connections {
                 && let Ok(refusal) = Arc::clone(&self.refusals).try_acquire_owned()
             {
                 let problem = Problem::too_many_connections(self.limits.connections_max);
+                let metrics = Arc::clone(&self.metrics);
                 tokio::spawn(async move {
-                    refuse(stream, &problem).await;
+                    refuse(stream, &problem, &metrics).await;
                     drop(refusal);
                 });
             }
@@ -119,16 +123,18 @@ impl Connections {
         };
         let (http, router) = (self.http.clone(), self.router.clone());
         let (limits, stage) = (self.limits.clone(), self.stage.clone());
-        let counted = self.metrics.connected();
+        let (metrics, counted) = (Arc::clone(&self.metrics), self.metrics.connected());
         let acceptor = self.tls.as_ref().map(|tls| tls.acceptor());
         tokio::spawn(async move {
             match acceptor {
-                None => serve(stream, http, router, &limits, stage).await,
+                None => serve(stream, http, router, &limits, stage, metrics).await,
                 Some(acceptor) => {
-                    let shaken =
-                        tokio::time::timeout(limits.header_seconds_max, shake_hands(acceptor, stream));
+                    let shaken = tokio::time::timeout(
+                        limits.header_seconds_max,
+                        shake_hands(acceptor, stream, &metrics),
+                    );
                     match shaken.await {
-                        Ok(Ok(stream)) => serve(stream, http, router, &limits, stage).await,
+                        Ok(Ok(stream)) => serve(stream, http, router, &limits, stage, metrics).await,
                         Ok(Err(error)) => debug!(%error, "a TLS handshake failed"),
                         Err(_) => debug!("a TLS handshake took too long"),
                     }
@@ -140,13 +146,17 @@ impl Connections {
 }
 
 /// Begins TLS. Whoever speaks plain HTTP is told so.
-async fn shake_hands(acceptor: TlsAcceptor, stream: TcpStream) -> io::Result<TlsStream<TcpStream>> {
+async fn shake_hands(
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    metrics: &Metrics,
+) -> io::Result<TlsStream<TcpStream>> {
     /// How a handshake begins (RFC 8446, 5.1), and no method of HTTP.
     const HANDSHAKE: u8 = 22;
     let mut first = [HANDSHAKE];
     stream.peek(&mut first).await?;
     if first != [HANDSHAKE] {
-        refuse(stream, &Problem::needs_tls()).await;
+        refuse(stream, &Problem::needs_tls(), metrics).await;
         return Err(io::ErrorKind::InvalidData.into());
     }
     acceptor.accept(stream).await
@@ -159,9 +169,14 @@ fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     router: Router,
     limits: &Limits,
     mut stage: watch::Receiver<Stage>,
+    metrics: Arc<Metrics>,
 ) -> impl Future<Output = ()> + Send + 'static {
     let turns = Arc::new(Turns::default());
     let stream = Timed::new(stream, limits, Arc::clone(&turns));
+    let refusal = move |status: StatusCode| {
+        Bytes::from(request::refuse(&metrics, &Problem::bad_head(status, HEAD_BYTES_MAX)))
+    };
+    let stream = Refusing::new(stream, Arc::clone(&turns), refusal);
     async move {
         let current = stage.clone();
         let service = service_fn(|request: Request<Incoming>| {
@@ -192,9 +207,9 @@ fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 }
 
 /// Tells a client why it is not served.
-async fn refuse(mut stream: TcpStream, problem: &Problem) {
+async fn refuse(mut stream: TcpStream, problem: &Problem, metrics: &Metrics) {
     let said = async {
-        stream.write_all(&problem.as_http1()).await?;
+        stream.write_all(&request::refuse(metrics, problem)).await?;
         stream.shutdown().await?;
         // To close a connection with bytes unread would reset it, and the answer with it.
         let mut unread = [0; 1024];

@@ -130,6 +130,12 @@ impl Metrics {
         self.request_duration.get_or_create(&[("route", route.to_owned())]).observe(took.as_secs_f64());
     }
 
+    /// What is no request takes no time to speak of.
+    pub(crate) fn refused(&self, status: &str) {
+        let labels = [("route", "none"), ("method", "none"), ("status", status)];
+        self.requests.get_or_create(&labels.map(|(name, value)| (name, value.to_owned()))).inc();
+    }
+
     pub(crate) fn fingerprinted(&self, text: &str) {
         self.texts.inc();
         self.text_bytes.inc_by(text.len() as u64);

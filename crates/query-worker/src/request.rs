@@ -14,6 +14,8 @@ use tokio_stream::StreamExt;
 use tracing::{Instrument, Span, debug, error_span, warn};
 use uuid::Uuid;
 
+use crate::api::Problem;
+use crate::metrics::Metrics;
 use crate::server::Worker;
 
 /// Where a client or a proxy says the id of a request, and where the answer says it.
@@ -86,6 +88,17 @@ pub(crate) async fn observe(State(worker): State<Arc<Worker>>, request: Request,
             }))
         }),
     }
+}
+
+/// The whole answer to what could not be read as a request, or was not read at all. It has an id, is counted and logged, as
+/// those that could.
+pub(crate) fn refuse(metrics: &Metrics, problem: &Problem) -> Vec<u8> {
+    let id = RequestId::new();
+    let _in_span = error_span!("request", id = id.as_str()).entered();
+    metrics.refused(problem.status().as_str());
+    debug!(status = problem.status().as_u16(), problem = problem.kind(), "refused");
+    let header = format!("{ID_HEADER}: {}", id.as_str());
+    ID.sync_scope(id, || problem.as_http1(&header))
 }
 
 /// A method may be any word that a client thinks of.

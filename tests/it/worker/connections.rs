@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpStream};
 use std::process::Stdio;
 use std::time::Instant;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::TEXT;
 use crate::support::{Worker, program, without_settings};
@@ -41,6 +41,51 @@ fn one_connection_too_many() {
         (&next).write_all(b"GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
         rest(&next).starts_with("HTTP/1.1 200")
     });
+}
+
+/// The worker has no request to speak of in these, and tells what is wrong as it does everywhere: with a body, an id and a
+/// count.
+#[test]
+fn what_is_no_request_is_a_problem() {
+    let worker = Worker::start("memory:", &["--log-level", "debug"]);
+    // hyper looks at the bound between two reads.
+    let long = "a".repeat(1 << 20);
+    let many_lines: String = (0..101).map(|n| format!("x-{n}: y\r\n")).collect();
+    let mut ids = Vec::new();
+    for (request, status, kind) in [
+        ("\x16\x03\x01 junk\r\n\r\n", 400, "not-http"),
+        ("GET / HTTP/9.9\r\n\r\n", 400, "not-http"),
+        ("GET / HTTP/1.1\r\nhost: w\r\nno header\r\n\r\n", 400, "not-http"),
+        (&format!("GET /healthz HTTP/1.1\r\nhost: w\r\nx-long: {long}\r\n\r\n"), 431, "head-too-large"),
+        (&format!("GET /healthz HTTP/1.1\r\nhost: w\r\n{many_lines}\r\n"), 431, "head-too-large"),
+        (&format!("GET /{long} HTTP/1.1\r\nhost: w\r\n\r\n"), 431, "head-too-large"),
+    ] {
+        let connection = connect(&worker);
+        // It may be answered before all of it is sent.
+        (&connection).write_all(request.as_bytes()).unwrap_or(());
+        let answer = rest(&connection);
+        let (head, body) = answer.split_once("\r\n\r\n").expect(&answer);
+        assert!(head.contains("content-type: application/problem+json"), "{head}");
+        let id = head.lines().find_map(|line| line.strip_prefix("x-request-id: ")).expect(head);
+        let problem: Value = serde_json::from_str(body).unwrap();
+        assert_eq!(problem["instance"], format!("urn:pigeonhole:request:{id}"));
+        ids.push(id.to_owned());
+        super::is_problem((status, problem), status, kind);
+    }
+    let metrics = worker.get_text("/metrics");
+    for line in ["status=\"400\"} 3", "status=\"431\"} 3"] {
+        let line = format!("pigeonhole_requests_total{{route=\"none\",method=\"none\",{line}");
+        assert!(metrics.contains(&line), "{line}\n{metrics}");
+    }
+    worker.send_stop();
+    let (_, log) = worker.wait();
+    for id in ids {
+        assert_eq!(
+            log.lines().filter(|line| line.contains(&id) && line.contains("refused")).count(),
+            1,
+            "{log}"
+        );
+    }
 }
 
 /// Each sends something all the time, and none of it is ever whole. Another client is answered meanwhile.

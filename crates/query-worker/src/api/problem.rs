@@ -228,14 +228,44 @@ impl Problem {
         )
     }
 
-    /// The whole answer as bytes, for a connection that is not served.
-    pub(crate) fn as_http1(&self) -> Vec<u8> {
+    /// 400, 414 or 431: what came is no request that could be handled.
+    #[must_use]
+    pub(crate) fn bad_head(status: StatusCode, head_bytes_max: usize) -> Self {
+        match status {
+            StatusCode::URI_TOO_LONG => {
+                let detail = format!("the address of a request may have less than {head_bytes_max} bytes");
+                Self::new(status, "uri-too-long", "The address of the request is too long", detail)
+            }
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
+                let detail = format!(
+                    "the head of a request may have {head_bytes_max} bytes, its address included, and 100 lines; what is \
+                     long belongs into the body"
+                );
+                Self::new(status, "head-too-large", "The head of the request is too large", detail)
+            }
+            status => {
+                let detail = "what came is no request as HTTP/1.1 has it (RFC 9112)";
+                Self::new(status, "not-http", "The request is not HTTP", detail)
+            }
+        }
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn kind(&self) -> &'static str {
+        self.kind
+    }
+
+    /// The whole answer as bytes, for what is no request. `id_header` is a line of the head.
+    pub(crate) fn as_http1(&self, id_header: &str) -> Vec<u8> {
         // JSON of strings and numbers can always be written.
         let body = serde_json::to_string(&self.body()).unwrap_or_default();
         let retry = if self.status == StatusCode::SERVICE_UNAVAILABLE { "retry-after: 1\r\n" } else { "" };
         let (status, length) = (self.status, body.len());
         format!(
-            "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\n{retry}content-length: {length}\r\n\
+            "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\n{id_header}\r\n{retry}content-length: {length}\r\n\
              connection: close\r\n\r\n{body}"
         )
         .into_bytes()

@@ -22,7 +22,8 @@ fn begin() -> (DuplexStream, watch::Sender<Stage>, tokio::task::JoinHandle<Insta
         .route("/long", get(async || vec![b'x'; LONG_ANSWER_BYTES]));
     let stage = watch::Sender::new(Stage::Serving);
     let limits = Config::parse_from(["query-worker"]).limits;
-    let served = serve(stream, http1::Builder::new(), router, &limits, stage.subscribe());
+    let metrics = Arc::new(Metrics::new());
+    let served = serve(stream, http1::Builder::new(), router, &limits, stage.subscribe(), metrics);
     let ended = tokio::spawn(async move {
         served.await;
         Instant::now()
@@ -152,4 +153,26 @@ async fn a_stop_in_the_middle_of_an_answer() {
     client.read_to_end(&mut body).await.unwrap();
     assert!(!head.contains("connection: close") && body.len() == LONG_ANSWER_BYTES, "{head}");
     assert_eq!(seconds(begun, ended.await.unwrap()), 0);
+}
+
+/// What hyper refuses by itself is told as a problem, also after an answer on the same connection, and whole however little
+/// the client takes at once.
+#[tokio::test(start_paused = true)]
+async fn what_is_no_request() {
+    for before in ["", "GET / HTTP/1.1\r\n\r\n", "GET /long HTTP/1.1\r\n\r\n"] {
+        let (mut client, _stage, ended) = begin();
+        client.write_all(before.as_bytes()).await.unwrap();
+        client.write_all(b"no request\r\n\r\n").await.unwrap();
+        let mut said = String::new();
+        client.read_to_string(&mut said).await.unwrap();
+        ended.await.unwrap();
+        let (answers, refusal) = said.split_at(said.rfind("HTTP/1.1 4").unwrap());
+        assert_eq!(answers.matches("HTTP/1.1 200").count(), usize::from(!before.is_empty()), "{answers}");
+        let (head, body) = refusal.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 400 ") && head.contains("connection: close"), "{head}");
+        let id = head.lines().find_map(|line| line.strip_prefix("x-request-id: ")).expect(head);
+        let problem: serde_json::Value = serde_json::from_str(body).unwrap();
+        assert_eq!(problem["type"], "urn:pigeonhole:problem:not-http");
+        assert_eq!(problem["instance"], format!("urn:pigeonhole:request:{id}"));
+    }
 }

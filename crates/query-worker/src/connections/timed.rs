@@ -24,7 +24,7 @@ const LINGER_MAX: Duration = Duration::from_secs(1);
 /// Whose turn it is on a connection: the client's, or ours while we answer a request.
 #[derive(Default)]
 pub(super) struct Turns {
-    /// Grows with each turn. It is even while the client has its turn.
+    /// Grows with each turn.
     n: AtomicU64,
     closes_when_idle: AtomicBool,
 }
@@ -34,6 +34,11 @@ impl Turns {
     pub(super) fn begin(self: &Arc<Self>) -> Turn {
         self.n.fetch_add(1, Ordering::Relaxed);
         Turn(Arc::clone(self))
+    }
+
+    /// How many turns there have been. It is even while the client has its turn.
+    pub(super) fn n(&self) -> u64 {
+        self.n.load(Ordering::Relaxed)
     }
 
     /// The connection ends when nothing of a request has arrived and nothing of an answer is left to be read. It has to be
@@ -124,7 +129,7 @@ impl<S> Timed<S> {
 
     /// Whether there is nothing to wait for but the client's next request. That a turn has changed is noticed here.
     fn is_clients_turn(&mut self) -> bool {
-        let turn = self.turns.n.load(Ordering::Relaxed);
+        let turn = self.turns.n();
         if turn != self.turn {
             (self.turn, self.has_begun) = (turn, false);
             self.reading.end();
