@@ -70,11 +70,9 @@ impl Connections {
     pub(crate) fn new(router: Router, tls: Option<Arc<Tls>>, worker: &Worker) -> Self {
         let (limits, stage, metrics) =
             (worker.limits().clone(), worker.stage(), Arc::clone(worker.metrics()));
-        let mut http = http1::Builder::new();
-        http.max_buf_size(HEAD_BYTES_MAX);
         let places = Arc::new(Semaphore::new(limits.connections_max as usize));
         let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
-        Self { router, limits, tls, stage, http, metrics, places, refusals }
+        Self { router, limits, tls, stage, http: http(), metrics, places, refusals }
     }
 
     /// Takes connections for as long as it is polled.
@@ -143,6 +141,16 @@ impl Connections {
             drop((counted, place));
         });
     }
+}
+
+/// How HTTP is spoken.
+fn http() -> http1::Builder {
+    let mut http = http1::Builder::new();
+    http.max_buf_size(HEAD_BYTES_MAX);
+    // Who says that it has no more to ask is still answered. Whoever has gone looks the same: the request goes on, which
+    // the work for the store does in any case, and keeps its place for no longer than a request may take.
+    http.half_close(true);
+    http
 }
 
 /// Begins TLS. Whoever speaks plain HTTP is told so.

@@ -23,7 +23,7 @@ fn begin() -> (DuplexStream, watch::Sender<Stage>, tokio::task::JoinHandle<Insta
     let stage = watch::Sender::new(Stage::Serving);
     let limits = Config::parse_from(["query-worker"]).limits;
     let metrics = Arc::new(Metrics::new());
-    let served = serve(stream, http1::Builder::new(), router, &limits, stage.subscribe(), metrics);
+    let served = serve(stream, http(), router, &limits, stage.subscribe(), metrics);
     let ended = tokio::spawn(async move {
         served.await;
         Instant::now()
@@ -153,6 +153,30 @@ async fn a_stop_in_the_middle_of_an_answer() {
     client.read_to_end(&mut body).await.unwrap();
     assert!(!head.contains("connection: close") && body.len() == LONG_ANSWER_BYTES, "{head}");
     assert_eq!(seconds(begun, ended.await.unwrap()), 0);
+}
+
+/// As `nc -N` does after a request.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_has_no_more_to_ask() {
+    let (mut client, _stage, ended) = begin();
+    let begun = Instant::now();
+    client.write_all(b"GET / HTTP/1.1\r\n\r\nGET /late HTTP/1.1\r\n\r\n").await.unwrap();
+    client.shutdown().await.unwrap();
+    let mut answers = String::new();
+    client.read_to_string(&mut answers).await.unwrap();
+    assert_eq!(answers.matches("HTTP/1.1 200").count(), 2, "{answers}");
+    // Nothing is waited for after the last answer.
+    assert_eq!(seconds(begun, ended.await.unwrap()), 1000);
+}
+
+/// It looks as the one before until it is written to.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_goes_away() {
+    let (mut client, _stage, ended) = begin();
+    let begun = Instant::now();
+    client.write_all(b"GET /late HTTP/1.1\r\n\r\n").await.unwrap();
+    drop(client);
+    assert_eq!(seconds(begun, ended.await.unwrap()), 1000);
 }
 
 /// What hyper refuses by itself is told as a problem, also after an answer on the same connection, and whole however little
