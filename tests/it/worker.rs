@@ -42,7 +42,7 @@ fn open_batch(worker: &Worker, headers: &str) -> BufReader<TcpStream> {
     let line = format!("{}\n", json!({ "text": TEXT }));
     write!(
         batch,
-        "POST /v1/query:batch HTTP/1.1\r\nhost: worker\r\n{headers}transfer-encoding: chunked\r\n\r\n{:x}\r\n{line}\r\n",
+        "POST /v1/query:batch HTTP/1.1\r\nhost: localhost\r\n{headers}transfer-encoding: chunked\r\n\r\n{:x}\r\n{line}\r\n",
         line.len()
     )
     .unwrap();
@@ -212,7 +212,7 @@ fn a_stop_answers_what_was_accepted() {
     let body = json!({ "id": "a", "text": TEXT }).to_string();
     let mut connection = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
     let head = format!(
-        "POST /v1/documents HTTP/1.1\r\nhost: worker\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
+        "POST /v1/documents HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\nexpect: 100-continue\r\n\r\n",
         body.len()
     );
     connection.write_all(head.as_bytes()).unwrap();

@@ -28,19 +28,19 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use guard::Access;
 pub use problem::Problem;
 
 use self::body::Json;
 use self::guard::Guard;
-use crate::keys::Keys;
 use crate::request;
 use crate::server::Worker;
 
-/// All routes over one worker, for whoever has one of `keys`.
-pub fn router(worker: Arc<Worker>, keys: Option<Arc<Keys>>) -> Router {
+/// All routes over one worker, for whoever may come in.
+pub fn router(worker: Arc<Worker>, access: Access) -> Router {
     let (router, description) = documented().split_for_parts();
     let description = written(&description);
-    let guard = Guard::new(&description, keys, worker.limits().request_seconds_max);
+    let guard = Guard::new(&description, access, worker.limits().request_seconds_max);
     let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description.to_string()));
     router
         .route("/openapi.json", get(async move || description))

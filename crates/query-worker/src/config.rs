@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 use features::cli::RecipeArgs;
 use index::cli::StoreArgs;
 
+use crate::api::Access;
 use crate::keys::{Keys, Scope};
 use crate::limits::Limits;
 use crate::log::LogArgs;
@@ -83,6 +84,16 @@ pub struct Config {
     /// Listen on an address that others can reach, without keys: whoever reaches it can read and write the index
     #[arg(long, conflicts_with = "keys", env = "PIGEONHOLE_INSECURE_NO_AUTH", help_heading = "Service")]
     pub insecure_no_auth: bool,
+    /// A name by which clients know the worker, besides localhost and IP addresses; may be repeated. On loopback without
+    /// keys any other is refused
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        env = "PIGEONHOLE_ALLOWED_HOST",
+        help_heading = "Service"
+    )]
+    pub allowed_host: Vec<String>,
     /// How long a request waits for a store that has gone away to come back, before it is answered 503
     #[arg(
         long,
@@ -166,8 +177,11 @@ impl Config {
     /// How the worker is to be served.
     #[must_use]
     pub fn service(&self, keys: Option<Arc<Keys>>, tls: Option<Arc<Tls>>) -> Service {
+        // Whoever has a key knows whom it asks.
+        let is_open = keys.is_none() && self.listens_on_loopback();
+        let hosts = is_open.then(|| self.allowed_host.clone());
         Service {
-            keys,
+            access: Access { keys, hosts },
             tls,
             drain: Duration::from_secs(self.drain_seconds),
             grace: Duration::from_secs(self.grace_seconds),

@@ -16,11 +16,10 @@ use tracing::{Span, error, info};
 
 use crate::admission::Admission;
 pub(crate) use crate::admission::Permit;
-use crate::api::{self, Problem};
+use crate::api::{self, Access, Problem};
 use crate::calls::Calls;
 use crate::config::Config;
 use crate::connections::Connections;
-use crate::keys::Keys;
 use crate::limits::Limits;
 use crate::measured::Measured;
 use crate::metrics::{Metrics, Now};
@@ -42,8 +41,8 @@ const READY_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How a worker is served.
 #[derive(Clone, Default)]
 pub struct Service {
-    /// Who may come in; without it everybody.
-    pub keys: Option<Arc<Keys>>,
+    /// Who may come in.
+    pub access: Access,
     /// By what certificate it serves HTTPS; without it plain HTTP.
     pub tls: Option<Arc<Tls>>,
     /// How long to go on taking requests after a stop signal, for a load balancer to notice.
@@ -300,7 +299,7 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> anyhow::Result<()> {
     let worker = Arc::new(worker);
-    let router = api::router(Arc::clone(&worker), service.keys);
+    let router = api::router(Arc::clone(&worker), service.access);
     let connections = Connections::new(router, service.tls, &worker);
     let stopped = async {
         stop.await;

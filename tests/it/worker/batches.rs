@@ -86,7 +86,7 @@ fn lines_are_answered_as_they_come() {
     let connection = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
     let mut to = connection.try_clone().unwrap();
     let mut from = BufReader::new(connection);
-    to.write_all(b"POST /v1/query:batch HTTP/1.1\r\nhost: worker\r\ntransfer-encoding: chunked\r\n\r\n")
+    to.write_all(b"POST /v1/query:batch HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n")
         .unwrap();
     let mut answer_to = |line: &str| {
         write!(to, "{:x}\r\n{line}\r\n", line.len()).unwrap();

@@ -9,6 +9,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::TEXT;
+use super::keys::{add_key, key_file};
 use crate::support::{Worker, program, without_settings};
 
 fn connect(worker: &Worker) -> TcpStream {
@@ -28,7 +29,7 @@ fn one_connection_too_many() {
     let worker = Worker::start("memory:", &["--connections-max", "2"]);
     let open = [connect(&worker), connect(&worker)];
     let refused = connect(&worker);
-    (&refused).write_all(b"GET /healthz HTTP/1.1\r\nhost: worker\r\n\r\n").unwrap();
+    (&refused).write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     let answer = rest(&refused);
     let (head, body) = answer.split_once("\r\n\r\n").expect(&answer);
     assert!(head.starts_with("HTTP/1.1 503 ") && head.contains("retry-after: 1"), "{answer}");
@@ -38,7 +39,7 @@ fn one_connection_too_many() {
     open[0].shutdown(Shutdown::Both).unwrap();
     crate::support::until(|| {
         let next = connect(&worker);
-        (&next).write_all(b"GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
+        (&next).write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
         rest(&next).starts_with("HTTP/1.1 200")
     });
 }
@@ -55,10 +56,14 @@ fn what_is_no_request_is_a_problem() {
     for (request, status, kind) in [
         ("\x16\x03\x01 junk\r\n\r\n", 400, "not-http"),
         ("GET / HTTP/9.9\r\n\r\n", 400, "not-http"),
-        ("GET / HTTP/1.1\r\nhost: w\r\nno header\r\n\r\n", 400, "not-http"),
-        (&format!("GET /healthz HTTP/1.1\r\nhost: w\r\nx-long: {long}\r\n\r\n"), 431, "head-too-large"),
-        (&format!("GET /healthz HTTP/1.1\r\nhost: w\r\n{many_lines}\r\n"), 431, "head-too-large"),
-        (&format!("GET /{long} HTTP/1.1\r\nhost: w\r\n\r\n"), 431, "head-too-large"),
+        ("GET / HTTP/1.1\r\nhost: localhost\r\nno header\r\n\r\n", 400, "not-http"),
+        (
+            &format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-long: {long}\r\n\r\n"),
+            431,
+            "head-too-large",
+        ),
+        (&format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\n{many_lines}\r\n"), 431, "head-too-large"),
+        (&format!("GET /{long} HTTP/1.1\r\nhost: localhost\r\n\r\n"), 431, "head-too-large"),
     ] {
         let connection = connect(&worker);
         // It may be answered before all of it is sent.
@@ -88,13 +93,50 @@ fn what_is_no_request_is_a_problem() {
     }
 }
 
+/// Pages of a site whose name leads to this machine ask by that name. Whoever has a key knows whom it asks.
+#[test]
+fn by_what_name_the_worker_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = key_file(&folder);
+    add_key(&file, "a", "read", "");
+    let keys = ["--keys", file.to_str().unwrap()];
+    let names = ["--allowed-host", "a.example", "--allowed-host", "b.example"];
+    let workers = [&[][..], &names, &keys].map(|more| Worker::start("memory:", more));
+    for (host, expected) in [
+        ("host: localhost:8080\r\n", [200, 200, 200]),
+        ("host: 127.0.0.1\r\n", [200, 200, 200]),
+        ("host: b.example\r\n", [421, 200, 200]),
+        ("host: evil.example\r\n", [421, 421, 200]),
+        ("", [400, 400, 400]),
+        ("host: localhost\r\nhost: localhost\r\n", [400, 400, 400]),
+    ] {
+        for (worker, expected) in workers.iter().zip(expected) {
+            let connection = connect(worker);
+            write!(&connection, "GET /healthz HTTP/1.1\r\n{host}connection: close\r\n\r\n").unwrap();
+            let answer = rest(&connection);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {expected} ")), "{host:?} {answer}");
+            assert!(expected != 421 || answer.contains("--allowed-host"), "{answer}");
+        }
+    }
+}
+
+/// As `nc -N` does after a request.
+#[test]
+fn a_client_that_has_no_more_to_ask() {
+    let worker = Worker::start("memory:", &[]);
+    let connection = connect(&worker);
+    (&connection).write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    connection.shutdown(Shutdown::Write).unwrap();
+    assert!(rest(&connection).starts_with("HTTP/1.1 200"));
+}
+
 /// Each sends something all the time, and none of it is ever whole. Another client is answered meanwhile.
 #[test]
 fn clients_that_trickle_are_given_up() {
     let limits = ["--header-seconds-max", "0.3", "--body-seconds-max", "0.3", "--requests-max", "2"];
     let worker = Worker::start("memory:", &limits);
-    let body = "POST /v1/query HTTP/1.1\r\nhost: worker\r\ncontent-length: 1000000\r\n\r\n{";
-    let batch = "POST /v1/query:batch HTTP/1.1\r\nhost: worker\r\ncontent-length: 1000000\r\n\r\n{";
+    let body = "POST /v1/query HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n{";
+    let batch = "POST /v1/query:batch HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n{";
     for (begins, ends) in [("GET /heal", ""), (body, "too-slow"), (batch, "too-slow")] {
         let mut connection = connect(&worker);
         connection.write_all(begins.as_bytes()).unwrap();

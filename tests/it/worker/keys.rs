@@ -32,7 +32,7 @@ fn ask(worker: &Worker, key: &str, method: &str, path: &str, body: &Value) -> (u
     let mut connection = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
     write!(
         connection,
-        "{method} {path} HTTP/1.1\r\n{authorization}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{authorization}content-length: {}\r\nconnection: close\r\n\r\n{body}",
         body.len()
     )
     .unwrap();
@@ -111,7 +111,7 @@ fn keys_come_and_go_while_it_runs() {
     assert_eq!(status(&worker, &revoked), 200);
     let mut to = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
     let mut batch = BufReader::new(to.try_clone().unwrap());
-    write!(to, "POST /v1/query:batch HTTP/1.1\r\nauthorization: bearer {revoked}\r\ntransfer-encoding: chunked\r\n\r\n")
+    write!(to, "POST /v1/query:batch HTTP/1.1\r\nhost: localhost\r\nauthorization: bearer {revoked}\r\ntransfer-encoding: chunked\r\n\r\n")
         .unwrap();
     let mut answer_of_line = || {
         let line = format!("{query}\n");

@@ -22,7 +22,7 @@ fn send(worker: &Worker, request: &[u8]) -> String {
 fn id_of(worker: &Worker, path: &str, header: &str) -> (String, Value) {
     let answer = send(
         worker,
-        format!("GET {path} HTTP/1.1\r\nhost: w\r\nconnection: close\r\n{header}\r\n").as_bytes(),
+        format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{header}\r\n").as_bytes(),
     );
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let id = head.lines().find_map(|line| line.strip_prefix("x-request-id: ")).unwrap();
@@ -127,11 +127,11 @@ fn what_clients_say_is_never_logged() {
         statuses.insert(worker.delete(&format!("/{path}")).0);
     }
     for request in [
-        "KANARIENVOGEL / HTTP/1.1\r\nhost: w\r\nconnection: close\r\n\r\n",
-        "GET / HTTP/1.1\r\nhost: w\r\nauthorization: Bearer kanarienvogel\r\ncookie: kanarienvogel\r\nconnection: close\r\n\r\n",
-        "GET /healthz HTTP/1.1\r\nhost: w\r\nx-request-id: kanarienvogel!\r\nconnection: close\r\n\r\n",
+        "KANARIENVOGEL / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
+        "GET / HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer kanarienvogel\r\ncookie: kanarienvogel\r\nconnection: close\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-request-id: kanarienvogel!\r\nconnection: close\r\n\r\n",
         "kanarienvogel\r\n\r\n",
-        "POST /v1/query HTTP/1.1\r\nhost: w\r\nconnection: close\r\ncontent-length: 30\r\nexpect: kanarienvogel\r\n\r\n{\"text\": \"kanarienvogel vogel\"}",
+        "POST /v1/query HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: 30\r\nexpect: kanarienvogel\r\n\r\n{\"text\": \"kanarienvogel vogel\"}",
     ] {
         send(&worker, request.as_bytes());
     }

@@ -15,7 +15,7 @@ fn connect(worker: &Worker) -> TcpStream {
 
 fn post(path: &str, body: &Value) -> String {
     let body = body.to_string();
-    format!("POST {path} HTTP/1.1\r\nhost: worker\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
 /// Reads the head and the body of an answer; none where the connection ends before the first byte of it.
@@ -102,8 +102,10 @@ fn a_stop_ends_a_batch() {
     let mut worker = Worker::start("memory:", &["--grace-seconds", "0"]);
     let mut to = connect(&worker);
     let mut from = BufReader::new(to.try_clone().unwrap());
-    to.write_all(b"POST /v1/documents:batch HTTP/1.1\r\nhost: worker\r\ntransfer-encoding: chunked\r\n\r\n")
-        .unwrap();
+    to.write_all(
+        b"POST /v1/documents:batch HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n",
+    )
+    .unwrap();
     let line = format!("{}\n", json!({ "text": TEXT }));
     write!(to, "{:x}\r\n{line}\r\n", line.len()).unwrap();
     let mut last = String::new();

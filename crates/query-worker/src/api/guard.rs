@@ -1,12 +1,14 @@
 //! What stands before every route: who may come in, and how long a request may take.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_ENCODING, HOST, ORIGIN};
-use axum::http::{HeaderMap, HeaderValue, Method};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue, Method, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
@@ -18,17 +20,27 @@ use crate::keys::{Key, Keys, Scope};
 /// The name of the security scheme in the description of the API.
 pub(super) const SCHEME: &str = "key";
 
-pub(super) struct Guard {
+/// Who may come in, and by what names the worker may be asked. All and any by default.
+#[derive(Clone, Default)]
+pub struct Access {
     /// Without keys everybody may come in.
+    pub keys: Option<Arc<Keys>>,
+    /// The names besides `localhost` and IP addresses; without this any.
+    pub hosts: Option<Vec<String>>,
+}
+
+pub(super) struct Guard {
     keys: Option<Arc<Keys>>,
     /// By path and method, as the description of the API says; none for what is open.
     scopes: HashMap<String, Vec<(Method, Option<Scope>)>>,
+    hosts: Option<Vec<String>>,
     request_wait_max: Duration,
 }
 
 impl Guard {
     /// `description` is that of the API, so what it says is what is asked for.
-    pub(super) fn new(description: &Value, keys: Option<Arc<Keys>>, request_wait_max: Duration) -> Self {
+    pub(super) fn new(description: &Value, access: Access, request_wait_max: Duration) -> Self {
+        let Access { keys, hosts } = access;
         let mut scopes: HashMap<String, Vec<_>> = HashMap::new();
         for (path, operations) in description["paths"].as_object().into_iter().flatten() {
             for (method, operation) in operations.as_object().into_iter().flatten() {
@@ -38,7 +50,7 @@ impl Guard {
             }
         }
         scopes.insert("/openapi.json".to_owned(), vec![(Method::GET, None)]);
-        Self { keys, scopes, request_wait_max }
+        Self { keys, scopes, hosts, request_wait_max }
     }
 
     /// What a request needs. What nobody has described is only for those who may do everything.
@@ -99,6 +111,9 @@ pub(super) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
+    if let Err(problem) = check_host(request.version(), request.headers(), guard.hosts.as_deref()) {
+        return problem.into_response();
+    }
     let mut pass = None;
     // What matches no path is answered 404 to everybody.
     if let (Some(keys), Some(path)) = (&guard.keys, &path)
@@ -133,6 +148,26 @@ fn is_of_another_site(headers: &HeaderMap) -> bool {
     site.is_none() || site != headers.get(HOST).map(HeaderValue::as_bytes)
 }
 
+/// Checks by what name the worker is asked. A page may have its own name resolved to an address of this machine (DNS
+/// rebinding), and to its browser the worker is then of its site; but what it asks is by that name.
+fn check_host(version: Version, headers: &HeaderMap, hosts: Option<&[String]>) -> Result<(), Problem> {
+    let mut named = headers.get_all(HOST).iter();
+    let (host, more) = (named.next(), named.next());
+    let Some(host) = host.filter(|_| more.is_none()) else {
+        // No browser speaks HTTP/1.0, which has no such header.
+        return if version < Version::HTTP_11 && more.is_none() { Ok(()) } else { Err(Problem::no_host()) };
+    };
+    let Some(hosts) = hosts else { return Ok(()) };
+    let authority = Authority::try_from(host.as_bytes()).map_err(|_| Problem::unknown_host())?;
+    let name = authority.host().trim_end_matches('.');
+    let is_address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
+    let is_known = |known: &String| name.eq_ignore_ascii_case(known.trim_end_matches('.'));
+    if is_address || name.eq_ignore_ascii_case("localhost") || hosts.iter().any(is_known) {
+        return Ok(());
+    }
+    Err(Problem::unknown_host())
+}
+
 #[cfg(test)]
 mod tests {
     use axum::Router;
@@ -160,13 +195,50 @@ mod tests {
         }
     }
 
+    #[test]
+    fn names_by_which_it_is_asked() {
+        let hosts = vec!["worker.example".to_owned()];
+        for (named, any, own) in [
+            (&["localhost"][..], 200, 200),
+            (&["LocalHost.:8080"], 200, 200),
+            (&["127.0.0.1:8080"], 200, 200),
+            (&["192.0.2.1"], 200, 200),
+            (&["[::1]:8080"], 200, 200),
+            (&["worker.example:8080"], 200, 200),
+            (&["Worker.Example"], 200, 200),
+            (&["evil.example:8080"], 200, 421),
+            (&["127.0.0.1.evil.example"], 200, 421),
+            (&["localhost.evil.example"], 200, 421),
+            (&["xlocalhost"], 200, 421),
+            (&[""], 200, 421),
+            (&["\"localhost\""], 200, 421),
+            (&[], 400, 400),
+            (&["localhost", "localhost"], 400, 400),
+        ] {
+            let mut headers = HeaderMap::new();
+            for name in named {
+                headers.append(HOST, HeaderValue::from_static(name));
+            }
+            for (hosts, expected) in [(None, any), (Some(&hosts[..]), own)] {
+                let checked = check_host(Version::HTTP_11, &headers, hosts);
+                let status = checked.err().map_or(200, |problem| problem.status().as_u16());
+                assert_eq!(status, expected, "{named:?} {hosts:?}");
+            }
+        }
+        assert!(check_host(Version::HTTP_10, &HeaderMap::new(), Some(&hosts)).is_ok());
+    }
+
     #[tokio::test]
     async fn what_is_packed_is_refused() {
-        let guarding = Guard::new(&Value::Null, None, Duration::from_secs(30));
+        let guarding = Guard::new(&Value::Null, Access::default(), Duration::from_secs(30));
         let before = middleware::from_fn_with_state(Arc::new(guarding), guard);
         let mut router = Router::new().route("/", get(async || ())).layer(before);
         for (coding, status) in [("identity", 200), ("gzip", 415), ("", 415)] {
-            let request = Request::get("/").header(CONTENT_ENCODING, coding).body(Body::empty()).unwrap();
+            let request = Request::get("/")
+                .header(HOST, "w")
+                .header(CONTENT_ENCODING, coding)
+                .body(Body::empty())
+                .unwrap();
             assert_eq!(router.call(request).await.unwrap().status(), status, "{coding}");
         }
     }
@@ -174,11 +246,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_that_takes_too_long() {
         let wait = |seconds| get(move || tokio::time::sleep(Duration::from_secs(seconds)));
-        let guarding = Guard::new(&Value::Null, None, Duration::from_secs(30));
+        let guarding = Guard::new(&Value::Null, Access::default(), Duration::from_secs(30));
         let in_time = middleware::from_fn_with_state(Arc::new(guarding), guard);
         let mut router = Router::new().route("/29", wait(29)).route("/31", wait(31)).layer(in_time);
         for (path, status) in [("/29", 200), ("/31", 503)] {
-            let request = Request::get(path).body(Body::empty()).unwrap();
+            let request = Request::get(path).header(HOST, "w").body(Body::empty()).unwrap();
             assert_eq!(router.call(request).await.unwrap().status(), status, "{path}");
         }
     }

@@ -98,6 +98,25 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "cross-origin", "A page of another site asks", detail)
     }
 
+    /// 400: a request without the header `Host`, or with two.
+    #[must_use]
+    pub fn no_host() -> Self {
+        Self::bad_request("a request of HTTP/1.1 has one header `Host` (RFC 9112, 3.2)")
+    }
+
+    /// 421: the worker is asked by a name that is not known to be its own.
+    #[must_use]
+    pub fn unknown_host() -> Self {
+        let detail = "without keys the worker is asked by an IP address, as localhost, or by a name of --allowed-host, for the \
+                      sake of browsers that are lied to about names; the header `Host` has none of these";
+        Self::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "unknown-host",
+            "The worker is not known by this name",
+            detail,
+        )
+    }
+
     /// 429: so many requests of one key are under way as it may have.
     #[must_use]
     pub fn too_many_requests() -> Self {
