@@ -15,6 +15,7 @@ mod settings;
 mod stopping;
 mod stores;
 mod tls;
+mod traces;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

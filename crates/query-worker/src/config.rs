@@ -14,6 +14,7 @@ use crate::api::Access;
 use crate::keys::{Keys, Scope};
 use crate::limits::Limits;
 use crate::log::LogArgs;
+use crate::otlp::OtlpArgs;
 use crate::server::Service;
 use crate::settings::SettingsArgs;
 use crate::tls::Tls;
@@ -51,6 +52,9 @@ pub struct Config {
     /// What is logged.
     #[command(flatten)]
     pub log: LogArgs,
+    /// Where traces are sent.
+    #[command(flatten)]
+    pub otlp: OtlpArgs,
     /// Address and port to listen on; port 0 takes a free one, which the log names
     #[arg(
         long,
@@ -174,6 +178,11 @@ impl Config {
         files.map(|(certificate, key)| Tls::open(certificate, key).map(Arc::new)).transpose()
     }
 
+    /// How long what is under way may take at a stop.
+    pub(crate) fn grace(&self) -> Duration {
+        Duration::from_secs(self.grace_seconds)
+    }
+
     /// How the worker is to be served.
     #[must_use]
     pub fn service(&self, keys: Option<Arc<Keys>>, tls: Option<Arc<Tls>>) -> Service {
@@ -184,7 +193,7 @@ impl Config {
             access: Access { keys, hosts },
             tls,
             drain: Duration::from_secs(self.drain_seconds),
-            grace: Duration::from_secs(self.grace_seconds),
+            grace: self.grace(),
         }
     }
 }

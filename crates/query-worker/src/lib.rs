@@ -16,6 +16,11 @@ pub mod limits;
 pub mod log;
 mod measured;
 mod metrics;
+#[cfg(feature = "otlp")]
+pub mod otlp;
+#[cfg(not(feature = "otlp"))]
+#[path = "otlp/absent.rs"]
+pub mod otlp;
 mod reload;
 mod request;
 pub mod server;
@@ -32,6 +37,7 @@ use tracing::{info, warn};
 
 use crate::config::{Command, Config};
 use crate::keys::Scope;
+use crate::otlp::Traces;
 use crate::server::Worker;
 use crate::settings::Settings;
 use crate::signals::Signals;
@@ -61,8 +67,11 @@ fn obey(settings: &Settings) -> anyhow::Result<()> {
         args if args.print_config => settings.to_string(),
         args if args.check => check::check(&settings.config)?,
         _ => {
-            log::start(&settings.config.log);
-            return run(&settings.config);
+            let (traces, layer) = Traces::start(&settings.config.otlp)?;
+            log::start(&settings.config.log, layer);
+            run(&settings.config)?;
+            traces.flush(settings.config.grace());
+            return Ok(());
         }
     };
     io::stdout().write_all(said.as_bytes()).context("failed to write to stdout")

@@ -34,13 +34,18 @@ pub enum LogFormat {
     Json,
 }
 
-/// Starts the log of this process.
-pub(crate) fn start(args: &LogArgs) {
-    let written: Box<dyn Layer<Registry> + Send + Sync> = match args.log_format {
+/// Something that is told of everything that happens, as the log is.
+pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
+/// Starts the log of this process, and what else is told.
+pub(crate) fn start(args: &LogArgs, more: Option<BoxedLayer>) {
+    let written: BoxedLayer = match args.log_format {
         LogFormat::Text => fmt::layer().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).boxed(),
         LogFormat::Json => {
             fmt::layer().json().flatten_event(true).with_span_list(false).with_writer(io::stderr).boxed()
         }
     };
-    tracing_subscriber::registry().with(written.with_filter(args.log_level.clone())).init();
+    let mut layers = vec![written.with_filter(args.log_level.clone()).boxed()];
+    layers.extend(more);
+    tracing_subscriber::registry().with(layers).init();
 }

@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use crate::api::Problem;
 use crate::metrics::Metrics;
+use crate::otlp;
 use crate::server::Worker;
 
 /// Where a client or a proxy says the id of a request, and where the answer says it.
@@ -70,7 +71,8 @@ pub(crate) fn urn() -> Option<String> {
 pub(crate) async fn observe(State(worker): State<Arc<Worker>>, request: Request, next: Next) -> Response {
     let id = RequestId::of(&request);
     // Of the highest level, so that whatever is logged has it.
-    let span = error_span!("request", id = id.as_str());
+    let span = otlp::span(id.as_str(), request.headers());
+    let span = span.unwrap_or_else(|| error_span!("request", id = id.as_str()));
     let mut ending = Ending::of(worker, &request, span.clone());
     let mut response = ID.scope(id.clone(), next.run(request)).instrument(span).await;
     response.headers_mut().insert(ID_HEADER, id.0);
@@ -149,6 +151,7 @@ impl Drop for Ending {
         let (method, bytes) = (self.method, self.n_bytes);
         let status = self.status.as_ref().map_or(GONE, StatusCode::as_str);
         self.worker.metrics().request_ended(route, method, status, took);
+        otlp::ended(&self.span, method, route, self.status.map(|status| status.as_u16()));
         match self.status {
             Some(status) if status.is_server_error() => {
                 warn!(method, route, status = status.as_u16(), seconds, bytes, "failed");
