@@ -3,6 +3,7 @@
 mod fields;
 mod formats;
 mod inputs;
+mod report;
 
 use std::fs;
 

@@ -8,6 +8,7 @@ use index::Source;
 use index::cli::StoreArgs;
 
 use crate::input::{FieldPath, Format};
+use crate::report_file::Target;
 
 /// Find near-duplicate texts: fingerprint a corpus, index it, or drop its near-duplicates.
 #[derive(Debug, Parser)]
@@ -18,6 +19,7 @@ use crate::input::{FieldPath, Format};
 Examples:
   indexer dedup news.jsonl                                  show the groups of near-duplicates
   indexer dedup news.jsonl.gz --output kept.jsonl --duplicates dropped.jsonl
+  indexer dedup 'crawl/*.jsonl.zst' --output kept.jsonl.gz --report report.html --report report.json
   indexer index --store embedded:./news-index news.jsonl    write an index to query later
   indexer fingerprint news.jsonl | sort -t$'\\t' -k2         one line a document: id, tab, 16 hex digits
 
@@ -105,6 +107,13 @@ pub(crate) struct DedupArgs {
     /// Write one JSON object for each dropped document: id, duplicate_of, both fingerprints and the distance
     #[arg(long, value_name = "DUPS", help_heading = "Output")]
     pub(crate) duplicates: Option<PathBuf>,
+    /// Write a report: JSON where the name ends in .json, a page to look at where it ends in .html; may be given twice
+    ///
+    /// Counts, how near the duplicates are, the biggest groups with their texts side by side, sources that repeat each
+    /// other most, and why records were rejected. It takes memory for the ids of the kept documents once more and some
+    /// 250 bytes for each group, and up to 128 MiB for texts.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) report: Vec<Target>,
     /// How many groups to print where no output file is given
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
     pub(crate) groups: usize,

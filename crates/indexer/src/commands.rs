@@ -1,9 +1,12 @@
 //! The subcommands, one file each, and how those that need an index open it.
 
+mod biggest;
 mod dedup;
+mod findings;
 mod fingerprint;
 mod groups;
 mod index;
+mod reporting;
 mod verdict;
 
 use ::index::cli::StoreArgs;

@@ -79,6 +79,11 @@ impl Job {
         Ok(Self { inputs, fields, n_threads, progress, rejects })
     }
 
+    /// The paths that are read.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.inputs.paths()
+    }
+
     /// Runs over all records: those that cannot be read are rejected, the others go to `sink`.
     pub(crate) fn run(
         self,

@@ -6,14 +6,18 @@
 
 mod cli;
 mod commands;
+mod excerpt;
 mod input;
 mod job;
 mod numbers;
 mod output;
 mod pipeline;
 mod progress;
+mod reasons;
 mod rejects;
 mod report;
+mod report_file;
+mod top;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;

@@ -9,15 +9,12 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use features::{Fingerprinter, Scratch};
 use index::{DocumentId, Source};
 use simhash::Fingerprint;
-use unicode_width::UnicodeWidthChar;
 
+use crate::excerpt::excerpt;
 use crate::input::{Chunk, Fields, Inputs, Origin};
 
 /// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
 const CHUNKS_PER_THREAD: usize = 4;
-
-/// How many columns of a terminal an excerpt takes at most, before the mark that there is more.
-const EXCERPT_COLUMNS: usize = 60;
 
 /// What to make of each record.
 pub(crate) struct Pipeline<'a> {
@@ -30,8 +27,8 @@ pub(crate) struct Pipeline<'a> {
 /// What a command needs of a record beside its features.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Wanted {
-    /// The beginning of the text, to show it.
-    pub(crate) excerpts: bool,
+    /// How many columns of the beginning of the text, to show it.
+    pub(crate) excerpt_columns: usize,
     /// The line that stands for the record in an output.
     pub(crate) lines: bool,
 }
@@ -129,8 +126,10 @@ impl Pipeline<'_> {
                     if self.wanted.lines {
                         line = raw.line().map_or_else(|| record.to_line().into_bytes().into(), Into::into);
                     }
-                    let excerpt =
-                        if self.wanted.excerpts { excerpt(&record.text).into() } else { Box::default() };
+                    let excerpt = match self.wanted.excerpt_columns {
+                        0 => Box::default(),
+                        n_columns => excerpt(&record.text, n_columns).into(),
+                    };
                     Ok(Features {
                         fingerprint: self.fingerprinter.fingerprint_with(scratch, &record.text),
                         n_text_bytes: record.text.len(),
@@ -143,43 +142,5 @@ impl Pipeline<'_> {
             Some(Fingerprinted { number, line, outcome })
         });
         Batch { origin: Arc::clone(&chunk.origin), records: records.collect() }
-    }
-}
-
-/// The beginning of a text as one line that is safe to print: control characters and runs of white space become one
-/// space.
-fn excerpt(text: &str) -> String {
-    let mut excerpt = String::new();
-    let mut n_columns = 0;
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
-        let space = (n_columns > 0).then_some(' ');
-        for c in space.into_iter().chain(word.chars()) {
-            // Chinese characters take two columns.
-            n_columns += c.width().unwrap_or(0);
-            if n_columns > EXCERPT_COLUMNS {
-                excerpt.push('…');
-                return excerpt;
-            }
-            excerpt.push(c);
-        }
-    }
-    excerpt
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn excerpts_are_one_safe_line() {
-        for (text, expected) in [
-            ("", ""),
-            (" a\n\tb\u{1b}[31m ", "a b [31m"),
-            (&"字".repeat(30), &"字".repeat(30)),
-            (&"字".repeat(31), &format!("{}…", "字".repeat(30))),
-            (&"e\u{301}".repeat(61), &format!("{}…", "e\u{301}".repeat(60))),
-        ] {
-            assert_eq!(excerpt(text), expected);
-        }
     }
 }

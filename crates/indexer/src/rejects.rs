@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::input::Origin;
 use crate::output::Output;
 use crate::progress::Console;
+use crate::reasons::Reasons;
 
 /// How many records are named on stderr.
 const NAMED_MAX: u64 = 5;
@@ -16,23 +17,31 @@ pub(crate) struct Rejects {
     file: Option<Output>,
     console: Console,
     n_rejected: u64,
+    reasons: Reasons,
     n_named: u64,
 }
 
 impl Rejects {
     pub(crate) fn new(path: Option<&Path>, console: Console) -> anyhow::Result<Self> {
-        Ok(Self { file: path.map(Output::create).transpose()?, console, n_rejected: 0, n_named: 0 })
+        let file = path.map(Output::create).transpose()?;
+        Ok(Self { file, console, n_rejected: 0, reasons: Reasons::default(), n_named: 0 })
     }
 
     /// Takes note of a record that could not be taken.
     pub(crate) fn reject(&mut self, origin: &Origin, number: u64, reason: &str) -> anyhow::Result<()> {
         self.n_rejected += 1;
+        self.reasons.add(reason);
         self.name("rejected", origin, number, reason)
     }
 
     /// Names a record without features. That is no fault of its own, so it does not count as rejected.
     pub(crate) fn not_indexed(&mut self, origin: &Origin, number: u64) -> anyhow::Result<()> {
         self.name("not_indexed", origin, number, "the text has no features")
+    }
+
+    /// Why records were rejected so far.
+    pub(crate) fn reasons(&self) -> &Reasons {
+        &self.reasons
     }
 
     /// Puts the file in its place and says how many records were rejected.

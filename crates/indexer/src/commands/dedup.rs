@@ -10,8 +10,10 @@ use anyhow::Context;
 use index::{DocumentId, Index, Insertion, NewDocument};
 use simhash::Fingerprint;
 
-use super::groups::Groups;
+use super::findings::{self, Findings};
+use super::groups::{self, Groups};
 use super::open;
+use super::reporting::Reporting;
 use super::verdict::{Original, Results, Verdict};
 use crate::cli::DedupArgs;
 use crate::job::{Item, Job, Sink};
@@ -31,11 +33,16 @@ const DEFAULT_STORE: &str = "memory:";
 
 pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let outputs: Vec<&Path> = args.output.iter().chain(&args.duplicates).map(PathBuf::as_path).collect();
-    let job = Job::new(&args.input, Some(&args.source), &outputs, args.store.uri())?;
+    let reports = args.report.iter().map(|target| target.path.as_path());
+    let all_outputs: Vec<&Path> = outputs.iter().copied().chain(reports).collect();
+    let job = Job::new(&args.input, Some(&args.source), &all_outputs, args.store.uri())?;
     let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
     let (output, duplicates) = (create(&args.output)?, create(&args.duplicates)?);
-    let (index, fingerprinter) = open(args.store.uri().unwrap_or(DEFAULT_STORE), &args.store, &args.recipe)?;
+    let store = args.store.uri().unwrap_or(DEFAULT_STORE);
+    let (index, fingerprinter) = open(store, &args.store, &args.recipe)?;
+    let reporting = Reporting::new(&args.report, &job, store, &index)?;
     let for_people = outputs.is_empty();
+    let with_findings = !args.report.is_empty();
     let mut sink = Deduplication {
         index: &index,
         kept: HashMap::new(),
@@ -46,11 +53,20 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
             output,
             duplicates,
             groups: for_people.then(|| Groups::new(args.groups)),
+            findings: with_findings.then(|| Findings::new(index.max_distance())),
             counts: Deduplicated::default(),
         },
     };
-    let wanted = Wanted { excerpts: for_people, lines: args.output.is_some() };
+    let excerpt_columns = match (with_findings, for_people) {
+        (true, _) => findings::EXCERPT_COLUMNS,
+        (false, true) => groups::EXCERPT_COLUMNS,
+        (false, false) => 0,
+    };
+    let wanted = Wanted { excerpt_columns, lines: args.output.is_some() };
     let report = job.run(&fingerprinter, wanted, &mut sink)?;
+    if let Some(findings) = &sink.results.findings {
+        reporting.write(&report, sink.results.counts, findings)?;
+    }
     match &sink.results.groups {
         Some(groups) => print_to_stdout(&format_args!("{groups}\n{report}"))?,
         None if outputs.iter().any(|path| is_stdout(path)) => print_to_stderr(&report),
@@ -87,6 +103,9 @@ impl Sink for Deduplication<'_> {
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush(rejects)?;
+        if let Some(findings) = &mut self.results.findings {
+            findings.add_reasons(rejects.reasons());
+        }
         Ok(Counts::Deduplicated(self.results.finish()?))
     }
 }

@@ -6,11 +6,15 @@ use std::fmt;
 use index::DocumentId;
 
 use super::verdict::{Original, Verdict};
+use crate::excerpt::excerpt;
 use crate::numbers::Grouped;
 use crate::pipeline::Features;
 
 /// Duplicates shown in one group.
 const SHOWN_PER_GROUP: usize = 10;
+
+/// What of a text is shown: a line of a terminal.
+pub(super) const EXCERPT_COLUMNS: usize = 60;
 
 /// Kept documents whose beginning is held in case a duplicate of them comes; a bound on memory.
 const EXCERPTS_MAX: usize = 200_000;
@@ -44,7 +48,7 @@ impl Groups {
                     && self.shown.len() < self.n_shown
                     && self.excerpts.len() < EXCERPTS_MAX
                 {
-                    self.excerpts.insert(features.id.clone(), features.excerpt.clone());
+                    self.excerpts.insert(features.id.clone(), line(features));
                 }
             }
             Verdict::Duplicate { of, .. } => self.add_duplicate(features, of),
@@ -62,10 +66,15 @@ impl Groups {
         if let Some(group) = self.shown.get_mut(number) {
             group.n_duplicates += 1;
             if group.duplicates.len() < SHOWN_PER_GROUP {
-                group.duplicates.push((features.id.clone(), of.distance, features.excerpt.clone()));
+                group.duplicates.push((features.id.clone(), of.distance, line(features)));
             }
         }
     }
+}
+
+/// The features' excerpt may be longer, where somebody else wants more of it.
+fn line(features: &Features) -> Box<str> {
+    excerpt(&features.excerpt, EXCERPT_COLUMNS).into()
 }
 
 impl fmt::Display for Groups {

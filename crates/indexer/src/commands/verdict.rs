@@ -6,6 +6,7 @@ use index::DocumentId;
 use serde_json::json;
 use simhash::Fingerprint;
 
+use super::findings::Findings;
 use super::groups::Groups;
 use crate::job::Item;
 use crate::output::Output;
@@ -33,6 +34,7 @@ pub(super) struct Results {
     pub(super) output: Option<Output>,
     pub(super) duplicates: Option<Output>,
     pub(super) groups: Option<Groups>,
+    pub(super) findings: Option<Findings>,
     pub(super) counts: Deduplicated,
 }
 
@@ -54,6 +56,9 @@ impl Results {
         }
         if let Some(groups) = &mut self.groups {
             groups.add(&item.features, verdict);
+        }
+        if let Some(findings) = &mut self.findings {
+            findings.add(item, verdict);
         }
         Ok(())
     }

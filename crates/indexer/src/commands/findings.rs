@@ -1,0 +1,140 @@
+//! What a report needs to know of the verdicts, gathered while they are made.
+
+use std::collections::HashMap;
+
+use index::DocumentId;
+
+use super::biggest::Biggest;
+use super::verdict::{Original, Verdict};
+use crate::job::Item;
+use crate::reasons::Reasons;
+use crate::report_file::{Distance, Groups, Rejected, Repeat, Repeats};
+use crate::top::Top;
+
+/// What of a text a report shows, in columns of a terminal: so many letters, or half as many Chinese characters.
+pub(super) const EXCERPT_COLUMNS: usize = 300;
+
+/// How many of each list a report shows.
+const GROUPS_SHOWN: usize = 20;
+const REPEATS_SHOWN: usize = 20;
+const REASONS_SHOWN: usize = 50;
+
+/// Sources whose names are held, and pairs of them that are counted at once: bounds on memory.
+const PLACES_MAX: usize = 100_000;
+const PAIRS_MAX: usize = 100_000;
+
+/// The place of documents that an earlier run has put into the index, and of those from the sources beyond the bound.
+const IN_INDEX: Place = Place(0);
+const ELSEWHERE: Place = Place(1);
+
+pub(super) struct Findings {
+    /// By distance.
+    n_duplicates: Vec<u64>,
+    pub(super) n_text_bytes_dropped: u64,
+    places: Places,
+    /// Where the kept documents come from.
+    kept: HashMap<DocumentId, Place>,
+    /// Of a kept document, and of its duplicate.
+    pairs: Top<(Place, Place)>,
+    biggest: Biggest,
+    reasons: Reasons,
+}
+
+/// A source or, of records without one, the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Place(u32);
+
+struct Places {
+    names: Vec<String>,
+    numbers: HashMap<String, Place>,
+}
+
+impl Findings {
+    pub(super) fn new(max_distance: u32) -> Self {
+        Self {
+            n_duplicates: vec![0; max_distance as usize + 1],
+            n_text_bytes_dropped: 0,
+            places: Places::new(),
+            kept: HashMap::new(),
+            pairs: Top::new(PAIRS_MAX),
+            biggest: Biggest::new(),
+            reasons: Reasons::default(),
+        }
+    }
+
+    /// Takes note of what became of a document.
+    pub(super) fn add(&mut self, item: &Item, verdict: &Verdict) {
+        let place = self.places.of(item);
+        match verdict {
+            Verdict::Kept => {
+                if item.features.fingerprint.is_some() {
+                    self.kept.insert(item.features.id.clone(), place);
+                    self.biggest.add_kept(&item.features);
+                }
+            }
+            Verdict::Duplicate { of, .. } => self.add_duplicate(item, place, of),
+        }
+    }
+
+    fn add_duplicate(&mut self, item: &Item, place: Place, of: &Original) {
+        if let Some(n) = self.n_duplicates.get_mut(of.distance as usize) {
+            *n += 1;
+        }
+        self.n_text_bytes_dropped += item.features.n_text_bytes as u64;
+        self.pairs.add((self.kept.get(&of.id).copied().unwrap_or(IN_INDEX), place));
+        self.biggest.add_duplicate(&item.features, of);
+    }
+
+    /// Takes note of what was rejected in all.
+    pub(super) fn add_reasons(&mut self, reasons: &Reasons) {
+        self.reasons = reasons.clone();
+    }
+
+    pub(super) fn distances(&self) -> Vec<Distance> {
+        (0..).zip(&self.n_duplicates).map(|(distance, &n)| Distance { distance, n }).collect()
+    }
+
+    pub(super) fn rejected(&self) -> Vec<Rejected> {
+        self.reasons.first(REASONS_SHOWN).into_iter().map(|(reason, n)| Rejected { reason, n }).collect()
+    }
+
+    pub(super) fn groups(&self) -> Groups {
+        Groups { n: self.biggest.len() as u64, biggest: self.biggest.first(GROUPS_SHOWN) }
+    }
+
+    pub(super) fn repeats(&self) -> Repeats {
+        let repeat = |((kept, dropped), n)| Repeat {
+            kept_from: self.places.name(kept).to_owned(),
+            dropped_from: self.places.name(dropped).to_owned(),
+            n,
+        };
+        let most = self.pairs.first(REPEATS_SHOWN).into_iter().map(repeat).collect();
+        Repeats { is_exact: self.pairs.is_exact(), most }
+    }
+}
+
+impl Places {
+    fn new() -> Self {
+        // In the order of the constants.
+        let names = vec!["(in the index before)".to_owned(), "(other sources)".to_owned()];
+        Self { names, numbers: HashMap::new() }
+    }
+
+    fn of(&mut self, item: &Item) -> Place {
+        let name = item.features.source.as_ref().map_or(item.origin.name(), |source| source.as_str());
+        if let Some(&place) = self.numbers.get(name) {
+            return place;
+        }
+        let place = Place(self.names.len() as u32);
+        if self.names.len() >= PLACES_MAX {
+            return ELSEWHERE;
+        }
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), place);
+        place
+    }
+
+    fn name(&self, place: Place) -> &str {
+        &self.names[place.0 as usize]
+    }
+}

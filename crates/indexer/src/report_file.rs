@@ -1,0 +1,163 @@
+//! The report of a deduplication as a file: JSON for programs, a page for people. Both say the same.
+//!
+//! The fields of the JSON are the fields here. A field that is added leaves [`VERSION`] as it is; one that is removed, or
+//! means something else, raises it.
+
+mod diff;
+mod page;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::str::FromStr;
+
+use anyhow::bail;
+use serde::Serialize;
+
+use crate::output::Output;
+
+/// Of the format of the JSON.
+pub(crate) const VERSION: u32 = 1;
+
+/// All that a report says.
+#[derive(Debug, Serialize)]
+pub(crate) struct ReportFile {
+    pub(crate) version: u32,
+    /// Name and version of what wrote it.
+    pub(crate) program: &'static str,
+    /// When the run was over, as in 2026-01-31T12:00:00.000Z.
+    pub(crate) finished_at: String,
+    pub(crate) seconds: f64,
+    pub(crate) counts: Counts,
+    /// Bytes of UTF-8 of the texts of all documents, and of those that were dropped.
+    pub(crate) text_bytes: u64,
+    pub(crate) text_bytes_dropped: u64,
+    pub(crate) inputs: Inputs,
+    pub(crate) options: Options,
+    /// How many documents were dropped at each distance from the kept one, from 0 to the index's distance.
+    pub(crate) distances: Vec<Distance>,
+    /// The most frequent kinds of reasons; in them N stands for a number and … for what was quoted.
+    pub(crate) rejected: Vec<Rejected>,
+    pub(crate) groups: Groups,
+    pub(crate) repeats: Repeats,
+}
+
+/// As they are printed: `read` is the sum of the others.
+#[derive(Debug, Serialize)]
+pub(crate) struct Counts {
+    pub(crate) read: u64,
+    pub(crate) kept: u64,
+    pub(crate) duplicates: u64,
+    /// Kept too.
+    pub(crate) no_features: u64,
+    pub(crate) rejected: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Inputs {
+    pub(crate) n: u64,
+    /// The first of them.
+    pub(crate) names: Vec<String>,
+}
+
+/// What decided about what is a near-duplicate.
+#[derive(Debug, Serialize)]
+pub(crate) struct Options {
+    pub(crate) store: String,
+    pub(crate) scheme: String,
+    pub(crate) max_distance: u32,
+    /// How texts become fingerprints.
+    pub(crate) recipe: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Distance {
+    pub(crate) distance: u32,
+    pub(crate) n: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Rejected {
+    pub(crate) reason: String,
+    pub(crate) n: u64,
+}
+
+/// Each is a kept document with its duplicates.
+#[derive(Debug, Serialize)]
+pub(crate) struct Groups {
+    pub(crate) n: u64,
+    /// Those with the most duplicates, the biggest first.
+    pub(crate) biggest: Vec<Group>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Group {
+    /// The id of the kept document.
+    pub(crate) kept: String,
+    /// The beginning of its text; null where it was not at hand any more, or was in the index before.
+    pub(crate) excerpt: Option<String>,
+    pub(crate) n_duplicates: u64,
+    /// The first duplicate at each distance.
+    pub(crate) examples: Vec<Example>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Example {
+    pub(crate) id: String,
+    pub(crate) distance: u32,
+    pub(crate) excerpt: String,
+}
+
+/// Which sources repeat each other, or themselves. A document without a source counts by its file.
+#[derive(Debug, Serialize)]
+pub(crate) struct Repeats {
+    /// False where there were too many different pairs to count them all; then the numbers may be too small.
+    pub(crate) is_exact: bool,
+    pub(crate) most: Vec<Repeat>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Repeat {
+    pub(crate) kept_from: String,
+    pub(crate) dropped_from: String,
+    pub(crate) n: u64,
+}
+
+/// Where a report is to be written, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) path: std::path::PathBuf,
+    form: Form,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Json,
+    Page,
+}
+
+impl FromStr for Target {
+    type Err = anyhow::Error;
+
+    fn from_str(path: &str) -> anyhow::Result<Self> {
+        let suffix = Path::new(path).extension().unwrap_or_default().to_ascii_lowercase();
+        let form = match suffix.to_str() {
+            Some("json") => Form::Json,
+            Some("html" | "htm") => Form::Page,
+            _ => bail!("its name must end in .json, or in .html for a page"),
+        };
+        Ok(Self { path: path.into(), form })
+    }
+}
+
+impl Target {
+    /// Writes the report into an `output` that was opened for it.
+    pub(crate) fn write(&self, report: &ReportFile, mut output: Output) -> anyhow::Result<()> {
+        let content = match self.form {
+            Form::Json => serde_json::to_string_pretty(report)? + "\n",
+            Form::Page => page::page(report),
+        };
+        output.write_all(content.as_bytes()).map_err(|error| output.failed(error))?;
+        output.finish()
+    }
+}

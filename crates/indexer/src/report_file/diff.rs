@@ -1,0 +1,61 @@
+//! What differs between two texts, word by word; of Chinese, character by character.
+
+use similar::{ChangeTag, TextDiff};
+
+/// Part of a text, and whether the other text has it not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) text: String,
+    pub(super) differs: bool,
+}
+
+/// Both texts in parts, which alternate between those that differ and those that do not.
+pub(super) fn diff(a: &str, b: &str) -> (Vec<Part>, Vec<Part>) {
+    let (mut parts_a, mut parts_b) = (Vec::new(), Vec::new());
+    for change in TextDiff::from_unicode_words(a, b).iter_all_changes() {
+        let text = change.value();
+        match change.tag() {
+            ChangeTag::Equal => {
+                push(&mut parts_a, text, false);
+                push(&mut parts_b, text, false);
+            }
+            ChangeTag::Delete => push(&mut parts_a, text, true),
+            ChangeTag::Insert => push(&mut parts_b, text, true),
+        }
+    }
+    (parts_a, parts_b)
+}
+
+fn push(parts: &mut Vec<Part>, text: &str, differs: bool) {
+    match parts.last_mut() {
+        Some(last) if last.differs == differs => last.text.push_str(text),
+        _ => parts.push(Part { text: text.to_owned(), differs }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With what differs in brackets.
+    fn marked(parts: &[Part]) -> String {
+        parts
+            .iter()
+            .map(|Part { text, differs }| if *differs { format!("[{text}]") } else { text.clone() })
+            .collect()
+    }
+
+    #[test]
+    fn what_differs_is_marked_on_both_sides() {
+        for (a, b, expected_a, expected_b) in [
+            ("", "", "", ""),
+            ("one two", "one two", "one two", "one two"),
+            ("ten reeds grow", "two reeds grow", "[ten] reeds grow", "[two] reeds grow"),
+            ("老城区的花园", "老城区花园", "老城区[的]花园", "老城区花园"),
+            ("", "new", "", "[new]"),
+        ] {
+            let (parts_a, parts_b) = diff(a, b);
+            assert_eq!((marked(&parts_a), marked(&parts_b)), (expected_a.to_owned(), expected_b.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The report as a page: one file that fetches nothing, runs no script, and is read by keyboard, on a telephone, and by
+//! day or night. maud escapes whatever comes from documents; `bdi` and `dir=auto` keep a right-to-left text to itself.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::diff::{Part, diff};
+use super::{Example, Group, ReportFile};
+use crate::numbers::{Grouped, megabytes};
+
+const STYLE: &str = include_str!("page.css");
+
+/// Nothing that gets into the page by a mistake of ours may be run or fetch anything.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+pub(super) fn page(report: &ReportFile) -> String {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "Near-duplicates: " (report.counts.duplicates) " of " (report.counts.read) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { "Near-duplicates" }
+                    p { (report.program) ", " time datetime=(report.finished_at) { (minute(&report.finished_at)) " UTC" } }
+                }
+                main {
+                    (summary(report))
+                    (distances(report))
+                    (groups(report))
+                    (repeats(report))
+                    (rejected(report))
+                    (particulars(report))
+                }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// Of a timestamp what a person reads.
+fn minute(timestamp: &str) -> String {
+    timestamp.chars().take(16).collect::<String>().replace('T', " ")
+}
+
+fn number(n: u64) -> Markup {
+    html! { td.number { (Grouped(n).to_string()) } }
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+}
+
+fn summary(report: &ReportFile) -> Markup {
+    let counts = &report.counts;
+    let (bytes, dropped) = (report.text_bytes, report.text_bytes_dropped);
+    html! {
+        section aria-label="Counts" {
+            table {
+                @for (name, n, remark) in [
+                    ("read", counts.read, ""),
+                    ("kept", counts.kept, ""),
+                    ("duplicates", counts.duplicates, "dropped"),
+                    ("no features", counts.no_features, "kept too: there is nothing to compare them by"),
+                    ("rejected", counts.rejected, ""),
+                ] {
+                    tr { th scope="row" { (name) } (number(n)) td.remark { (if n > 0 { remark } else { "" }) } }
+                }
+            }
+            p {
+                (format!("{:.1} MB of {:.1} MB of text were dropped ({:.1} %), in {:.1} seconds.",
+                    megabytes(dropped), megabytes(bytes), percent(dropped, bytes), report.seconds))
+            }
+        }
+    }
+}
+
+fn distances(report: &ReportFile) -> Markup {
+    let most = report.distances.iter().map(|distance| distance.n).max().unwrap_or(0);
+    html! {
+        section {
+            h2 { "How near" }
+            p { "In how many of the 64 bits of its fingerprint a dropped document differs from the kept one." }
+            table.bars {
+                tr { th scope="col" { "bits" } th.number scope="col" { "dropped" } td {} }
+                @for distance in &report.distances {
+                    tr {
+                        th scope="row" { (distance.distance) }
+                        (number(distance.n))
+                        td { div.bar style=(format!("width: {:.1}%", percent(distance.n, most))) {} }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn groups(report: &ReportFile) -> Markup {
+    let (n, shown) = (report.groups.n, &report.groups.biggest);
+    html! {
+        section {
+            h2 { "Groups" }
+            p {
+                (Grouped(n).to_string()) (if n == 1 { " kept document has" } else { " kept documents have" }) " near-duplicates."
+                @if n > shown.len() as u64 { " These are the " (shown.len()) " with the most." }
+                " Of each, the first duplicate at every distance is shown, with what differs in the beginning of the two texts."
+            }
+            @for group in shown { (one_group(group)) }
+        }
+    }
+}
+
+fn one_group(group: &Group) -> Markup {
+    html! {
+        article {
+            h3 { bdi { (group.kept) } " " span.remark { "and " (Grouped(group.n_duplicates).to_string()) " like it" } }
+            @if group.examples.is_empty() {
+                p.remark { "The texts were not held: too many groups were of this size." }
+            }
+            @for example in &group.examples { (pair(group, example)) }
+        }
+    }
+}
+
+fn pair(group: &Group, example: &Example) -> Markup {
+    let same = vec![Part { text: example.excerpt.clone(), differs: false }];
+    let (kept, dropped) = match &group.excerpt {
+        Some(kept) => diff(kept, &example.excerpt),
+        None => (Vec::new(), same),
+    };
+    let is_same = group.excerpt.as_deref() == Some(&example.excerpt);
+    html! {
+        div.pair {
+            div {
+                p.who { "kept " bdi { (group.kept) } }
+                @if group.excerpt.is_some() {
+                    blockquote dir="auto" {
+                        @for part in &kept { @if part.differs { del { (part.text) } } @else { (part.text) } }
+                    }
+                } @else {
+                    p.remark { "Its text is not at hand: it was in the index before, or came long before its duplicates." }
+                }
+            }
+            div {
+                p.who {
+                    "dropped " bdi { (example.id) } ", "
+                    (example.distance) (if example.distance == 1 { " bit" } else { " bits" })
+                    @if is_same { ", the same beginning" }
+                }
+                blockquote dir="auto" {
+                    @for part in &dropped { @if part.differs { ins { (part.text) } } @else { (part.text) } }
+                }
+            }
+        }
+    }
+}
+
+fn repeats(report: &ReportFile) -> Markup {
+    let repeats = &report.repeats;
+    html! {
+        @if !repeats.most.is_empty() {
+            section {
+                h2 { "Sources that repeat each other" }
+                p {
+                    "The pairs with the most dropped documents; a document without a source counts by its file."
+                    @if !repeats.is_exact { " There were too many pairs to count all of them: the numbers may be too small." }
+                }
+                div.wide tabindex="0" role="region" aria-label="Sources" {
+                    table {
+                        tr { th scope="col" { "kept from" } th scope="col" { "dropped from" } th.number scope="col" { "dropped" } }
+                        @for repeat in &repeats.most {
+                            tr { td { bdi { (repeat.kept_from) } } td { bdi { (repeat.dropped_from) } } (number(repeat.n)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn rejected(report: &ReportFile) -> Markup {
+    html! {
+        @if !report.rejected.is_empty() {
+            section {
+                h2 { "Rejected" }
+                p { "Records that could not be read, by reason; N stands for a number and … for what was quoted." }
+                div.wide tabindex="0" role="region" aria-label="Reasons" {
+                    table {
+                        tr { th scope="col" { "reason" } th.number scope="col" { "records" } }
+                        @for rejected in &report.rejected {
+                            tr { td dir="auto" { (rejected.reason) } (number(rejected.n)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn particulars(report: &ReportFile) -> Markup {
+    let (inputs, options) = (&report.inputs, &report.options);
+    html! {
+        section {
+            h2 { "How it was run" }
+            details {
+                summary { (Grouped(inputs.n).to_string()) (if inputs.n == 1 { " input" } else { " inputs" }) }
+                ul {
+                    @for name in &inputs.names { li { bdi { (name) } } }
+                    @if inputs.n > inputs.names.len() as u64 { li { "and more" } }
+                }
+            }
+            details {
+                summary { "Options" }
+                table {
+                    tr { th scope="row" { "index" } td { bdi { (options.store) } } }
+                    tr { th scope="row" { "scheme" } td { (options.scheme) } }
+                    tr { th scope="row" { "max distance" } td { (options.max_distance) } }
+                    @for (name, value) in &options.recipe {
+                        tr { th scope="row" { (name) } td { bdi { (value) } } }
+                    }
+                }
+            }
+        }
+    }
+}
