@@ -121,6 +121,20 @@ fn what_goes_wrong_is_a_problem() {
 }
 
 #[test]
+fn a_method_that_a_path_does_not_have() {
+    let worker = Worker::start("memory:", &[]);
+    for (answer, detail) in [
+        (worker.post("/healthz", &json!({})), "/healthz answers GET, not POST"),
+        (worker.post("/openapi.json", &json!({})), "/openapi.json answers GET, not POST"),
+        (worker.get("/v1/query"), "/v1/query answers POST, not GET"),
+        (worker.post("/v1/documents/a", &json!({})), "/v1/documents/a answers DELETE and GET, not POST"),
+    ] {
+        assert_eq!(answer.1["detail"], detail);
+        is_problem(answer, 405, "method-not-allowed");
+    }
+}
+
+#[test]
 fn texts_posted_at_once_are_kept_once() {
     let folder = tempfile::tempdir().unwrap();
     for store in ["memory:".to_owned(), format!("embedded:{}", folder.path().to_str().unwrap())] {
@@ -240,6 +254,7 @@ fn a_worker_that_cannot_run_says_why() {
         (vec!["--listen", "127.0.0.1:0"], "--store"),
         (vec!["--store", "nonsense"], "nonsense"),
         (vec!["--store", "memory:", "--listen", "192.0.2.1:1"], "192.0.2.1:1"),
+        (vec!["--store", "memory:", "--listen", "localhost:8080"], "as in 127.0.0.1:8080"),
         (vec!["--store", "memory:", "--scheme", "9c9"], "9c9"),
     ] {
         let run = run("query-worker", &args).expect(2);

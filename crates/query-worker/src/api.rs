@@ -10,11 +10,12 @@ mod guard;
 mod problem;
 mod query;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::{FromRequestParts, MatchedPath, Path};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{Method, Uri};
@@ -40,18 +41,31 @@ use crate::server::Worker;
 pub fn router(worker: Arc<Worker>, access: Access) -> Router {
     let (router, description) = documented().split_for_parts();
     let description = written(&description);
+    let methods = methods(&description);
     let guard = Guard::new(&description, access, worker.limits().request_seconds_max);
     let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description.to_string()));
     router
         .route("/openapi.json", get(async move || description))
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
-        .method_not_allowed_fallback(async |method: Method, uri: Uri| {
-            Problem::method_not_allowed(&method, uri.path())
+        .method_not_allowed_fallback(async move |path: Option<MatchedPath>, method: Method, uri: Uri| {
+            let known = path.and_then(|path| methods.get(path.as_str()).cloned()).unwrap_or_default();
+            Problem::method_not_allowed(&method, uri.path(), &known)
         })
         .layer(middleware::from_fn_with_state(Arc::new(guard), guard::guard))
         // Outside of all others, so that it sees what they answer.
         .layer(middleware::from_fn_with_state(Arc::clone(&worker), request::observe))
         .with_state(worker)
+}
+
+/// The methods of each path, as people write them down.
+fn methods(description: &Value) -> HashMap<String, String> {
+    let paths = description["paths"].as_object().into_iter().flatten();
+    let of_path = |operations: &Value| {
+        let methods = operations.as_object().into_iter().flatten().map(|(method, _)| method.to_uppercase());
+        methods.collect::<Vec<_>>().join(" and ")
+    };
+    let described = paths.map(|(path, operations)| (path.clone(), of_path(operations)));
+    described.chain([("/openapi.json".to_owned(), "GET".to_owned())]).collect()
 }
 
 /// The routes that the description of the API has, each with its own.

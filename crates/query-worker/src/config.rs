@@ -60,6 +60,7 @@ pub struct Config {
         long,
         value_name = "ADDR",
         default_value = "127.0.0.1:8080",
+        value_parser = address,
         env = "PIGEONHOLE_LISTEN",
         help_heading = "Service"
     )]
@@ -128,6 +129,11 @@ pub struct Config {
     /// How much to take on.
     #[command(flatten)]
     pub limits: Limits,
+}
+
+/// A name may have several addresses, of which some may be reached by others.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "give an IP address and a port, as in 127.0.0.1:8080 or [::1]:8080".to_owned())
 }
 
 /// What to do instead of serving.

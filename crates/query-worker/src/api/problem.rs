@@ -147,8 +147,8 @@ impl Problem {
 
     /// 405: the path is there, but not for this method.
     #[must_use]
-    pub fn method_not_allowed(method: &Method, path: &str) -> Self {
-        let detail = format!("{path} does not answer {method}");
+    pub fn method_not_allowed(method: &Method, path: &str, known: &str) -> Self {
+        let detail = format!("{path} answers {known}, not {method}");
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method-not-allowed",
