@@ -1,6 +1,8 @@
 //! `/v1/documents`, `/v1/index` and whether the worker is ready.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
@@ -108,4 +110,29 @@ fn the_index_says_what_it_is() {
     }
     assert_eq!(index["recipe"]["seed"], "0");
     assert_eq!(worker.get("/readyz"), (200, json!({ "status": "ready" })));
+}
+
+/// Clients take these for steps in the path, and would ask for another.
+#[test]
+fn ids_that_are_dots() {
+    let worker = Worker::start("memory:", &[]);
+    let ask = |request: &str, body: &str| {
+        let mut connection = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
+        let length = body.len();
+        let head = "host: localhost\r\nconnection: close";
+        write!(connection, "{request} HTTP/1.1\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}").unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    for (id, path, text) in [
+        (".", "%2E", "The night train to the mountains is late again."),
+        ("..", "%2E%2E", "A beekeeper sold forty jars of honey at the fair."),
+        ("...", "...", "Nobody has seen the lighthouse keeper since Sunday."),
+    ] {
+        let created = ask("POST /v1/documents", &json!({ "id": id, "text": text }).to_string());
+        assert!(created.contains(&format!("location: /v1/documents/{path}\r\n")), "{created}");
+        let found = ask(&format!("GET /v1/documents/{path}"), "");
+        assert!(found.contains(&format!("\"id\":\"{id}\"")), "{found}");
+    }
 }

@@ -111,13 +111,24 @@ pub(super) async fn insert_if_new(
     let insertion = worker.calls().insert_if_new(new, permit).await?;
     let (status, inserted) = inserted(&id, is_named, fingerprint, insertion);
     let location = inserted.id.as_deref().filter(|_| status == StatusCode::CREATED);
-    let location = location.map(|id| format!("/v1/documents/{}", utf8_percent_encode(id, ENCODED)));
+    let location = location.map(path_of);
     let mut response = (status, Answer(inserted)).into_response();
     if let Some(location) = location {
         let location = HeaderValue::try_from(location).map_err(|_| Problem::internal())?;
         response.headers_mut().insert(header::LOCATION, location);
     }
     Ok(response)
+}
+
+/// Where a document is looked up.
+fn path_of(id: &str) -> String {
+    let encoded = match id {
+        // As they are, clients would take them for steps in the path (RFC 3986, 5.2.4).
+        "." => "%2E".to_owned(),
+        ".." => "%2E%2E".to_owned(),
+        id => utf8_percent_encode(id, ENCODED).to_string(),
+    };
+    format!("/v1/documents/{encoded}")
 }
 
 /// Inserts documents, one a line, one after another in their order; an answer a line.
