@@ -1,5 +1,8 @@
 //! `--check`: whether a start would succeed.
 
+use std::fs;
+use std::path::Path;
+
 use anyhow::Context;
 use index::{ErrorKind, Index, MemoryStore, Mode, StoreUri};
 
@@ -19,7 +22,21 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
     }
     // Whether one can be that is as asked for.
     Index::over(Box::new(MemoryStore::new()), &asked.options).context("no such index can be made")?;
+    if let Ok(StoreUri::Embedded(path)) = uri.parse() {
+        can_be_made(&path).with_context(|| format!("`{}` cannot be made", path.display()))?;
+    }
     Ok(format!("all is well: there is no index at {uri} yet, and a start makes one\n"))
+}
+
+/// Whether a start could make a directory, which is found out by making another one in its place and removing it.
+fn can_be_made(path: &Path) -> anyhow::Result<()> {
+    // An empty path is that of where we are.
+    let there = |path: &&Path| !path.as_os_str().is_empty() && path.symlink_metadata().is_ok();
+    let nearest = path.ancestors().find(there).unwrap_or(Path::new("."));
+    let trial = nearest.join(format!(".pigeonhole-check-{}", std::process::id()));
+    fs::create_dir(&trial)
+        .and_then(|()| fs::remove_dir(&trial))
+        .with_context(|| format!("failed to make a directory in `{}`", nearest.display()))
 }
 
 fn is_there(uri: &str) -> index::Result<bool> {

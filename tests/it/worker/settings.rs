@@ -117,7 +117,8 @@ fn a_check_opens_and_makes_nothing() {
     let check = |more: &[&str]| check_at(&store, more);
     assert!(check(&[]).expect(0).stdout.contains("a start makes one"));
     check(&["--scheme", "t11", "--max-distance", "9"]).expect(2);
-    assert!(!index.exists());
+    // Not even for a moment that lasts.
+    assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 0);
     run("indexer", ["index", "-q", "--store", &store, news().to_str().unwrap()]).expect(0);
     assert!(check(&[]).expect(0).stdout.contains("of scheme 5c2"));
     for (checked, part) in [
@@ -125,6 +126,8 @@ fn a_check_opens_and_makes_nothing() {
         (check(&["--segmenter", "words"]), "segmenter"),
         (check(&["--idf", "/missing"]), "/missing"),
         (check_at("redis://127.0.0.1:1/x", &[]), "127.0.0.1:1"),
+        // Where nobody can make anything, not even root.
+        (check_at("embedded:/proc/no/such/place", &[]), "failed to make a directory in `/proc`"),
     ] {
         let said = checked.expect(2).stderr;
         assert!(said.contains(part), "{part:?}: {said}");
