@@ -45,6 +45,7 @@ impl Scope {
 pub(crate) struct Key {
     digest: [u8; 32],
     pub(crate) scopes: Vec<Scope>,
+    requests_max: Option<u32>,
     /// One permit for each request that its owner may have under way, where there is a bound.
     pub(crate) places: Option<Arc<Semaphore>>,
 }
@@ -71,14 +72,29 @@ impl Keys {
         &self.file
     }
 
-    /// Reads the file again. The bounds of requests under way start anew.
+    /// Reads the file again, and says how many keys there are now. What a key has under way still counts, unless its bound
+    /// has changed.
     ///
     /// # Errors
     /// As [`Keys::open`]; the keys that were in force stay so.
-    pub fn reload(&self) -> anyhow::Result<()> {
+    pub fn reload(&self) -> anyhow::Result<usize> {
         let keys = read(&self.file)?;
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = keys;
-        Ok(())
+        let n_keys = keys.len();
+        self.replace(keys);
+        Ok(n_keys)
+    }
+
+    fn replace(&self, mut keys: Vec<Arc<Key>>) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        for key in &mut keys {
+            let of_before = current.iter().find(|before| before.digest == key.digest);
+            // The new one has the scopes, and the old one the places that are taken.
+            if let Some(before) = of_before.filter(|before| before.requests_max == key.requests_max) {
+                let (scopes, places) = (key.scopes.clone(), before.places.clone());
+                *key = Arc::new(Key { digest: key.digest, scopes, requests_max: key.requests_max, places });
+            }
+        }
+        *current = keys;
     }
 
     pub(crate) fn find(&self, key: &[u8]) -> Option<Arc<Key>> {
@@ -157,7 +173,7 @@ fn parse(text: &str) -> anyhow::Result<Vec<Arc<Key>>> {
         })?;
         ensure!(keys.iter().all(|key| key.digest != digest), "key `{name}` is there twice, by its sha256");
         let places = requests_max.map(|n| Arc::new(Semaphore::new(n as usize)));
-        keys.push(Arc::new(Key { digest, scopes, places }));
+        keys.push(Arc::new(Key { digest, scopes, requests_max, places }));
         ensure!(names.insert(name.clone()), "the name `{name}` is there twice");
     }
     Ok(keys)
@@ -220,6 +236,25 @@ mod tests {
             let error = format!("{:#}", parse(&text).err().unwrap());
             assert!(error.contains(part) && !error.contains("ph_secret"), "{error}");
         }
+    }
+
+    /// It began anew, so that whoever had a bound had it twice after each change of the file.
+    #[test]
+    fn a_reload_keeps_what_is_under_way() {
+        let entry = |scope: &str, n: u32| {
+            let digest = hex(&Sha256::digest(b"key"));
+            format!(
+                "[[key]]\nname = \"a\"\nsha256 = \"{digest}\"\nscopes = [\"{scope}\"]\nrequests_max = {n}\n"
+            )
+        };
+        let keys = Keys { file: PathBuf::new(), current: RwLock::new(parse(&entry("read", 2)).unwrap()) };
+        let n_free = || keys.find(b"key").unwrap().places.as_ref().unwrap().available_permits();
+        let places = keys.find(b"key").unwrap().places.clone().unwrap();
+        let _taken = places.try_acquire().unwrap();
+        keys.replace(parse(&entry("write", 2)).unwrap());
+        assert_eq!((n_free(), &keys.find(b"key").unwrap().scopes[..]), (1, &[Scope::Write][..]));
+        keys.replace(parse(&entry("write", 5)).unwrap());
+        assert_eq!(n_free(), 5);
     }
 
     #[test]

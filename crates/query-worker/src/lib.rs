@@ -108,7 +108,7 @@ fn run(config: &Config) -> anyhow::Result<()> {
             warn!(%address, "keys and texts are sent in the clear, unless something before the worker does TLS");
         }
         if let Some(tls) = tls.clone() {
-            reload::watch(tls.files(), "the certificate", move || tls.reload())?;
+            reload::watch(tls.files(), "the certificates", move || tls.reload())?;
         }
         if let Some(keys) = keys.clone() {
             reload::watch(vec![keys.file().to_owned()], "the keys", move || keys.reload())?;

@@ -11,12 +11,12 @@ use tracing::{error, info};
 /// How often to look.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Calls `load` for as long as the runtime lives: soon, and then when one of `files` has changed. What is broken is not
+/// Calls `load`, which says how many of `what` there are now, for as long as the runtime lives: soon, and then when one of `files` has changed. What is broken is not
 /// taken, so that what was in force stays.
 pub(crate) fn watch(
     files: Vec<PathBuf>,
     what: &'static str,
-    load: impl Fn() -> anyhow::Result<()> + Send + Sync + 'static,
+    load: impl Fn() -> anyhow::Result<usize> + Send + Sync + 'static,
 ) -> anyhow::Result<()> {
     let mut hang_up = HangUp::listen()?;
     let (files, load) = (Arc::new(files), Arc::new(load));
@@ -39,8 +39,8 @@ pub(crate) fn watch(
             let Ok((state, Some(loaded))) = looked.await else { continue };
             match loaded {
                 // The first time it is only made sure that nothing changed since the start.
-                Ok(()) if seen.is_some() || is_told => info!("{what} read again"),
-                Ok(()) => {}
+                Ok(n_read) if seen.is_some() || is_told => info!(n_read, "{what} read again"),
+                Ok(_) => {}
                 Err(error) => {
                     error!(
                         error = format!("{error:#}"),

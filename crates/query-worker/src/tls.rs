@@ -1,12 +1,13 @@
 //! TLS: the certificate, which is read again when its files change.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use anyhow::{Context, ensure};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 
@@ -23,7 +24,7 @@ impl Tls {
     /// # Errors
     /// They cannot be read, or the key is not that of the certificate.
     pub fn open(certificate: &Path, key: &Path) -> anyhow::Result<Self> {
-        let current = RwLock::new(read(certificate, key)?);
+        let current = RwLock::new(read(certificate, key)?.0);
         Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), current })
     }
 
@@ -33,14 +34,14 @@ impl Tls {
         vec![self.certificate.clone(), self.key.clone()]
     }
 
-    /// Reads the files again. Connections that are open stay as they are.
+    /// Reads the files again, and says how long the chain is now. Connections that are open stay as they are.
     ///
     /// # Errors
     /// As [`Tls::open`]; the certificate of before stays.
-    pub fn reload(&self) -> anyhow::Result<()> {
-        let current = read(&self.certificate, &self.key)?;
+    pub fn reload(&self) -> anyhow::Result<usize> {
+        let (current, n_certificates) = read(&self.certificate, &self.key)?;
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
-        Ok(())
+        Ok(n_certificates)
     }
 
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
@@ -48,12 +49,15 @@ impl Tls {
     }
 }
 
-fn read(certificate: &Path, key: &Path) -> anyhow::Result<Arc<ServerConfig>> {
+fn read(certificate: &Path, key: &Path) -> anyhow::Result<(Arc<ServerConfig>, usize)> {
     let of = |file: &Path, what: &str| format!("failed to read the {what} of `{}`", file.display());
-    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let chain = chain.with_context(|| of(certificate, "certificate"))?;
+    let chain = read_pem(certificate, "openssl x509").with_context(|| of(certificate, "certificate"))?;
+    let chain = CertificateDer::pem_slice_iter(&chain).collect::<Result<Vec<_>, _>>();
+    let chain = chain.map_err(explain).with_context(|| of(certificate, "certificate"))?;
     ensure!(!chain.is_empty(), "there is no certificate in `{}`", certificate.display());
-    let private = PrivateKeyDer::from_pem_file(key).with_context(|| of(key, "key"))?;
+    let private = read_pem(key, "openssl pkey").with_context(|| of(key, "key"))?;
+    let private = PrivateKeyDer::from_pem_slice(&private).map_err(explain).with_context(|| of(key, "key"))?;
+    let n_certificates = chain.len();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().context("failed to set up TLS")?;
     let config = config.with_no_client_auth().with_single_cert(chain, private);
@@ -61,5 +65,32 @@ fn read(certificate: &Path, key: &Path) -> anyhow::Result<Arc<ServerConfig>> {
         format!("the key of `{}` is of no use with `{}`", key.display(), certificate.display())
     })?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(Arc::new(config))
+    Ok((Arc::new(config), n_certificates))
+}
+
+/// Reads a file of PEM. `tool` turns into that what is in another form.
+fn read_pem(file: &Path, tool: &str) -> anyhow::Result<Vec<u8>> {
+    let bytes = fs::read(file)?;
+    let has = |part: &str| bytes.windows(part.len()).any(|window| window == part.as_bytes());
+    let shown = file.display();
+    // What both begin with in DER, a SEQUENCE (X.690, 8.9).
+    ensure!(
+        bytes.first() != Some(&0x30),
+        "this is DER; `{tool} -inform DER -in {shown} -out FILE` makes PEM of it"
+    );
+    ensure!(
+        !has("BEGIN ENCRYPTED PRIVATE KEY") && !has("Proc-Type: 4,ENCRYPTED"),
+        "it is encrypted, and the worker knows no password; `openssl pkey -in {shown} -out FILE` asks for it and \
+         decrypts; keep FILE from others"
+    );
+    Ok(bytes)
+}
+
+/// What is wrong with PEM, for people.
+fn explain(error: pem::Error) -> anyhow::Error {
+    match error {
+        pem::Error::MissingSectionEnd { .. } | pem::Error::Base64Decode(_) => anyhow::Error::new(error)
+            .context("it is cut short or damaged; `openssl x509 -noout -in FILE` and `openssl pkey -noout -in FILE` check one"),
+        error => error.into(),
+    }
 }

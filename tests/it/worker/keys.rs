@@ -142,6 +142,7 @@ fn keys_come_and_go_while_it_runs() {
     until(|| status(&worker, &revoked) == 401);
     assert!(begun.elapsed().as_secs() < 10, "it is looked at each second");
     assert_eq!(status(&worker, &other), 200);
+    assert!(worker.log_until("the keys read again").contains("n_read=1"));
     assert_eq!(answer_of_line(), 401);
 }
 

@@ -95,3 +95,27 @@ fn pairs_that_are_none() {
     let run = run("query-worker", ["--store", "memory:", "--tls-cert", "cert.pem"]).expect(2);
     assert!(run.stderr.contains("--tls-key"), "{}", run.stderr);
 }
+
+/// What openssl and others give, and the worker cannot read as it is: it says how to get what it can.
+#[test]
+fn files_in_another_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let der = certify(folder.path());
+    let [cert, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+    let (good_cert, good_key) = (fs::read(&cert).unwrap(), fs::read(&key).unwrap());
+    let encrypted = b"-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    for (cert_bytes, key_bytes, part) in [
+        (&der[..], &good_key[..], "openssl x509 -inform DER"),
+        (&good_cert, b"\x30\x82", "openssl pkey -inform DER"),
+        (&good_cert, encrypted, "openssl pkey -in"),
+        (&good_cert[..good_cert.len() / 2], &good_key, "cut short"),
+        (&good_cert, &good_key[..good_key.len() / 2], "cut short"),
+    ] {
+        fs::write(&cert, cert_bytes).unwrap();
+        fs::write(&key, key_bytes).unwrap();
+        let [cert, key] = [&cert, &key].map(|file| file.to_str().unwrap());
+        let args = ["--store", "memory:", "--check", "--tls-cert", cert, "--tls-key", key];
+        let said = run("query-worker", args).expect(2).stderr;
+        assert!(said.contains(part), "{part:?}: {said}");
+    }
+}
