@@ -7,6 +7,7 @@
 //! `redis://HOST:PORT/NAME`. `claims` has the protocol by which HBase's decides who inserts, without a lock over all.
 //! How long documents stay is an index's own ([`Retention`]), and every store keeps to it.
 
+mod away;
 mod claims;
 #[cfg(feature = "cli")]
 pub mod cli;

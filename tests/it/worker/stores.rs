@@ -37,8 +37,8 @@ fn is_away(worker: &Worker, path: &str, body: &Value) {
     is_problem(answer, 503, "store-unavailable");
 }
 
-/// Takes the store away in the middle of insertions, and gives it back.
-fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) {
+/// Takes the store away in the middle of insertions, and gives it back. Returns the log.
+fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) -> String {
     let worker = Worker::start(store, &["--store-wait-seconds", WAIT]);
     assert_eq!(worker.get("/readyz").0, 200);
     // One after another, until one is not acknowledged.
@@ -91,12 +91,17 @@ fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) {
         let failed = with_id("WARN", &format!("route=\"{route}\" status=503"));
         assert!(!failed.is_disjoint(&why), "{route}\n{log}");
     }
+    // However often it was tried.
+    let n_away = log.matches("the store does not answer").count();
+    assert!(n_away <= 1 && log.matches("the store answers again").count() == n_away, "{log}");
+    log
 }
 
 #[test]
 fn redis_goes_away_and_comes_back() {
     let Some(redis) = Redis::start(&[]) else { return };
-    goes_away_and_comes_back(&redis.url("away"), &|| redis.down(), &|| redis.up());
+    let log = goes_away_and_comes_back(&redis.url("away"), &|| redis.down(), &|| redis.up());
+    assert!(log.contains("the store does not answer"), "{log}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ use self::pool::{Exhausted, Pool, Pooled};
 use self::scan::Scan;
 use self::tasks::{Apply, Describe, Get, SwapTask, Task};
 use super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
+use crate::away::Away;
 use crate::{Error, ErrorKind, Result};
 
 /// The most scanners that one connection opens at a time. What is written ahead of the replies must fit the buffers of
@@ -85,6 +86,7 @@ pub(crate) struct ThriftRows {
     index_table: String,
     document_table: String,
     pool: Pool,
+    away: Away,
     options: Options,
 }
 
@@ -95,6 +97,7 @@ impl ThriftRows {
         Self {
             index_table: name.to_owned(),
             document_table: format!("{name}_docs"),
+            away: Away::default(),
             pool: Pool::new(gateway, options.n_connections, timeouts, options.first_reply_timeout),
             options,
         }
@@ -118,6 +121,7 @@ impl ThriftRows {
                 Err(Exhausted) => return Err(self.busy(patience.limit)),
             };
             if queue.len() < n_left {
+                self.away.is_back(self.pool.gateway());
                 patience = Patience::new(self);
             }
             if let Some(failure) = failure {
@@ -291,7 +295,7 @@ impl<'a> Patience<'a> {
             return Err(self.rows.unavailable(&tried).caused_by(failure));
         }
         if self.pause == BACKOFF_MAX {
-            tracing::warn!(gateway, %failure, "HBase does not answer; trying again");
+            self.rows.away.waits(gateway, &failure);
         }
         thread::sleep(pause);
         self.pause = (self.pause * 2).min(BACKOFF_MAX);

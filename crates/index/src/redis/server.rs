@@ -12,6 +12,7 @@ use redis::{
 };
 
 use super::layout::damaged;
+use crate::away::Away;
 use crate::store::not_created;
 use crate::{Error, ErrorKind, Result};
 
@@ -56,6 +57,7 @@ pub(super) struct Server {
     freed: Condvar,
     /// Whether it ever did what it was asked for. A server that never answered is more likely a mistake in the URL.
     has_answered: AtomicBool,
+    away: Away,
     /// Whether its settings were complained about, which is done once.
     has_warned: AtomicBool,
 }
@@ -122,6 +124,7 @@ impl Server {
             pool: Mutex::default(),
             freed: Condvar::new(),
             has_answered: AtomicBool::new(false),
+            away: Away::default(),
             has_warned: AtomicBool::new(false),
         })
     }
@@ -143,6 +146,7 @@ impl Server {
             let error = match self.attempt(&mut work) {
                 Ok(done) => {
                     self.has_answered.store(true, Ordering::Relaxed);
+                    self.away.is_back(&self.address);
                     return Ok(done);
                 }
                 Err(Failure::Final(error)) => return Err(error),
@@ -153,7 +157,7 @@ impl Server {
                 return Err(self.explain(error));
             }
             if pause > PAUSE_MIN {
-                tracing::warn!(address = self.address, %error, "Redis does not answer; trying again");
+                self.away.waits(&self.address, &error);
             }
             thread::sleep(pause);
             pause = (2 * pause).clamp(PAUSE_MIN, PAUSE_MAX);
