@@ -1,5 +1,6 @@
 //! `indexer`: argv and files in; output, files and exit status out.
 
+mod dry_run;
 mod fields;
 mod formats;
 mod inputs;

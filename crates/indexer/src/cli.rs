@@ -20,6 +20,7 @@ Examples:
   indexer dedup news.jsonl                                  show the groups of near-duplicates
   indexer dedup news.jsonl.gz --output kept.jsonl --duplicates dropped.jsonl
   indexer dedup 'crawl/*.jsonl.zst' --output kept.jsonl.gz --report report.html --report report.json
+  indexer dedup new.jsonl --store embedded:./news-index --dry-run --report report.html
   indexer index --store embedded:./news-index news.jsonl    write an index to query later
   indexer fingerprint news.jsonl | sort -t$'\\t' -k2         one line a document: id, tab, 16 hex digits
 
@@ -114,6 +115,11 @@ pub(crate) struct DedupArgs {
     /// 250 bytes for each group, and up to 128 MiB for texts.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) report: Vec<Target>,
+    /// Decide and report, but write nothing else: no kept documents, no duplicates, nothing into the index of --store
+    ///
+    /// That index must be there already. What the run would keep is held in memory beside it.
+    #[arg(long, conflicts_with_all = ["output", "duplicates"], help_heading = "Output")]
+    pub(crate) dry_run: bool,
     /// How many groups to print where no output file is given
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
     pub(crate) groups: usize,

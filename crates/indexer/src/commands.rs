@@ -2,6 +2,7 @@
 
 mod biggest;
 mod dedup;
+mod dry_run;
 mod findings;
 mod fingerprint;
 mod groups;
@@ -26,14 +27,19 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<Report> {
     }
 }
 
-/// Opens the index at `uri`, or creates it as the arguments say, and builds the fingerprinter of its recipe.
-fn open(uri: &str, store: &StoreArgs, recipe: &RecipeArgs) -> anyhow::Result<(Index, Fingerprinter)> {
+/// Opens the index at `uri`, or where the mode allows creates it as the arguments say, and builds the fingerprinter of its
+/// recipe.
+fn open(
+    uri: &str,
+    mode: Mode,
+    store: &StoreArgs,
+    recipe: &RecipeArgs,
+) -> anyhow::Result<(Index, Fingerprinter)> {
     let dictionaries = recipe.dictionaries()?;
     let wanted = recipe.recipe(&dictionaries);
     // Before an index is made by it.
     Fingerprinter::check(&wanted, &dictionaries).context("the recipe asked for cannot be followed")?;
-    let options =
-        store.open_options(Mode::CreateIfMissing, recipe.explicit_fields(&dictionaries), wanted.fields());
+    let options = store.open_options(mode, recipe.explicit_fields(&dictionaries), wanted.fields());
     let index = Index::open(uri, &options).with_context(|| format!("failed to open index `{uri}`"))?;
     let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
         .with_context(|| format!("failed to build the recipe of `{uri}`"))?;

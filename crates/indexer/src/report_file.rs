@@ -63,6 +63,8 @@ pub(crate) struct Inputs {
 /// What decided about what is a near-duplicate.
 #[derive(Debug, Serialize)]
 pub(crate) struct Options {
+    /// Then nothing was written but reports.
+    pub(crate) dry_run: bool,
     pub(crate) store: String,
     pub(crate) scheme: String,
     pub(crate) max_distance: u32,

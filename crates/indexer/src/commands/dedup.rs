@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use index::{DocumentId, Index, Insertion, NewDocument};
+use index::{DocumentId, Insertion, Mode, NewDocument};
 use simhash::Fingerprint;
 
+use super::dry_run::{Decider, DryRun};
 use super::findings::{self, Findings};
 use super::groups::{self, Groups};
 use super::open;
@@ -39,12 +40,17 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
     let (output, duplicates) = (create(&args.output)?, create(&args.duplicates)?);
     let store = args.store.uri().unwrap_or(DEFAULT_STORE);
-    let (index, fingerprinter) = open(store, &args.store, &args.recipe)?;
-    let reporting = Reporting::new(&args.report, &job, store, &index)?;
+    // A dry run makes no index either; in memory there is none to be spared.
+    let spares_index = args.dry_run && store != DEFAULT_STORE;
+    let mode = if spares_index { Mode::MustExist } else { Mode::CreateIfMissing };
+    let (index, fingerprinter) = open(store, mode, &args.store, &args.recipe)?;
+    let reporting = Reporting::new(args, &job, store, &index)?;
     let for_people = outputs.is_empty();
     let with_findings = !args.report.is_empty();
+    let findings = with_findings.then(|| Findings::new(index.max_distance()));
+    let decider = if spares_index { Decider::DryRun(DryRun::new(index)?) } else { Decider::Index(index) };
     let mut sink = Deduplication {
-        index: &index,
+        decider,
         kept: HashMap::new(),
         pending: Vec::new(),
         pending_ids: HashSet::new(),
@@ -53,7 +59,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
             output,
             duplicates,
             groups: for_people.then(|| Groups::new(args.groups)),
-            findings: with_findings.then(|| Findings::new(index.max_distance())),
+            findings,
             counts: Deduplicated::default(),
         },
     };
@@ -72,12 +78,15 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         None if outputs.iter().any(|path| is_stdout(path)) => print_to_stderr(&report),
         None => print_to_stdout(&report)?,
     }
+    if args.dry_run {
+        print_to_stderr(&"a dry run: nothing was dropped, and nothing added to an index\n");
+    }
     Ok(report)
 }
 
 /// Decides about one document after another.
-struct Deduplication<'a> {
-    index: &'a Index,
+struct Deduplication {
+    decider: Decider,
     /// The ids kept by this run, to tell them from those an earlier run left in the store.
     kept: HashMap<DocumentId, Option<Fingerprint>>,
     pending: Vec<Item>,
@@ -86,7 +95,7 @@ struct Deduplication<'a> {
     results: Results,
 }
 
-impl Sink for Deduplication<'_> {
+impl Sink for Deduplication {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
         // Whether an id is used twice is known only once its first use has been decided.
         if self.pending_ids.contains(&item.features.id) {
@@ -110,7 +119,7 @@ impl Sink for Deduplication<'_> {
     }
 }
 
-impl Deduplication<'_> {
+impl Deduplication {
     /// Decides what is pending, in the order of the input.
     fn flush(&mut self, rejects: &mut Rejects) -> anyhow::Result<()> {
         let items = std::mem::take(&mut self.pending);
@@ -124,8 +133,7 @@ impl Deduplication<'_> {
                 Some(NewDocument { id: id.clone(), fingerprint: (*fingerprint)?, source: source.clone() })
             })
             .collect();
-        let mut insertions =
-            self.index.insert_if_new(&new).context("failed to write to the index")?.into_iter();
+        let mut insertions = self.decider.insert_if_new(&new)?.into_iter();
         for item in items {
             let Features { id, fingerprint, .. } = &item.features;
             let verdict = match (self.kept.get(id), *fingerprint) {

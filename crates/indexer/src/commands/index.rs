@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use anyhow::{Context, ensure};
-use index::{DocumentId, Index, Insertion, NewDocument};
+use index::{DocumentId, Index, Insertion, Mode, NewDocument};
 
 use super::open;
 use crate::cli::IndexArgs;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
         args.store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
     ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
     let job = Job::new(&args.input, Some(&args.source), &[], Some(uri))?;
-    let (index, fingerprinter) = open(uri, &args.store, &args.recipe)?;
+    let (index, fingerprinter) = open(uri, Mode::CreateIfMissing, &args.store, &args.recipe)?;
     let mut sink = Inserts {
         index: &index,
         inserts: Vec::new(),

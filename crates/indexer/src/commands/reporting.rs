@@ -5,6 +5,7 @@ use std::path::Path;
 use index::{Clock, Index};
 
 use super::findings::Findings;
+use crate::cli::DedupArgs;
 use crate::job::Job;
 use crate::output::Output;
 use crate::report::{Deduplicated, Report};
@@ -20,15 +21,16 @@ pub(super) struct Reporting {
 }
 
 impl Reporting {
-    pub(super) fn new(targets: &[Target], job: &Job, store: &str, index: &Index) -> anyhow::Result<Self> {
+    pub(super) fn new(args: &DedupArgs, job: &Job, store: &str, index: &Index) -> anyhow::Result<Self> {
         let open = |target: &Target| Ok((target.clone(), Output::create(&target.path)?));
-        let targets = targets.iter().map(open).collect::<anyhow::Result<_>>()?;
+        let targets = args.report.iter().map(open).collect::<anyhow::Result<_>>()?;
         let names: Vec<&Path> = job.inputs().collect();
         let shown = names.iter().take(INPUTS_SHOWN).map(|name| name.display().to_string());
         Ok(Self {
             targets,
             inputs: Inputs { n: names.len() as u64, names: shown.collect() },
             options: Options {
+                dry_run: args.dry_run,
                 store: store.to_owned(),
                 scheme: index.scheme().name().to_owned(),
                 max_distance: index.max_distance(),

@@ -28,6 +28,7 @@ pub(super) fn page(report: &ReportFile) -> String {
                 header {
                     h1 { "Near-duplicates" }
                     p { (report.program) ", " time datetime=(report.finished_at) { (minute(&report.finished_at)) " UTC" } }
+                    @if report.options.dry_run { p { "A dry run: this is what would have been dropped. Nothing was written." } }
                 }
                 main {
                     (summary(report))
