@@ -100,7 +100,7 @@ pub(crate) struct DedupArgs {
     pub(crate) store: StoreArgs,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
-    /// Write the documents that stay here, each line of JSON as it was read, others as JSON with id and text [gzip where the name ends in .gz; - for stdout]
+    /// Write the documents that stay here, each line of JSON as it was read, others as JSON with id and text [gzip where the name ends in .gz, zstd where in .zst; - for stdout]
     ///
     /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it, to be deleted.
     #[arg(long, value_name = "KEPT", help_heading = "Output")]

@@ -1,5 +1,6 @@
 //! Files that are whole or not there: written beside their place and moved into it at the end.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -26,7 +27,7 @@ pub(crate) fn print_to_stdout(what: &impl fmt::Display) -> anyhow::Result<()> {
     }
 }
 
-/// A file being written, gzip where its name ends in `.gz`, or standard output for `-`.
+/// A file being written, gzip where its name ends in `.gz` and zstd where it ends in `.zst`, or standard output for `-`.
 ///
 /// What a name that is not a regular file leads to (`/dev/null`, a pipe) is written directly: it cannot be replaced.
 pub(crate) struct Output {
@@ -38,6 +39,7 @@ enum Writer {
     Direct(BufWriter<Box<dyn Write>>),
     Plain(BufWriter<NamedTempFile>),
     Gzip(Box<GzEncoder<BufWriter<NamedTempFile>>>),
+    Zstd(Box<zstd::Encoder<'static, BufWriter<NamedTempFile>>>),
 }
 
 impl Output {
@@ -66,10 +68,16 @@ impl Output {
                 builder.permissions(replaced.unwrap_or_else(|| fs::Permissions::from_mode(0o666)));
             }
             let file = BufWriter::new(builder.tempfile_in(folder).with_context(failed)?);
-            if path.extension().is_some_and(|extension| extension == "gz") {
-                Writer::Gzip(Box::new(GzEncoder::new(file, flate2::Compression::default())))
-            } else {
-                Writer::Plain(file)
+            match path.extension().and_then(OsStr::to_str) {
+                Some("gz") => Writer::Gzip(Box::new(GzEncoder::new(file, flate2::Compression::default()))),
+                Some("zst") => {
+                    let mut encoder =
+                        zstd::Encoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL).with_context(failed)?;
+                    // Who unpacks it is told of a flipped bit, as with gzip.
+                    encoder.include_checksum(true).with_context(failed)?;
+                    Writer::Zstd(Box::new(encoder))
+                }
+                _ => Writer::Plain(file),
             }
         };
         Ok(Self { path: path.to_owned(), writer })
@@ -89,6 +97,7 @@ impl Output {
                 Writer::Direct(mut writer) => return writer.flush(),
                 Writer::Plain(writer) => writer,
                 Writer::Gzip(encoder) => encoder.finish()?,
+                Writer::Zstd(encoder) => encoder.finish()?,
             };
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             file.as_file().sync_all()?;
@@ -105,6 +114,7 @@ impl Write for Output {
             Writer::Direct(writer) => writer.write(bytes),
             Writer::Plain(writer) => writer.write(bytes),
             Writer::Gzip(writer) => writer.write(bytes),
+            Writer::Zstd(writer) => writer.write(bytes),
         }
     }
 
@@ -113,6 +123,7 @@ impl Write for Output {
             Writer::Direct(writer) => writer.flush(),
             Writer::Plain(writer) => writer.flush(),
             Writer::Gzip(writer) => writer.flush(),
+            Writer::Zstd(writer) => writer.flush(),
         }
     }
 }

@@ -166,6 +166,27 @@ fn what_is_kept_of_another_format_is_json() {
     assert_eq!(parse(&from_csv), parse(&kept));
 }
 
+#[test]
+fn outputs_are_packed_as_their_names_say() {
+    use std::io::Read;
+    let folder = tempfile::tempdir().unwrap();
+    let plain = run("indexer", ["dedup", "-q", &news_arg(), "--output", "-"]).expect(0).stdout;
+    for name in ["kept.jsonl.gz", "kept.jsonl.zst"] {
+        let file = folder.path().join(name);
+        run("indexer", ["dedup", "-q", &news_arg(), "--output", file.to_str().unwrap()]).expect(0);
+        let packed = fs::read(file).unwrap();
+        let mut unpacked = String::new();
+        if name.ends_with("gz") {
+            flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut unpacked).unwrap();
+        } else {
+            zstd::Decoder::new(&packed[..]).unwrap().read_to_string(&mut unpacked).unwrap();
+            // Of the frame's header: a checksum follows the content.
+            assert_eq!(packed[4] & 4, 4);
+        }
+        assert_eq!(unpacked, plain, "{name}");
+    }
+}
+
 /// Writes `content` cut at many places, and with a flipped bit at many places, and then whole.
 fn damage(folder: &Path, suffix: &str, content: &[u8]) {
     let step = (content.len() / 40).max(1);
