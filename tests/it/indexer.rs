@@ -2,8 +2,8 @@
 
 mod dry_run;
 mod fields;
-mod formats;
-mod inputs;
+pub(crate) mod formats;
+pub(crate) mod inputs;
 mod report;
 
 use std::fs;

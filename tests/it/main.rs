@@ -10,6 +10,7 @@ mod race;
 mod readme;
 mod redis;
 mod removing;
+mod resume;
 mod schema;
 mod support;
 mod tidy;

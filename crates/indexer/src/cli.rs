@@ -88,6 +88,8 @@ pub(crate) struct IndexArgs {
     pub(crate) store: StoreArgs,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
+    #[command(flatten)]
+    pub(crate) journal: JournalArgs,
 }
 
 #[derive(Debug, Args)]
@@ -100,6 +102,8 @@ pub(crate) struct DedupArgs {
     pub(crate) store: StoreArgs,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
+    #[command(flatten)]
+    pub(crate) journal: JournalArgs,
     /// Write the documents that stay here, each line of JSON as it was read, others as JSON with id and text [gzip where the name ends in .gz, zstd where in .zst; - for stdout]
     ///
     /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it, to be deleted.
@@ -177,6 +181,29 @@ pub(crate) struct InputArgs {
     /// No progress on stderr, and for `fingerprint` no report
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "A run that goes on")]
+pub(crate) struct JournalArgs {
+    /// Keep a journal in this directory: after a crash, a kill or a stop the same command goes on where it was
+    ///
+    /// Nothing is lost or counted twice, and the outputs are those of a run that nobody disturbed; until they are whole they
+    /// are called `.NAME.….partial`. When the job is done, the same command says so and does nothing. The first run makes the
+    /// directory. A job with other inputs or options is refused; remove the directory to begin anew. Inputs and outputs must
+    /// be files. Ctrl-C and SIGTERM stop it at the next checkpoint, some seconds on, with exit status 130 and 143; a second
+    /// one stops it at once, and what came after the last checkpoint is done again.
+    #[arg(long, value_name = "DIR", env = "PIGEONHOLE_JOURNAL")]
+    pub(crate) journal: Option<PathBuf>,
+    /// Take a checkpoint after this many records, or 64 MiB of text, whichever comes first
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 65_536,
+        env = "PIGEONHOLE_CHECKPOINT_RECORDS",
+        value_parser = value_parser!(u64).range(1..)
+    )]
+    pub(crate) checkpoint_records: u64,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,7 @@
 //! The subcommands, one file each, and how those that need an index open it.
 
 mod biggest;
+mod decide;
 mod dedup;
 mod dry_run;
 mod findings;
@@ -10,13 +11,18 @@ mod index;
 mod reporting;
 mod verdict;
 
+use std::collections::BTreeMap;
+
 use ::index::cli::StoreArgs;
 use ::index::{Index, Mode};
 use anyhow::Context;
 use features::Fingerprinter;
 use features::cli::RecipeArgs;
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, InputArgs, JournalArgs, SourceArgs};
+use crate::job::Job;
+use crate::journal::Description;
+use crate::progress::complain;
 use crate::report::Report;
 
 pub(crate) fn run(cli: &Cli) -> anyhow::Result<Report> {
@@ -44,4 +50,46 @@ fn open(
     let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
         .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
     Ok((index, fingerprinter))
+}
+
+/// What changes the result of a job with an index, but for its own outputs, where it has a journal, which is of no other
+/// job.
+fn describe(
+    command: &str,
+    input: &InputArgs,
+    source: &SourceArgs,
+    store: &StoreArgs,
+    recipe: &RecipeArgs,
+    journal: &JournalArgs,
+) -> anyhow::Result<Option<Description>> {
+    if journal.journal.is_none() {
+        return Ok(None);
+    }
+    let dictionaries = recipe.dictionaries()?;
+    let options =
+        store.open_options(Mode::CreateIfMissing, recipe.explicit_fields(&dictionaries), BTreeMap::new());
+    let description = Description::new(command)
+        .with("--checkpoint-records", journal.checkpoint_records)
+        .with("--format", input.format)
+        .with("--id-field", &input.id_field)
+        .with("--make-ids", input.make_ids)
+        .with("--text-field", &input.text_field)
+        .with("--record-bytes-max", input.record_bytes_max)
+        .with("--rejects", &input.rejects)
+        .with("--source", &source.source)
+        .with("--source-field", &source.source_field)
+        .with("--store", store.uri())
+        .with("--scheme", &options.scheme)
+        .with("--max-distance", options.max_distance)
+        .with("--retain", options.retain)
+        .with("the recipe", &options.recipe);
+    Ok(Some(description))
+}
+
+/// Says why nothing happens, where a journal says that the job is done.
+fn say_done(job: &Job) {
+    if let Some(journal) = job.journal() {
+        let folder = journal.folder().display();
+        complain(format_args!("this job was done before; to do it once more remove its journal {folder}"));
+    }
 }

@@ -24,13 +24,13 @@ mod warc;
 use std::io::{self, BufReader};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use field_path::FieldPath;
 pub(crate) use fields::{Columns, FieldNames, Fields};
 pub(crate) use files::Origin;
 pub(crate) use format::Format;
-pub(crate) use records::Chunk;
+pub(crate) use records::{Chunk, Position};
 
 use crate::cli::InputArgs;
 use compression::Counted;
@@ -74,22 +74,36 @@ impl Inputs {
         self.sources.iter().map(Source::path)
     }
 
-    /// Reads everything, of rows the `columns`, and hands it on chunk by chunk, until `send` says to stop by returning false.
-    pub(crate) fn read(self, columns: &Columns, mut send: impl FnMut(Chunk) -> bool) {
-        for source in self.sources {
+    /// Reads everything from a position on, of rows the `columns`, and hands it on chunk by chunk, until `send` says to
+    /// stop by returning false.
+    pub(crate) fn read(self, from: Position, columns: &Columns, mut send: impl FnMut(Chunk) -> bool) {
+        for (n_file, source) in self.sources.into_iter().enumerate() {
+            if n_file < from.n_file {
+                let n_bytes = source.path().metadata().map_or(0, |metadata| metadata.len());
+                self.n_bytes_read.fetch_add(n_bytes, Ordering::Relaxed);
+                continue;
+            }
+            let n_taken = if n_file == from.n_file { from.n_records } else { 0 };
+            let mut n_before = 0;
             let origin = Arc::new(source.origin());
+            let mut send = |records: Records| {
+                let n_skipped = n_taken.saturating_sub(n_before).min(records.len() as u64) as usize;
+                let chunk = Chunk { origin: Arc::clone(&origin), n_file, n_before, n_skipped, records };
+                n_before += chunk.records.len() as u64;
+                n_skipped == chunk.records.len() || send(chunk)
+            };
             let mut reader = match reader(source, &self.n_bytes_read, columns, self.record_bytes_max) {
                 Ok(reader) => reader,
                 Err(error) => {
                     let records = Records::broken(1, RecordError::Broken(error.to_string()));
-                    if !send(Chunk { origin, records }) {
+                    if !send(records) {
                         return;
                     }
                     continue;
                 }
             };
             while let Some(records) = reader.next_records() {
-                if !send(Chunk { origin: Arc::clone(&origin), records }) {
+                if !send(records) {
                     return;
                 }
             }
@@ -126,7 +140,6 @@ fn reader(
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::sync::atomic::Ordering;
 
     use clap::Parser;
 
@@ -151,9 +164,9 @@ mod tests {
         let n_bytes_read = Arc::clone(&inputs.n_bytes_read);
         fs::remove_file(&gone).unwrap();
         let mut read = Vec::new();
-        inputs.read(&fields::testing::names(&["text"], false).columns(), |chunk| {
+        inputs.read(Position::default(), &columns(), |chunk| {
             let name = chunk.origin.stem().to_owned();
-            read.extend(chunk.records().map(|(number, record)| {
+            read.extend(chunk.records().map(|(_, (number, record))| {
                 (name.clone(), number, record.map(|record| record.bytes.to_vec()).map_err(Clone::clone))
             }));
             true
@@ -163,5 +176,44 @@ mod tests {
         };
         assert_eq!((&gone[..], &kept[..], &line[..]), ("gone", "kept", &b"{}"[..]));
         assert_eq!(n_bytes_read.load(Ordering::Relaxed), 2);
+    }
+
+    fn columns() -> Columns {
+        fields::testing::names(&["text"], false).columns()
+    }
+
+    /// All records from a position on, each with its file and what it says.
+    fn read_from(paths: &[&str], from: Position) -> Vec<(Position, String)> {
+        let mut read = Vec::new();
+        open(paths).read(from, &columns(), |chunk| {
+            read.extend(chunk.records().map(|(position, (number, record))| {
+                let content = record.map_or_else(ToString::to_string, |raw| format!("{raw:?}"));
+                (position, format!("{}:{number} {content}", chunk.origin.stem()))
+            }));
+            true
+        });
+        read
+    }
+
+    /// From every position on what was read after it comes again, also where the numbers of records do not tell: these
+    /// rows all begin on the first line.
+    #[test]
+    fn reading_goes_on_at_every_position() {
+        let folder = tempfile::tempdir().unwrap();
+        let long: String = (0..1000).map(|n| format!("{n} {}\n", "x".repeat(1000))).collect();
+        let rows: String = ["id,text", "a,b", "c,d", "e,f"].map(|row| format!("{row}\r")).concat();
+        let paths =
+            [("long.jsonl", &long[..]), ("empty.jsonl", "\n\n"), ("rows.csv", &rows), ("b.txt", "text")];
+        let paths = paths.map(|(name, content)| {
+            let path = folder.path().join(name);
+            fs::write(&path, content).unwrap();
+            path.to_str().unwrap().to_owned()
+        });
+        let paths = paths.each_ref().map(String::as_str);
+        let all = read_from(&paths, Position::default());
+        assert_eq!(all.len(), 1004);
+        for n in (0..all.len()).step_by(97).chain(999..all.len()) {
+            assert_eq!(read_from(&paths, all[n].0), all[n + 1..], "after {:?}", all[n]);
+        }
     }
 }

@@ -9,14 +9,17 @@ use std::thread;
 
 use anyhow::ensure;
 use features::Fingerprinter;
+use serde_json::Value;
 
-use crate::cli::{InputArgs, SourceArgs};
+use crate::cli::{InputArgs, JournalArgs, SourceArgs};
 use crate::input::{FieldNames, Fields, Inputs, Origin};
-use crate::output::is_stdout;
+use crate::journal::{Checkpoint, Description, Journal, Lengths, Stage};
+use crate::output::{Output, is_stdout, place_of};
 use crate::pipeline::{Features, Pipeline, Wanted};
 use crate::progress::Progress;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
+use crate::stop::Stop;
 
 /// One record of the input, on its way through a command.
 pub(crate) struct Item {
@@ -32,7 +35,14 @@ pub(crate) trait Sink {
     /// Takes the next record, in the order of the input.
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()>;
 
-    /// Called once after the last record; says what became of those that it took.
+    /// Decides all that it has taken, makes its files durable and adds them to `lengths`; says what else it needs to go
+    /// on from here. A command that has no journal is never asked.
+    fn checkpoint(&mut self, _: &mut Rejects, _: &mut Lengths) -> anyhow::Result<Value> {
+        Ok(Value::Null)
+    }
+
+    /// Called once after the last record, and where there is a journal after a checkpoint; puts its files in their places
+    /// and says what became of the records that it took.
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts>;
 }
 
@@ -43,17 +53,20 @@ pub(crate) struct Job {
     n_threads: usize,
     progress: Progress,
     rejects: Rejects,
+    journal: Option<Journal>,
 }
 
 impl Job {
     /// Opens the inputs and checks that they and the command's `outputs` do not get into each other's way.
     ///
-    /// No output may go into the directory of the `store`. A command that keeps nothing needs no `sources`.
+    /// No output may go into the directory of the `store`. A command that keeps nothing needs no `sources`. Where there is
+    /// a journal, `description` says which job it is of, but for the inputs.
     pub(crate) fn new(
         args: &InputArgs,
         sources: Option<&SourceArgs>,
         outputs: &[&Path],
         store: Option<&str>,
+        journal: Option<(&JournalArgs, Description)>,
     ) -> anyhow::Result<Self> {
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(args.rejects.as_deref()).collect();
         let inputs = Inputs::open(args)?;
@@ -63,10 +76,17 @@ impl Job {
             let inside = store.as_ref().is_some_and(|store| place_of(output).starts_with(store));
             ensure!(!inside, "{} lies in the directory of the index; write elsewhere", output.display());
         }
+        let journal = journal.and_then(|(args, job)| Some((args.journal.as_deref()?, args, job)));
+        let journal = journal.map(|(folder, journal_args, mut job)| {
+            check_repeatable(args, &all_outputs)?;
+            inputs.paths().try_for_each(|path| job.add_input(path))?;
+            Journal::open(folder, journal_args.checkpoint_records, job)
+        });
+        let journal = journal.transpose()?;
         // A bar and results in one terminal would be drawn into each other.
         let results_in_terminal = outputs.iter().any(|path| is_stdout(path)) && io::stdout().is_terminal();
         let progress = Progress::new(&inputs, args.quiet || results_in_terminal);
-        let rejects = Rejects::new(args.rejects.as_deref(), progress.console())?;
+        let rejects = Rejects::new(args.rejects.as_deref(), progress.console(), journal.as_ref())?;
         let fields = Fields::new(FieldNames {
             id: args.id_field.clone(),
             texts: args.text_field.clone(),
@@ -76,7 +96,24 @@ impl Job {
         });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let n_threads = args.threads.map_or_else(n_cores, usize::from);
-        Ok(Self { inputs, fields, n_threads, progress, rejects })
+        Ok(Self { inputs, fields, n_threads, progress, rejects, journal })
+    }
+
+    pub(crate) fn journal(&self) -> Option<&Journal> {
+        self.journal.as_ref()
+    }
+
+    /// What the job did, if it was done before this run.
+    pub(crate) fn done(&self) -> Option<Report> {
+        match &self.journal.as_ref()?.checkpoint().stage {
+            Stage::Done(report) => Some(report.clone()),
+            _ => None,
+        }
+    }
+
+    /// A file of results, as far as the job has got with it.
+    pub(crate) fn output(&self, path: &Path) -> anyhow::Result<Output> {
+        self.journal.as_ref().map_or_else(|| Output::create(path), |journal| journal.output(path))
     }
 
     /// The paths that are read.
@@ -91,28 +128,84 @@ impl Job {
         wanted: Wanted,
         sink: &mut impl Sink,
     ) -> anyhow::Result<Report> {
-        let Self { inputs, fields, n_threads, mut progress, mut rejects } = self;
-        progress.start();
-        let (mut n_read, mut n_text_bytes) = (0, 0);
-        Pipeline { fingerprinter, fields: &fields, n_threads, wanted }.run(inputs, |batch| {
-            for record in batch.records {
-                n_read += 1;
-                match record.outcome {
-                    Ok(features) => {
-                        n_text_bytes += features.n_text_bytes as u64;
-                        let (origin, number) = (Arc::clone(&batch.origin), record.number);
-                        sink.take(Item { origin, number, line: record.line, features }, &mut rejects)?;
+        let Self { inputs, fields, n_threads, mut progress, mut rejects, mut journal } = self;
+        let stop = journal.as_ref().map(|_| Stop::listen()).transpose()?;
+        journal.as_ref().map_or(Ok(()), Journal::begin)?;
+        let mut so_far = journal.as_ref().map(|journal| journal.checkpoint().clone()).unwrap_or_default();
+        progress.start(so_far.time);
+        if so_far.stage == Stage::Reading {
+            let pipeline = Pipeline { fingerprinter, fields: &fields, n_threads, wanted };
+            pipeline.run(inputs, so_far.position, |batch| {
+                for record in batch.records {
+                    so_far.n_read += 1;
+                    so_far.position = record.position;
+                    match record.outcome {
+                        Ok(features) => {
+                            so_far.n_text_bytes += features.n_text_bytes as u64;
+                            let (origin, number) = (Arc::clone(&batch.origin), record.number);
+                            sink.take(Item { origin, number, line: record.line, features }, &mut rejects)?;
+                        }
+                        Err(reason) => rejects.reject(&batch.origin, record.number, &reason)?,
                     }
-                    Err(reason) => rejects.reject(&batch.origin, record.number, &reason)?,
+                    if let Some(journal) = &mut journal
+                        && journal.is_due(so_far.n_read, so_far.n_text_bytes)
+                    {
+                        so_far.time = progress.elapsed();
+                        take_checkpoint(journal, &mut so_far, sink, &mut rejects)?;
+                        stop.as_ref().map_or(Ok(()), Stop::check)?;
+                    }
                 }
+                progress.show(so_far.n_read);
+                Ok(())
+            })?;
+            if let Some(journal) = &mut journal {
+                so_far.stage = Stage::Written;
+                so_far.time = progress.elapsed();
+                take_checkpoint(journal, &mut so_far, sink, &mut rejects)?;
             }
-            progress.show(n_read);
-            Ok(())
-        })?;
+        }
         let counts = sink.finish(&mut rejects)?;
         let time = progress.elapsed();
-        Ok(Report { counts, n_read, n_rejected: rejects.finish()?, n_text_bytes, time })
+        let Checkpoint { n_read, n_text_bytes, .. } = so_far;
+        let report = Report { counts, n_read, n_rejected: rejects.finish()?, n_text_bytes, time };
+        if let Some(journal) = &mut journal {
+            journal.finish(&report)?;
+        }
+        Ok(report)
     }
+}
+
+/// Everything up to here is decided and durable, and a run that breaks off goes on from here.
+fn take_checkpoint(
+    journal: &mut Journal,
+    so_far: &mut Checkpoint,
+    sink: &mut impl Sink,
+    rejects: &mut Rejects,
+) -> anyhow::Result<()> {
+    // It may reject what it had put off.
+    so_far.command = sink.checkpoint(rejects, &mut so_far.lengths)?;
+    rejects.checkpoint(so_far)?;
+    journal.save(so_far.clone())
+}
+
+/// Refuses what a later run could not read or write again.
+fn check_repeatable(args: &InputArgs, outputs: &[&Path]) -> anyhow::Result<()> {
+    let is_list_on_stdin = args.files_from.as_deref().is_some_and(is_stdout);
+    ensure!(
+        !is_list_on_stdin && !args.files.iter().any(|path| is_stdout(path)),
+        "a job with a journal must be able to read its input again, and standard input (-) can be read only once; write \
+         it to a file first"
+    );
+    for output in outputs {
+        let is_other = std::fs::metadata(output).is_ok_and(|metadata| !metadata.is_file());
+        ensure!(
+            !is_stdout(output) && !is_other,
+            "a job with a journal must be able to go on with its outputs, and what was written to {} cannot be taken back; \
+             name a file",
+            output.display()
+        );
+    }
+    Ok(())
 }
 
 /// Refuses to write over an input, which would lose what is not written, and two outputs in one place.
@@ -134,13 +227,4 @@ fn check_paths<'a>(inputs: impl Iterator<Item = &'a Path>, outputs: &[&Path]) ->
         }
     }
     Ok(())
-}
-
-/// The same path for the same place, whether or not there is a file yet.
-fn place_of(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-        path.file_name().map_or(folder.clone(), |name| folder.join(name))
-    })
 }

@@ -9,6 +9,7 @@ mod commands;
 mod excerpt;
 mod input;
 mod job;
+mod journal;
 mod numbers;
 mod output;
 mod pipeline;
@@ -17,14 +18,17 @@ mod reasons;
 mod rejects;
 mod report;
 mod report_file;
+mod stop;
 mod top;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
+use crate::stop::Stopped;
 
-/// Runs the command line of this process: 0 all done, 1 some records were rejected, 2 could not run.
+/// Runs the command line of this process: 0 all done, 1 some records were rejected, 2 could not run, above 128 told to
+/// stop while there is a journal.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::from_command_line();
@@ -42,6 +46,10 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
+            if let Some(stopped) = error.downcast_ref::<Stopped>() {
+                progress::complain(format_args!("{stopped}"));
+                return ExitCode::from(stopped.exit_code());
+            }
             progress::complain(format_args!("error: {error:#}"));
             ExitCode::from(2)
         }

@@ -1,17 +1,25 @@
 //! Files that are whole or not there: written beside their place and moved into it at the end.
+//!
+//! What belongs to a job with a journal is written under a fixed name, and cut back to where the journal says when the job
+//! goes on.
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, ensure};
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
+use crate::journal::Lengths;
+
 /// The name that stands for standard output.
 pub(crate) const STDOUT: &str = "-";
+
+/// Packed bytes that are held before they are written.
+const PACKED_BYTES: usize = 64 << 10;
 
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == STDOUT
@@ -27,6 +35,16 @@ pub(crate) fn print_to_stdout(what: &impl fmt::Display) -> anyhow::Result<()> {
     }
 }
 
+/// The same path for the same place, whether or not there is a file yet. A link is followed, so that it stays, and what it
+/// leads to is replaced.
+pub(crate) fn place_of(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        path.file_name().map_or(folder.clone(), |name| folder.join(name))
+    })
+}
+
 /// A file being written, gzip where its name ends in `.gz` and zstd where it ends in `.zst`, or standard output for `-`.
 ///
 /// What a name that is not a regular file leads to (`/dev/null`, a pipe) is written directly: it cannot be replaced.
@@ -37,9 +55,32 @@ pub(crate) struct Output {
 
 enum Writer {
     Direct(BufWriter<Box<dyn Write>>),
-    Plain(BufWriter<NamedTempFile>),
-    Gzip(Box<GzEncoder<BufWriter<NamedTempFile>>>),
-    Zstd(Box<zstd::Encoder<'static, BufWriter<NamedTempFile>>>),
+    Plain(BufWriter<Partial>),
+    Packed(Box<Packed>),
+    /// Whole, and where it belongs.
+    InPlace,
+}
+
+/// A file that is not whole yet.
+enum Partial {
+    /// Gone with the run, unless that is killed.
+    Temporary(NamedTempFile),
+    /// There for the next run to go on with.
+    Journalled(File, PathBuf),
+}
+
+/// A packed file, in parts each of which is packed by itself: readers take all of them as one.
+struct Packed {
+    part: Part,
+    /// Whether anything is in it.
+    is_begun: bool,
+    file: BufWriter<Partial>,
+}
+
+/// What gzip calls a member and zstd a frame.
+enum Part {
+    Gzip(GzEncoder<Vec<u8>>),
+    Zstd(zstd::Encoder<'static, Vec<u8>>),
 }
 
 impl Output {
@@ -53,10 +94,6 @@ impl Output {
             let file = fs::OpenOptions::new().write(true).open(path).with_context(failed)?;
             Writer::Direct(BufWriter::new(Box::new(file)))
         } else {
-            let folder = match path.parent() {
-                Some(folder) if !folder.as_os_str().is_empty() => folder,
-                _ => Path::new("."),
-            };
             let mut builder = tempfile::Builder::new();
             let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
             builder.prefix(&prefix).suffix(".partial");
@@ -67,20 +104,41 @@ impl Output {
                 let replaced = fs::metadata(path).ok().map(|metadata| metadata.permissions());
                 builder.permissions(replaced.unwrap_or_else(|| fs::Permissions::from_mode(0o666)));
             }
-            let file = BufWriter::new(builder.tempfile_in(folder).with_context(failed)?);
-            match path.extension().and_then(OsStr::to_str) {
-                Some("gz") => Writer::Gzip(Box::new(GzEncoder::new(file, flate2::Compression::default()))),
-                Some("zst") => {
-                    let mut encoder =
-                        zstd::Encoder::new(file, zstd::DEFAULT_COMPRESSION_LEVEL).with_context(failed)?;
-                    // Who unpacks it is told of a flipped bit, as with gzip.
-                    encoder.include_checksum(true).with_context(failed)?;
-                    Writer::Zstd(Box::new(encoder))
-                }
-                _ => Writer::Plain(file),
-            }
+            let file = builder.tempfile_in(folder_of(path)).with_context(failed)?;
+            Writer::to_file(path, Partial::Temporary(file)).with_context(failed)?
         };
         Ok(Self { path: path.to_owned(), writer })
+    }
+
+    /// Goes on with the file that a job of this `name` began, of which `len` bytes count; without a `len` it begins.
+    pub(crate) fn resume(path: PathBuf, name: &str, len: Option<u64>) -> anyhow::Result<Self> {
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        let partial = folder_of(&path).join(format!(".{file_name}.{name}.partial"));
+        let failed = || format!("failed to open {}", partial.display());
+        let is_new = len.is_none();
+        let mut options = File::options();
+        options.read(true).write(true).create(is_new).truncate(is_new);
+        let mut file = options.open(&partial).with_context(failed)?;
+        if let Some(len) = len {
+            let n_bytes = file.metadata().with_context(failed)?.len();
+            ensure!(
+                n_bytes >= len,
+                "{} has {n_bytes} bytes and had {len} at the checkpoint; remove the journal to begin anew",
+                partial.display()
+            );
+            file.set_len(len).with_context(failed)?;
+            file.seek(SeekFrom::End(0)).with_context(failed)?;
+        } else if let Ok(replaced) = fs::metadata(&path) {
+            file.set_permissions(replaced.permissions()).with_context(failed)?;
+        }
+        let writer =
+            Writer::to_file(&path, Partial::Journalled(file, partial.clone())).with_context(failed)?;
+        Ok(Self { path, writer })
+    }
+
+    /// One that is whole already.
+    pub(crate) fn in_place(path: PathBuf) -> Self {
+        Self { path, writer: Writer::InPlace }
     }
 
     /// What to report when a write to it failed.
@@ -88,23 +146,169 @@ impl Output {
         anyhow!(error).context(format!("failed to write {}", self.path.display()))
     }
 
-    /// Moves the file to its place. Without this an error leaves nothing of it; a killed process leaves
-    /// `.NAME.….partial`, which nobody reads.
+    /// Makes durable what was written, and adds to `lengths` how much that is.
+    pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
+        let file = match &mut self.writer {
+            Writer::Direct(_) | Writer::InPlace => return Ok(()),
+            Writer::Plain(file) => Ok(file),
+            // What the packer holds back depends on all before it, so a part ends here.
+            Writer::Packed(packed) => packed.end_part().map(|()| &mut packed.file),
+        };
+        let written = file.and_then(|file| {
+            file.flush()?;
+            file.get_ref().file().sync_data()?;
+            file.stream_position()
+        });
+        lengths
+            .insert(self.path.to_string_lossy().into_owned(), written.map_err(|error| self.failed(error))?);
+        Ok(())
+    }
+
+    /// Moves the file to its place. Without this an error leaves nothing of it, unless it belongs to a journal; a killed
+    /// process leaves `.NAME.….partial`, which nobody else reads.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let path = self.path;
         let finish = || -> io::Result<()> {
             let file = match self.writer {
+                Writer::InPlace => return Ok(()),
                 Writer::Direct(mut writer) => return writer.flush(),
-                Writer::Plain(writer) => writer,
-                Writer::Gzip(encoder) => encoder.finish()?,
-                Writer::Zstd(encoder) => encoder.finish()?,
+                Writer::Plain(file) => file,
+                Writer::Packed(mut packed) => {
+                    packed.end_part()?;
+                    packed.file
+                }
             };
             let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.as_file().sync_all()?;
-            file.persist(&path).map_err(|error| error.error)?;
-            Ok(())
+            file.file().sync_all()?;
+            match file {
+                Partial::Temporary(file) => file.persist(&path).map_err(|error| error.error).map(|_| ()),
+                Partial::Journalled(_, partial) => {
+                    fs::rename(partial, &path)?;
+                    // The journal is going to say that it is there.
+                    File::open(folder_of(&path))?.sync_all()
+                }
+            }
         };
         finish().with_context(|| format!("failed to write {}", path.display()))
+    }
+}
+
+impl Writer {
+    /// Packs or not, as the name of its place says.
+    fn to_file(path: &Path, file: Partial) -> io::Result<Self> {
+        let file = BufWriter::new(file);
+        let part = match path.extension().and_then(OsStr::to_str) {
+            Some("gz") => Part::gzip(),
+            Some("zst") => Part::zstd()?,
+            _ => return Ok(Self::Plain(file)),
+        };
+        Ok(Self::Packed(Box::new(Packed { part, is_begun: false, file })))
+    }
+}
+
+impl Part {
+    fn gzip() -> Self {
+        Self::Gzip(GzEncoder::new(Vec::new(), flate2::Compression::default()))
+    }
+
+    fn zstd() -> io::Result<Self> {
+        let mut encoder = zstd::Encoder::new(Vec::new(), zstd::DEFAULT_COMPRESSION_LEVEL)?;
+        // Who unpacks it is told of a flipped bit, as with gzip.
+        encoder.include_checksum(true)?;
+        Ok(Self::Zstd(encoder))
+    }
+
+    /// A new one of the same kind.
+    fn next(&self) -> io::Result<Self> {
+        match self {
+            Self::Gzip(_) => Ok(Self::gzip()),
+            Self::Zstd(_) => Self::zstd(),
+        }
+    }
+
+    fn encoder(&mut self) -> &mut dyn Write {
+        match self {
+            Self::Gzip(encoder) => encoder,
+            Self::Zstd(encoder) => encoder,
+        }
+    }
+
+    /// What is packed and not yet in the file.
+    fn packed(&mut self) -> &mut Vec<u8> {
+        match self {
+            Self::Gzip(encoder) => encoder.get_mut(),
+            Self::Zstd(encoder) => encoder.get_mut(),
+        }
+    }
+
+    fn finish(self) -> io::Result<Vec<u8>> {
+        match self {
+            Self::Gzip(encoder) => encoder.finish(),
+            Self::Zstd(encoder) => encoder.finish(),
+        }
+    }
+}
+
+impl Packed {
+    /// Ends the part that is on its way. Only of an empty file it may be empty too: without any it would be no packed
+    /// file.
+    fn end_part(&mut self) -> io::Result<()> {
+        if self.is_begun || self.file.stream_position()? == 0 {
+            self.is_begun = false;
+            let next = self.part.next()?;
+            let part = std::mem::replace(&mut self.part, next);
+            self.file.write_all(&part.finish()?)?;
+        }
+        Ok(())
+    }
+
+    fn hand_on(&mut self) -> io::Result<()> {
+        let packed = self.part.packed();
+        self.file.write_all(packed)?;
+        packed.clear();
+        Ok(())
+    }
+}
+
+impl Write for Packed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.is_begun = true;
+        let n_bytes = self.part.encoder().write(bytes)?;
+        if self.part.packed().len() >= PACKED_BYTES {
+            self.hand_on()?;
+        }
+        Ok(n_bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.part.encoder().flush()?;
+        self.hand_on()?;
+        self.file.flush()
+    }
+}
+
+impl Partial {
+    fn file(&self) -> &File {
+        match self {
+            Self::Temporary(file) => file.as_file(),
+            Self::Journalled(file, _) => file,
+        }
+    }
+}
+
+impl Write for Partial {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Partial {
+    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
+        self.file().seek(place)
     }
 }
 
@@ -112,18 +316,22 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.writer {
             Writer::Direct(writer) => writer.write(bytes),
-            Writer::Plain(writer) => writer.write(bytes),
-            Writer::Gzip(writer) => writer.write(bytes),
-            Writer::Zstd(writer) => writer.write(bytes),
+            Writer::Plain(file) => file.write(bytes),
+            Writer::Packed(packed) => packed.write(bytes),
+            Writer::InPlace => Err(io::Error::other("it is whole already")),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.writer {
             Writer::Direct(writer) => writer.flush(),
-            Writer::Plain(writer) => writer.flush(),
-            Writer::Gzip(writer) => writer.flush(),
-            Writer::Zstd(writer) => writer.flush(),
+            Writer::Plain(file) => file.flush(),
+            Writer::Packed(packed) => packed.flush(),
+            Writer::InPlace => Ok(()),
         }
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

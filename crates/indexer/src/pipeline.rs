@@ -11,7 +11,7 @@ use index::{DocumentId, Source};
 use simhash::Fingerprint;
 
 use crate::excerpt::excerpt;
-use crate::input::{Chunk, Fields, Inputs, Origin};
+use crate::input::{Chunk, Fields, Inputs, Origin, Position};
 
 /// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
 const CHUNKS_PER_THREAD: usize = 4;
@@ -42,6 +42,8 @@ pub(crate) struct Batch {
 /// What became of one record.
 pub(crate) struct Fingerprinted {
     pub(crate) number: u64,
+    /// Where the input goes on after it.
+    pub(crate) position: Position,
     /// The line that stands for it in an output; empty where none was asked for.
     pub(crate) line: Box<[u8]>,
     pub(crate) outcome: Result<Features, String>,
@@ -60,11 +62,12 @@ pub(crate) struct Features {
 }
 
 impl Pipeline<'_> {
-    /// Runs over all of `inputs` and calls `consume` with the batches in the order of the input, on this thread. An
+    /// Runs over `inputs` from a position on and calls `consume` with the batches in the order of the input, on this thread. An
     /// error from `consume` ends the run.
     pub(crate) fn run(
         &self,
         inputs: Inputs,
+        from: Position,
         mut consume: impl FnMut(Batch) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         // Each chunk travels twice: itself to whichever thread is free, and, in the order of the input, the end of a
@@ -74,7 +77,7 @@ impl Pipeline<'_> {
         // Not in the scope: it may wait for input that never comes, and an error must not wait with it.
         let columns = self.fields.columns();
         let reader = thread::spawn(move || {
-            inputs.read(&columns, |chunk| {
+            inputs.read(from, &columns, |chunk| {
                 let (done, batch) = bounded(1);
                 in_order.send(batch).is_ok() && to_threads.send((chunk, done)).is_ok()
             });
@@ -115,7 +118,7 @@ impl Pipeline<'_> {
     }
 
     fn fingerprint(&self, scratch: &mut Scratch, chunk: &Chunk) -> Batch {
-        let records = chunk.records().filter_map(|(number, raw)| {
+        let records = chunk.records().filter_map(|(position, (number, raw))| {
             let mut line = Box::default();
             let record = raw.map_err(ToString::to_string);
             let record = record.and_then(|raw| Ok((raw, self.fields.parse(raw, number, &chunk.origin)?)));
@@ -139,7 +142,7 @@ impl Pipeline<'_> {
                     })
                 }
             };
-            Some(Fingerprinted { number, line, outcome })
+            Some(Fingerprinted { number, position, line, outcome })
         });
         Batch { origin: Arc::clone(&chunk.origin), records: records.collect() }
     }

@@ -17,6 +17,8 @@ const LINE_INTERVAL: Duration = Duration::from_secs(10);
 /// How far a run has come.
 pub(crate) struct Progress {
     start: Instant,
+    /// What earlier runs of the job took.
+    before: Duration,
     next_line: Instant,
     n_bytes_read: Arc<AtomicU64>,
     n_bytes: Option<u64>,
@@ -55,6 +57,7 @@ impl Progress {
         let start = Instant::now();
         Self {
             start,
+            before: Duration::ZERO,
             next_line: start + LINE_INTERVAL,
             n_bytes_read: Arc::clone(&inputs.n_bytes_read),
             n_bytes: inputs.n_bytes,
@@ -62,8 +65,9 @@ impl Progress {
         }
     }
 
-    /// The run itself begins now; what came before was preparation.
-    pub(crate) fn start(&mut self) {
+    /// The run itself begins now; what came before was preparation, but for what earlier runs of the job took.
+    pub(crate) fn start(&mut self, before: Duration) {
+        self.before = before;
         self.start = Instant::now();
         self.next_line = self.start + LINE_INTERVAL;
     }
@@ -72,9 +76,9 @@ impl Progress {
         Console(self.view.clone())
     }
 
-    /// Time since the start.
+    /// Time at work.
     pub(crate) fn elapsed(&self) -> Duration {
-        self.start.elapsed()
+        self.before + self.start.elapsed()
     }
 
     /// Shows how far it is, if it is time for that again.
@@ -89,7 +93,7 @@ impl Progress {
             View::Lines if Instant::now() < self.next_line => {}
             View::Lines => {
                 self.next_line = Instant::now() + LINE_INTERVAL;
-                let elapsed = self.start.elapsed();
+                let elapsed = self.elapsed();
                 let left = self.n_bytes.filter(|_| n_bytes_read > 0).map(|n_bytes| {
                     elapsed.mul_f64(n_bytes.saturating_sub(n_bytes_read) as f64 / n_bytes_read as f64)
                 });

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::input::Origin;
+use crate::journal::{Checkpoint, Journal};
 use crate::output::Output;
 use crate::progress::Console;
 use crate::reasons::Reasons;
@@ -22,9 +23,18 @@ pub(crate) struct Rejects {
 }
 
 impl Rejects {
-    pub(crate) fn new(path: Option<&Path>, console: Console) -> anyhow::Result<Self> {
-        let file = path.map(Output::create).transpose()?;
-        Ok(Self { file, console, n_rejected: 0, reasons: Reasons::default(), n_named: 0 })
+    /// Goes on from a checkpoint of the job, if it has a journal.
+    pub(crate) fn new(
+        path: Option<&Path>,
+        console: Console,
+        journal: Option<&Journal>,
+    ) -> anyhow::Result<Self> {
+        let (n_rejected, n_named) = journal
+            .map(Journal::checkpoint)
+            .map_or((0, 0), |checkpoint| (checkpoint.n_rejected, checkpoint.n_named));
+        let file =
+            path.map(|path| journal.map_or_else(|| Output::create(path), |journal| journal.output(path)));
+        Ok(Self { file: file.transpose()?, console, n_rejected, reasons: Reasons::default(), n_named })
     }
 
     /// Takes note of a record that could not be taken.
@@ -37,6 +47,13 @@ impl Rejects {
     /// Names a record without features. That is no fault of its own, so it does not count as rejected.
     pub(crate) fn not_indexed(&mut self, origin: &Origin, number: u64) -> anyhow::Result<()> {
         self.name("not_indexed", origin, number, "the text has no features")
+    }
+
+    /// Makes the file durable, and adds what is to be known of it.
+    pub(crate) fn checkpoint(&mut self, checkpoint: &mut Checkpoint) -> anyhow::Result<()> {
+        checkpoint.n_rejected = self.n_rejected;
+        checkpoint.n_named = self.n_named;
+        self.file.as_mut().map_or(Ok(()), |file| file.checkpoint(&mut checkpoint.lengths))
     }
 
     /// Why records were rejected so far.

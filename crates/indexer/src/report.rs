@@ -1,12 +1,15 @@
 //! What a run did, in the end.
 
 use std::fmt;
+use std::ops::AddAssign;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use crate::numbers::{Grouped, megabytes, megabytes_per_second};
 
 /// Counts of one run. Every record read is in exactly one of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) counts: Counts,
     pub(crate) n_read: u64,
@@ -17,7 +20,7 @@ pub(crate) struct Report {
 }
 
 /// What became of the documents that were not rejected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Counts {
     Fingerprinted { n: u64, n_without_features: u64 },
     Indexed(Indexed),
@@ -25,7 +28,7 @@ pub(crate) enum Counts {
 }
 
 /// What became of documents that were to be indexed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Indexed {
     pub(crate) n_new: u64,
     pub(crate) n_unchanged: u64,
@@ -36,12 +39,22 @@ pub(crate) struct Indexed {
 }
 
 /// What became of documents of which duplicates were to be dropped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Deduplicated {
     pub(crate) n_kept: u64,
     pub(crate) n_duplicates: u64,
     /// Kept too.
     pub(crate) n_without_features: u64,
+}
+
+impl AddAssign for Indexed {
+    fn add_assign(&mut self, more: Self) {
+        self.n_new += more.n_new;
+        self.n_unchanged += more.n_unchanged;
+        self.n_replaced += more.n_replaced;
+        self.n_removed += more.n_removed;
+        self.n_without_features += more.n_without_features;
+    }
 }
 
 impl Counts {

@@ -18,18 +18,18 @@ fn documents() -> Vec<(String, String)> {
 }
 
 /// With a column that nobody asks for, and quotes and line breaks in it.
-fn delimited(delimiter: char) -> Vec<u8> {
+pub(crate) fn delimited(documents: &[(String, String)], delimiter: char) -> Vec<u8> {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let rows = documents().into_iter().map(|(id, text)| {
-        let cells = ["7".to_owned(), quoted(&text), quoted("a \"note\"\r\nof two\tlines,"), id];
+    let rows = documents.iter().map(|(id, text)| {
+        let cells = ["7".to_owned(), quoted(text), quoted("a \"note\"\r\nof two\tlines,"), id.clone()];
         cells.join(&delimiter.to_string()) + "\r\n"
     });
     let header = ["n", "text", "note", "id"].join(&delimiter.to_string());
     format!("\u{feff}{header}\r\n{}", rows.collect::<String>()).into_bytes()
 }
 
-/// Two row groups with dictionaries, packed, and a column of numbers that nobody asks for.
-fn parquet() -> Vec<u8> {
+/// Row groups with dictionaries, packed, and a column of numbers that nobody asks for.
+pub(crate) fn parquet(documents: &[(String, String)], n_rows_in_a_group: usize) -> Vec<u8> {
     use parquet::basic::{Compression, ZstdLevel};
     use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
     let schema =
@@ -41,7 +41,7 @@ fn parquet() -> Vec<u8> {
     let mut writer =
         parquet::file::writer::SerializedFileWriter::new(Vec::new(), schema.into(), properties.into())
             .unwrap();
-    for documents in documents().chunks(20) {
+    for documents in documents.chunks(n_rows_in_a_group) {
         let mut group = writer.next_row_group().unwrap();
         let mut column = group.next_column().unwrap().unwrap();
         column.typed::<Int64Type>().write_batch(&vec![7; documents.len()], None, None).unwrap();
@@ -60,7 +60,7 @@ fn parquet() -> Vec<u8> {
 }
 
 /// Pages as a crawler stores them, each packed by itself, between records that are none.
-fn warc() -> Vec<u8> {
+pub(crate) fn warc(documents: &[(String, String)]) -> Vec<u8> {
     let record = |kind: &str, id: &str, content: &[u8]| {
         let header = format!(
             "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <{id}>\r\nWARC-Target-URI: http://news/{id}\r\nContent-Length: {}\r\n\r\n",
@@ -70,13 +70,13 @@ fn warc() -> Vec<u8> {
         gzip(&[header.as_bytes(), content, b"\r\n\r\n"].concat())
     };
     let mut warc = record("warcinfo", "info", b"software: a test\r\n");
-    for (id, text) in documents() {
+    for (id, text) in documents {
         let text = text.replace('&', "&amp;").replace('<', "&lt;");
         let html = format!("<html><style>p {{}}</style><body><p>{text}</p><script>let a = '<p>';</script>");
         let mut answer = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=gb18030\r\n\r\n".to_vec();
         answer.extend_from_slice(&encoding_rs::GB18030.encode(&html).0);
         warc.extend(record("request", "a request", b"GET / HTTP/1.1\r\n\r\n"));
-        warc.extend(record("response", &id, &answer));
+        warc.extend(record("response", id, &answer));
         warc.extend(record(
             "response",
             "gone",
@@ -88,12 +88,13 @@ fn warc() -> Vec<u8> {
 
 /// The corpus in every format that one file holds, by suffix.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
+    let documents = documents();
     vec![
         ("jsonl", fs::read(news()).unwrap()),
-        ("csv", delimited(',')),
-        ("tsv", delimited('\t')),
-        ("parquet", parquet()),
-        ("warc", warc()),
+        ("csv", delimited(&documents, ',')),
+        ("tsv", delimited(&documents, '\t')),
+        ("parquet", parquet(&documents, 20)),
+        ("warc", warc(&documents)),
     ]
 }
 
@@ -114,7 +115,11 @@ fn every_format_gives_the_same_fingerprints() {
     }
     let all = run("indexer", ["fingerprint", "-q", folder.path().to_str().unwrap()]).expect(0).stdout;
     assert_eq!(all, expected.repeat(n_files));
-    let named = run_with_input("indexer", ["fingerprint", "-q", "-", "--format", "csv"], &delimited(','));
+    let named = run_with_input(
+        "indexer",
+        ["fingerprint", "-q", "-", "--format", "csv"],
+        &delimited(&documents(), ','),
+    );
     assert_eq!(named.expect(0).stdout, expected);
 }
 
@@ -158,7 +163,7 @@ fn a_folder_of_texts_is_a_corpus() {
 fn what_is_kept_of_another_format_is_json() {
     let kept = run("indexer", ["dedup", "-q", &news_arg(), "--output", "-"]).expect(0).stdout;
     let args = ["dedup", "-q", "--format", "csv", "-", "--output", "-"];
-    let from_csv = run_with_input("indexer", args, &delimited(',')).expect(0).stdout;
+    let from_csv = run_with_input("indexer", args, &delimited(&documents(), ',')).expect(0).stdout;
     let parse = |lines: &str| {
         let records = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         records.map(|record| (record["id"].clone(), record["text"].clone())).collect::<Vec<_>>()

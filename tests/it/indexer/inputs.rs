@@ -101,7 +101,7 @@ fn what_names_nothing_is_refused_with_what_to_do() {
 /// Packs a text, and the suffix of a file packed like that.
 type Packer = (&'static str, fn(&[u8]) -> Vec<u8>);
 
-pub(super) const PACKERS: [Packer; 3] = [
+pub(crate) const PACKERS: [Packer; 3] = [
     (".gz", |text| {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         encoder.write_all(text).unwrap();

@@ -3,22 +3,28 @@
 //! The rule is the store's insert-if-new, one record after another, so that a corpus gives the same answer here and
 //! when it is posted to a worker. What this module adds is about one run: an id that the run has kept already.
 
+mod logs;
+
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use index::{DocumentId, Insertion, Mode, NewDocument};
+use anyhow::{Context, ensure};
+use index::{DocumentId, Insertion, Match, Mode, NewDocument};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use simhash::Fingerprint;
 
+use self::logs::Logs;
 use super::dry_run::{Decider, DryRun};
 use super::findings::{self, Findings};
 use super::groups::{self, Groups};
-use super::open;
 use super::reporting::Reporting;
 use super::verdict::{Original, Results, Verdict};
+use super::{decide, describe, open, say_done};
 use crate::cli::DedupArgs;
 use crate::job::{Item, Job, Sink};
-use crate::output::{Output, is_stdout, print_to_stdout};
+use crate::journal::{Calls, Description, Journal, Lengths};
+use crate::output::{is_stdout, print_to_stdout};
 use crate::pipeline::{Features, Wanted};
 use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
@@ -36,22 +42,45 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let outputs: Vec<&Path> = args.output.iter().chain(&args.duplicates).map(PathBuf::as_path).collect();
     let reports = args.report.iter().map(|target| target.path.as_path());
     let all_outputs: Vec<&Path> = outputs.iter().copied().chain(reports).collect();
-    let job = Job::new(&args.input, Some(&args.source), &all_outputs, args.store.uri())?;
-    let create = |path: &Option<PathBuf>| path.as_deref().map(Output::create).transpose();
-    let (output, duplicates) = (create(&args.output)?, create(&args.duplicates)?);
-    let store = args.store.uri().unwrap_or(DEFAULT_STORE);
-    // A dry run makes no index either; in memory there is none to be spared.
-    let spares_index = args.dry_run && store != DEFAULT_STORE;
-    let mode = if spares_index { Mode::MustExist } else { Mode::CreateIfMissing };
-    let (index, fingerprinter) = open(store, mode, &args.store, &args.recipe)?;
-    let reporting = Reporting::new(args, &job, store, &index)?;
     let for_people = outputs.is_empty();
+    ensure!(
+        !for_people || args.journal.journal.is_none(),
+        "the groups on the screen cannot be gone on with; a job with a journal needs --output or --duplicates"
+    );
+    ensure!(
+        args.report.is_empty() || args.journal.journal.is_none(),
+        "a --report is made of what one run has seen, and a job with a journal may take several; leave one of them out"
+    );
+    let description = describe("dedup", &args.input, &args.source, &args.store, &args.recipe, &args.journal)?;
+    let with_outputs = |job: Description| {
+        (&args.journal, job.with("--output", &args.output).with("--duplicates", &args.duplicates))
+    };
+    let journal = description.map(with_outputs);
+    let job = Job::new(&args.input, Some(&args.source), &all_outputs, args.store.uri(), journal)?;
+    if let Some(report) = job.done() {
+        say_done(&job);
+        print_to_stdout(&report)?;
+        return Ok(report);
+    }
+    let create = |path: &Option<PathBuf>| path.as_deref().map(|path| job.output(path)).transpose();
+    let (output, duplicates) = (create(&args.output)?, create(&args.duplicates)?);
+    let uri = args.store.uri().unwrap_or(DEFAULT_STORE);
+    // A dry run makes no index either; in memory there is none to be spared.
+    let spares_index = args.dry_run && uri != DEFAULT_STORE;
+    let mode = if spares_index { Mode::MustExist } else { Mode::CreateIfMissing };
+    let (index, fingerprinter) = open(uri, mode, &args.store, &args.recipe)?;
+    let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
+    let mut kept = HashMap::new();
+    let open_logs = |journal: &Journal| Logs::open(journal, &saved, &index, uri == DEFAULT_STORE, &mut kept);
+    let logs = job.journal().filter(|journal| journal.is_reading()).map(open_logs).transpose()?;
+    let reporting = Reporting::new(args, &job, uri, &index)?;
     let with_findings = !args.report.is_empty();
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
     let decider = if spares_index { Decider::DryRun(DryRun::new(index)?) } else { Decider::Index(index) };
     let mut sink = Deduplication {
         decider,
-        kept: HashMap::new(),
+        logs,
+        kept,
         pending: Vec::new(),
         pending_ids: HashSet::new(),
         n_pending_bytes: 0,
@@ -60,7 +89,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
             duplicates,
             groups: for_people.then(|| Groups::new(args.groups)),
             findings,
-            counts: Deduplicated::default(),
+            counts: saved.counts,
         },
     };
     let excerpt_columns = match (with_findings, for_people) {
@@ -84,9 +113,19 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     Ok(report)
 }
 
+/// What a checkpoint has to hold.
+#[derive(Default, Serialize, Deserialize)]
+struct Saved {
+    counts: Deduplicated,
+    n_kept_bytes: u64,
+    n_calls: u64,
+}
+
 /// Decides about one document after another.
 struct Deduplication {
     decider: Decider,
+    /// Where there is a journal.
+    logs: Option<Logs>,
     /// The ids kept by this run, to tell them from those an earlier run left in the store.
     kept: HashMap<DocumentId, Option<Fingerprint>>,
     pending: Vec<Item>,
@@ -110,6 +149,17 @@ impl Sink for Deduplication {
         Ok(())
     }
 
+    fn checkpoint(&mut self, rejects: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
+        self.flush(rejects)?;
+        self.results.checkpoint(lengths)?;
+        let mut saved = Saved { counts: self.results.counts, ..Saved::default() };
+        if let Some(logs) = &mut self.logs {
+            saved.n_kept_bytes = logs.kept.checkpoint()?;
+            saved.n_calls = logs.calls.as_mut().map_or(0, Calls::checkpoint);
+        }
+        Ok(serde_json::to_value(saved)?)
+    }
+
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush(rejects)?;
         if let Some(findings) = &mut self.results.findings {
@@ -122,6 +172,9 @@ impl Sink for Deduplication {
 impl Deduplication {
     /// Decides what is pending, in the order of the input.
     fn flush(&mut self, rejects: &mut Rejects) -> anyhow::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
         let items = std::mem::take(&mut self.pending);
         self.pending_ids.clear();
         self.n_pending_bytes = 0;
@@ -133,7 +186,8 @@ impl Deduplication {
                 Some(NewDocument { id: id.clone(), fingerprint: (*fingerprint)?, source: source.clone() })
             })
             .collect();
-        let mut insertions = self.decider.insert_if_new(&new)?.into_iter();
+        let mut nearest = self.insert_if_new(&new)?.into_iter();
+        let mut newly_kept = Vec::new();
         for item in items {
             let Features { id, fingerprint, .. } = &item.features;
             let verdict = match (self.kept.get(id), *fingerprint) {
@@ -149,12 +203,12 @@ impl Deduplication {
                 // Nothing to compare it by, so nothing to drop it for.
                 (None, None) => Verdict::Kept,
                 (None, Some(fingerprint)) => {
-                    match insertions
+                    match nearest
                         .next()
                         .context("the store answered for fewer documents than it was given")?
                     {
-                        Insertion::Inserted | Insertion::Unchanged | Insertion::Replaced => Verdict::Kept,
-                        Insertion::Duplicate(found) => Verdict::Duplicate {
+                        None => Verdict::Kept,
+                        Some(found) => Verdict::Duplicate {
                             fingerprint,
                             of: Original {
                                 in_this_run: self.kept.contains_key(&found.id),
@@ -168,9 +222,27 @@ impl Deduplication {
             };
             self.results.add(&item, &verdict)?;
             if matches!(verdict, Verdict::Kept) {
+                if self.logs.is_some() {
+                    newly_kept.push((id.clone(), *fingerprint));
+                }
                 self.kept.insert(item.features.id, item.features.fingerprint);
             }
         }
-        Ok(())
+        self.logs.as_mut().map_or(Ok(()), |logs| logs.kept.append(&newly_kept))
+    }
+
+    /// Inserts those that nothing is near to; of every other the nearest.
+    fn insert_if_new(&mut self, new: &[NewDocument]) -> anyhow::Result<Vec<Option<Match>>> {
+        if let (Some(Logs { calls: Some(calls), .. }), Decider::Index(index)) =
+            (&mut self.logs, &self.decider)
+        {
+            return decide::insert_if_new(index, calls, new);
+        }
+        let insertions = self.decider.insert_if_new(new)?;
+        let nearest = insertions.into_iter().map(|insertion| match insertion {
+            Insertion::Inserted | Insertion::Unchanged | Insertion::Replaced => None,
+            Insertion::Duplicate(found) => Some(found),
+        });
+        Ok(nearest.collect())
     }
 }

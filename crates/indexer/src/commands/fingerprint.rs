@@ -14,7 +14,7 @@ use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
 pub(super) fn run(args: &FingerprintArgs) -> anyhow::Result<Report> {
-    let job = Job::new(&args.input, None, &[Path::new(STDOUT)], None)?;
+    let job = Job::new(&args.input, None, &[Path::new(STDOUT)], None, None)?;
     let dictionaries = args.recipe.dictionaries()?;
     let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
     let mut sink =

@@ -5,9 +5,14 @@ use std::collections::HashSet;
 use anyhow::{Context, ensure};
 use index::{DocumentId, Index, Insertion, Mode, NewDocument};
 
-use super::open;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::decide::count;
+use super::{describe, open, say_done};
 use crate::cli::IndexArgs;
 use crate::job::{Item, Job, Sink};
+use crate::journal::{Calls, Journal, Lengths};
 use crate::output::print_to_stdout;
 use crate::pipeline::{Features, Wanted};
 use crate::rejects::Rejects;
@@ -24,22 +29,40 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
     let uri =
         args.store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
     ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
-    let job = Job::new(&args.input, Some(&args.source), &[], Some(uri))?;
+    let description = describe("index", &args.input, &args.source, &args.store, &args.recipe, &args.journal)?;
+    let journal = description.map(|description| (&args.journal, description));
+    let job = Job::new(&args.input, Some(&args.source), &[], Some(uri), journal)?;
+    if let Some(report) = job.done() {
+        say_done(&job);
+        print_to_stdout(&report)?;
+        return Ok(report);
+    }
     let (index, fingerprinter) = open(uri, Mode::CreateIfMissing, &args.store, &args.recipe)?;
+    let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut sink = Inserts {
         index: &index,
+        calls: job.journal().map(|journal| journal.calls(saved.n_calls)).transpose()?,
         inserts: Vec::new(),
         removals: Vec::new(),
         pending: HashSet::new(),
-        counts: Indexed::default(),
+        counts: saved.counts,
     };
     let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
     print_to_stdout(&report)?;
     Ok(report)
 }
 
+/// What a checkpoint has to hold.
+#[derive(Default, Serialize, Deserialize)]
+struct Saved {
+    counts: Indexed,
+    n_calls: u64,
+}
+
 struct Inserts<'a> {
     index: &'a Index,
+    /// Where there is a journal.
+    calls: Option<Calls>,
     inserts: Vec<NewDocument>,
     /// Documents whose text has no features any more: what the index may know of them is of an older text.
     removals: Vec<DocumentId>,
@@ -50,6 +73,17 @@ struct Inserts<'a> {
 
 impl Inserts<'_> {
     fn flush(&mut self) -> anyhow::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        // What a call answers that is made again after a crash is not what the first one did.
+        let decided = self.calls.as_mut().map(|calls| {
+            calls.decide(|| {
+                count(self.index, &self.inserts, &self.removals).context("failed to ask the index")
+            })
+        });
+        let decided = decided.transpose()?;
+        let before = self.counts;
         let insertions = self.index.insert(&self.inserts).context(FAILED)?;
         for insertion in insertions {
             match insertion {
@@ -67,6 +101,10 @@ impl Inserts<'_> {
             } else {
                 self.counts.n_without_features += 1;
             }
+        }
+        if let Some(decided) = decided {
+            self.counts = before;
+            self.counts += decided;
         }
         self.inserts.clear();
         self.removals.clear();
@@ -91,6 +129,12 @@ impl Sink for Inserts<'_> {
             }
         }
         Ok(())
+    }
+
+    fn checkpoint(&mut self, _: &mut Rejects, _: &mut Lengths) -> anyhow::Result<Value> {
+        self.flush()?;
+        let n_calls = self.calls.as_mut().map_or(0, Calls::checkpoint);
+        Ok(serde_json::to_value(Saved { counts: self.counts, n_calls })?)
     }
 
     fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {

@@ -9,6 +9,7 @@ use simhash::Fingerprint;
 use super::findings::Findings;
 use super::groups::Groups;
 use crate::job::Item;
+use crate::journal::Lengths;
 use crate::output::Output;
 use crate::report::Deduplicated;
 
@@ -61,6 +62,11 @@ impl Results {
             findings.add(item, verdict);
         }
         Ok(())
+    }
+
+    /// Makes the files durable and adds how long they are.
+    pub(super) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
+        self.output.iter_mut().chain(&mut self.duplicates).try_for_each(|output| output.checkpoint(lengths))
     }
 
     /// Puts the files in their places.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::files::Origin;
 
 /// A portion takes no further record once it holds this much.
@@ -15,7 +17,13 @@ pub(super) const CHUNK_RECORDS: usize = 4096;
 pub(crate) struct Chunk {
     /// Where they come from.
     pub(crate) origin: Arc<Origin>,
+    /// Which of the inputs that is.
+    pub(crate) n_file: usize,
     pub(super) records: Records,
+    /// How many records of the file came before these.
+    pub(super) n_before: u64,
+    /// How many of these were taken by an earlier run.
+    pub(super) n_skipped: usize,
 }
 
 /// The records, without saying where they come from.
@@ -82,6 +90,19 @@ impl<'a> RawRecord<'a> {
     }
 }
 
+/// A record, or why there is none, with its number, counted from 1: of the line where lines are what is read.
+pub(crate) type Numbered<'a> = (u64, Result<RawRecord<'a>, &'a RecordError>);
+
+/// How far the inputs have been read. Not by the numbers of records: lines that end in a carriage return alone are all
+/// the first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Position {
+    /// How many files have been read to their ends.
+    pub(super) n_file: usize,
+    /// How many records of the next one.
+    pub(super) n_records: u64,
+}
+
 /// Why there is no content where a record should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RecordError {
@@ -106,9 +127,10 @@ impl fmt::Display for RecordError {
 }
 
 impl Chunk {
-    /// The records with their numbers, counted from 1: of the line where lines are what is read.
-    pub(crate) fn records(&self) -> impl Iterator<Item = (u64, Result<RawRecord<'_>, &RecordError>)> {
-        self.records.iter()
+    /// The records that are to be taken, each with the position after it.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (Position, Numbered<'_>)> {
+        let positions = (self.n_before + 1..).map(|n_records| Position { n_file: self.n_file, n_records });
+        positions.zip(self.records.iter()).skip(self.n_skipped)
     }
 }
 
@@ -122,6 +144,10 @@ impl Records {
         let mut records = Self::new(Form::Json);
         records.push_error(number, error);
         records
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
     }
 
     /// Whether it is time for the next portion.
@@ -179,7 +205,7 @@ impl Records {
         self.entries.push(Entry { number, end, end_cell, error: Some(error) });
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, Result<RawRecord<'_>, &RecordError>)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Numbered<'_>> {
         let (mut start, mut start_cell) = (0, 0);
         self.entries.iter().map(move |entry| {
             let bytes = &self.bytes[std::mem::replace(&mut start, entry.end)..entry.end];

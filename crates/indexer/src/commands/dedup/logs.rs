@@ -1,0 +1,42 @@
+//! What a deduplication with a journal writes down as it goes, beside its outputs.
+
+use std::collections::HashMap;
+
+use anyhow::Context;
+use index::{DocumentId, Index, NewDocument};
+use simhash::Fingerprint;
+
+use super::Saved;
+use crate::journal::{Calls, Journal, KeptLog};
+
+pub(super) struct Logs {
+    pub(super) kept: KeptLog,
+    /// Where the index outlives the run.
+    pub(super) calls: Option<Calls>,
+}
+
+impl Logs {
+    /// Goes on from a checkpoint: what had been kept by then is `kept` again, and in the index, where that `is_in_memory`.
+    pub(super) fn open(
+        journal: &Journal,
+        saved: &Saved,
+        index: &Index,
+        is_in_memory: bool,
+        kept: &mut HashMap<DocumentId, Option<Fingerprint>>,
+    ) -> anyhow::Result<Self> {
+        let mut filled = Ok(());
+        let log = journal.kept_log(saved.n_kept_bytes, |batch| {
+            if is_in_memory && filled.is_ok() {
+                let documents: Vec<NewDocument> = batch
+                    .iter()
+                    .filter_map(|(id, fingerprint)| Some((id.clone(), (*fingerprint)?).into()))
+                    .collect();
+                filled = index.insert(&documents).map(|_| ());
+            }
+            kept.extend(batch);
+        })?;
+        filled.context("failed to fill the index in memory again")?;
+        let calls = (!is_in_memory).then(|| journal.calls(saved.n_calls)).transpose()?;
+        Ok(Self { kept: log, calls })
+    }
+}

@@ -1,0 +1,139 @@
+//! What a job is: its command, all that changes the result, and the files that it reads.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use anyhow::{Context, ensure};
+use serde::{Deserialize, Serialize};
+
+/// Raised when an older journal cannot be gone on with.
+const VERSION: u32 = 1;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Description {
+    version: u32,
+    command: String,
+    /// By the names that the user knows them by.
+    options: BTreeMap<String, String>,
+    inputs: Vec<Input>,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct Input {
+    path: String,
+    n_bytes: u64,
+    /// Nanoseconds since 1970.
+    modified: u128,
+}
+
+impl Description {
+    pub(crate) fn new(command: &str) -> Self {
+        Self { version: VERSION, command: command.to_owned(), options: BTreeMap::new(), inputs: Vec::new() }
+    }
+
+    /// Adds something that changes the result.
+    #[must_use]
+    pub(crate) fn with(mut self, name: &str, value: impl fmt::Debug) -> Self {
+        let value = format!("{value:?}");
+        let value = match value.strip_prefix("Some(").and_then(|value| value.strip_suffix(')')) {
+            Some(value) => value,
+            None if value == "None" => "not given",
+            None => &value,
+        };
+        self.options.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Adds a file that is read, in its turn.
+    pub(crate) fn add_input(&mut self, path: &Path) -> anyhow::Result<()> {
+        let failed = || format!("failed to look at {}", path.display());
+        let metadata = path.metadata().with_context(failed)?;
+        ensure!(
+            metadata.is_file(),
+            "{} can be read only once, and a job with a journal must be able to read it again; write it to a file first",
+            path.display()
+        );
+        let modified = metadata.modified().with_context(failed)?;
+        self.inputs.push(Input {
+            path: path.to_string_lossy().into_owned(),
+            n_bytes: metadata.len(),
+            modified: modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos()),
+        });
+        Ok(())
+    }
+
+    /// What of `other` is not as it is here.
+    pub(super) fn difference(&self, other: &Self) -> Option<String> {
+        if self.version != other.version {
+            return Some("it was written by another version of this program".to_owned());
+        }
+        if self.command != other.command {
+            return Some(format!("it is `{}`, not `{}`", self.command, other.command));
+        }
+        let names = self.options.keys().chain(other.options.keys());
+        let option = names.into_iter().find(|name| self.options.get(*name) != other.options.get(*name));
+        if let Some(name) = option {
+            let [then, now] =
+                [self, other].map(|job| job.options.get(name).map_or("not given", String::as_str));
+            return Some(format!("{name} was {then} there and is {now} now"));
+        }
+        if self.inputs.len() != other.inputs.len() {
+            let (then, now) = (self.inputs.len(), other.inputs.len());
+            return Some(format!("it reads {then} files, and now there are {now}"));
+        }
+        let (then, now) = self.inputs.iter().zip(&other.inputs).find(|(then, now)| then != now)?;
+        Some(if then.path == now.path {
+            format!("{} has changed since", then.path)
+        } else {
+            format!("it reads {} where now {} comes", then.path, now.path)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_is_named() {
+        let job = |text_field: &str, inputs: &[(&str, u64, u128)]| {
+            let mut job = Description::new("dedup").with("--text-field", text_field);
+            job.inputs = inputs
+                .iter()
+                .map(|&(path, n_bytes, modified)| Input { path: path.to_owned(), n_bytes, modified })
+                .collect();
+            job
+        };
+        let this = job("text", &[("a", 1, 1), ("b", 1, 1)]);
+        for (other, expected) in [
+            (job("text", &[("a", 1, 1), ("b", 1, 1)]), None),
+            (job("body", &[("a", 1, 1)]), Some(r#"--text-field was "text" there and is "body" now"#)),
+            (job("text", &[("a", 1, 1)]), Some("it reads 2 files, and now there are 1")),
+            (job("text", &[("a", 1, 1), ("c", 1, 1)]), Some("it reads b where now c comes")),
+            (job("text", &[("a", 1, 1), ("b", 2, 1)]), Some("b has changed since")),
+            (job("text", &[("a", 1, 2), ("b", 1, 1)]), Some("a has changed since")),
+            (Description::new("dedup"), Some(r#"--text-field was "text" there and is not given now"#)),
+            (Description::new("index"), Some("it is `dedup`, not `index`")),
+        ] {
+            assert_eq!(this.difference(&other).as_deref(), expected);
+        }
+        assert_eq!(
+            this.difference(&Description { version: 2, ..job("text", &[]) }).as_deref(),
+            Some("it was written by another version of this program")
+        );
+    }
+
+    #[test]
+    fn it_reads_back_as_it_was() {
+        let mut job = Description::new("index").with("--rejects", Some(Path::new("a\"b")));
+        job.inputs.push(Input {
+            path: "x".to_owned(),
+            n_bytes: u64::MAX,
+            modified: 1_800_000_000_123_456_789,
+        });
+        let read: Description = serde_json::from_slice(&serde_json::to_vec(&job).unwrap()).unwrap();
+        assert_eq!(read, job);
+    }
+}

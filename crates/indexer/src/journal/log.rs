@@ -1,0 +1,130 @@
+//! A file that only grows, of frames each of which is whole or not there.
+//!
+//! ```text
+//! length of the payload, 4 bytes, big-endian | CRC-32 of the payload, 4 bytes, big-endian | payload, JSON
+//! ```
+//!
+//! A process that dies in the middle of a frame leaves a torn one at the end, which the next one takes away.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+const HEADER_BYTES: usize = 8;
+
+pub(super) struct Log {
+    file: File,
+}
+
+impl Log {
+    /// Opens the log at `path`, or makes one, and hands all frames of its first `len` bytes to `take`; what is behind them
+    /// is cut off. Without a `len` those are the frames before the first torn one.
+    pub(super) fn open<T: DeserializeOwned>(
+        path: &Path,
+        len: Option<u64>,
+        mut take: impl FnMut(T),
+    ) -> io::Result<Self> {
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let mut whole = 0;
+        let mut reader = BufReader::new(&file).take(len.unwrap_or(u64::MAX));
+        while let Some(payload) = read_frame(&mut reader)? {
+            whole += (HEADER_BYTES + payload.len()) as u64;
+            take(serde_json::from_slice(&payload)?);
+        }
+        if len.is_some_and(|len| len != whole) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is damaged"));
+        }
+        file.set_len(whole)?;
+        file.seek(SeekFrom::Start(whole))?;
+        Ok(Self { file })
+    }
+
+    /// Adds a frame, of which the kernel knows afterwards: it outlives this process.
+    pub(super) fn append(&mut self, frame: &impl Serialize) -> io::Result<()> {
+        let mut bytes = vec![0; HEADER_BYTES];
+        serde_json::to_writer(&mut bytes, frame)?;
+        let payload = &bytes[HEADER_BYTES..];
+        let n_bytes = u32::try_from(payload.len()).map_err(io::Error::other)?;
+        let crc = crc32fast::hash(payload);
+        bytes[..4].copy_from_slice(&n_bytes.to_be_bytes());
+        bytes[4..HEADER_BYTES].copy_from_slice(&crc.to_be_bytes());
+        self.file.write_all(&bytes)
+    }
+
+    /// Makes what was added outlive the machine, and says how long the file is.
+    pub(super) fn sync(&mut self) -> io::Result<u64> {
+        self.file.sync_data()?;
+        self.file.stream_position()
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()
+    }
+}
+
+/// The payload of the next frame; `None` where there is no whole one.
+fn read_frame(reader: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
+    let mut header = Vec::new();
+    reader.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut header)?;
+    let Ok([a, b, c, d, crc @ ..]) = <[u8; HEADER_BYTES]>::try_from(header) else { return Ok(None) };
+    let n_bytes = u32::from_be_bytes([a, b, c, d]);
+    let mut payload = Vec::new();
+    // Not made as large as the header says, which may be torn.
+    let n_read = reader.by_ref().take(n_bytes.into()).read_to_end(&mut payload)?;
+    let whole = n_read == n_bytes as usize && crc32fast::hash(&payload) == u32::from_be_bytes(crc);
+    Ok(whole.then_some(payload))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn frames(path: &Path, len: Option<u64>) -> io::Result<Vec<String>> {
+        let mut frames = Vec::new();
+        Log::open(path, len, |frame| frames.push(frame)).map(|_| frames)
+    }
+
+    #[test]
+    fn what_is_torn_is_taken_away_and_what_is_damaged_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("log");
+        let mut log = Log::open(path, None, |_: String| panic!("it is empty")).unwrap();
+        log.append(&"one").unwrap();
+        let n_one = log.sync().unwrap();
+        log.append(&"two").unwrap();
+        let n_two = log.sync().unwrap();
+        let whole = fs::read(path).unwrap();
+        assert_eq!(whole[..n_one as usize], *b"\0\0\0\x05\x91\xc5\x54\x00\"one\"");
+        for len in 0..=whole.len() as u64 {
+            fs::write(path, &whole[..len as usize]).unwrap();
+            let expected: &[&str] = match len {
+                _ if len < n_one => &[],
+                _ if len < n_two => &["one"],
+                _ => &["one", "two"],
+            };
+            assert_eq!(frames(path, None).unwrap(), expected, "{len} bytes");
+            fs::write(path, &whole[..len as usize]).unwrap();
+            assert_eq!(frames(path, Some(n_one)).is_ok(), len >= n_one, "{len} bytes");
+        }
+        for place in 0..n_one as usize {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 1;
+            fs::write(path, &damaged).unwrap();
+            assert!(frames(path, Some(n_one)).is_err(), "byte {place}");
+        }
+        fs::write(path, &whole).unwrap();
+        let mut log = Log::open(path, Some(n_one), |_: String| ()).unwrap();
+        log.append(&"three").unwrap();
+        drop(log);
+        assert_eq!(frames(path, None).unwrap(), ["one", "three"]);
+        Log::open(path, None, |_: String| ()).unwrap().clear().unwrap();
+        assert_eq!(frames(path, None).unwrap(), [""; 0]);
+    }
+}

@@ -1,0 +1,279 @@
+//! Jobs with a journal: killed, stopped, told to go on with what is not theirs.
+
+mod stopping;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::indexer::formats::{delimited, parquet, warc};
+use crate::indexer::inputs::PACKERS;
+use crate::support::{Random, command, digest, json_lines, made_up_corpus, run};
+
+/// Records between two checkpoints, so that there are many.
+const CHECKPOINT_RECORDS: &str = "50";
+
+/// Documents with everything that is decided by what came before: near-duplicates, ids that come again, with the same
+/// text and with another one, and texts without features.
+fn documents(n: usize) -> Vec<(String, String)> {
+    let mut random = Random(7);
+    let mut documents: Vec<(String, String)> = Vec::new();
+    for line in made_up_corpus(n, 6).lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let [id, text] = ["id", "text"].map(|field| record[field].as_str().unwrap().to_owned());
+        let earlier = (!documents.is_empty()).then(|| documents[random.below(documents.len())].clone());
+        documents.push(match (random.below(20), earlier) {
+            (0, Some(earlier)) => earlier,
+            (1, Some((id, _))) => (id, text),
+            (2, _) => (id, "…！？".to_owned()),
+            _ => (id, text),
+        });
+    }
+    documents
+}
+
+/// The same documents in every format, by the name of the file or folder.
+fn corpora(folder: &Path, n: usize) -> Vec<String> {
+    let documents = documents(n);
+    let lines = json_lines(documents.iter().map(|(id, text)| (id.as_str(), text.as_str())));
+    // Records that cannot be read count as well.
+    let lines = lines.replace("\"id\":\"made-up/11", "\"no id\":\"made-up/11").into_bytes();
+    let mut files: Vec<(String, Vec<u8>)> =
+        PACKERS.iter().map(|(suffix, pack)| (format!("corpus.jsonl{suffix}"), pack(&lines))).collect();
+    files.push(("corpus.jsonl".to_owned(), lines));
+    files.push(("corpus.csv".to_owned(), delimited(&documents, ',')));
+    files.push(("corpus.tsv".to_owned(), delimited(&documents, '\t')));
+    files.push(("corpus.parquet".to_owned(), parquet(&documents, 170)));
+    files.push(("corpus.warc".to_owned(), warc(&documents)));
+    let texts = folder.join("corpus.texts");
+    fs::create_dir(&texts).unwrap();
+    for (i, (_, text)) in documents.iter().enumerate() {
+        fs::write(texts.join(format!("{i}.txt")), text).unwrap();
+    }
+    for (name, content) in &files {
+        fs::write(folder.join(name), content).unwrap();
+    }
+    files.into_iter().map(|(name, _)| name).chain(["corpus.texts".to_owned()]).collect()
+}
+
+/// A job of its own: a folder with its journal, its outputs and perhaps its index.
+struct Job {
+    folder: PathBuf,
+    args: Vec<String>,
+    store: Option<String>,
+}
+
+impl Job {
+    /// `what` is the command, then the options; names of outputs and stores are in the job's own folder.
+    fn new(place: &Path, name: &str, corpus: &str, what: &[&str]) -> Self {
+        let folder = place.join(name);
+        fs::create_dir(&folder).unwrap();
+        let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+        let mut args: Vec<String> = what.iter().map(|arg| (*arg).to_owned()).collect();
+        let store = what.contains(&"--store").then(|| format!("embedded:{}", at("index")));
+        for arg in &mut args {
+            match (&store, arg.as_str()) {
+                (Some(store), "STORE") => arg.clone_from(store),
+                (_, name) if name.contains('.') => *arg = at(name),
+                _ => {}
+            }
+        }
+        let more = ["-q", "--journal", &at("journal"), "--rejects", &at("rejects.jsonl"), corpus];
+        args.extend(more.map(str::to_owned));
+        Self { folder, args, store }
+    }
+
+    fn dedup(place: &Path, name: &str, corpus: &str, more: &[&str]) -> Self {
+        let what = ["dedup", "--output", "kept.jsonl.gz", "--duplicates", "dropped.jsonl.zst"];
+        Self::new(place, name, corpus, &[&what, more].concat())
+    }
+
+    fn spawn(&self) -> Child {
+        command("indexer", &self.args).spawn().unwrap()
+    }
+
+    /// How many records had been read at the last checkpoint.
+    fn n_read(&self) -> u64 {
+        self.checkpoint().map_or(0, |checkpoint| checkpoint["n_read"].as_u64().unwrap())
+    }
+
+    fn checkpoint(&self) -> Option<Value> {
+        let checkpoint = fs::read(self.folder.join("journal/checkpoint.json")).ok()?;
+        Some(serde_json::from_slice(&checkpoint).unwrap())
+    }
+
+    /// Runs to the end; all that there is then to see.
+    fn finish(&self) -> Vec<(String, Vec<u8>)> {
+        let report = run("indexer", &self.args);
+        assert!(report.code.is_some_and(|code| code < 2), "{report:#?}");
+        let mut seen = vec![("report".to_owned(), without_time(&report.stdout).into_bytes())];
+        seen.extend(self.store.iter().map(|store| ("digest".to_owned(), digest(store).into_bytes())));
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(&self.folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        for file in files.iter().filter(|path| path.is_file()) {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            assert!(!name.ends_with(".partial"), "{name} is left over");
+            seen.push((name.to_owned(), fs::read(file).unwrap()));
+        }
+        seen
+    }
+}
+
+fn without_time(report: &str) -> String {
+    report.lines().filter(|line| !line.starts_with("seconds")).map(|line| format!("{line}\n")).collect()
+}
+
+#[track_caller]
+fn assert_same(seen: &[(String, Vec<u8>)], expected: &[(String, Vec<u8>)], what: &str) {
+    for ((name, seen), (expected_name, expected)) in seen.iter().zip(expected) {
+        assert_eq!(name, expected_name, "{what}");
+        if seen != expected {
+            let [seen, expected] = [seen, expected].map(|bytes| String::from_utf8_lossy(bytes));
+            let differs = seen.lines().zip(expected.lines()).find(|(seen, expected)| seen != expected);
+            panic!("{what}: {name} differs, of {} and {} bytes, at {differs:?}", seen.len(), expected.len());
+        }
+    }
+    assert_eq!(seen.len(), expected.len(), "{what}");
+}
+
+/// Kills a job `n_kills` times, each at some moment after it has come to some place, and lets it end; says how often it was
+/// killed before its end.
+fn kill_and_finish(job: &Job, n_kills: usize, n_documents: usize, random: &mut Random) -> usize {
+    let mut n_killed = 0;
+    for i in 0..n_kills {
+        // Evenly over the job on the whole, and not before the last place.
+        let target = (n_documents * i + random.below(n_documents)) / n_kills;
+        let mut child = job.spawn();
+        while child.try_wait().unwrap().is_none() && job.n_read() < target as u64 {
+            thread::yield_now();
+        }
+        thread::sleep(Duration::from_micros(random.below(8_000) as u64));
+        child.kill().unwrap();
+        n_killed += usize::from(!child.wait().unwrap().success());
+    }
+    n_killed
+}
+
+/// Every format, `dedup` with its index in memory and `index`: whenever it is killed, in the end all is as if nobody had
+/// disturbed it, to the byte.
+#[test]
+fn killed_at_random_moments() {
+    const N: usize = 1_000;
+    let place = tempfile::tempdir().unwrap();
+    let mut random = Random(8);
+    let (mut n_killed, mut n_spawned) = (0, 0);
+    for name in corpora(place.path(), N) {
+        let corpus = place.path().join(&name).to_str().unwrap().to_owned();
+        for what in ["dedup", "index"] {
+            let job = |kind: &str| {
+                let (name, checkpoints) = (
+                    format!("{kind} {what} {name}"),
+                    ["--segmenter", "words", "--checkpoint-records", CHECKPOINT_RECORDS],
+                );
+                match what {
+                    "dedup" => Job::dedup(place.path(), &name, &corpus, &checkpoints),
+                    _ => Job::new(
+                        place.path(),
+                        &name,
+                        &corpus,
+                        &[&[what, "--store", "STORE"], &checkpoints[..]].concat(),
+                    ),
+                }
+            };
+            let expected = job("whole").finish();
+            let killed = job("killed");
+            n_killed += kill_and_finish(&killed, 3, N, &mut random);
+            n_spawned += 3;
+            assert_same(&killed.finish(), &expected, &format!("{what} {name}"));
+            // The same command once more changes nothing and says the same.
+            assert_same(&killed.finish(), &expected, &format!("{what} {name}, once more"));
+        }
+    }
+    assert!(n_killed >= 20, "only {n_killed} of {n_spawned} runs were killed before their end");
+}
+
+/// With an index that outlives the run, what was killed has written documents that come after the checkpoint. They must
+/// not count as there before: neither in who is a duplicate of whom, nor where an id stood for an older text.
+#[test]
+fn killed_with_an_index_that_stays() {
+    const N: usize = 5_000;
+    let place = tempfile::tempdir().unwrap();
+    // Few words a text, so that there are chains: a near b, b near c, a far from c.
+    let mut random = Random(9);
+    let chain = |random: &mut Random, n: usize| -> String {
+        let mut text: Vec<String> = (0..60).map(|i| format!("word{}", (n / 40 * 7 + i) % 500)).collect();
+        for _ in 0..random.below(4) {
+            let place = random.below(text.len());
+            text[place] = format!("other{}", random.below(6));
+        }
+        text.join(" ")
+    };
+    let texts: Vec<String> = (0..N).map(|n| chain(&mut random, n)).collect();
+    let lines = |ids: &dyn Fn(usize) -> String| -> String {
+        texts
+            .iter()
+            .enumerate()
+            .map(|(n, text)| format!("{}\n", json!({ "id": ids(n), "text": text })))
+            .collect()
+    };
+    let [before, corpus] = ["before.jsonl", "corpus.jsonl"].map(|name| place.path().join(name));
+    fs::write(&corpus, lines(&|n| format!("{:05}", n * 7919 % N))).unwrap();
+    // Some of the ids are there already, for other texts.
+    let older = lines(&|n| format!("{:05}", n * 3));
+    fs::write(&before, older.lines().take(N / 5).map(|line| format!("{line}\n")).collect::<String>())
+        .unwrap();
+    for (what, outputs) in
+        [("dedup", &["--output", "kept.jsonl", "--duplicates", "dropped.jsonl"][..]), ("index", &[])]
+    {
+        let job = |kind: &str| {
+            // Several calls of the store between two checkpoints: it takes at most 2,048 documents in one.
+            let args = [
+                &[what, "--store", "STORE", "--segmenter", "words", "--checkpoint-records", "4900"],
+                outputs,
+            ];
+            let name = format!("{kind} {what}");
+            let job = Job::new(place.path(), &name, corpus.to_str().unwrap(), &args.concat());
+            let store = job.store.as_deref().unwrap();
+            let args = ["index", "-q", "--store", store, "--segmenter", "words", before.to_str().unwrap()];
+            run("indexer", args).expect(0);
+            job
+        };
+        let expected = job("whole").finish();
+        let report = String::from_utf8_lossy(&expected[0].1);
+        assert!(
+            !report.lines().any(|line| line.starts_with("unchanged") && line.ends_with(" 0")),
+            "{report}"
+        );
+        // Once a call is decided those before it have been made.
+        let killed = job("killed");
+        for n_decided in 2..=3 {
+            let mut child = killed.spawn();
+            while child.try_wait().unwrap().is_none()
+                && n_frames(&killed.folder.join("journal/calls.log")) < n_decided
+            {
+                thread::yield_now();
+            }
+            child.kill().unwrap();
+            assert!(!child.wait().unwrap().success(), "{what} came to its end before it was killed");
+        }
+        assert_same(&killed.finish(), &expected, what);
+    }
+}
+
+/// How many whole frames there are in a log.
+fn n_frames(path: &Path) -> usize {
+    let (bytes, mut place) = (fs::read(path).unwrap_or_default(), 0);
+    for n in 0.. {
+        let Some(len) = bytes.get(place..place + 4) else { return n };
+        place += 8 + u32::from_be_bytes(len.try_into().unwrap()) as usize;
+        if place > bytes.len() {
+            return n;
+        }
+    }
+    unreachable!("a file has an end")
+}
