@@ -49,9 +49,10 @@ fn shown_output_is_real_output() {
             .flat_map(|(i, part)| match i % 2 {
                 0 => part
                     .split_whitespace()
-                    .map(|word| {
-                        word.replace("tests/", &format!("{}/tests/", root().display()))
-                            .replace("embedded:target/", &store)
+                    .map(|word| match (word.strip_prefix("tests/"), word.strip_prefix("target/")) {
+                        (Some(path), _) => format!("{}/tests/{path}", root().display()),
+                        (_, Some(path)) => format!("{}/{path}", folder.path().display()),
+                        _ => word.replace("embedded:target/", &store),
                     })
                     .collect(),
                 _ => vec![part.to_owned()],
