@@ -12,6 +12,7 @@ mod redis;
 mod removing;
 mod resume;
 mod schema;
+mod shards;
 mod support;
 mod tidy;
 mod upkeep;

@@ -1,7 +1,9 @@
 //! The command line: what may be asked, and how `--help` explains it.
 
+use std::env;
 use std::path::PathBuf;
 
+use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use features::cli::RecipeArgs;
 use index::Source;
@@ -9,6 +11,7 @@ use index::cli::StoreArgs;
 
 use crate::input::{FieldPath, Format};
 use crate::report_file::Target;
+use crate::shard::Shard;
 
 /// Find near-duplicate texts: fingerprint a corpus, index it, or drop its near-duplicates.
 #[derive(Debug, Parser)]
@@ -175,6 +178,16 @@ pub(crate) struct InputArgs {
     /// Reject a record longer than this many bytes, which bounds memory
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
     pub(crate) record_bytes_max: usize,
+    /// Take only one of OF equal parts of the documents, by a hash of their ids: 0/3, 1/3 and 2/3 are all of three workers
+    ///
+    /// Workers that share a --store (not memory:) keep no near-duplicate of what another one has kept. Every worker reads
+    /// everything and fingerprints its part; where reading takes the time, give each one files of its own. Outputs and journals
+    /// are each worker's own.
+    #[arg(long, value_name = "N/OF", env = "PIGEONHOLE_SHARD", conflicts_with = "shards")]
+    pub(crate) shard: Option<Shard>,
+    /// The same as --shard N/OF, with N from JOB_COMPLETION_INDEX, which an Indexed Job of Kubernetes sets
+    #[arg(long, value_name = "OF", env = "PIGEONHOLE_SHARDS")]
+    pub(crate) shards: Option<u32>,
     /// Threads that fingerprint [default: one for each core]
     #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
@@ -218,4 +231,20 @@ pub(crate) struct SourceArgs {
     /// The field that holds a document's source, a string or an integer of 1 to 255 bytes; it may be missing or null
     #[arg(long, value_name = "FIELD", default_value = "source", env = "PIGEONHOLE_SOURCE_FIELD")]
     pub(crate) source_field: FieldPath,
+}
+
+/// What Kubernetes calls the number of a worker of an Indexed Job, from 0.
+const JOB_COMPLETION_INDEX: &str = "JOB_COMPLETION_INDEX";
+
+impl InputArgs {
+    /// The part of the documents to take, if it is not all.
+    pub(crate) fn shard(&self) -> anyhow::Result<Option<Shard>> {
+        let Some(n_shards) = self.shards else { return Ok(self.shard) };
+        let n = env::var(JOB_COMPLETION_INDEX)
+            .with_context(|| format!("--shards needs {JOB_COMPLETION_INDEX}; elsewhere say --shard N/OF"))?;
+        let shard = format!("{n}/{n_shards}").parse();
+        let shard =
+            shard.map_err(|why: String| anyhow!("{JOB_COMPLETION_INDEX}={n} of {n_shards} shards: {why}"))?;
+        Ok(Some(shard))
+    }
 }

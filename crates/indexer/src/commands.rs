@@ -76,6 +76,7 @@ fn describe(
         .with("--text-field", &input.text_field)
         .with("--record-bytes-max", input.record_bytes_max)
         .with("--rejects", &input.rejects)
+        .with("the shard", input.shard()?)
         .with("--source", &source.source)
         .with("--source-field", &source.source_field)
         .with("--store", store.uri())

@@ -19,6 +19,7 @@ use crate::pipeline::{Features, Pipeline, Wanted};
 use crate::progress::Progress;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
+use crate::shard::Shard;
 use crate::stop::Stop;
 
 /// One record of the input, on its way through a command.
@@ -51,6 +52,7 @@ pub(crate) struct Job {
     inputs: Inputs,
     fields: Fields,
     n_threads: usize,
+    shard: Option<Shard>,
     progress: Progress,
     rejects: Rejects,
     journal: Option<Journal>,
@@ -96,7 +98,7 @@ impl Job {
         });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let n_threads = args.threads.map_or_else(n_cores, usize::from);
-        Ok(Self { inputs, fields, n_threads, progress, rejects, journal })
+        Ok(Self { inputs, fields, n_threads, shard: args.shard()?, progress, rejects, journal })
     }
 
     pub(crate) fn journal(&self) -> Option<&Journal> {
@@ -128,13 +130,13 @@ impl Job {
         wanted: Wanted,
         sink: &mut impl Sink,
     ) -> anyhow::Result<Report> {
-        let Self { inputs, fields, n_threads, mut progress, mut rejects, mut journal } = self;
+        let Self { inputs, fields, n_threads, shard, mut progress, mut rejects, mut journal } = self;
         let stop = journal.as_ref().map(|_| Stop::listen()).transpose()?;
         journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let mut so_far = journal.as_ref().map(|journal| journal.checkpoint().clone()).unwrap_or_default();
         progress.start(so_far.time);
         if so_far.stage == Stage::Reading {
-            let pipeline = Pipeline { fingerprinter, fields: &fields, n_threads, wanted };
+            let pipeline = Pipeline { fingerprinter, fields: &fields, n_threads, wanted, shard };
             pipeline.run(inputs, so_far.position, |batch| {
                 for record in batch.records {
                     so_far.n_read += 1;

@@ -18,6 +18,7 @@ mod reasons;
 mod rejects;
 mod report;
 mod report_file;
+mod shard;
 mod stop;
 mod top;
 

@@ -12,6 +12,7 @@ use simhash::Fingerprint;
 
 use crate::excerpt::excerpt;
 use crate::input::{Chunk, Fields, Inputs, Origin, Position};
+use crate::shard::Shard;
 
 /// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
 const CHUNKS_PER_THREAD: usize = 4;
@@ -22,6 +23,8 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) fields: &'a Fields,
     pub(crate) n_threads: usize,
     pub(crate) wanted: Wanted,
+    /// Records of no other part count.
+    pub(crate) shard: Option<Shard>,
 }
 
 /// What a command needs of a record beside its features.
@@ -122,6 +125,15 @@ impl Pipeline<'_> {
             let mut line = Box::default();
             let record = raw.map_err(ToString::to_string);
             let record = record.and_then(|raw| Ok((raw, self.fields.parse(raw, number, &chunk.origin)?)));
+            let is_other = |shard: Shard| match &record {
+                Ok((_, Some(record))) => !shard.holds(record.id.as_str()),
+                Ok((_, None)) => true,
+                // It has no id, so its place must do, which all workers call the same.
+                Err(_) => !shard.holds(&format!("{}:{number}", chunk.origin.stem())),
+            };
+            if self.shard.is_some_and(is_other) {
+                return None;
+            }
             let outcome = match record {
                 Err(reason) => Err(reason),
                 Ok((_, None)) => return None,

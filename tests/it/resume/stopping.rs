@@ -102,6 +102,7 @@ fn what_a_journal_cannot_do_is_refused() {
     };
     refused(&[&dedup[..], &["-"]].concat(), "standard input");
     refused(&["dedup", "-q", "--journal", &journal, &corpus], "--output");
+    refused(&[&dedup[..], &[&corpus, "--report", &at("report.json")]].concat(), "--report");
     refused(&["dedup", "-q", "--journal", &journal, &corpus, "--output", "-"], "name a file");
     refused(&["dedup", "-q", "--journal", &journal, &corpus, "--output", "/dev/null"], "name a file");
     refused(

@@ -51,6 +51,11 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         args.report.is_empty() || args.journal.journal.is_none(),
         "a --report is made of what one run has seen, and a job with a journal may take several; leave one of them out"
     );
+    let uri = args.store.uri().unwrap_or(DEFAULT_STORE);
+    ensure!(
+        args.input.shard()?.is_none() || uri != DEFAULT_STORE,
+        "workers that each take a shard meet in an index; name one that all of them can reach with --store"
+    );
     let description = describe("dedup", &args.input, &args.source, &args.store, &args.recipe, &args.journal)?;
     let with_outputs = |job: Description| {
         (&args.journal, job.with("--output", &args.output).with("--duplicates", &args.duplicates))
@@ -64,7 +69,6 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     }
     let create = |path: &Option<PathBuf>| path.as_deref().map(|path| job.output(path)).transpose();
     let (output, duplicates) = (create(&args.output)?, create(&args.duplicates)?);
-    let uri = args.store.uri().unwrap_or(DEFAULT_STORE);
     // A dry run makes no index either; in memory there is none to be spared.
     let spares_index = args.dry_run && uri != DEFAULT_STORE;
     let mode = if spares_index { Mode::MustExist } else { Mode::CreateIfMissing };
