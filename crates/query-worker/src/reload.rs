@@ -11,8 +11,8 @@ use tracing::{error, info};
 /// How often to look.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Calls `load`, which says how many of `what` there are now, for as long as the runtime lives: soon, and then when one of `files` has changed. What is broken is not
-/// taken, so that what was in force stays.
+/// Calls `load`, which says how many of `what` there are now, for as long as the runtime lives: soon, and then when one of
+/// `files` has changed. What is broken is not taken, so that what was in force stays.
 pub(crate) fn watch(
     files: Vec<PathBuf>,
     what: &'static str,
