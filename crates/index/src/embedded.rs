@@ -234,7 +234,7 @@ impl Store for EmbeddedStore {
             n_documents: Some(n_documents),
             n_disk_bytes: Some(directory::data_bytes(self.shared.environment.directory())),
             n_table_bytes: ram.as_ref().map(|ram| ram.tables.heap_bytes() as u64),
-            claims: None,
+            ..Status::default()
         })
     }
 }

@@ -204,6 +204,10 @@ impl Store for HbaseStore {
 
     /// HBase does not know how many rows a table has without reading them all, so nothing is counted.
     fn status(&self) -> Result<Status> {
-        Ok(Status { claims: Some(self.counters.read()), ..Status::default() })
+        Ok(Status {
+            claims: Some(self.counters.read()),
+            connections: Some(self.rows.connections()),
+            ..Status::default()
+        })
     }
 }

@@ -48,7 +48,7 @@ pub use options::{Mode, OpenOptions};
 pub use retention::{InvalidRetention, Retention};
 pub use selection::Selection;
 pub use source::{InvalidSource, MAX_SOURCE_BYTES, Source};
-pub use store::{ClaimCounts, Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store};
+pub use store::{ClaimCounts, ConnectionCounts, Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store};
 pub use tables::Cost;
 pub use time::{Clock, InvalidTimestamp, Timestamp};
 pub use uri::{HbaseUri, RedisUri, StoreUri};

@@ -234,6 +234,10 @@ impl Store for RedisStore {
             [n_stored, n_expired] => n_stored.saturating_sub(n_expired),
             _ => counts.first().copied().unwrap_or(0),
         };
-        Ok(Status { n_documents: Some(n_documents), ..Status::default() })
+        Ok(Status {
+            n_documents: Some(n_documents),
+            connections: Some(self.server.connections()),
+            ..Status::default()
+        })
     }
 }

@@ -228,6 +228,19 @@ pub struct Status {
     pub n_table_bytes: Option<u64>,
     /// What the insertions of this process have met of others, where there is no lock over all.
     pub claims: Option<ClaimCounts>,
+    /// The connections of this process to the server, where there is one.
+    pub connections: Option<ConnectionCounts>,
+}
+
+/// What a pool of connections holds. Whoever needs one where all are in use waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionCounts {
+    /// As many as there may be.
+    pub n_max: usize,
+    /// Open, in use or not.
+    pub n_open: usize,
+    /// In use by a call.
+    pub n_in_use: usize,
 }
 
 /// How insertions of what is new have got along with others, since the store was opened.

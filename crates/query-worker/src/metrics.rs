@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use index::{ClaimCounts, Cost, ErrorKind, Insertion, Status};
+use index::{ClaimCounts, ConnectionCounts, Cost, ErrorKind, Insertion, Status};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
@@ -207,6 +207,12 @@ impl Now<'_> {
             let help = "The search tables in memory";
             registry.register_with_unit("store_tables", help, Unit::Bytes, ConstGauge::new(n_bytes));
         }
+        if let Some(ConnectionCounts { n_max, n_open, n_in_use }) = status.connections {
+            registry.register("store_connections_max", "Connections to the store, at most", gauge(n_max));
+            registry.register("store_connections", "Connections to the store that are open", gauge(n_open));
+            let help = "Connections to the store that calls use";
+            registry.register("store_connections_in_use", help, gauge(n_in_use));
+        }
         let Some(ClaimCounts { n_claims, n_conflicts, n_aborted, n_waits, waited }) = status.claims else {
             return registry;
         };
@@ -250,7 +256,8 @@ mod tests {
         metrics.inserted(&[Insertion::Inserted]);
         metrics.store_called("near", Duration::from_millis(1), Some(ErrorKind::Busy));
         let (n, claims) = (Some(1), Some(ClaimCounts::default()));
-        let status = Status { n_documents: n, n_disk_bytes: n, n_table_bytes: n, claims };
+        let connections = Some(ConnectionCounts::default());
+        let status = Status { n_documents: n, n_disk_bytes: n, n_table_bytes: n, claims, connections };
         let taken = Taken { n_requests: 1, n_waiting: 1, n_batches: 1, n_body_bytes: 1 };
         let now = Now { scheme: "5c2", n_permits: 2, taken, status: Some(status) };
         let mut served: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();

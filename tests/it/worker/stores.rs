@@ -76,6 +76,15 @@ fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) -> Stri
         assert_eq!((status, &found["matches"][0]["id"]), (200, &json!(number.to_string())));
     }
     assert_eq!(insert(&worker, u64::MAX).0, 201);
+    // One at least was opened again, and none is in use by anybody any more.
+    let metrics = worker.get_text("/metrics");
+    let connections = |which: &str| {
+        let name = format!("pigeonhole_store_connections{which} ");
+        let value = metrics.lines().find_map(|line| line.strip_prefix(&name)).expect(&name);
+        value.parse::<u64>().unwrap()
+    };
+    assert!((1..=connections("_max")).contains(&connections("")), "{metrics}");
+    assert_eq!(connections("_in_use"), 0, "{metrics}");
 
     worker.send_stop();
     let (code, log) = worker.wait();

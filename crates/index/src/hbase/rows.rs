@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::Result;
+use crate::{ConnectionCounts, Result};
 
 /// The most results of one page: rows, or pieces of rows.
 pub(crate) const PAGE_RESULTS: usize = 512;
@@ -151,6 +151,9 @@ pub(crate) trait Rows: Send + Sync {
     /// Compares and sets cells, each in one step that nothing comes between, and in no order among them. Timestamps are
     /// the server's, and not below that of what was there. None is sent twice, because a second one would meet the first.
     fn swap(&self, table: Table, swaps: &[Swap]) -> Result<Vec<Swapped>>;
+
+    /// How many connections there are.
+    fn connections(&self) -> ConnectionCounts;
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use self::scan::Scan;
 use self::tasks::{Apply, Describe, Get, SwapTask, Task};
 use super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
 use crate::away::Away;
-use crate::{Error, ErrorKind, Result};
+use crate::{ConnectionCounts, Error, ErrorKind, Result};
 
 /// The most scanners that one connection opens at a time. What is written ahead of the replies must fit the buffers of
 /// both ends, or both would wait for the other to read.
@@ -372,5 +372,9 @@ impl Rows for ThriftRows {
             Ok(())
         })?;
         Ok(answers)
+    }
+
+    fn connections(&self) -> ConnectionCounts {
+        self.pool.counts()
     }
 }

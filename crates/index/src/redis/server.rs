@@ -14,7 +14,7 @@ use redis::{
 use super::layout::damaged;
 use crate::away::Away;
 use crate::store::not_created;
-use crate::{Error, ErrorKind, Result};
+use crate::{ConnectionCounts, Error, ErrorKind, Result};
 
 /// More would wait for the server's one thread, not for us.
 const CONNECTIONS_MAX: usize = 16;
@@ -201,6 +201,11 @@ impl Server {
         let connection = pool.idle.pop();
         pool.n_open += usize::from(connection.is_none());
         Ok(Lease { server: self, connection })
+    }
+
+    pub(super) fn connections(&self) -> ConnectionCounts {
+        let Pool { idle, n_open } = &*self.pool();
+        ConnectionCounts { n_max: CONNECTIONS_MAX, n_open: *n_open, n_in_use: n_open - idle.len() }
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {

@@ -3,6 +3,7 @@
 use super::super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
 use super::super::thrift::ThriftRows;
 use super::*;
+use crate::ConnectionCounts;
 
 /// How far the fake's clock runs with each request of somebody who may have to wait.
 pub(super) const PACE_MS: i64 = 1_000;
@@ -42,6 +43,10 @@ impl<F: Fn() + Send + Sync> Rows for Between<F> {
 
     fn swap(&self, table: Table, swaps: &[Swap]) -> crate::Result<Vec<Swapped>> {
         self.after(self.rows.swap(table, swaps))
+    }
+
+    fn connections(&self) -> ConnectionCounts {
+        self.rows.connections()
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::connection::{Connection, Failure, Timeouts};
+use crate::ConnectionCounts;
 
 /// The gateway closes a connection that was idle for 60 s; one that is nearly that old is not used any more.
 const IDLE_MAX: Duration = Duration::from_secs(45);
@@ -47,6 +48,11 @@ impl Pool {
 
     pub(super) fn n_max(&self) -> usize {
         self.n_max
+    }
+
+    pub(super) fn counts(&self) -> ConnectionCounts {
+        let State { idle, n_open, .. } = &*self.state();
+        ConnectionCounts { n_max: self.n_max, n_open: *n_open, n_in_use: n_open - idle.len() }
     }
 
     pub(super) fn has_connected(&self) -> bool {
