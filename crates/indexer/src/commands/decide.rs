@@ -1,16 +1,13 @@
 //! What a call of the store is going to do, found out before it is made: what a job with a journal writes down.
 
-use std::collections::{HashMap, HashSet};
-
 use anyhow::{Context, ensure};
 use index::{DocumentId, Index, Insertion, Match, NewDocument};
 use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
 
+use super::dry_run::DryRun;
 use crate::journal::Calls;
 use crate::report::Indexed;
-
-const FAILED: &str = "failed to ask the index";
 
 /// A duplicate's original, as the journal remembers it.
 #[derive(Serialize, Deserialize)]
@@ -33,13 +30,14 @@ pub(super) fn insert_if_new(
     documents: &[NewDocument],
 ) -> anyhow::Result<Vec<Option<Match>>> {
     let decided: Vec<Option<Original>> = calls.decide(|| {
-        let decided = decide(index, documents).context(FAILED)?;
-        let original = |Match { id, fingerprint, distance }: Match| Original {
-            id: id.as_str().to_owned(),
-            fingerprint: fingerprint.0,
-            distance,
+        let decided = DryRun::new(index).and_then(|mut dry_run| dry_run.insert_if_new(documents));
+        let original = |insertion| match insertion {
+            Insertion::Duplicate(Match { id, fingerprint, distance }) => {
+                Some(Original { id: id.as_str().to_owned(), fingerprint: fingerprint.0, distance })
+            }
+            Insertion::Inserted | Insertion::Unchanged | Insertion::Replaced => None,
         };
-        Ok(decided.into_iter().map(|near| near.map(original)).collect())
+        Ok(decided.context("failed to ask the index")?.into_iter().map(original).collect())
     })?;
     ensure!(
         decided.len() == documents.len(),
@@ -59,47 +57,6 @@ pub(super) fn insert_if_new(
         },
     };
     decided.into_iter().map(&mut answer).collect()
-}
-
-/// What [`Index::insert_if_new`] would do: nothing for documents that it would keep.
-fn decide(index: &Index, documents: &[NewDocument]) -> index::Result<Vec<Option<Match>>> {
-    let ids: Vec<DocumentId> = documents.iter().map(|document| document.id.clone()).collect();
-    let old = index.get(&ids)?;
-    let old: HashMap<&DocumentId, Fingerprint> = ids
-        .iter()
-        .zip(&old)
-        .filter_map(|(id, old)| Some((id, old.as_ref()?.document.sketch.fingerprint())))
-        .collect();
-    let is_unchanged = |document: &NewDocument| old.get(&document.id) == Some(&document.fingerprint);
-    let asked: Vec<&NewDocument> = documents.iter().filter(|document| !is_unchanged(document)).collect();
-    // Versions that are replaced by then do not count, of which each is among the nearest once at most.
-    let n_old = asked.iter().filter(|document| old.contains_key(&document.id)).count();
-    let fingerprints: Vec<Fingerprint> = asked.iter().map(|document| document.fingerprint).collect();
-    let mut neighbours = index.near(&fingerprints, index.max_distance(), n_old + 1)?.into_iter();
-    let (mut kept, mut replaced) = (Vec::<&NewDocument>::new(), HashSet::new());
-    let mut decided = Vec::with_capacity(documents.len());
-    for document in documents {
-        if is_unchanged(document) {
-            decided.push(None);
-            continue;
-        }
-        let stored = neighbours.next().unwrap_or_default().matches;
-        let stored = stored.into_iter().find(|near| near.id != document.id && !replaced.contains(&near.id));
-        let earlier = kept.iter().filter_map(|kept| {
-            let distance = kept.fingerprint.distance(document.fingerprint);
-            let is_near = distance <= index.max_distance();
-            is_near.then(|| Match { id: kept.id.clone(), fingerprint: kept.fingerprint, distance })
-        });
-        let nearest = earlier.chain(stored).min_by(|a, b| (a.distance, &a.id).cmp(&(b.distance, &b.id)));
-        if nearest.is_none() {
-            kept.push(document);
-            if old.contains_key(&document.id) {
-                replaced.insert(&document.id);
-            }
-        }
-        decided.push(nearest);
-    }
-    Ok(decided)
 }
 
 /// What inserting `inserts` and removing `removals` counts as. An id comes once among both.

@@ -1,5 +1,6 @@
 //! Deciding without writing: the same answers as the store's insert-if-new, and the store stays as it is.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use anyhow::Context;
@@ -10,7 +11,7 @@ use simhash::Fingerprint;
 pub(super) enum Decider {
     /// The index itself, which takes them in.
     Index(Index),
-    DryRun(DryRun),
+    DryRun(DryRun<Index>),
 }
 
 impl Decider {
@@ -24,35 +25,38 @@ impl Decider {
 }
 
 /// An index as it would be if what this run keeps were in it.
-pub(super) struct DryRun {
-    index: Index,
+pub(super) struct DryRun<I> {
+    index: I,
     /// In memory: what this run keeps and the index has not.
     beside: Index,
     /// Documents of the index of which this run keeps another version, so that the one there does not count.
     replaced: HashSet<DocumentId>,
 }
 
-impl DryRun {
-    pub(super) fn new(index: Index) -> index::Result<Self> {
+impl<I: Borrow<Index>> DryRun<I> {
+    pub(super) fn new(index: I) -> index::Result<Self> {
+        let like = index.borrow();
         let options = OpenOptions {
             mode: Mode::CreateIfMissing,
-            scheme: Some(index.scheme().name().to_owned()),
-            max_distance: Some(index.max_distance()),
-            recipe_default: index.recipe().clone(),
+            scheme: Some(like.scheme().name().to_owned()),
+            max_distance: Some(like.max_distance()),
+            recipe_default: like.recipe().clone(),
             ..OpenOptions::default()
         };
         let beside = Index::open("memory:", &options)?;
         Ok(Self { index, beside, replaced: HashSet::new() })
     }
 
-    fn insert_if_new(&mut self, documents: &[NewDocument]) -> index::Result<Vec<Insertion>> {
+    /// See [`Index::insert_if_new`]. No id may be among the documents twice.
+    pub(super) fn insert_if_new(&mut self, documents: &[NewDocument]) -> index::Result<Vec<Insertion>> {
+        let index = self.index.borrow();
         let ids: Vec<DocumentId> = documents.iter().map(|document| document.id.clone()).collect();
         let queries: Vec<Fingerprint> = documents.iter().map(|document| document.fingerprint).collect();
-        let stored = self.index.get(&ids)?;
+        let stored = index.get(&ids)?;
         // Of what is found, a document's own older version does not count, nor those that are or will be replaced.
         let n_stored = stored.iter().flatten().count();
         let limit = self.replaced.len() + n_stored + 1;
-        let near = self.index.near(&queries, self.index.max_distance(), limit)?;
+        let near = index.near(&queries, index.max_distance(), limit)?;
         let mut insertions = Vec::with_capacity(documents.len());
         for ((document, stored), near) in documents.iter().zip(stored).zip(near) {
             let is_there = stored.is_some();
