@@ -15,7 +15,7 @@ const EDGES: [(&str, &[&str]); 8] = [
     ("features", &["simhash"]),
     ("tables", &["simhash"]),
     ("index", &["simhash", "tables"]),
-    ("indexer", &["features", "index", "simhash"]),
+    ("indexer", &["features", "index", "simhash", "tables"]),
     ("query-worker", &["features", "index", "simhash"]),
     ("pigeonhole", &["features", "index", "simhash"]),
     // The programs it runs as processes; the libraries are for its oracles.

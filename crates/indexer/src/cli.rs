@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
 use features::cli::RecipeArgs;
 use index::Source;
 use index::cli::StoreArgs;
@@ -115,6 +115,28 @@ pub(crate) struct DedupArgs {
     /// Write one JSON object for each dropped document: id, duplicate_of, both fingerprints and the distance
     #[arg(long, value_name = "DUPS", help_heading = "Output")]
     pub(crate) duplicates: Option<PathBuf>,
+    /// Write one JSON object for each cluster: all documents that hang together by being near, kept or dropped, and the edges between them
+    ///
+    /// A cluster is what can be reached from one document by steps within the index's distance: of the input, and of the
+    /// index of --store those documents for which something was dropped. Its fields: group, the id of the first document
+    /// that stays; nodes, each a fingerprint and the documents that have it, with status kept, dropped or in_index;
+    /// n_documents; n_edges and edges, the nodes within the distance of each other. Beyond the edges that hold it together
+    /// a cluster is written with 100,000 more, and edges_cut where it has others. Clusters and documents come in the order
+    /// of the input, after those of the index.
+    ///
+    /// What is dropped does not depend on it: a document goes only for a kept one within the distance, never for a chain.
+    /// The clusters are found at the end of the run, which holds every document's id until then and some 100 bytes beside.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) clusters: Option<PathBuf>,
+    /// What becomes of a chained cluster, in which two nodes are further apart than the distance: A near B near C, but not A near C
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "report",
+        requires = "clusters",
+        help_heading = "Output"
+    )]
+    pub(crate) chains: Chains,
     /// Write a report: JSON where the name ends in .json, a page to look at where it ends in .html; may be given twice
     ///
     /// Counts, how near the duplicates are, the biggest groups with their texts side by side, sources that repeat each
@@ -125,11 +147,20 @@ pub(crate) struct DedupArgs {
     /// Decide and report, but write nothing else: no kept documents, no duplicates, nothing into the index of --store
     ///
     /// That index must be there already. What the run would keep is held in memory beside it.
-    #[arg(long, conflicts_with_all = ["output", "duplicates"], help_heading = "Output")]
+    #[arg(long, conflicts_with_all = ["output", "duplicates", "clusters"], help_heading = "Output")]
     pub(crate) dry_run: bool,
     /// How many groups to print where no output file is given
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
     pub(crate) groups: usize,
+}
+
+/// What becomes of chained clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Chains {
+    /// It stays one, with "chained": true, and widest: its two nodes that are furthest apart
+    Report,
+    /// Each document that stays makes a cluster with those dropped for it, all within the distance of it; split_from is the group of the whole
+    Split,
 }
 
 #[derive(Debug, Args)]

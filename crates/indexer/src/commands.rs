@@ -1,6 +1,7 @@
 //! The subcommands, one file each, and how those that need an index open it.
 
 mod biggest;
+mod clusters;
 mod decide;
 mod dedup;
 mod dry_run;

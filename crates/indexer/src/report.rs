@@ -45,6 +45,18 @@ pub(crate) struct Deduplicated {
     pub(crate) n_duplicates: u64,
     /// Kept too.
     pub(crate) n_without_features: u64,
+    /// Where they were asked for.
+    pub(crate) clusters: Option<Clustered>,
+}
+
+/// What was found of clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Clustered {
+    /// As they are written.
+    pub(crate) n: u64,
+    /// Those in which two documents are further apart than the distance, before they are split.
+    pub(crate) n_chained: u64,
+    pub(crate) is_split: bool,
 }
 
 impl AddAssign for Indexed {
@@ -91,6 +103,9 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         writeln!(f, "rejected      {:>12}", Grouped(self.n_rejected))?;
+        if let Counts::Deduplicated(Deduplicated { clusters: Some(clusters), .. }) = self.counts {
+            write!(f, "{clusters}")?;
+        }
         writeln!(
             f,
             "seconds       {:>12.2}  ({:.1} MB of text, {:.1} MB/s)",
@@ -98,5 +113,19 @@ impl fmt::Display for Report {
             megabytes(self.n_text_bytes),
             megabytes_per_second(self.n_text_bytes, self.time)
         )
+    }
+}
+
+impl fmt::Display for Clustered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "clusters      {:>12}", Grouped(self.n))?;
+        let remark = match (self.n_chained, self.is_split) {
+            (0, _) => "",
+            (_, false) => {
+                "  (some of their documents are further apart than the distance; --chains split parts them)"
+            }
+            (_, true) => "  (split around the documents that stay)",
+        };
+        writeln!(f, "chained       {:>12}{remark}", Grouped(self.n_chained))
     }
 }

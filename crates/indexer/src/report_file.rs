@@ -39,6 +39,8 @@ pub(crate) struct ReportFile {
     /// The most frequent kinds of reasons; in them N stands for a number and … for what was quoted.
     pub(crate) rejected: Vec<Rejected>,
     pub(crate) groups: Groups,
+    /// Null where no clusters were asked for.
+    pub(crate) clusters: Option<Clusters>,
     pub(crate) repeats: Repeats,
 }
 
@@ -108,6 +110,16 @@ pub(crate) struct Example {
     pub(crate) id: String,
     pub(crate) distance: u32,
     pub(crate) excerpt: String,
+}
+
+/// Documents that hang together by being near, as in the file of `--clusters`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Clusters {
+    pub(crate) n: u64,
+    /// Those in which two documents are further apart than the distance.
+    pub(crate) n_chained: u64,
+    /// Whether those were split around the documents that stay, of which `n` counts the parts.
+    pub(crate) split: bool,
 }
 
 /// Which sources repeat each other, or themselves. A document without a source counts by its file.

@@ -15,6 +15,7 @@ use serde_json::Value;
 use simhash::Fingerprint;
 
 use self::logs::Logs;
+use super::clusters::Clusters;
 use super::dry_run::{Decider, DryRun};
 use super::findings::{self, Findings};
 use super::groups::{self, Groups};
@@ -39,7 +40,8 @@ const STORE_BATCH_BYTES: usize = 32 << 20;
 const DEFAULT_STORE: &str = "memory:";
 
 pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
-    let outputs: Vec<&Path> = args.output.iter().chain(&args.duplicates).map(PathBuf::as_path).collect();
+    let outputs = args.output.iter().chain(&args.duplicates).chain(&args.clusters);
+    let outputs: Vec<&Path> = outputs.map(PathBuf::as_path).collect();
     let reports = args.report.iter().map(|target| target.path.as_path());
     let all_outputs: Vec<&Path> = outputs.iter().copied().chain(reports).collect();
     let for_people = outputs.is_empty();
@@ -50,6 +52,10 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     ensure!(
         args.report.is_empty() || args.journal.journal.is_none(),
         "a --report is made of what one run has seen, and a job with a journal may take several; leave one of them out"
+    );
+    ensure!(
+        args.clusters.is_none() || args.journal.journal.is_none(),
+        "--clusters are made of what one run has seen, and a job with a journal may take several; leave one of them out"
     );
     let uri = args.store.uri().unwrap_or(DEFAULT_STORE);
     ensure!(
@@ -80,6 +86,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let reporting = Reporting::new(args, &job, uri, &index)?;
     let with_findings = !args.report.is_empty();
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
+    let clusters = create(&args.clusters)?.map(|output| Clusters::new(output, args.chains, &index));
     let decider = if spares_index { Decider::DryRun(DryRun::new(index)?) } else { Decider::Index(index) };
     let mut sink = Deduplication {
         decider,
@@ -93,6 +100,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
             duplicates,
             groups: for_people.then(|| Groups::new(args.groups)),
             findings,
+            clusters,
             counts: saved.counts,
         },
     };

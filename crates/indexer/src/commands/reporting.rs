@@ -8,8 +8,8 @@ use super::findings::Findings;
 use crate::cli::DedupArgs;
 use crate::job::Job;
 use crate::output::Output;
-use crate::report::{Deduplicated, Report};
-use crate::report_file::{Counts, Inputs, Options, ReportFile, Target, VERSION};
+use crate::report::{Clustered, Deduplicated, Report};
+use crate::report_file::{Clusters, Counts, Inputs, Options, ReportFile, Target, VERSION};
 
 /// Inputs that a report names.
 const INPUTS_SHOWN: usize = 100;
@@ -64,6 +64,11 @@ impl Reporting {
             distances: findings.distances(),
             rejected: findings.rejected(),
             groups: findings.groups(),
+            clusters: counts.clusters.map(|Clustered { n, n_chained, is_split }| Clusters {
+                n,
+                n_chained,
+                split: is_split,
+            }),
             repeats: findings.repeats(),
         };
         self.targets.into_iter().try_for_each(|(target, output)| target.write(&file, output))

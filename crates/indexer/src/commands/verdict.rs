@@ -6,6 +6,7 @@ use index::DocumentId;
 use serde_json::json;
 use simhash::Fingerprint;
 
+use super::clusters::Clusters;
 use super::findings::Findings;
 use super::groups::Groups;
 use crate::job::Item;
@@ -36,6 +37,7 @@ pub(super) struct Results {
     pub(super) duplicates: Option<Output>,
     pub(super) groups: Option<Groups>,
     pub(super) findings: Option<Findings>,
+    pub(super) clusters: Option<Clusters>,
     pub(super) counts: Deduplicated,
 }
 
@@ -61,6 +63,9 @@ impl Results {
         if let Some(findings) = &mut self.findings {
             findings.add(item, verdict);
         }
+        if let Some(clusters) = &mut self.clusters {
+            clusters.add(&item.features, verdict)?;
+        }
         Ok(())
     }
 
@@ -71,6 +76,9 @@ impl Results {
 
     /// Puts the files in their places.
     pub(super) fn finish(&mut self) -> anyhow::Result<Deduplicated> {
+        if let Some(clusters) = self.clusters.take() {
+            self.counts.clusters = Some(clusters.finish()?);
+        }
         // What is kept comes last: where it is, the rest is.
         for output in [self.duplicates.take(), self.output.take()].into_iter().flatten() {
             output.finish()?;

@@ -77,6 +77,13 @@ fn summary(report: &ReportFile) -> Markup {
                 (format!("{:.1} MB of {:.1} MB of text were dropped ({:.1} %), in {:.1} seconds.",
                     megabytes(dropped), megabytes(bytes), percent(dropped, bytes), report.seconds))
             }
+            @if let Some(clusters) = &report.clusters {
+                p {
+                    "Clusters of near-duplicates: " (Grouped(clusters.n).to_string()) ". Chained, with two documents further apart "
+                    "than the distance: " (Grouped(clusters.n_chained).to_string())
+                    (if clusters.split && clusters.n_chained > 0 { ", split around the documents that stay." } else { "." })
+                }
+            }
         }
     }
 }

@@ -1,0 +1,154 @@
+//! The documents that clusters are made of.
+
+use std::collections::HashMap;
+
+use anyhow::ensure;
+use index::DocumentId;
+use serde::Serialize;
+use simhash::Fingerprint;
+
+use super::join::Parts;
+
+/// Instead of a centre's number, of a document that stays.
+const STAYS: u32 = u32::MAX;
+
+/// The documents of the run so far. Of each it takes 20 bytes and the id, with the room to grow twice that.
+#[derive(Default)]
+pub(super) struct Noted {
+    ids: Ids,
+    fingerprints: Vec<Fingerprint>,
+    /// The number of the document that each was dropped for, or [`STAYS`].
+    centres: Vec<u32>,
+    /// What something was dropped for, numbered as it came up. An id alone does not name it: an index may hold an older
+    /// version of what the run keeps.
+    numbers: HashMap<(DocumentId, Fingerprint), u32>,
+}
+
+/// All documents that count, by position: those that were in the index before, then those of the input in its order.
+pub(super) struct Documents {
+    in_index: Vec<DocumentId>,
+    ids: Ids,
+    fingerprints: Vec<Fingerprint>,
+    /// Where the document is that each was dropped for; its own position for one that stays.
+    centres: Vec<u32>,
+}
+
+/// What became of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Status {
+    Kept,
+    Dropped,
+    /// It was in the index already, and something was dropped for it.
+    InIndex,
+}
+
+/// Many ids in one piece of memory.
+#[derive(Default)]
+struct Ids {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Noted {
+    /// Takes note of a document, and of which it was dropped for, whether that comes later, came before or was in the
+    /// index.
+    pub(super) fn add(
+        &mut self,
+        id: &DocumentId,
+        fingerprint: Fingerprint,
+        dropped_for: Option<(&DocumentId, Fingerprint)>,
+    ) -> anyhow::Result<()> {
+        let n_documents = self.fingerprints.len() + self.numbers.len();
+        ensure!(n_documents < STAYS as usize - 1, "--clusters takes fewer than 2^32 documents");
+        let centre = dropped_for.map_or(STAYS, |(id, fingerprint)| {
+            let n = self.numbers.len() as u32;
+            *self.numbers.entry((id.clone(), fingerprint)).or_insert(n)
+        });
+        self.ids.push(id.as_str());
+        self.fingerprints.push(fingerprint);
+        self.centres.push(centre);
+        Ok(())
+    }
+
+    /// Once all are there: what was dropped for a document that this run has not kept was dropped for one of the index.
+    pub(super) fn close(self) -> Documents {
+        let Self { ids, mut fingerprints, mut centres, numbers } = self;
+        let mut positions = vec![None; numbers.len()];
+        let number_of: HashMap<(&str, Fingerprint), u32> =
+            numbers.iter().map(|((id, fingerprint), &n)| ((id.as_str(), *fingerprint), n)).collect();
+        for (i, &fingerprint) in fingerprints.iter().enumerate().filter(|&(i, _)| centres[i] == STAYS) {
+            if let Some(&n) = number_of.get(&(ids.get(i), fingerprint)) {
+                positions[n as usize] = Some(i);
+            }
+        }
+        let mut others: Vec<(u32, DocumentId, Fingerprint)> = numbers
+            .into_iter()
+            .filter(|&(_, n)| positions[n as usize].is_none())
+            .map(|((id, fingerprint), n)| (n, id, fingerprint))
+            .collect();
+        others.sort_unstable_by_key(|&(n, ..)| n);
+        // They come before the input, which moves back.
+        let n_in_index = others.len();
+        for position in positions.iter_mut().flatten() {
+            *position += n_in_index;
+        }
+        for (i, &(n, ..)) in others.iter().enumerate() {
+            positions[n as usize] = Some(i);
+        }
+        for (i, centre) in centres.iter_mut().enumerate() {
+            let position = positions.get(*centre as usize).copied().flatten();
+            *centre = position.unwrap_or(i + n_in_index) as u32;
+        }
+        centres.splice(0..0, 0..n_in_index as u32);
+        fingerprints.splice(0..0, others.iter().map(|&(_, _, fingerprint)| fingerprint));
+        let in_index = others.into_iter().map(|(_, id, _)| id).collect();
+        Documents { in_index, ids, fingerprints, centres }
+    }
+}
+
+impl Documents {
+    pub(super) fn fingerprints(&self) -> &[Fingerprint] {
+        &self.fingerprints
+    }
+
+    pub(super) fn fingerprint(&self, document: u32) -> Fingerprint {
+        self.fingerprints[document as usize]
+    }
+
+    pub(super) fn id(&self, document: u32) -> &str {
+        let document = document as usize;
+        match self.in_index.get(document) {
+            Some(id) => id.as_str(),
+            None => self.ids.get(document - self.in_index.len()),
+        }
+    }
+
+    pub(super) fn status(&self, document: u32) -> Status {
+        if (document as usize) < self.in_index.len() {
+            Status::InIndex
+        } else if self.centres[document as usize] == document {
+            Status::Kept
+        } else {
+            Status::Dropped
+        }
+    }
+
+    /// Parts `members` around their centres: each document that stays with those that were dropped for it, where there
+    /// are any.
+    pub(super) fn by_centre(&self, members: &[u32]) -> Parts {
+        Parts::new(members.iter().map(|&document| (self.centres[document as usize], document)).collect())
+    }
+}
+
+impl Ids {
+    fn push(&mut self, id: &str) {
+        self.text.push_str(id);
+        self.ends.push(self.text.len());
+    }
+
+    fn get(&self, i: usize) -> &str {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.text[start..self.ends[i]]
+    }
+}
