@@ -7,10 +7,11 @@ pub(crate) mod inputs;
 mod report;
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use serde_json::Value;
 
-use crate::support::{digest, json_lines, news, run, run_with_input};
+use crate::support::{command, digest, json_lines, news, root, run, run_with_input};
 
 const LONG: &str =
     "The bridge across the river was closed for eight months while engineers replaced its bearings.";
@@ -162,7 +163,7 @@ fn a_text_that_loses_its_features_leaves_the_index() {
 fn dedup_does_not_take_its_store_from_the_environment() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("index");
-    let mut command = crate::support::command("indexer", ["dedup", "-q", &news_arg()]);
+    let mut command = command("indexer", ["dedup", "-q", &news_arg()]);
     command.env("PIGEONHOLE_STORE", format!("embedded:{}", store.to_str().unwrap()));
     assert!(command.output().unwrap().status.success());
     assert!(!store.exists());
@@ -278,4 +279,26 @@ fn help_teaches() {
         assert!(help.contains("JSON Lines"), "{help}");
     }
     assert!(run("indexer", ["--help"]).stdout.contains("Exit status"));
+}
+
+/// Somebody who types what the help shows, in a copy of the source.
+#[test]
+fn the_commands_of_the_help_work_as_they_stand() {
+    let folder = tempfile::tempdir().unwrap();
+    symlink(root().join("tests"), folder.path().join("tests")).unwrap();
+    let help = run("indexer", ["--help"]).expect(0).stdout;
+    let commands: Vec<&str> = help.lines().filter_map(|line| line.trim().strip_prefix("indexer ")).collect();
+    assert_eq!(commands.len(), 4, "{help}");
+    // A terminal's width, in which nothing of a command gets into another line.
+    assert!(help.lines().filter(|line| line.contains("indexer ")).all(|line| line.len() <= 80), "{help}");
+    for arguments in commands {
+        let output = command("indexer", arguments.split(' ')).current_dir(&folder).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{arguments}\n{stderr}");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(stdout.contains("read                    36"), "{arguments}\n{stdout}");
+    }
+    for file in ["kept.jsonl", "out.html", "new.jsonl", "seen", "index", "job"] {
+        assert!(folder.path().join(file).metadata().unwrap().len() > 0, "{file}");
+    }
 }

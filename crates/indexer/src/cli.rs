@@ -19,13 +19,19 @@ use crate::shard::Shard;
     name = "indexer",
     version,
     after_help = "\
-Examples:
-  indexer dedup news.jsonl                                  show the groups of near-duplicates
-  indexer dedup news.jsonl.gz --output kept.jsonl --duplicates dropped.jsonl
-  indexer dedup 'crawl/*.jsonl.zst' --output kept.jsonl.gz --report report.html --report report.json
-  indexer dedup new.jsonl --store embedded:./news-index --dry-run --report report.html
-  indexer index --store embedded:./news-index news.jsonl    write an index to query later
-  indexer fingerprint news.jsonl | sort -t$'\\t' -k2         one line a document: id, tab, 16 hex digits
+The four usual tasks, on the sample that comes with the source:
+
+ 1. See which documents are near-duplicates:
+    indexer dedup tests/data/news.jsonl
+
+ 2. Drop them from a corpus, and look at what is dropped and why:
+    indexer dedup tests/data/news.jsonl --output kept.jsonl --report out.html
+
+ 3. Drop what was seen before, in this corpus or in any earlier one:
+    indexer dedup tests/data/news.jsonl --store embedded:seen --output new.jsonl
+
+ 4. Build an index to query, in a job that goes on where it was after a crash:
+    indexer index tests/data/news.jsonl --store embedded:index --journal job
 
 Input is JSON Lines, CSV, TSV or Parquet with a field for the id and one for the text, WARC, or text
 files; plain or packed.
