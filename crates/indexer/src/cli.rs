@@ -123,8 +123,8 @@ pub(crate) struct DedupArgs {
     pub(crate) duplicates: Option<PathBuf>,
     /// Write one JSON object for each cluster: all documents that hang together by being near, kept or dropped, and the edges between them
     ///
-    /// A cluster is what can be reached from one document by steps within the index's distance: of the input, and of the
-    /// index of --store those documents for which something was dropped. Its fields: group, the id of the first document
+    /// A cluster is what can be reached from one document by steps within the index's distance: of the input (with
+    /// --shard of this worker's part), and of the index of --store those documents for which something was dropped. Its fields: group, the id of the first document
     /// that stays; nodes, each a fingerprint and the documents that have it, with status kept, dropped or in_index;
     /// n_documents; n_edges and edges, the nodes within the distance of each other. Beyond the edges that hold it together
     /// a cluster is written with 100,000 more, and edges_cut where it has others. Clusters and documents come in the order

@@ -9,7 +9,7 @@ use simhash::Fingerprint;
 use super::*;
 use crate::commands::verdict::Original;
 
-/// A document, and where it was in the list that was dropped for.
+/// A document, what became of it, and the position of the one that it was dropped for.
 #[derive(Clone)]
 struct Noticed {
     id: String,
