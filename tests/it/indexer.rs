@@ -4,6 +4,8 @@ mod dry_run;
 mod fields;
 pub(crate) mod formats;
 pub(crate) mod inputs;
+mod nested;
+mod outputs;
 mod report;
 
 use std::fs;

@@ -88,7 +88,13 @@ impl Job {
     }
 
     fn dedup(place: &Path, name: &str, corpus: &str, more: &[&str]) -> Self {
-        let what = ["dedup", "--output", "kept.jsonl.gz", "--duplicates", "dropped.jsonl.zst"];
+        let kept = match corpus.rsplit('.').next() {
+            Some("csv") => "kept.csv",
+            Some("tsv") => "kept.tsv.zst",
+            Some("parquet") => "kept.parquet",
+            _ => "kept.jsonl.gz",
+        };
+        let what = ["dedup", "--output", kept, "--duplicates", "dropped.jsonl.zst"];
         Self::new(place, name, corpus, &[&what, more].concat())
     }
 

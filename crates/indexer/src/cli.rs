@@ -113,7 +113,11 @@ pub(crate) struct DedupArgs {
     pub(crate) recipe: RecipeArgs,
     #[command(flatten)]
     pub(crate) journal: JournalArgs,
-    /// Write the documents that stay here, each line of JSON as it was read, others as JSON with id and text [gzip where the name ends in .gz, zstd where in .zst; - for stdout]
+    /// Write the documents that stay here; the name says what it is: .parquet, .csv, .tsv, else JSON Lines [gzip where the name ends in .gz, zstd where in .zst; - for stdout]
+    ///
+    /// Parquet is made from Parquet, and CSV or TSV from CSV or TSV, with all columns; several inputs must have the same
+    /// ones. JSON Lines are made from anything: lines of JSON as they were read, of CSV every column as a string, and of
+    /// others id and text.
     ///
     /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it, to be deleted.
     #[arg(long, value_name = "KEPT", help_heading = "Output")]

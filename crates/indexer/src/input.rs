@@ -14,12 +14,14 @@ mod field_path;
 mod fields;
 mod files;
 mod format;
+mod header;
 mod json;
 mod lines;
 mod parquet;
 mod records;
 mod text;
 mod warc;
+mod whole_rows;
 
 use std::io::{self, BufReader};
 use std::path::Path;
@@ -30,7 +32,12 @@ pub(crate) use field_path::FieldPath;
 pub(crate) use fields::{Columns, FieldNames, Fields};
 pub(crate) use files::Origin;
 pub(crate) use format::Format;
+pub(crate) use header::Header;
+pub(crate) use parquet::{ROWS_AT_A_TIME, copy, guarded};
 pub(crate) use records::{Chunk, Position};
+pub(crate) use whole_rows::{Delimited, WholeRows};
+
+use anyhow::Context;
 
 use crate::cli::InputArgs;
 use compression::Counted;
@@ -52,6 +59,8 @@ pub(crate) struct Inputs {
     /// Bytes there are to read, where every source is a regular file.
     pub(crate) n_bytes: Option<u64>,
     record_bytes_max: usize,
+    /// What is to be made of rows beside finding fields in them.
+    pub(crate) whole_rows: WholeRows,
 }
 
 /// Cuts one source into records.
@@ -66,12 +75,39 @@ impl Inputs {
     /// is missing.
     pub(crate) fn open(args: &InputArgs) -> anyhow::Result<Self> {
         let (sources, n_bytes) = files::find(args)?;
-        Ok(Self { sources, n_bytes_read: Arc::default(), n_bytes, record_bytes_max: args.record_bytes_max })
+        Ok(Self {
+            sources,
+            n_bytes_read: Arc::default(),
+            n_bytes,
+            record_bytes_max: args.record_bytes_max,
+            whole_rows: WholeRows::default(),
+        })
     }
 
     /// The paths that are read.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.sources.iter().map(Source::path)
+    }
+
+    /// The paths, with what is in each.
+    pub(crate) fn formats(&self) -> impl Iterator<Item = (&Path, Format)> {
+        self.sources.iter().map(|source| (source.path(), source.format()))
+    }
+
+    /// The headers of all inputs, which are CSV, but of those that have none or cannot be read, which the run will say.
+    pub(crate) fn headers(&mut self) -> anyhow::Result<Vec<(&Path, Header)>> {
+        let mut headers = Vec::new();
+        for source in &mut self.sources {
+            let is_once = source.opened.is_some();
+            match Header::peek(source, self.record_bytes_max) {
+                Ok(header) => headers.extend(header.map(|header| (source.path(), header))),
+                Err(error) if is_once => {
+                    return Err(error).with_context(|| format!("failed to read {}", source.path().display()));
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(headers)
     }
 
     /// Reads everything from a position on, of rows the `columns`, and hands it on chunk by chunk, until `send` says to
@@ -92,16 +128,17 @@ impl Inputs {
                 n_before += chunk.records.len() as u64;
                 n_skipped == chunk.records.len() || send(chunk)
             };
-            let mut reader = match reader(source, &self.n_bytes_read, columns, self.record_bytes_max) {
-                Ok(reader) => reader,
-                Err(error) => {
-                    let records = Records::broken(1, RecordError::Broken(error.to_string()));
-                    if !send(records) {
-                        return;
+            let mut reader =
+                match reader(source, &self.n_bytes_read, columns, &self.whole_rows, self.record_bytes_max) {
+                    Ok(reader) => reader,
+                    Err(error) => {
+                        let records = Records::broken(1, RecordError::Broken(error.to_string()));
+                        if !send(records) {
+                            return;
+                        }
+                        continue;
                     }
-                    continue;
-                }
-            };
+                };
             while let Some(records) = reader.next_records() {
                 if !send(records) {
                     return;
@@ -115,6 +152,7 @@ fn reader(
     source: Source,
     n_bytes_read: &Arc<AtomicU64>,
     columns: &Columns,
+    whole_rows: &WholeRows,
     record_bytes_max: usize,
 ) -> io::Result<Box<dyn RecordReader>> {
     let unpacked = |source: Source| -> io::Result<_> {
@@ -122,7 +160,8 @@ fn reader(
         Ok(BufReader::with_capacity(READ_BUFFER_BYTES, content))
     };
     let csv = |source, delimiter| -> io::Result<_> {
-        Ok(Box::new(Csv::new(unpacked(source)?, delimiter, columns.clone(), record_bytes_max)))
+        let csv = Csv::new(unpacked(source)?, delimiter, columns.clone(), record_bytes_max);
+        Ok(Box::new(csv.with_whole_rows(whole_rows)))
     };
     Ok(match source.format() {
         Format::Jsonl => Box::new(Lines::new(unpacked(source)?, record_bytes_max)),
@@ -130,7 +169,7 @@ fn reader(
         Format::Tsv => csv(source, b'\t')?,
         Format::Parquet => {
             let parquet = Parquet::open(source.open_file()?, columns, n_bytes_read, record_bytes_max);
-            Box::new(parquet.map_err(io::Error::other)?)
+            Box::new(parquet.map_err(io::Error::other)?.with_whole_rows(whole_rows))
         }
         Format::Text => Box::new(WholeFile::new(unpacked(source)?, record_bytes_max)),
         Format::Warc => Box::new(Warc::new(unpacked(source)?, record_bytes_max)),

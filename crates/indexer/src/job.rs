@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::cli::{InputArgs, JournalArgs, SourceArgs};
 use crate::input::{FieldNames, Fields, Inputs, Origin};
 use crate::journal::{Checkpoint, Description, Journal, Lengths, Stage};
-use crate::output::{Output, is_stdout, place_of};
+use crate::output::{KeptOutput, Output, is_stdout, place_of};
 use crate::pipeline::{Features, Pipeline, Wanted};
 use crate::progress::Progress;
 use crate::rejects::Rejects;
@@ -25,6 +25,8 @@ use crate::stop::Stop;
 /// One record of the input, on its way through a command.
 pub(crate) struct Item {
     pub(crate) origin: Arc<Origin>,
+    /// Which of the inputs that is.
+    pub(crate) n_file: usize,
     pub(crate) number: u64,
     /// What stands for it in an output; empty where none was asked for.
     pub(crate) line: Box<[u8]>,
@@ -118,6 +120,11 @@ impl Job {
         self.journal.as_ref().map_or_else(|| Output::create(path), |journal| journal.output(path))
     }
 
+    /// The file for the documents that stay, which takes them in the format that its name says.
+    pub(crate) fn kept_output(&mut self, path: &Path) -> anyhow::Result<KeptOutput> {
+        KeptOutput::new(path, &mut self.inputs, self.journal.as_ref())
+    }
+
     /// The paths that are read.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &Path> {
         self.inputs.paths()
@@ -145,7 +152,9 @@ impl Job {
                         Ok(features) => {
                             so_far.n_text_bytes += features.n_text_bytes as u64;
                             let (origin, number) = (Arc::clone(&batch.origin), record.number);
-                            sink.take(Item { origin, number, line: record.line, features }, &mut rejects)?;
+                            let item =
+                                Item { origin, n_file: batch.n_file, number, line: record.line, features };
+                            sink.take(item, &mut rejects)?;
                         }
                         Err(reason) => rejects.reject(&batch.origin, record.number, &reason)?,
                     }

@@ -4,6 +4,7 @@
 //! job.json         what the job is; whoever comes with another one is refused
 //! checkpoint.json  how far it is: where in the input, the counts, and how long each file was
 //! kept.log         the documents that `dedup` has kept, of which those up to the checkpoint count
+//! rows.log         where in the input they are, if the output is made from that at the end
 //! calls.log        what was decided about each call of a store since the checkpoint, written before the call is made
 //! lock             locked while a run is at it
 //! ```
@@ -16,6 +17,7 @@ mod calls;
 mod description;
 mod kept;
 mod log;
+mod rows;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -31,6 +33,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use calls::Calls;
 pub(crate) use description::Description;
 pub(crate) use kept::KeptLog;
+pub(crate) use rows::{Row, RowsLog};
 
 use crate::input::Position;
 use crate::output::{Output, place_of};
@@ -39,6 +42,7 @@ use crate::report::Report;
 const JOB: &str = "job.json";
 const CHECKPOINT: &str = "checkpoint.json";
 const KEPT: &str = "kept.log";
+const ROWS: &str = "rows.log";
 const CALLS: &str = "calls.log";
 const LOCK: &str = "lock";
 
@@ -170,6 +174,12 @@ impl Journal {
         KeptLog::open(&self.folder.join(KEPT), len, take).with_context(|| self.damaged(KEPT))
     }
 
+    /// The rows kept up to the checkpoint go to `take`.
+    pub(crate) fn rows_log(&self, take: impl FnMut(Vec<Row>)) -> anyhow::Result<RowsLog> {
+        let len = self.checkpoint.lengths.get(ROWS).copied().unwrap_or(0);
+        RowsLog::open(&self.folder.join(ROWS), len, take).with_context(|| self.damaged(ROWS))
+    }
+
     /// The calls since the checkpoint, at which there had been `n_calls`.
     pub(crate) fn calls(&self, n_calls: u64) -> anyhow::Result<Calls> {
         Calls::open(&self.folder.join(CALLS), n_calls).with_context(|| self.damaged(CALLS))
@@ -196,7 +206,7 @@ impl Journal {
     /// Everything is in its place. What only helped to go on is removed.
     pub(crate) fn finish(&mut self, report: &Report) -> anyhow::Result<()> {
         self.save(Checkpoint { stage: Stage::Done(report.clone()), ..self.checkpoint.clone() })?;
-        for name in [KEPT, CALLS] {
+        for name in [KEPT, ROWS, CALLS] {
             match fs::remove_file(self.folder.join(name)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(error).with_context(|| format!("failed to remove {name} of the journal"));

@@ -3,6 +3,10 @@
 //! What belongs to a job with a journal is written under a fixed name, and cut back to where the journal says when the job
 //! goes on.
 
+mod kept;
+mod parquet;
+mod row_set;
+
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
@@ -12,6 +16,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, ensure};
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
+
+pub(crate) use kept::KeptOutput;
 
 use crate::journal::Lengths;
 
@@ -51,10 +57,11 @@ pub(crate) fn place_of(path: &Path) -> PathBuf {
 pub(crate) struct Output {
     path: PathBuf,
     writer: Writer,
+    is_new: bool,
 }
 
 enum Writer {
-    Direct(BufWriter<Box<dyn Write>>),
+    Direct(BufWriter<Box<dyn Write + Send>>),
     Plain(BufWriter<Partial>),
     Packed(Box<Packed>),
     /// Whole, and where it belongs.
@@ -107,7 +114,7 @@ impl Output {
             let file = builder.tempfile_in(folder_of(path)).with_context(failed)?;
             Writer::to_file(path, Partial::Temporary(file)).with_context(failed)?
         };
-        Ok(Self { path: path.to_owned(), writer })
+        Ok(Self { path: path.to_owned(), writer, is_new: true })
     }
 
     /// Goes on with the file that a job of this `name` began, of which `len` bytes count; without a `len` it begins.
@@ -133,12 +140,21 @@ impl Output {
         }
         let writer =
             Writer::to_file(&path, Partial::Journalled(file, partial.clone())).with_context(failed)?;
-        Ok(Self { path, writer })
+        Ok(Self { path, writer, is_new })
     }
 
     /// One that is whole already.
     pub(crate) fn in_place(path: PathBuf) -> Self {
-        Self { path, writer: Writer::InPlace }
+        Self { path, writer: Writer::InPlace, is_new: false }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether nothing of it was written by an earlier run.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// What to report when a write to it failed.

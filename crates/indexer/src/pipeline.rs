@@ -39,6 +39,8 @@ pub(crate) struct Wanted {
 /// The documents of a chunk, and what was to be one, in order.
 pub(crate) struct Batch {
     pub(crate) origin: Arc<Origin>,
+    /// Which of the inputs that is.
+    pub(crate) n_file: usize,
     pub(crate) records: Vec<Fingerprinted>,
 }
 
@@ -156,6 +158,6 @@ impl Pipeline<'_> {
             };
             Some(Fingerprinted { number, position, line, outcome })
         });
-        Batch { origin: Arc::clone(&chunk.origin), records: records.collect() }
+        Batch { origin: Arc::clone(&chunk.origin), n_file: chunk.n_file, records: records.collect() }
     }
 }

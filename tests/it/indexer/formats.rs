@@ -10,7 +10,7 @@ use super::news_arg;
 use crate::support::{news, run, run_with_input};
 
 /// The ids and texts of the shipped corpus.
-fn documents() -> Vec<(String, String)> {
+pub(super) fn documents() -> Vec<(String, String)> {
     let text = fs::read_to_string(news()).unwrap();
     let field = |record: &Value, name: &str| record[name].as_str().unwrap().to_owned();
     let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -25,7 +25,7 @@ use super::{decide, describe, open, say_done};
 use crate::cli::DedupArgs;
 use crate::job::{Item, Job, Sink};
 use crate::journal::{Calls, Description, Journal, Lengths};
-use crate::output::{is_stdout, print_to_stdout};
+use crate::output::{KeptOutput, is_stdout, print_to_stdout};
 use crate::pipeline::{Features, Wanted};
 use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
@@ -67,14 +67,16 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         (&args.journal, job.with("--output", &args.output).with("--duplicates", &args.duplicates))
     };
     let journal = description.map(with_outputs);
-    let job = Job::new(&args.input, Some(&args.source), &all_outputs, args.store.uri(), journal)?;
+    let mut job = Job::new(&args.input, Some(&args.source), &all_outputs, args.store.uri(), journal)?;
     if let Some(report) = job.done() {
         say_done(&job);
         print_to_stdout(&report)?;
         return Ok(report);
     }
+    let output = args.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
     let create = |path: &Option<PathBuf>| path.as_deref().map(|path| job.output(path)).transpose();
-    let (output, duplicates) = (create(&args.output)?, create(&args.duplicates)?);
+    let duplicates = create(&args.duplicates)?;
+    let lines = output.as_ref().is_some_and(KeptOutput::takes_lines);
     // A dry run makes no index either; in memory there is none to be spared.
     let spares_index = args.dry_run && uri != DEFAULT_STORE;
     let mode = if spares_index { Mode::MustExist } else { Mode::CreateIfMissing };
@@ -109,7 +111,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         (false, true) => groups::EXCERPT_COLUMNS,
         (false, false) => 0,
     };
-    let wanted = Wanted { excerpt_columns, lines: args.output.is_some() };
+    let wanted = Wanted { excerpt_columns, lines };
     let report = job.run(&fingerprinter, wanted, &mut sink)?;
     if let Some(findings) = &sink.results.findings {
         reporting.write(&report, sink.results.counts, findings)?;

@@ -11,7 +11,7 @@ use super::findings::Findings;
 use super::groups::Groups;
 use crate::job::Item;
 use crate::journal::Lengths;
-use crate::output::Output;
+use crate::output::{KeptOutput, Output};
 use crate::report::Deduplicated;
 
 /// What becomes of a document.
@@ -33,7 +33,7 @@ pub(super) struct Original {
 
 /// What is made of the verdicts, which come in the order of the input.
 pub(super) struct Results {
-    pub(super) output: Option<Output>,
+    pub(super) output: Option<KeptOutput>,
     pub(super) duplicates: Option<Output>,
     pub(super) groups: Option<Groups>,
     pub(super) findings: Option<Findings>,
@@ -50,7 +50,7 @@ impl Results {
                 } else {
                     self.counts.n_without_features += 1;
                 }
-                self.write_line(item)?;
+                self.output.as_mut().map_or(Ok(()), |output| output.add(item))?;
             }
             Verdict::Duplicate { fingerprint, of } => {
                 self.counts.n_duplicates += 1;
@@ -71,7 +71,8 @@ impl Results {
 
     /// Makes the files durable and adds how long they are.
     pub(super) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
-        self.output.iter_mut().chain(&mut self.duplicates).try_for_each(|output| output.checkpoint(lengths))
+        self.output.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))?;
+        self.duplicates.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))
     }
 
     /// Puts the files in their places.
@@ -80,16 +81,9 @@ impl Results {
             self.counts.clusters = Some(clusters.finish()?);
         }
         // What is kept comes last: where it is, the rest is.
-        for output in [self.duplicates.take(), self.output.take()].into_iter().flatten() {
-            output.finish()?;
-        }
+        self.duplicates.take().map_or(Ok(()), Output::finish)?;
+        self.output.take().map_or(Ok(()), KeptOutput::finish)?;
         Ok(self.counts)
-    }
-
-    fn write_line(&mut self, item: &Item) -> anyhow::Result<()> {
-        let Some(output) = &mut self.output else { return Ok(()) };
-        let written = output.write_all(&item.line).and_then(|()| output.write_all(b"\n"));
-        written.map_err(|error| output.failed(error))
     }
 
     fn write_duplicate(

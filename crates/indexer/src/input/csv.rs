@@ -1,5 +1,5 @@
 //! CSV and TSV cut into rows; the first row names the fields. Quotes may hold line breaks, so a row is found by reading
-//! all before it. Of a row only the cells that are looked for are kept.
+//! all before it. Of a row only the cells that are looked for are kept, and the whole where an output is to have it.
 
 use std::io::{self, BufRead};
 
@@ -9,6 +9,7 @@ use memchr::{memchr_iter, memchr2_iter};
 use super::RecordReader;
 use super::fields::Columns;
 use super::records::{Cell, Form, RecordError, Records};
+use super::whole_rows::{Lines, WholeRows};
 
 /// Room for a row at the beginning; it grows up to the limit of a record.
 const ROW_BYTES: usize = 64 << 10;
@@ -21,6 +22,7 @@ pub(super) struct Csv<R> {
     reader: R,
     parser: Reader,
     columns: Columns,
+    whole_rows: WholeRows,
     header: Option<Header>,
     /// The row that was read last: its cells one after another, and where each ends.
     cells: Vec<u8>,
@@ -36,6 +38,8 @@ struct Header {
     n_cells: usize,
     /// Where in a row each of the columns is.
     places: Vec<Option<usize>>,
+    /// How whole rows are written, where they are.
+    lines: Option<Lines>,
 }
 
 enum Row {
@@ -52,6 +56,7 @@ impl<R> Csv<R> {
             reader,
             parser: ReaderBuilder::new().delimiter(delimiter).build(),
             columns,
+            whole_rows: WholeRows::Unused,
             header: None,
             cells: vec![0; ROW_BYTES],
             ends: vec![0; ROW_CELLS],
@@ -60,6 +65,11 @@ impl<R> Csv<R> {
             record_bytes_max,
             ended: false,
         }
+    }
+
+    /// Also makes something of whole rows.
+    pub(super) fn with_whole_rows(self, whole_rows: &WholeRows) -> Self {
+        Self { whole_rows: whole_rows.clone(), ..self }
     }
 }
 
@@ -97,6 +107,21 @@ impl<R: BufRead> RecordReader for Csv<R> {
 }
 
 impl<R: BufRead> Csv<R> {
+    /// What the first row says that the columns are called, if there is a whole one. Nothing has been read before.
+    pub(super) fn names(mut self) -> io::Result<Option<Vec<Vec<u8>>>> {
+        self.skip_blank_lines()?;
+        let names = |csv: &Self| (0..csv.n_cells).map(|i| csv.cell(i).to_vec()).collect();
+        Ok(match self.read_row()? {
+            Row::Whole => Some(names(&self)),
+            Row::TooLong | Row::Cut | Row::End => None,
+        })
+    }
+
+    /// A cell of the row that was read.
+    fn cell(&self, i: usize) -> &[u8] {
+        &self.cells[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
+    }
+
     /// Also stands on the first line of the next row afterwards, which its number needs.
     fn skip_blank_lines(&mut self) -> io::Result<()> {
         loop {
@@ -156,19 +181,27 @@ impl<R: BufRead> Csv<R> {
 
     /// Takes the row that was read for the header, or puts it among the records.
     fn take_row(&mut self, number: u64, records: &mut Records) {
-        let (cells, ends) = (&self.cells, &self.ends[..self.n_cells]);
-        let cell = |i: usize| &cells[if i == 0 { 0 } else { ends[i - 1] }..ends[i]];
+        let cell = |i: usize| self.cell(i);
         let Some(header) = &self.header else {
-            let place = |name: &str| (0..ends.len()).find(|i| cell(*i) == name.as_bytes());
+            let place = |name: &str| (0..self.n_cells).find(|i| cell(*i) == name.as_bytes());
             let places = self.columns.paths.iter().map(|path| match &path.steps[..] {
                 [name] => place(name),
                 _ => None,
             });
-            self.header = Some(Header { n_cells: ends.len(), places: places.collect() });
+            let names: Vec<&[u8]> = (0..self.n_cells).map(cell).collect();
+            match Lines::new(&self.whole_rows, &names) {
+                Ok(lines) => {
+                    self.header = Some(Header { n_cells: self.n_cells, places: places.collect(), lines });
+                }
+                Err(why) => {
+                    records.push_error(number, RecordError::Broken(why));
+                    self.ended = true;
+                }
+            }
             return;
         };
-        if ends.len() != header.n_cells {
-            let reason = format!("{} cells, where the header has {}", ends.len(), header.n_cells);
+        if self.n_cells != header.n_cells {
+            let reason = format!("{} cells, where the header has {}", self.n_cells, header.n_cells);
             records.push_error(number, RecordError::Damaged(reason));
             return;
         }
@@ -179,6 +212,12 @@ impl<R: BufRead> Csv<R> {
                 Some([]) if !self.columns.is_text(i) => records.push_cell(Cell::Null),
                 Some(text) => records.push_text_cell(text),
             }
+        }
+        if let Some(lines) = &header.lines
+            && let Err(why) = lines.write(cell, records.bytes_mut())
+        {
+            records.push_error(number, RecordError::Damaged(why));
+            return;
         }
         records.push(number);
     }

@@ -50,7 +50,7 @@ pub(crate) struct Fields {
 }
 
 /// The fields that are looked for, for a reader whose rows have them as columns: in the order of [`Values`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Columns {
     pub(super) paths: Vec<FieldPath>,
     n_texts: usize,

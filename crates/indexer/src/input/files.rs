@@ -26,7 +26,7 @@ pub(super) struct Source {
     format: Format,
     /// What can be opened only once, such as standard input or a pipe. Files are opened when it is their turn: there may
     /// be more of them than a process may have open.
-    opened: Option<Box<dyn Read + Send>>,
+    pub(super) opened: Option<Box<dyn Read + Send>>,
 }
 
 /// Where records come from.

@@ -1,5 +1,7 @@
 //! What is in a file, by the end of its name.
 
+use std::fmt;
+
 use clap::ValueEnum;
 
 /// How the records of a file are written.
@@ -41,9 +43,25 @@ impl Format {
         SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
     }
 
+    /// What stands between the cells of a row, where there are any.
+    pub(crate) fn delimiter(self) -> Option<u8> {
+        match self {
+            Self::Csv => Some(b','),
+            Self::Tsv => Some(b'\t'),
+            Self::Jsonl | Self::Parquet | Self::Text | Self::Warc => None,
+        }
+    }
+
     /// All known ends of names, for people.
     pub(crate) fn suffixes() -> String {
         SUFFIXES.map(|(suffix, _)| suffix).join(" ")
+    }
+}
+
+/// As `--format` has it.
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.to_possible_value().expect("no format is hidden").get_name())
     }
 }
 

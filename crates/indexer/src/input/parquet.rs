@@ -2,6 +2,8 @@
 //!
 //! A damaged file meets code that was not written for it, so a panic in there is an error like any other.
 
+mod copy;
+
 use std::fs::File;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,13 +21,18 @@ use super::RecordReader;
 use super::field_path::FieldPath;
 use super::fields::Columns;
 use super::records::{Cell, Form, RecordError, Records};
+use super::whole_rows::WholeRows;
+
+pub(crate) use copy::copy;
 
 /// Rows that are read at a time: few, since their texts may be long.
-const ROWS_AT_A_TIME: usize = 64;
+pub(crate) const ROWS_AT_A_TIME: usize = 64;
 
 pub(super) struct Parquet {
     file: SerializedFileReader<File>,
     columns: Vec<Column>,
+    /// Columns that nobody looks for, and that must be readable all the same.
+    others: Vec<usize>,
     group: Option<Group>,
     next_group: usize,
     /// Of the first row of the next group.
@@ -50,6 +57,7 @@ enum Column {
 /// A row group that is being read.
 struct Group {
     readers: Vec<Option<ColumnReader>>,
+    others: Vec<ColumnReader>,
     /// The numbers of the rows that are left.
     rows: Range<u64>,
     n_bytes: u64,
@@ -78,6 +86,7 @@ impl Parquet {
             Ok(Self {
                 file,
                 columns,
+                others: Vec::new(),
                 group: None,
                 next_group: 0,
                 next_number: 1,
@@ -85,6 +94,16 @@ impl Parquet {
                 record_bytes_max,
             })
         })
+    }
+
+    /// Also makes something of whole rows.
+    pub(super) fn with_whole_rows(mut self, whole_rows: &WholeRows) -> Self {
+        if *whole_rows == WholeRows::ReadAgain {
+            let n_columns = self.file.metadata().file_metadata().schema_descr().num_columns();
+            let is_read = |place: usize| self.columns.iter().any(|column| column.place() == Some(place));
+            self.others = (0..n_columns).filter(|place| !is_read(*place)).collect();
+        }
+        self
     }
 
     fn open_group(&mut self) -> Result<Group> {
@@ -96,12 +115,11 @@ impl Parquet {
         let group = self.file.get_row_group(self.next_group);
         self.next_group += 1;
         let group = group?;
-        let reader = |column: &Column| match column {
-            Column::Text(place) | Column::Integer { place, .. } => group.get_column_reader(*place).map(Some),
-            Column::Missing | Column::Other(_) => Ok(None),
-        };
+        let reader = |column: &Column| column.place().map(|place| group.get_column_reader(place)).transpose();
         let readers = self.columns.iter().map(reader).collect::<Result<_>>()?;
-        Ok(Group { readers, rows, n_bytes })
+        let others =
+            self.others.iter().map(|place| group.get_column_reader(*place)).collect::<Result<_>>()?;
+        Ok(Group { readers, others, rows, n_bytes })
     }
 
     /// Reads the next rows of the group that is open into `records`.
@@ -111,6 +129,10 @@ impl Parquet {
         let columns = self.columns.iter().zip(&mut group.readers);
         let columns: Vec<Values> =
             columns.map(|(column, reader)| column.read(reader.as_mut(), n_rows)).collect::<Result<_>>()?;
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        for (place, reader) in self.others.iter().zip(&mut group.others) {
+            copy(&schema.column(*place), reader, &[false; ROWS_AT_A_TIME][..n_rows], None)?;
+        }
         for i in 0..n_rows {
             let number = group.rows.start;
             group.rows.start += 1;
@@ -192,6 +214,13 @@ impl Column {
         }
     }
 
+    fn place(self) -> Option<usize> {
+        match self {
+            Self::Missing | Self::Other(_) => None,
+            Self::Text(place) | Self::Integer { place, .. } => Some(place),
+        }
+    }
+
     fn read(self, reader: Option<&mut ColumnReader>, n_rows: usize) -> Result<Values> {
         let integer = |value: i64| Value::Cell(Cell::Integer(value));
         match (self, reader) {
@@ -250,7 +279,8 @@ fn read<T: DataType>(
         .ok_or_else(|| ParquetError::General("a column's nulls and values do not fit together".to_owned()))
 }
 
-fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Does something with a file that may be damaged.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(ParquetError::General("the reader of Parquet broke off".to_owned())))
 }

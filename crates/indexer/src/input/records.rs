@@ -42,7 +42,8 @@ pub(super) struct Records {
 pub(super) enum Form {
     /// A line of JSON, without its line end.
     Json,
-    /// Cells, the texts of which lie one after another.
+    /// Cells, the texts of which lie one after another, and after them the line that stands for the whole row in an
+    /// output, where one was asked for.
     Row,
     /// The whole content of a file.
     Text,
@@ -84,9 +85,17 @@ pub(crate) struct RawRecord<'a> {
 }
 
 impl<'a> RawRecord<'a> {
-    /// The line of JSON that it is, if it is one.
+    /// The line that stands for it in an output, if it has one.
     pub(crate) fn line(&self) -> Option<&'a [u8]> {
-        (self.form == Form::Json).then_some(self.bytes)
+        match self.form {
+            Form::Json => Some(self.bytes),
+            Form::Row => {
+                let text_bytes = |cell: &Cell| if let Cell::Text(n_bytes) = cell { *n_bytes } else { 0 };
+                let line = &self.bytes[self.cells.iter().map(text_bytes).sum()..];
+                (!line.is_empty()).then_some(line)
+            }
+            Form::Text | Form::Response => None,
+        }
     }
 }
 

@@ -1,0 +1,47 @@
+//! The rows of the input that are kept, for an output that is made of them at the end.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+use super::log::Log;
+use super::{Lengths, ROWS};
+
+/// Which of the inputs, and which row of it.
+pub(crate) type Row = (usize, u64);
+
+pub(crate) struct RowsLog {
+    /// There once the job has begun.
+    log: Option<Log>,
+    path: PathBuf,
+    /// Not written yet.
+    pending: Vec<Row>,
+}
+
+impl RowsLog {
+    pub(super) fn open(path: &Path, len: u64, take: impl FnMut(Vec<Row>)) -> io::Result<Self> {
+        let log = (len > 0).then(|| Log::open(path, Some(len), take)).transpose()?;
+        Ok(Self { log, path: path.to_owned(), pending: Vec::new() })
+    }
+
+    pub(crate) fn add(&mut self, row: Row) {
+        self.pending.push(row);
+    }
+
+    /// Makes durable what was added, and adds to `lengths` how long the log is.
+    pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
+        let mut write = || -> io::Result<u64> {
+            let log = match &mut self.log {
+                Some(log) => log,
+                None => self.log.insert(Log::open(&self.path, Some(0), |_: Vec<Row>| {})?),
+            };
+            log.append(&self.pending)?;
+            self.pending.clear();
+            log.sync()
+        };
+        let len = write().with_context(|| format!("failed to write {}", self.path.display()))?;
+        lengths.insert(ROWS.to_owned(), len);
+        Ok(())
+    }
+}
