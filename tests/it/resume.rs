@@ -170,6 +170,7 @@ fn kill_and_finish(job: &Job, n_kills: usize, n_documents: usize, random: &mut R
 #[test]
 fn killed_at_random_moments() {
     const N: usize = 1_000;
+    const N_KILLS: usize = 20;
     let place = tempfile::tempdir().unwrap();
     let mut random = Random(8);
     let (mut n_killed, mut n_spawned) = (0, 0);
@@ -193,14 +194,15 @@ fn killed_at_random_moments() {
             };
             let expected = job("whole").finish();
             let killed = job("killed");
-            n_killed += kill_and_finish(&killed, 3, N, &mut random);
-            n_spawned += 3;
+            n_killed += kill_and_finish(&killed, N_KILLS, N, &mut random);
+            n_spawned += N_KILLS;
             assert_same(&killed.finish(), &expected, &format!("{what} {name}"));
             // The same command once more changes nothing and says the same.
             assert_same(&killed.finish(), &expected, &format!("{what} {name}, once more"));
         }
     }
-    assert!(n_killed >= 20, "only {n_killed} of {n_spawned} runs were killed before their end");
+    println!("{n_killed} of {n_spawned} runs were killed before their end");
+    assert!(n_killed >= n_spawned / 2, "only {n_killed} of {n_spawned} runs were killed before their end");
 }
 
 /// With an index that outlives the run, what was killed has written documents that come after the checkpoint. They must
