@@ -1,32 +1,32 @@
 //! `indexer dedup`: keeps a document unless one kept before it is near.
 //!
-//! The rule is the store's insert-if-new, one record after another, so that a corpus gives the same answer here and
-//! when it is posted to a worker. What this module adds is about one run: an id that the run has kept already.
+//! What near means, and what becomes of an id that comes twice, is in [`rule`].
 
 mod logs;
+mod rule;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, ensure};
-use index::{DocumentId, Insertion, Match, Mode, NewDocument};
+use anyhow::ensure;
+use index::{DocumentId, Mode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use simhash::Fingerprint;
 
 use self::logs::Logs;
+use self::rule::Rule;
 use super::clusters::Clusters;
 use super::dry_run::{Decider, DryRun};
 use super::findings::{self, Findings};
 use super::groups::{self, Groups};
 use super::reporting::Reporting;
-use super::verdict::{Original, Results, Verdict};
-use super::{decide, describe, open, say_done};
+use super::verdict::Results;
+use super::{describe, open, say_done};
 use crate::cli::DedupArgs;
 use crate::job::{Item, Job, Sink};
 use crate::journal::{Calls, Description, Journal, Lengths};
 use crate::output::{KeptOutput, is_stdout, print_to_stdout};
-use crate::pipeline::{Features, Wanted};
+use crate::pipeline::Wanted;
 use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated, Report};
@@ -91,9 +91,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let clusters = create(&args.clusters)?.map(|output| Clusters::new(output, args.chains, &index));
     let decider = if spares_index { Decider::DryRun(DryRun::new(index)?) } else { Decider::Index(index) };
     let mut sink = Deduplication {
-        decider,
-        logs,
-        kept,
+        rule: Rule { decider, logs, kept },
         pending: Vec::new(),
         pending_ids: HashSet::new(),
         n_pending_bytes: 0,
@@ -137,11 +135,7 @@ struct Saved {
 
 /// Decides about one document after another.
 struct Deduplication {
-    decider: Decider,
-    /// Where there is a journal.
-    logs: Option<Logs>,
-    /// The ids kept by this run, to tell them from those an earlier run left in the store.
-    kept: HashMap<DocumentId, Option<Fingerprint>>,
+    rule: Rule,
     pending: Vec<Item>,
     pending_ids: HashSet<DocumentId>,
     n_pending_bytes: usize,
@@ -167,7 +161,7 @@ impl Sink for Deduplication {
         self.flush(rejects)?;
         self.results.checkpoint(lengths)?;
         let mut saved = Saved { counts: self.results.counts, ..Saved::default() };
-        if let Some(logs) = &mut self.logs {
+        if let Some(logs) = &mut self.rule.logs {
             saved.n_kept_bytes = logs.kept.checkpoint()?;
             saved.n_calls = logs.calls.as_mut().map_or(0, Calls::checkpoint);
         }
@@ -192,71 +186,17 @@ impl Deduplication {
         let items = std::mem::take(&mut self.pending);
         self.pending_ids.clear();
         self.n_pending_bytes = 0;
-        let new: Vec<_> = items
-            .iter()
-            .filter(|item| !self.kept.contains_key(&item.features.id))
-            .filter_map(|item| {
-                let Features { id, fingerprint, source, .. } = &item.features;
-                Some(NewDocument { id: id.clone(), fingerprint: (*fingerprint)?, source: source.clone() })
-            })
-            .collect();
-        let mut nearest = self.insert_if_new(&new)?.into_iter();
-        let mut newly_kept = Vec::new();
-        for item in items {
-            let Features { id, fingerprint, .. } = &item.features;
-            let verdict = match (self.kept.get(id), *fingerprint) {
-                (Some(earlier), Some(fingerprint)) if *earlier == Some(fingerprint) => Verdict::Duplicate {
-                    fingerprint,
-                    of: Original { id: id.clone(), fingerprint, distance: 0, in_this_run: true },
-                },
-                (Some(_), _) => {
-                    let reason = format!("id {:?} stands for an earlier record of the input", id.as_str());
+        let verdicts = self.rule.decide(items.iter().map(|item| &item.features))?;
+        for (item, verdict) in items.iter().zip(verdicts) {
+            match verdict {
+                Some(verdict) => self.results.add(item, &verdict)?,
+                None => {
+                    let id = item.features.id.as_str();
+                    let reason = format!("id {id:?} stands for an earlier record of the input");
                     rejects.reject(&item.origin, item.number, &reason)?;
-                    continue;
                 }
-                // Nothing to compare it by, so nothing to drop it for.
-                (None, None) => Verdict::Kept,
-                (None, Some(fingerprint)) => {
-                    match nearest
-                        .next()
-                        .context("the store answered for fewer documents than it was given")?
-                    {
-                        None => Verdict::Kept,
-                        Some(found) => Verdict::Duplicate {
-                            fingerprint,
-                            of: Original {
-                                in_this_run: self.kept.contains_key(&found.id),
-                                id: found.id,
-                                fingerprint: found.fingerprint,
-                                distance: found.distance,
-                            },
-                        },
-                    }
-                }
-            };
-            self.results.add(&item, &verdict)?;
-            if matches!(verdict, Verdict::Kept) {
-                if self.logs.is_some() {
-                    newly_kept.push((id.clone(), *fingerprint));
-                }
-                self.kept.insert(item.features.id, item.features.fingerprint);
             }
         }
-        self.logs.as_mut().map_or(Ok(()), |logs| logs.kept.append(&newly_kept))
-    }
-
-    /// Inserts those that nothing is near to; of every other the nearest.
-    fn insert_if_new(&mut self, new: &[NewDocument]) -> anyhow::Result<Vec<Option<Match>>> {
-        if let (Some(Logs { calls: Some(calls), .. }), Decider::Index(index)) =
-            (&mut self.logs, &self.decider)
-        {
-            return decide::insert_if_new(index, calls, new);
-        }
-        let insertions = self.decider.insert_if_new(new)?;
-        let nearest = insertions.into_iter().map(|insertion| match insertion {
-            Insertion::Inserted | Insertion::Unchanged | Insertion::Replaced => None,
-            Insertion::Duplicate(found) => Some(found),
-        });
-        Ok(nearest.collect())
+        Ok(())
     }
 }
