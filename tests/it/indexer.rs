@@ -4,6 +4,7 @@ mod dry_run;
 mod fields;
 pub(crate) mod formats;
 pub(crate) mod inputs;
+mod keep;
 mod nested;
 mod outputs;
 mod report;

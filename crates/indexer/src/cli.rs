@@ -10,6 +10,7 @@ use index::Source;
 use index::cli::StoreArgs;
 
 use crate::input::{FieldPath, Format};
+use crate::keep::Keep;
 use crate::report_file::Target;
 use crate::shard::Shard;
 
@@ -69,14 +70,14 @@ pub(crate) enum Command {
     Index(IndexArgs),
     /// Drop near-duplicates from a corpus, or show them
     ///
-    /// Goes through the documents in order and drops one when a document kept before it is within the index's
-    /// distance. Without --output and --duplicates it prints the groups found. The kept documents are indexed in memory, for
+    /// Goes through the documents in order (or with --keep the best first) and drops one when a document kept before it is within
+    /// the index's distance. Without --output and --duplicates it prints the groups found. The kept documents are indexed in memory, for
     /// this run only, unless --store names an index: then also a document near to one of that index is dropped, and those
     /// that are kept are added to it. A document that this index already holds under the same id, with the same text, is
     /// kept: so a run that broke off can be run again. To drop duplicates from a corpus do not index it first.
     ///
-    /// The ids of all kept documents are held in memory.
-    Dedup(DedupArgs),
+    /// The ids of all kept documents are held in memory; --keep needs more.
+    Dedup(Box<DedupArgs>),
 }
 
 #[derive(Debug, Args)]
@@ -113,6 +114,22 @@ pub(crate) struct DedupArgs {
     pub(crate) recipe: RecipeArgs,
     #[command(flatten)]
     pub(crate) journal: JournalArgs,
+    /// Which of near-duplicates stays: first, longest, newest or best:FIELD
+    ///
+    /// `first` is the one that comes first in the input. `longest` has the most characters, `newest` the latest time
+    /// (--time-field), and `best:FIELD` the highest number in a field, named as in --id-field. Of equals the first stays; a
+    /// document without a time or number comes after all others. What is in the index of --store already stays in any case.
+    /// All but `first` read the input twice, so it must be files, and hold some 200 bytes for each document, and its id twice,
+    /// in memory. Of an id that is used for several texts the best one counts, and the others are rejected.
+    #[arg(long, value_name = "POLICY", default_value = "first", help_heading = "Which one stays")]
+    pub(crate) keep: Keep,
+    /// The field that holds a document's time, for --keep newest [default: time, and in WARC WARC-Date]
+    ///
+    /// A date or a date with a time of day as in RFC 3339 and ISO 8601 (2026-01-31, 2026-01-31T18:00:00+08:00, 2026-01-31 18:00),
+    /// in UTC where it has no offset; or the seconds since 1970, a number; or, from 100,000,000,000 on, the milliseconds. In
+    /// Parquet also a column of dates or timestamps.
+    #[arg(long, value_name = "FIELD", help_heading = "Which one stays")]
+    pub(crate) time_field: Option<FieldPath>,
     /// Write the documents that stay here; the name says what it is: .parquet, .csv, .tsv, else JSON Lines [gzip where the name ends in .gz, zstd where in .zst; - for stdout]
     ///
     /// Parquet is made from Parquet, and CSV or TSV from CSV or TSV, with all columns; several inputs must have the same

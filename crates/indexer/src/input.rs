@@ -18,6 +18,7 @@ mod header;
 mod json;
 mod lines;
 mod parquet;
+mod rank;
 mod records;
 mod text;
 mod warc;
@@ -34,6 +35,7 @@ pub(crate) use files::Origin;
 pub(crate) use format::Format;
 pub(crate) use header::Header;
 pub(crate) use parquet::{ROWS_AT_A_TIME, copy, guarded};
+pub(crate) use rank::{Rank, RankBy};
 pub(crate) use records::{Chunk, Position};
 pub(crate) use whole_rows::{Delimited, WholeRows};
 
@@ -82,6 +84,14 @@ impl Inputs {
             record_bytes_max: args.record_bytes_max,
             whole_rows: WholeRows::default(),
         })
+    }
+
+    /// The same, to be read once more; the error is the path of one that can be read only once.
+    pub(crate) fn again(&self) -> Result<Self, &Path> {
+        let sources = self.sources.iter().map(|source| source.again().ok_or(source.path()));
+        let n_bytes_read = Arc::clone(&self.n_bytes_read);
+        let (sources, whole_rows) = (sources.collect::<Result<_, _>>()?, self.whole_rows.clone());
+        Ok(Self { sources, n_bytes_read, whole_rows, ..*self })
     }
 
     /// The paths that are read.

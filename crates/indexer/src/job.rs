@@ -1,11 +1,14 @@
 //! One run over the input: everything that can be refused is refused before anything is written, then every record goes
 //! through the pipeline to a [`Sink`].
 
+mod survey;
+
 use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use features::Fingerprinter;
@@ -58,6 +61,8 @@ pub(crate) struct Job {
     progress: Progress,
     rejects: Rejects,
     journal: Option<Journal>,
+    /// When a pass before the run began, if there was one.
+    surveyed_from: Option<Instant>,
 }
 
 impl Job {
@@ -100,7 +105,8 @@ impl Job {
         });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let n_threads = args.threads.map_or_else(n_cores, usize::from);
-        Ok(Self { inputs, fields, n_threads, shard: args.shard()?, progress, rejects, journal })
+        let shard = args.shard()?;
+        Ok(Self { inputs, fields, n_threads, shard, progress, rejects, journal, surveyed_from: None })
     }
 
     pub(crate) fn journal(&self) -> Option<&Journal> {
@@ -137,11 +143,13 @@ impl Job {
         wanted: Wanted,
         sink: &mut impl Sink,
     ) -> anyhow::Result<Report> {
-        let Self { inputs, fields, n_threads, shard, mut progress, mut rejects, mut journal } = self;
+        let Self { inputs, fields, n_threads, shard, mut progress, mut rejects, mut journal, surveyed_from } =
+            self;
         let stop = journal.as_ref().map(|_| Stop::listen()).transpose()?;
         journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let mut so_far = journal.as_ref().map(|journal| journal.checkpoint().clone()).unwrap_or_default();
-        progress.start(so_far.time);
+        let survey_time = surveyed_from.map_or(Duration::ZERO, |from| from.elapsed());
+        progress.start(so_far.time + survey_time);
         if so_far.stage == Stage::Reading {
             let pipeline = Pipeline { fingerprinter, fields: &fields, n_threads, wanted, shard };
             pipeline.run(inputs, so_far.position, |batch| {

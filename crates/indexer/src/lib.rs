@@ -10,6 +10,7 @@ mod excerpt;
 mod input;
 mod job;
 mod journal;
+mod keep;
 mod numbers;
 mod output;
 mod pipeline;

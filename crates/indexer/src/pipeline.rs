@@ -11,7 +11,7 @@ use index::{DocumentId, Source};
 use simhash::Fingerprint;
 
 use crate::excerpt::excerpt;
-use crate::input::{Chunk, Fields, Inputs, Origin, Position};
+use crate::input::{Chunk, Fields, Inputs, Origin, Position, Rank};
 use crate::shard::Shard;
 
 /// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
@@ -34,6 +34,8 @@ pub(crate) struct Wanted {
     pub(crate) excerpt_columns: usize,
     /// The line that stands for the record in an output.
     pub(crate) lines: bool,
+    /// No fingerprint: whoever takes the record knows it.
+    pub(crate) no_fingerprints: bool,
 }
 
 /// The documents of a chunk, and what was to be one, in order.
@@ -57,11 +59,12 @@ pub(crate) struct Fingerprinted {
 /// A record and what its text gives.
 pub(crate) struct Features {
     pub(crate) id: DocumentId,
-    /// `None` where the text has no features.
+    /// `None` where the text has no features, and where none was to be made.
     pub(crate) fingerprint: Option<Fingerprint>,
     /// Where the document came from, if the record or the command line says so.
     pub(crate) source: Option<Source>,
     pub(crate) n_text_bytes: usize,
+    pub(crate) rank: Rank,
     /// The beginning of the text, on one line; empty where none was asked for.
     pub(crate) excerpt: Box<str>,
 }
@@ -147,11 +150,13 @@ impl Pipeline<'_> {
                         0 => Box::default(),
                         n_columns => excerpt(&record.text, n_columns).into(),
                     };
+                    let mut fingerprint = || self.fingerprinter.fingerprint_with(scratch, &record.text);
                     Ok(Features {
-                        fingerprint: self.fingerprinter.fingerprint_with(scratch, &record.text),
+                        fingerprint: if self.wanted.no_fingerprints { None } else { fingerprint() },
                         n_text_bytes: record.text.len(),
                         id: record.id,
                         source: record.source,
+                        rank: record.rank,
                         excerpt,
                     })
                 }

@@ -22,6 +22,8 @@ pub(crate) struct Progress {
     next_line: Instant,
     n_bytes_read: Arc<AtomicU64>,
     n_bytes: Option<u64>,
+    /// Which of several passes over the input this is; empty where there is one.
+    pass: &'static str,
     view: View,
 }
 
@@ -61,6 +63,7 @@ impl Progress {
             next_line: start + LINE_INTERVAL,
             n_bytes_read: Arc::clone(&inputs.n_bytes_read),
             n_bytes: inputs.n_bytes,
+            pass: "",
             view,
         }
     }
@@ -70,6 +73,15 @@ impl Progress {
         self.before = before;
         self.start = Instant::now();
         self.next_line = self.start + LINE_INTERVAL;
+    }
+
+    /// The input is read from its beginning now, as the pass of this name.
+    pub(crate) fn begin_pass(&mut self, name: &'static str) {
+        self.pass = name;
+        self.n_bytes_read.store(0, Ordering::Relaxed);
+        if let View::Bar(bar) = &self.view {
+            bar.reset_eta();
+        }
     }
 
     pub(crate) fn console(&self) -> Console {
@@ -88,7 +100,7 @@ impl Progress {
             View::Nothing => {}
             View::Bar(bar) => {
                 bar.set_position(n_bytes_read);
-                bar.set_message(Grouped(n_documents).to_string());
+                bar.set_message(format!("{}{}", self.pass, Grouped(n_documents)));
             }
             View::Lines if Instant::now() < self.next_line => {}
             View::Lines => {
@@ -98,7 +110,8 @@ impl Progress {
                     elapsed.mul_f64(n_bytes.saturating_sub(n_bytes_read) as f64 / n_bytes_read as f64)
                 });
                 complain(format_args!(
-                    "{} documents, {:.1} MB read, {:.1} MB/s{}",
+                    "{}{} documents, {:.1} MB read, {:.1} MB/s{}",
+                    self.pass,
                     Grouped(n_documents),
                     megabytes(n_bytes_read),
                     megabytes_per_second(n_bytes_read, elapsed),

@@ -45,6 +45,8 @@ pub(crate) struct Deduplicated {
     pub(crate) n_duplicates: u64,
     /// Kept too.
     pub(crate) n_without_features: u64,
+    /// Of all these, how many had nothing to be ranked by, where that decides which documents stay.
+    pub(crate) n_unranked: Option<u64>,
     /// Where they were asked for.
     pub(crate) clusters: Option<Clustered>,
 }

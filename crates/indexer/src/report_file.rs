@@ -32,6 +32,8 @@ pub(crate) struct ReportFile {
     /// Bytes of UTF-8 of the texts of all documents, and of those that were dropped.
     pub(crate) text_bytes: u64,
     pub(crate) text_bytes_dropped: u64,
+    /// Of the documents read, those that had nothing to be ranked by; null where the first ones stay.
+    pub(crate) unranked: Option<u64>,
     pub(crate) inputs: Inputs,
     pub(crate) options: Options,
     /// How many documents were dropped at each distance from the kept one, from 0 to the index's distance.
@@ -67,6 +69,10 @@ pub(crate) struct Inputs {
 pub(crate) struct Options {
     /// Then nothing was written but reports.
     pub(crate) dry_run: bool,
+    /// Which of near-duplicates stays, as `--keep` names it.
+    pub(crate) keep: String,
+    /// Null for the usual one, or where no time is asked for.
+    pub(crate) time_field: Option<String>,
     pub(crate) store: String,
     pub(crate) scheme: String,
     pub(crate) max_distance: u32,

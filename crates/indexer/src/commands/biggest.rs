@@ -51,7 +51,15 @@ impl Biggest {
     }
 
     pub(super) fn add_kept(&mut self, features: &Features) {
-        self.kept.add(features, KEPT_BYTES_MAX);
+        match self.groups.get_mut(&features.id) {
+            // Its duplicates came before it; the group may have lost its texts since.
+            Some(group) if !group.examples.is_empty() => {
+                self.n_bytes += features.excerpt.len() + BEGINNING_BYTES;
+                group.kept = Some(features.excerpt.clone());
+            }
+            Some(_) => {}
+            None => self.kept.add(features, KEPT_BYTES_MAX),
+        }
     }
 
     pub(super) fn add_duplicate(&mut self, features: &Features, of: &Original) {
@@ -147,6 +155,7 @@ mod tests {
     use simhash::Fingerprint;
 
     use super::*;
+    use crate::input::Rank;
 
     fn features(id: &str, excerpt: &str) -> Features {
         Features {
@@ -154,6 +163,7 @@ mod tests {
             fingerprint: Some(Fingerprint(0)),
             source: None,
             n_text_bytes: excerpt.len(),
+            rank: Rank::NONE,
             excerpt: excerpt.into(),
         }
     }

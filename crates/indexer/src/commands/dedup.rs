@@ -2,6 +2,7 @@
 //!
 //! What near means, and what becomes of an id that comes twice, is in [`rule`].
 
+mod best_first;
 mod logs;
 mod rule;
 
@@ -25,6 +26,7 @@ use super::{describe, open, say_done};
 use crate::cli::DedupArgs;
 use crate::job::{Item, Job, Sink};
 use crate::journal::{Calls, Description, Journal, Lengths};
+use crate::keep;
 use crate::output::{KeptOutput, is_stdout, print_to_stdout};
 use crate::pipeline::Wanted;
 use crate::progress::print_to_stderr;
@@ -57,6 +59,12 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         args.clusters.is_none() || args.journal.journal.is_none(),
         "--clusters are made of what one run has seen, and a job with a journal may take several; leave one of them out"
     );
+    let rank_by = args.keep.rank_by(args.time_field.as_ref())?;
+    ensure!(
+        rank_by.is_none() || args.journal.journal.is_none(),
+        "a job with a journal goes through its input once, and --keep {} twice; leave one of them out",
+        args.keep
+    );
     let uri = args.store.uri().unwrap_or(DEFAULT_STORE);
     ensure!(
         args.input.shard()?.is_none() || uri != DEFAULT_STORE,
@@ -68,6 +76,9 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     };
     let journal = description.map(with_outputs);
     let mut job = Job::new(&args.input, Some(&args.source), &all_outputs, args.store.uri(), journal)?;
+    if let Some(by) = &rank_by {
+        job = job.ranked(by.clone())?;
+    }
     if let Some(report) = job.done() {
         say_done(&job);
         print_to_stdout(&report)?;
@@ -90,34 +101,38 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
     let clusters = create(&args.clusters)?.map(|output| Clusters::new(output, args.chains, &index));
     let decider = if spares_index { Decider::DryRun(DryRun::new(index)?) } else { Decider::Index(index) };
-    let mut sink = Deduplication {
-        rule: Rule { decider, logs, kept },
-        pending: Vec::new(),
-        pending_ids: HashSet::new(),
-        n_pending_bytes: 0,
-        results: Results {
-            output,
-            duplicates,
-            groups: for_people.then(|| Groups::new(args.groups)),
-            findings,
-            clusters,
-            counts: saved.counts,
-        },
+    let rule = Rule { decider, logs, kept };
+    let results = Results {
+        output,
+        duplicates,
+        groups: for_people.then(|| Groups::new(args.groups)),
+        findings,
+        clusters,
+        counts: saved.counts,
     };
     let excerpt_columns = match (with_findings, for_people) {
         (true, _) => findings::EXCERPT_COLUMNS,
         (false, true) => groups::EXCERPT_COLUMNS,
         (false, false) => 0,
     };
-    let wanted = Wanted { excerpt_columns, lines };
-    let report = job.run(&fingerprinter, wanted, &mut sink)?;
-    if let Some(findings) = &sink.results.findings {
-        reporting.write(&report, sink.results.counts, findings)?;
+    let wanted = Wanted { excerpt_columns, lines, ..Wanted::default() };
+    let (report, results) = match rank_by {
+        Some(by) => best_first::run(job, &fingerprinter, wanted, rule, results, &by)?,
+        None => {
+            let mut sink = Deduplication::new(rule, results);
+            (job.run(&fingerprinter, wanted, &mut sink)?, sink.results)
+        }
+    };
+    if let Some(findings) = &results.findings {
+        reporting.write(&report, results.counts, findings)?;
     }
-    match &sink.results.groups {
-        Some(groups) => print_to_stdout(&format_args!("{groups}\n{report}"))?,
-        None if outputs.iter().any(|path| is_stdout(path)) => print_to_stderr(&report),
-        None => print_to_stdout(&report)?,
+    let policy = keep::Row { keep: &args.keep, n_unranked: results.counts.n_unranked };
+    match &results.groups {
+        Some(groups) => print_to_stdout(&format_args!("{groups}\n{report}{policy}"))?,
+        None if outputs.iter().any(|path| is_stdout(path)) => {
+            print_to_stderr(&format_args!("{report}{policy}"));
+        }
+        None => print_to_stdout(&format_args!("{report}{policy}"))?,
     }
     if args.dry_run {
         print_to_stderr(&"a dry run: nothing was dropped, and nothing added to an index\n");
@@ -170,14 +185,15 @@ impl Sink for Deduplication {
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush(rejects)?;
-        if let Some(findings) = &mut self.results.findings {
-            findings.add_reasons(rejects.reasons());
-        }
-        Ok(Counts::Deduplicated(self.results.finish()?))
+        self.results.finish(rejects)
     }
 }
 
 impl Deduplication {
+    fn new(rule: Rule, results: Results) -> Self {
+        Self { rule, pending: Vec::new(), pending_ids: HashSet::new(), n_pending_bytes: 0, results }
+    }
+
     /// Decides what is pending, in the order of the input.
     fn flush(&mut self, rejects: &mut Rejects) -> anyhow::Result<()> {
         if self.pending.is_empty() {

@@ -34,6 +34,8 @@ pub(super) struct Findings {
     places: Places,
     /// Where the kept documents come from.
     kept: HashMap<DocumentId, Place>,
+    /// Where the duplicates come from of documents that this run keeps and that are yet to come.
+    waiting: HashMap<DocumentId, Vec<Place>>,
     /// Of a kept document, and of its duplicate.
     pairs: Top<(Place, Place)>,
     biggest: Biggest,
@@ -56,6 +58,7 @@ impl Findings {
             n_text_bytes_dropped: 0,
             places: Places::new(),
             kept: HashMap::new(),
+            waiting: HashMap::new(),
             pairs: Top::new(PAIRS_MAX),
             biggest: Biggest::new(),
             reasons: Reasons::default(),
@@ -68,6 +71,9 @@ impl Findings {
         match verdict {
             Verdict::Kept => {
                 if item.features.fingerprint.is_some() {
+                    for duplicate in self.waiting.remove(&item.features.id).unwrap_or_default() {
+                        self.pairs.add((place, duplicate));
+                    }
                     self.kept.insert(item.features.id.clone(), place);
                     self.biggest.add_kept(&item.features);
                 }
@@ -81,7 +87,11 @@ impl Findings {
             *n += 1;
         }
         self.n_text_bytes_dropped += item.features.n_text_bytes as u64;
-        self.pairs.add((self.kept.get(&of.id).copied().unwrap_or(IN_INDEX), place));
+        match self.kept.get(&of.id) {
+            Some(&kept) => self.pairs.add((kept, place)),
+            None if of.in_this_run => self.waiting.entry(of.id.clone()).or_default().push(place),
+            None => self.pairs.add((IN_INDEX, place)),
+        }
         self.biggest.add_duplicate(&item.features, of);
     }
 

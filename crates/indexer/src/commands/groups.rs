@@ -44,7 +44,12 @@ impl Groups {
     pub(super) fn add(&mut self, features: &Features, verdict: &Verdict) {
         match verdict {
             Verdict::Kept => {
-                if features.fingerprint.is_some()
+                if let Some(&number) = self.by_kept.get(&features.id) {
+                    // Its duplicates came before it.
+                    if let Some(group) = self.shown.get_mut(number) {
+                        group.excerpt = line(features);
+                    }
+                } else if features.fingerprint.is_some()
                     && self.shown.len() < self.n_shown
                     && self.excerpts.len() < EXCERPTS_MAX
                 {

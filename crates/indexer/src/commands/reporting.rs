@@ -31,6 +31,8 @@ impl Reporting {
             inputs: Inputs { n: names.len() as u64, names: shown.collect() },
             options: Options {
                 dry_run: args.dry_run,
+                keep: args.keep.to_string(),
+                time_field: args.time_field.as_ref().map(|field| field.given().to_owned()),
                 store: store.to_owned(),
                 scheme: index.scheme().name().to_owned(),
                 max_distance: index.max_distance(),
@@ -59,6 +61,7 @@ impl Reporting {
             },
             text_bytes: report.n_text_bytes,
             text_bytes_dropped: findings.n_text_bytes_dropped,
+            unranked: counts.n_unranked,
             inputs: self.inputs,
             options: self.options,
             distances: findings.distances(),

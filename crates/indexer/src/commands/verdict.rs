@@ -12,7 +12,8 @@ use super::groups::Groups;
 use crate::job::Item;
 use crate::journal::Lengths;
 use crate::output::{KeptOutput, Output};
-use crate::report::Deduplicated;
+use crate::rejects::Rejects;
+use crate::report::{Counts, Deduplicated};
 
 /// What becomes of a document.
 pub(super) enum Verdict {
@@ -76,14 +77,17 @@ impl Results {
     }
 
     /// Puts the files in their places.
-    pub(super) fn finish(&mut self) -> anyhow::Result<Deduplicated> {
+    pub(super) fn finish(&mut self, rejects: &Rejects) -> anyhow::Result<Counts> {
+        if let Some(findings) = &mut self.findings {
+            findings.add_reasons(rejects.reasons());
+        }
         if let Some(clusters) = self.clusters.take() {
             self.counts.clusters = Some(clusters.finish()?);
         }
         // What is kept comes last: where it is, the rest is.
         self.duplicates.take().map_or(Ok(()), Output::finish)?;
         self.output.take().map_or(Ok(()), KeptOutput::finish)?;
-        Ok(self.counts)
+        Ok(Counts::Deduplicated(self.counts))
     }
 
     fn write_duplicate(

@@ -13,6 +13,11 @@ pub(crate) struct FieldPath {
 }
 
 impl FieldPath {
+    /// As it was given.
+    pub(crate) fn given(&self) -> &str {
+        &self.given
+    }
+
     pub(super) fn name(name: &str) -> Self {
         Self { given: name.to_owned(), steps: vec![name.to_owned()] }
     }

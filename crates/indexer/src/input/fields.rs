@@ -10,6 +10,7 @@ use super::encoding::decode;
 use super::field_path::FieldPath;
 use super::files::Origin;
 use super::json::JsonFields;
+use super::rank::{Rank, RankBy, Ranking};
 use super::records::{Cell, Form, RawRecord};
 use super::warc::Response;
 
@@ -46,6 +47,7 @@ pub(crate) struct Fields {
     source: Option<FieldPath>,
     source_default: Option<Source>,
     make_ids: bool,
+    ranking: Option<Ranking>,
     json: JsonFields,
 }
 
@@ -69,6 +71,8 @@ pub(crate) struct Record<'a> {
     pub(crate) id: DocumentId,
     pub(crate) text: Cow<'a, str>,
     pub(crate) source: Option<Source>,
+    /// Lowest where nobody asks for ranks.
+    pub(crate) rank: Rank,
 }
 
 impl Record<'_> {
@@ -84,11 +88,14 @@ impl Record<'_> {
 }
 
 /// What stands in a field.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value<'a> {
     Text(Cow<'a, str>),
     /// In its decimal form.
     Integer(Cow<'a, str>),
+    Float(f64),
+    /// In milliseconds since 1970.
+    Time(i64),
     Null,
     /// Of no use as any field; holds what it is.
     Other(&'static str),
@@ -99,13 +106,16 @@ impl fmt::Display for Value<'_> {
         f.write_str(match self {
             Self::Text(_) => "a string",
             Self::Integer(_) => "an integer",
+            Self::Float(_) => "a number that is no 64-bit integer",
+            Self::Time(_) => "a date or a time",
             Self::Null => "null",
             Self::Other(what) => what,
         })
     }
 }
 
-/// The values of a record: the id, the texts, the source if it is looked for. `None` for a field that it does not have.
+/// The values of a record: the id, the texts, the source and what it is ranked by, where these are looked for. `None` for
+/// a field that it does not have.
 pub(super) type Values<'a> = Vec<Option<Value<'a>>>;
 
 impl Fields {
@@ -113,13 +123,36 @@ impl Fields {
         let FieldNames { id, texts, source, source_default, make_ids } = names;
         let id_or = |name: &str| id.clone().unwrap_or_else(|| FieldPath::name(name));
         let (id, warc_id) = (id_or(ID_FIELD), id_or(WARC_ID_FIELD));
-        let json = JsonFields::new(paths(&id, &texts, source.as_ref()));
-        Self { id, warc_id, texts, source, source_default, make_ids, json }
+        let mut fields = Self {
+            id,
+            warc_id,
+            texts,
+            source,
+            source_default,
+            make_ids,
+            ranking: None,
+            json: JsonFields::new(std::iter::empty()),
+        };
+        fields.json = JsonFields::new(fields.paths());
+        fields
+    }
+
+    /// The same, that also ranks the records.
+    #[must_use]
+    pub(crate) fn ranked(mut self, by: RankBy) -> Self {
+        self.ranking = Some(Ranking::new(by));
+        self.json = JsonFields::new(self.paths());
+        self
     }
 
     pub(crate) fn columns(&self) -> Columns {
-        let paths = paths(&self.id, &self.texts, self.source.as_ref()).cloned().collect();
-        Columns { paths, n_texts: self.texts.len() }
+        Columns { paths: self.paths().cloned().collect(), n_texts: self.texts.len() }
+    }
+
+    /// All fields that are looked for, in the order in which [`Self::record`] takes them.
+    fn paths(&self) -> impl Iterator<Item = &FieldPath> {
+        let ranked_by = self.ranking.as_ref().and_then(|ranking| ranking.field.as_ref());
+        std::iter::once(&self.id).chain(&self.texts).chain(&self.source).chain(ranked_by)
     }
 
     /// Reads one record, unless it is one that holds no document; the error is the reason a person sees.
@@ -135,7 +168,8 @@ impl Fields {
             Form::Text => {
                 let id = DocumentId::new(origin.stem()).map_err(|error| error.to_string())?;
                 let text = decode(record.bytes)?;
-                Ok(Some(Record { id, text, source: self.source_default.clone() }))
+                let rank = self.rank(&text, None);
+                Ok(Some(Record { id, text, source: self.source_default.clone(), rank }))
             }
             Form::Response => {
                 let response = Response::new(record.bytes);
@@ -146,7 +180,9 @@ impl Fields {
                 };
                 let id = self.id(field(&self.warc_id), &self.warc_id, number, origin)?;
                 let source = self.source(self.source.as_ref().and_then(field))?;
-                Ok(Some(Record { id, text, source }))
+                let path = self.ranking.as_ref().and_then(|ranking| ranking.warc_field.as_ref());
+                let rank = self.rank(&text, path.and_then(field));
+                Ok(Some(Record { id, text, source, rank }))
             }
         }
     }
@@ -158,6 +194,8 @@ impl Fields {
             Cell::Null => Ok(Some(Value::Null)),
             Cell::Integer(number) => Ok(Some(Value::Integer(number.to_string().into()))),
             Cell::Unsigned(number) => Ok(Some(Value::Integer(number.to_string().into()))),
+            Cell::Float(number) => Ok(Some(Value::Float(number))),
+            Cell::Time(ms) => Ok(Some(Value::Time(ms))),
             Cell::Other(what) => Ok(Some(Value::Other(what))),
             Cell::Text(len) => {
                 let text;
@@ -168,7 +206,7 @@ impl Fields {
                 Ok(Some(Value::Text(Cow::Borrowed(text))))
             }
         };
-        record.cells.iter().zip(paths(&self.id, &self.texts, self.source.as_ref())).map(value).collect()
+        record.cells.iter().zip(self.paths()).map(value).collect()
     }
 
     fn record<'a>(&self, values: Values<'a>, number: u64, origin: &Origin) -> Result<Record<'a>, String> {
@@ -189,7 +227,10 @@ impl Fields {
                 Some(text) => Cow::Owned(text.into_owned() + TEXT_SEPARATOR + &part),
             });
         }
-        Ok(Record { id, text: text.unwrap_or_default(), source: self.source(next())? })
+        let text = text.unwrap_or_default();
+        let source = self.source(self.source.as_ref().and_then(|_| next()))?;
+        let rank = self.rank(&text, next());
+        Ok(Record { id, text, source, rank })
     }
 
     fn id(
@@ -221,15 +262,10 @@ impl Fields {
             value => Err(unfit(value.as_ref(), path, "a string, an integer or null as source", help)),
         }
     }
-}
 
-/// All fields that are looked for, in the order in which [`Fields::record`] takes them.
-fn paths<'a>(
-    id: &'a FieldPath,
-    texts: &'a [FieldPath],
-    source: Option<&'a FieldPath>,
-) -> impl Iterator<Item = &'a FieldPath> {
-    std::iter::once(id).chain(texts).chain(source)
+    fn rank(&self, text: &str, value: Option<Value<'_>>) -> Rank {
+        self.ranking.as_ref().map_or(Rank::NONE, |ranking| ranking.rank(text, value.as_ref()))
+    }
 }
 
 /// Why `value` will not do.

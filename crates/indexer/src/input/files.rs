@@ -54,6 +54,13 @@ impl Origin {
 }
 
 impl Source {
+    /// The same once more, if it can be read again.
+    pub(super) fn again(&self) -> Option<Self> {
+        let Self { path, stem_start, format, opened } = self;
+        let again = || Self { path: path.clone(), stem_start: *stem_start, format: *format, opened: None };
+        opened.is_none().then(again)
+    }
+
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

@@ -140,8 +140,8 @@ impl<'de> Visitor<'de> for At<'_, '_, 'de> {
         Ok(())
     }
 
-    fn visit_f64<E>(mut self, _: f64) -> Result<(), E> {
-        self.set(Value::Other("a number that is no 64-bit integer"));
+    fn visit_f64<E>(mut self, number: f64) -> Result<(), E> {
+        self.set(Value::Float(number));
         Ok(())
     }
 

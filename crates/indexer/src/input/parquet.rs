@@ -3,6 +3,7 @@
 //! A damaged file meets code that was not written for it, so a panic in there is an error like any other.
 
 mod copy;
+mod unit;
 
 use std::fs::File;
 use std::ops::Range;
@@ -22,6 +23,7 @@ use super::field_path::FieldPath;
 use super::fields::Columns;
 use super::records::{Cell, Form, RecordError, Records};
 use super::whole_rows::WholeRows;
+use unit::Unit;
 
 pub(crate) use copy::copy;
 
@@ -51,6 +53,11 @@ enum Column {
     Integer {
         place: usize,
         signed: bool,
+    },
+    Float(usize),
+    Time {
+        place: usize,
+        unit: Unit,
     },
 }
 
@@ -207,9 +214,14 @@ impl Column {
             (Type::INT32 | Type::INT64, Some(LogicalType::Integer(integer)), _) => {
                 Self::Integer { place, signed: integer.is_signed }
             }
-            (Type::INT32 | Type::INT64, ..) => Self::Other("a date, a time or a decimal"),
+            (Type::INT32, ..) | (Type::INT64, ..) => match Unit::find(logical, converted) {
+                Some(unit) => Self::Time { place, unit },
+                None => Self::Other("a time of day or a decimal"),
+            },
+            // What Spark and Hive wrote for timestamps for long.
+            (Type::INT96, ..) => Self::Time { place, unit: Unit::Nanoseconds },
             (Type::BOOLEAN, ..) => Self::Other("a boolean"),
-            (Type::FLOAT | Type::DOUBLE, ..) => Self::Other("a number that is no integer"),
+            (Type::FLOAT | Type::DOUBLE, ..) => Self::Float(place),
             _ => Self::Other("binary data"),
         }
     }
@@ -217,12 +229,16 @@ impl Column {
     fn place(self) -> Option<usize> {
         match self {
             Self::Missing | Self::Other(_) => None,
-            Self::Text(place) | Self::Integer { place, .. } => Some(place),
+            Self::Text(place)
+            | Self::Integer { place, .. }
+            | Self::Float(place)
+            | Self::Time { place, .. } => Some(place),
         }
     }
 
     fn read(self, reader: Option<&mut ColumnReader>, n_rows: usize) -> Result<Values> {
         let integer = |value: i64| Value::Cell(Cell::Integer(value));
+        let time = |ms: i64| Value::Cell(Cell::Time(ms));
         match (self, reader) {
             (Self::Text(_), Some(ColumnReader::ByteArrayColumnReader(reader))) => {
                 read(reader, n_rows, Value::Text)
@@ -238,6 +254,21 @@ impl Column {
             }
             (Self::Integer { .. }, Some(ColumnReader::Int64ColumnReader(reader))) => {
                 read(reader, n_rows, |value| Value::Cell(Cell::Unsigned(value.cast_unsigned())))
+            }
+            (Self::Float(_), Some(ColumnReader::FloatColumnReader(reader))) => {
+                read(reader, n_rows, |value| Value::Cell(Cell::Float(value.into())))
+            }
+            (Self::Float(_), Some(ColumnReader::DoubleColumnReader(reader))) => {
+                read(reader, n_rows, |value| Value::Cell(Cell::Float(value)))
+            }
+            (Self::Time { unit, .. }, Some(ColumnReader::Int32ColumnReader(reader))) => {
+                read(reader, n_rows, |value| time(unit.to_ms(value.into())))
+            }
+            (Self::Time { unit, .. }, Some(ColumnReader::Int64ColumnReader(reader))) => {
+                read(reader, n_rows, |value| time(unit.to_ms(value)))
+            }
+            (Self::Time { .. }, Some(ColumnReader::Int96ColumnReader(reader))) => {
+                read(reader, n_rows, |value| time(value.to_millis()))
             }
             (Self::Other(what), _) => Ok((0..n_rows).map(|_| Value::Cell(Cell::Other(what))).collect()),
             (Self::Missing, _) => Ok((0..n_rows).map(|_| Value::Cell(Cell::Missing)).collect()),
@@ -391,8 +422,8 @@ mod tests {
             ("number", "tags", "holds a list"),
             ("number", "raw", "holds binary data"),
             ("number", "number", "holds an integer, expected a string"),
-            ("weight", "/meta/text", "holds a number that is no integer"),
-            ("day", "/meta/text", "holds a date, a time or a decimal"),
+            ("weight", "/meta/text", "holds null"),
+            ("day", "/meta/text", "holds a date or a time"),
         ] {
             let rows = read_sample(&sample(1), &fields(id, text), 99).unwrap();
             let reason = rows[0].1.as_ref().unwrap_err();

@@ -52,7 +52,7 @@ pub(super) enum Form {
 }
 
 /// What stands in a row for one of the fields that are looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Cell {
     /// There is no such field.
     Missing,
@@ -61,6 +61,9 @@ pub(super) enum Cell {
     Text(usize),
     Integer(i64),
     Unsigned(u64),
+    Float(f64),
+    /// In milliseconds since 1970.
+    Time(i64),
     /// Of no use as any field; holds what it is.
     Other(&'static str),
 }
@@ -76,7 +79,7 @@ struct Entry {
 }
 
 /// One record as it was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RawRecord<'a> {
     pub(super) form: Form,
     pub(super) bytes: &'a [u8],

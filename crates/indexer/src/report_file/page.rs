@@ -210,6 +210,14 @@ fn rejected(report: &ReportFile) -> Markup {
     }
 }
 
+fn unranked(report: &ReportFile) -> Markup {
+    html! {
+        @if let Some(n) = report.unranked.filter(|&n| n > 0) {
+            span.remark { " (" (Grouped(n).to_string()) " had nothing to be ranked by, and came last)" }
+        }
+    }
+}
+
 fn particulars(report: &ReportFile) -> Markup {
     let (inputs, options) = (&report.inputs, &report.options);
     html! {
@@ -225,6 +233,10 @@ fn particulars(report: &ReportFile) -> Markup {
             details {
                 summary { "Options" }
                 table {
+                    tr { th scope="row" { "keep" } td { bdi { (options.keep) } (unranked(report)) } }
+                    @if let Some(field) = &options.time_field {
+                        tr { th scope="row" { "time field" } td { bdi { (field) } } }
+                    }
                     tr { th scope="row" { "index" } td { bdi { (options.store) } } }
                     tr { th scope="row" { "scheme" } td { (options.scheme) } }
                     tr { th scope="row" { "max distance" } td { (options.max_distance) } }

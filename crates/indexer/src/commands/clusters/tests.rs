@@ -8,6 +8,7 @@ use simhash::Fingerprint;
 
 use super::*;
 use crate::commands::verdict::Original;
+use crate::input::Rank;
 
 /// A document, what became of it, and the position of the one that it was dropped for.
 #[derive(Clone)]
@@ -224,8 +225,14 @@ fn written(
             Verdict::Duplicate { fingerprint, of }
         });
         let excerpt = "".into();
-        let features =
-            Features { id, fingerprint: Some(fingerprint), source: None, n_text_bytes: 0, excerpt };
+        let features = Features {
+            id,
+            fingerprint: Some(fingerprint),
+            source: None,
+            n_text_bytes: 0,
+            rank: Rank::NONE,
+            excerpt,
+        };
         clusters.add(&features, &verdict).unwrap();
     }
     let clustered = clusters.finish().unwrap();

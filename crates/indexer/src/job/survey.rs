@@ -1,0 +1,49 @@
+//! A pass over the input before the run itself: for a command that must have seen everything before it decides anything.
+
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use features::Fingerprinter;
+
+use super::Job;
+use crate::input::{Position, RankBy};
+use crate::pipeline::{Features, Pipeline, Wanted};
+
+impl Job {
+    /// Has the records ranked, and refuses inputs that cannot be read twice.
+    pub(crate) fn ranked(mut self, by: RankBy) -> anyhow::Result<Self> {
+        self.inputs.again().map_err(|path| {
+            anyhow!(
+                "to know which documents are the best, the input must be read twice, and {} can be read only once; write \
+                 it to a file first",
+                if crate::output::is_stdout(path) { "standard input (-)".into() } else { path.display().to_string() }
+            )
+        })?;
+        self.fields = self.fields.ranked(by);
+        Ok(self)
+    }
+
+    /// Reads and fingerprints everything, in the order of the input. What is rejected is passed over: the run itself
+    /// comes by it again.
+    pub(crate) fn survey(&mut self, fingerprinter: &Fingerprinter) -> anyhow::Result<Vec<Features>> {
+        let inputs = self.inputs.again().map_err(|path| anyhow!("failed to read {}", path.display()))?;
+        self.surveyed_from = Some(Instant::now());
+        self.progress.start(Duration::ZERO);
+        self.progress.begin_pass("pass 1 of 2: ");
+        let pipeline = Pipeline {
+            fingerprinter,
+            fields: &self.fields,
+            n_threads: self.n_threads,
+            wanted: Wanted::default(),
+            shard: self.shard,
+        };
+        let mut documents = Vec::new();
+        pipeline.run(inputs, Position::default(), |batch| {
+            documents.extend(batch.records.into_iter().filter_map(|record| record.outcome.ok()));
+            self.progress.show(documents.len() as u64);
+            Ok(())
+        })?;
+        self.progress.begin_pass("pass 2 of 2: ");
+        Ok(documents)
+    }
+}

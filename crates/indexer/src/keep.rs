@@ -1,0 +1,81 @@
+//! Which document of those that are near to each other stays.
+
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::ensure;
+
+use crate::input::{FieldPath, RankBy};
+use crate::numbers::Grouped;
+
+/// Whichever of two near documents comes first here stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// In the input.
+    First,
+    Longest,
+    Newest,
+    /// By the number in a field, the highest first.
+    Best(FieldPath),
+}
+
+impl Keep {
+    /// What documents must be ranked by, if not by their order.
+    pub(crate) fn rank_by(&self, time_field: Option<&FieldPath>) -> anyhow::Result<Option<RankBy>> {
+        ensure!(*self == Self::Newest || time_field.is_none(), "--time-field needs --keep newest");
+        Ok(match self {
+            Self::First => None,
+            Self::Longest => Some(RankBy::Length),
+            Self::Newest => Some(RankBy::Time(time_field.cloned())),
+            Self::Best(field) => Some(RankBy::Number(field.clone())),
+        })
+    }
+}
+
+/// A policy as the report on the screen has it; nothing where it is the usual one.
+pub(crate) struct Row<'a> {
+    pub(crate) keep: &'a Keep,
+    pub(crate) n_unranked: Option<u64>,
+}
+
+impl fmt::Display for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self.keep == Keep::First {
+            return Ok(());
+        }
+        write!(f, "keep          {:>12}", self.keep.to_string())?;
+        if let Some(n) = self.n_unranked.filter(|&n| n > 0) {
+            let what = if *self.keep == Keep::Newest { "time" } else { "number" };
+            write!(f, "  ({} without a {what} come last)", Grouped(n))?;
+        }
+        writeln!(f)
+    }
+}
+
+impl FromStr for Keep {
+    type Err = String;
+
+    fn from_str(policy: &str) -> Result<Self, String> {
+        match (policy, policy.strip_prefix("best:")) {
+            ("first", _) => Ok(Self::First),
+            ("longest", _) => Ok(Self::Longest),
+            ("newest", _) => Ok(Self::Newest),
+            (_, Some(field)) if !field.is_empty() => {
+                field.parse().map(Self::Best).map_err(|never| match never {})
+            }
+            _ => Err("write first, longest, newest or best:FIELD, as in best:quality".to_owned()),
+        }
+    }
+}
+
+/// As it is given.
+impl fmt::Display for Keep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::First => f.write_str("first"),
+            Self::Longest => f.write_str("longest"),
+            Self::Newest => f.write_str("newest"),
+            Self::Best(field) => write!(f, "best:{}", field.given()),
+        }
+    }
+}
