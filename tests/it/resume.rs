@@ -165,7 +165,7 @@ fn kill_and_finish(job: &Job, n_kills: usize, n_documents: usize, random: &mut R
     n_killed
 }
 
-/// Every format, `dedup` with its index in memory and `index`: whenever it is killed, in the end all is as if nobody had
+/// Every format, `dedup` in both orders with its index in memory and `index`: whenever it is killed, in the end all is as if nobody had
 /// disturbed it, to the byte.
 #[test]
 fn killed_at_random_moments() {
@@ -176,7 +176,10 @@ fn killed_at_random_moments() {
     let (mut n_killed, mut n_spawned) = (0, 0);
     for name in corpora(place.path(), N) {
         let corpus = place.path().join(&name).to_str().unwrap().to_owned();
-        for what in ["dedup", "index"] {
+        // The second pass reads as the only one does: two formats stand for all.
+        let by_length =
+            ["corpus.jsonl.gz", "corpus.parquet"].contains(&&*name).then_some("dedup --keep longest");
+        for what in ["dedup", "index"].into_iter().chain(by_length) {
             let job = |kind: &str| {
                 let (name, checkpoints) = (
                     format!("{kind} {what} {name}"),
@@ -184,6 +187,10 @@ fn killed_at_random_moments() {
                 );
                 match what {
                     "dedup" => Job::dedup(place.path(), &name, &corpus, &checkpoints),
+                    "dedup --keep longest" => {
+                        let more = [&["--keep", "longest"], &checkpoints[..]].concat();
+                        Job::dedup(place.path(), &name, &corpus, &more)
+                    }
                     _ => Job::new(
                         place.path(),
                         &name,
@@ -235,8 +242,10 @@ fn killed_with_an_index_that_stays() {
     let older = lines(&|n| format!("{:05}", n * 3));
     fs::write(&before, older.lines().take(N / 5).map(|line| format!("{line}\n")).collect::<String>())
         .unwrap();
-    for (what, outputs) in
-        [("dedup", &["--output", "kept.jsonl", "--duplicates", "dropped.jsonl"][..]), ("index", &[])]
+    let outputs = ["--output", "kept.jsonl", "--duplicates", "dropped.jsonl"];
+    let by_length = [&outputs[..], &["--keep", "longest"]].concat();
+    for (what, name, outputs) in
+        [("dedup", "dedup", &outputs[..]), ("dedup", "dedup by length", &by_length), ("index", "index", &[])]
     {
         let job = |kind: &str| {
             // Several calls of the store between two checkpoints: it takes at most 2,048 documents in one.
@@ -244,7 +253,7 @@ fn killed_with_an_index_that_stays() {
                 &[what, "--store", "STORE", "--segmenter", "words", "--checkpoint-records", "4900"],
                 outputs,
             ];
-            let name = format!("{kind} {what}");
+            let name = format!("{kind} {name}");
             let job = Job::new(place.path(), &name, corpus.to_str().unwrap(), &args.concat());
             let store = job.store.as_deref().unwrap();
             let args = ["index", "-q", "--store", store, "--segmenter", "words", before.to_str().unwrap()];

@@ -120,7 +120,7 @@ pub(crate) struct DedupArgs {
     /// (--time-field), and `best:FIELD` the highest number in a field, named as in --id-field. Of equals the first stays; a
     /// document without a time or number comes after all others. What is in the index of --store already stays in any case.
     /// All but `first` read the input twice, so it must be files, and hold some 200 bytes for each document, and its id twice,
-    /// in memory. Of an id that is used for several texts the best one counts, and the others are rejected.
+    /// in memory; a job with a --journal goes on in the second reading, after doing the first one again. Of an id that is used for several texts the best one counts, and the others are rejected.
     #[arg(long, value_name = "POLICY", default_value = "first", help_heading = "Which one stays")]
     pub(crate) keep: Keep,
     /// The field that holds a document's time, for --keep newest [default: time, and in WARC WARC-Date]

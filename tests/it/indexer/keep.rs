@@ -304,7 +304,7 @@ fn what_comes_later_is_known_all_the_same() {
 fn what_cannot_be_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let store = format!("embedded:{}", folder.path().join("index").to_str().unwrap());
-    let (news, journal) = (news_arg(), folder.path().join("journal"));
+    let news = news_arg();
     for (input, more, part) in [
         (
             "-",
@@ -325,11 +325,6 @@ fn what_cannot_be_is_refused() {
         (&news, &["--keep", "best:"], "write first, longest, newest or best:FIELD"),
         (&news, &["--keep", "last"], "write first, longest, newest or best:FIELD"),
         (&news, &["--keep", "longest", "--time-field", "day"], "--time-field needs --keep newest"),
-        (
-            &news,
-            &["--keep", "longest", "--duplicates", "x", "--journal", journal.to_str().unwrap()],
-            "leave one of them out",
-        ),
     ] {
         let args = [&["dedup", "-q", input, "--store", &store], more].concat();
         let run = run_with_input("indexer", args, b"").expect(2);

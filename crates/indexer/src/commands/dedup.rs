@@ -25,7 +25,7 @@ use super::verdict::Results;
 use super::{describe, open, say_done};
 use crate::cli::DedupArgs;
 use crate::job::{Item, Job, Sink};
-use crate::journal::{Calls, Description, Journal, Lengths};
+use crate::journal::{Calls, Description, Journal, KeptLog, Lengths};
 use crate::keep;
 use crate::output::{KeptOutput, is_stdout, print_to_stdout};
 use crate::pipeline::Wanted;
@@ -60,11 +60,6 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         "--clusters are made of what one run has seen, and a job with a journal may take several; leave one of them out"
     );
     let rank_by = args.keep.rank_by(args.time_field.as_ref())?;
-    ensure!(
-        rank_by.is_none() || args.journal.journal.is_none(),
-        "a job with a journal goes through its input once, and --keep {} twice; leave one of them out",
-        args.keep
-    );
     let uri = args.store.uri().unwrap_or(DEFAULT_STORE);
     ensure!(
         args.input.shard()?.is_none() || uri != DEFAULT_STORE,
@@ -72,7 +67,9 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     );
     let description = describe("dedup", &args.input, &args.source, &args.store, &args.recipe, &args.journal)?;
     let with_outputs = |job: Description| {
-        (&args.journal, job.with("--output", &args.output).with("--duplicates", &args.duplicates))
+        let job = job.with("--output", &args.output).with("--duplicates", &args.duplicates);
+        let keep = args.keep.to_string();
+        (&args.journal, job.with("--keep", keep).with("--time-field", &args.time_field))
     };
     let journal = description.map(with_outputs);
     let mut job = Job::new(&args.input, Some(&args.source), &all_outputs, args.store.uri(), journal)?;
@@ -81,7 +78,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     }
     if let Some(report) = job.done() {
         say_done(&job);
-        print_to_stdout(&report)?;
+        print_to_stdout(&format_args!("{report}{}", policy(args, &report)))?;
         return Ok(report);
     }
     let output = args.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
@@ -94,7 +91,11 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let (index, fingerprinter) = open(uri, mode, &args.store, &args.recipe)?;
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut kept = HashMap::new();
-    let open_logs = |journal: &Journal| Logs::open(journal, &saved, &index, uri == DEFAULT_STORE, &mut kept);
+    let is_in_memory = uri == DEFAULT_STORE;
+    let open_logs = |journal: &Journal| match rank_by {
+        Some(_) => Logs::of_calls(journal, is_in_memory),
+        None => Logs::open(journal, &saved, &index, is_in_memory, &mut kept),
+    };
     let logs = job.journal().filter(|journal| journal.is_reading()).map(open_logs).transpose()?;
     let reporting = Reporting::new(args, &job, uri, &index)?;
     let with_findings = !args.report.is_empty();
@@ -117,7 +118,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     };
     let wanted = Wanted { excerpt_columns, lines, ..Wanted::default() };
     let (report, results) = match rank_by {
-        Some(by) => best_first::run(job, &fingerprinter, wanted, rule, results, &by)?,
+        Some(by) => best_first::run(job, &fingerprinter, wanted, rule, results, &by, &saved)?,
         None => {
             let mut sink = Deduplication::new(rule, results);
             (job.run(&fingerprinter, wanted, &mut sink)?, sink.results)
@@ -126,7 +127,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     if let Some(findings) = &results.findings {
         reporting.write(&report, results.counts, findings)?;
     }
-    let policy = keep::Row { keep: &args.keep, n_unranked: results.counts.n_unranked };
+    let policy = policy(args, &report);
     match &results.groups {
         Some(groups) => print_to_stdout(&format_args!("{groups}\n{report}{policy}"))?,
         None if outputs.iter().any(|path| is_stdout(path)) => {
@@ -140,12 +141,24 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     Ok(report)
 }
 
+/// What the report says of how it was chosen what stays.
+fn policy<'a>(args: &'a DedupArgs, report: &Report) -> keep::Row<'a> {
+    let n_unranked = match report.counts {
+        Counts::Deduplicated(counts) => counts.n_unranked,
+        _ => None,
+    };
+    keep::Row { keep: &args.keep, n_unranked }
+}
+
 /// What a checkpoint has to hold.
 #[derive(Default, Serialize, Deserialize)]
 struct Saved {
     counts: Deduplicated,
     n_kept_bytes: u64,
     n_calls: u64,
+    /// Where everything is decided beforehand: how many documents have been written or rejected since, and how many not.
+    n_taken: usize,
+    n_left: usize,
 }
 
 /// Decides about one document after another.
@@ -177,7 +190,7 @@ impl Sink for Deduplication {
         self.results.checkpoint(lengths)?;
         let mut saved = Saved { counts: self.results.counts, ..Saved::default() };
         if let Some(logs) = &mut self.rule.logs {
-            saved.n_kept_bytes = logs.kept.checkpoint()?;
+            saved.n_kept_bytes = logs.kept.as_mut().map_or(Ok(0), KeptLog::checkpoint)?;
             saved.n_calls = logs.calls.as_mut().map_or(0, Calls::checkpoint);
         }
         Ok(serde_json::to_value(saved)?)

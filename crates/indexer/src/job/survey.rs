@@ -7,6 +7,7 @@ use features::Fingerprinter;
 
 use super::Job;
 use crate::input::{Position, RankBy};
+use crate::journal::Journal;
 use crate::pipeline::{Features, Pipeline, Wanted};
 
 impl Job {
@@ -26,6 +27,8 @@ impl Job {
     /// Reads and fingerprints everything, in the order of the input. What is rejected is passed over: the run itself
     /// comes by it again.
     pub(crate) fn survey(&mut self, fingerprinter: &Fingerprinter) -> anyhow::Result<Vec<Features>> {
+        // What is decided by it may be written down before the run.
+        self.journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let inputs = self.inputs.again().map_err(|path| anyhow!("failed to read {}", path.display()))?;
         self.surveyed_from = Some(Instant::now());
         self.progress.start(Duration::ZERO);

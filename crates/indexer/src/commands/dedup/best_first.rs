@@ -4,17 +4,19 @@
 //! So every dropped document is near to a kept one that is at least as good, and no two that are kept are near.
 
 use std::collections::HashSet;
-use std::iter::Zip;
+use std::iter::{Skip, Zip};
 use std::vec::IntoIter;
 
 use anyhow::{bail, ensure};
 use features::Fingerprinter;
+use serde_json::Value;
 
-use super::STORE_BATCH;
 use super::rule::Rule;
+use super::{STORE_BATCH, Saved};
 use crate::commands::verdict::{Results, Verdict};
 use crate::input::{Rank, RankBy};
 use crate::job::{Item, Job, Sink};
+use crate::journal::{Journal, Lengths};
 use crate::pipeline::{Features, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
@@ -27,16 +29,22 @@ pub(super) fn run(
     mut rule: Rule,
     mut results: Results,
     by: &RankBy,
+    saved: &Saved,
 ) -> anyhow::Result<(Report, Results)> {
-    let documents = job.survey(fingerprinter)?;
-    let n_unranked = documents.iter().filter(|features| features.rank == Rank::NONE).count();
-    // The name of a field that is not there would make all documents equally good.
-    ensure!(n_unranked < documents.len() || documents.is_empty(), "no document has {by}");
-    results.counts.n_unranked = Some(n_unranked as u64);
-    let verdicts = decide(&mut rule, &documents)?;
+    let (mut documents, mut verdicts) = (Vec::new(), Vec::new());
+    if job.journal().is_none_or(Journal::is_reading) {
+        documents = job.survey(fingerprinter)?;
+        let n_unranked = documents.iter().filter(|features| features.rank == Rank::NONE).count();
+        // The name of a field that is not there would make all documents equally good.
+        ensure!(n_unranked < documents.len() || documents.is_empty(), "no document has {by}");
+        results.counts.n_unranked = Some(n_unranked as u64);
+        verdicts = decide(&mut rule, &documents)?;
+    } else {
+        ensure!(saved.n_left == 0, CHANGED);
+    }
     // The ids it has kept would take room during the second pass.
     drop(rule);
-    let mut sink = BestFirst { decided: documents.into_iter().zip(verdicts), results };
+    let mut sink = BestFirst::new(documents, verdicts, saved.n_taken, results);
     let report = job.run(fingerprinter, Wanted { no_fingerprints: true, ..wanted }, &mut sink)?;
     Ok((report, sink.results))
 }
@@ -66,8 +74,16 @@ fn decide(rule: &mut Rule, documents: &[Features]) -> anyhow::Result<Verdicts> {
 
 /// The second pass: writes what was decided.
 struct BestFirst {
-    decided: Zip<IntoIter<Features>, IntoIter<Option<Verdict>>>,
+    decided: Skip<Zip<IntoIter<Features>, IntoIter<Option<Verdict>>>>,
+    n_taken: usize,
     results: Results,
+}
+
+impl BestFirst {
+    /// Goes on after the first `n_taken` documents.
+    fn new(documents: Vec<Features>, verdicts: Verdicts, n_taken: usize, results: Results) -> Self {
+        Self { decided: documents.into_iter().zip(verdicts).skip(n_taken), n_taken, results }
+    }
 }
 
 /// What is in the index by now stays there, and the next run keeps it again.
@@ -80,6 +96,7 @@ impl Sink for BestFirst {
         let Some((features, verdict)) = self.decided.next().filter(|(then, _)| is_same(then)) else {
             bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
         };
+        self.n_taken += 1;
         item.features.fingerprint = features.fingerprint;
         match verdict {
             Some(verdict) => self.results.add(&item, &verdict),
@@ -91,6 +108,13 @@ impl Sink for BestFirst {
                 rejects.reject(&item.origin, item.number, &reason)
             }
         }
+    }
+
+    fn checkpoint(&mut self, _: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
+        self.results.checkpoint(lengths)?;
+        let (counts, n_taken, n_left) = (self.results.counts, self.n_taken, self.decided.len());
+        let saved = Saved { counts, n_taken, n_left, ..Saved::default() };
+        Ok(serde_json::to_value(saved)?)
     }
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {

@@ -10,7 +10,8 @@ use super::Saved;
 use crate::journal::{Calls, Journal, KeptLog};
 
 pub(super) struct Logs {
-    pub(super) kept: KeptLog,
+    /// Where the input is gone through once: what is decided of it later goes by these.
+    pub(super) kept: Option<KeptLog>,
     /// Where the index outlives the run.
     pub(super) calls: Option<Calls>,
 }
@@ -37,6 +38,13 @@ impl Logs {
         })?;
         filled.context("failed to fill the index in memory again")?;
         let calls = (!is_in_memory).then(|| journal.calls(saved.n_calls)).transpose()?;
-        Ok(Self { kept: log, calls })
+        Ok(Self { kept: Some(log), calls })
+    }
+
+    /// For a job that decides everything before its first checkpoint, and all of it again when it goes on: the calls that
+    /// were made are all there, and answer as they did.
+    pub(super) fn of_calls(journal: &Journal, is_in_memory: bool) -> anyhow::Result<Self> {
+        let calls = (!is_in_memory).then(|| journal.calls(0)).transpose()?;
+        Ok(Self { kept: None, calls })
     }
 }

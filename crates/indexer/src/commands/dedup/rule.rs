@@ -61,15 +61,15 @@ impl Rule {
                 }
             };
             if matches!(verdict, Some(Verdict::Kept)) {
-                if self.logs.is_some() {
+                if self.logs.as_ref().is_some_and(|logs| logs.kept.is_some()) {
                     newly_kept.push((id.clone(), *fingerprint));
                 }
                 self.kept.insert(id.clone(), *fingerprint);
             }
             verdicts.push(verdict);
         }
-        if let Some(logs) = &mut self.logs {
-            logs.kept.append(&newly_kept)?;
+        if let Some(Logs { kept: Some(kept), .. }) = &mut self.logs {
+            kept.append(&newly_kept)?;
         }
         Ok(verdicts)
     }

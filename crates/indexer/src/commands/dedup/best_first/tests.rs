@@ -120,7 +120,7 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     let output = Some(job.kept_output(&kept).unwrap());
     let counts = Deduplicated::default();
     let results = Results { output, duplicates: None, groups: None, findings: None, clusters: None, counts };
-    let mut sink = BestFirst { decided: documents.into_iter().zip(verdicts), results };
+    let mut sink = BestFirst::new(documents, verdicts, 0, results);
     let wanted = Wanted { lines: true, no_fingerprints: true, ..Wanted::default() };
     let ran = job.run(&fingerprinter, wanted, &mut sink).map_err(|error| format!("{error:#}"));
     drop(sink);
