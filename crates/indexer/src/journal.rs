@@ -23,7 +23,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use rustix::fs::{FlockOperation, flock};
@@ -48,6 +49,10 @@ const LOCK: &str = "lock";
 
 /// A checkpoint is due after this much text, however few the records: some seconds of work.
 const CHECKPOINT_TEXT_BYTES: u64 = 64 << 20;
+
+/// A process that was killed a moment ago may hold its lock still, and whoever starts it again should not fail for that.
+const LOCK_WAIT: Duration = Duration::from_secs(3);
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The journal of one job, which no other process writes meanwhile.
 pub(crate) struct Journal {
@@ -108,8 +113,14 @@ impl Journal {
             }
         }
         let lock = File::create(folder.join(LOCK)).with_context(failed)?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            bail!("another run is at work with the journal {}; wait for it", folder.display());
+        let begun = Instant::now();
+        while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            ensure!(
+                begun.elapsed() < LOCK_WAIT,
+                "another run is at work with the journal {}; wait for it",
+                folder.display()
+            );
+            thread::sleep(LOCK_PAUSE);
         }
         let job = match job {
             None => {

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Output};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -137,8 +139,12 @@ fn two_runs_at_once_do_not_share_a_journal() {
     send(&first, "-STOP");
     let second = run("indexer", &job.args).expect(2);
     assert!(second.stderr.contains("another run is at work"), "{}", second.stderr);
+    // Whoever starts it again at once gets the lock as soon as the killed one has let go of it.
+    let mut third = job.spawn();
+    thread::sleep(Duration::from_millis(300));
     first.kill().unwrap();
     first.wait().unwrap();
+    assert!(third.wait().unwrap().code().is_some_and(|code| code < 2));
     let whole = Job::dedup(place.path(), "whole", &corpus, &[]);
     assert_same(&job.finish(), &whole.finish(), "after the first one was killed");
 }
