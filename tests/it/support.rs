@@ -204,6 +204,11 @@ impl Worker {
         self.log.read_to_string(&mut log).expect("the log is UTF-8");
         (self.child.wait().expect("a child can be waited for").code(), log)
     }
+
+    /// Waits for the end without reading the rest of the log.
+    pub(crate) fn wait_unread(mut self) -> Option<i32> {
+        self.child.wait().expect("a child can be waited for").code()
+    }
 }
 
 impl Drop for Worker {

@@ -46,13 +46,15 @@ use crate::signals::Signals;
 #[must_use]
 pub fn main() -> ExitCode {
     match Settings::read(std::env::args_os()).and_then(|settings| obey(&settings)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            log::end("");
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             if let Some(error) = error.downcast_ref::<clap::Error>() {
                 error.exit();
             }
-            // That nobody listens on stderr is no reason to fail in another way.
-            writeln!(io::stderr(), "query-worker: error: {error:#}").unwrap_or(());
+            log::end(&format!("query-worker: error: {error:#}\n"));
             ExitCode::from(2)
         }
     }
@@ -69,9 +71,9 @@ fn obey(settings: &Settings) -> anyhow::Result<()> {
         _ => {
             let (traces, layer) = Traces::start(&settings.config.otlp)?;
             log::start(&settings.config.log, layer);
-            run(&settings.config)?;
+            let served = run(&settings.config);
             traces.flush(settings.config.grace());
-            return Ok(());
+            return served;
         }
     };
     io::stdout().write_all(said.as_bytes()).context("failed to write to stdout")

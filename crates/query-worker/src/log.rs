@@ -3,13 +3,24 @@
 //! Neither texts nor the ids and sources that clients give are in it, at any level; only where a stored record is damaged
 //! is its id named, because nothing else says which to mend.
 
-use std::io::{self, IsTerminal};
+mod queue;
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt};
+
+use self::queue::Queue;
+
+/// How long the reader of stderr is waited for at the end of the process.
+const LAST_WAIT_MAX: Duration = Duration::from_secs(1);
+
+static STDERR: LazyLock<Queue> = LazyLock::new(|| Queue::before(io::stderr()));
 
 /// How to log.
 #[derive(Args, Clone, Debug)]
@@ -40,12 +51,25 @@ pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 /// Starts the log of this process, and what else is told.
 pub(crate) fn start(args: &LogArgs, more: Option<BoxedLayer>) {
     let written: BoxedLayer = match args.log_format {
-        LogFormat::Text => fmt::layer().with_writer(io::stderr).with_ansi(io::stderr().is_terminal()).boxed(),
+        LogFormat::Text => {
+            fmt::layer().with_writer(|| &*STDERR).with_ansi(io::stderr().is_terminal()).boxed()
+        }
         LogFormat::Json => {
-            fmt::layer().json().flatten_event(true).with_span_list(false).with_writer(io::stderr).boxed()
+            fmt::layer().json().flatten_event(true).with_span_list(false).with_writer(|| &*STDERR).boxed()
         }
     };
     let mut layers = vec![written.with_filter(args.log_level.clone()).boxed()];
     layers.extend(more);
     tracing_subscriber::registry().with(layers).init();
+}
+
+/// How many lines were dropped because stderr was not read.
+pub(crate) fn n_dropped() -> u64 {
+    STDERR.n_dropped()
+}
+
+/// Writes what is left of the log and then `last`. Whoever does not read stderr does not keep the process from ending.
+pub(crate) fn end(last: &str) {
+    (&*STDERR).write_all(last.as_bytes()).unwrap_or(());
+    STDERR.flush(LAST_WAIT_MAX);
 }

@@ -21,6 +21,7 @@ use crate::calls::Calls;
 use crate::config::Config;
 use crate::connections::Connections;
 use crate::limits::Limits;
+use crate::log;
 use crate::measured::Measured;
 use crate::metrics::{Metrics, Now};
 use crate::tls::Tls;
@@ -253,6 +254,7 @@ impl Worker {
             scheme: self.index.scheme().name(),
             n_permits: self.limits.requests_max as usize,
             taken: self.admission.taken(&self.limits),
+            n_log_lines_dropped: log::n_dropped(),
             status,
         })
     }

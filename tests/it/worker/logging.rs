@@ -142,3 +142,39 @@ fn what_clients_say_is_never_logged() {
     assert!(log.contains("TRACE") || log.contains("DEBUG"), "{log}");
     assert!(!log.to_lowercase().contains(CANARY), "{log}");
 }
+
+/// A worker whose log nobody has read for so long that lines were dropped.
+fn unread() -> Worker {
+    let worker = Worker::start("memory:", &["--log-level", "debug", "--log-format", "json"]);
+    let client = ureq::agent();
+    let n_dropped = || {
+        let metrics = worker.get_text("/metrics");
+        let line = metrics.lines().find_map(|line| line.strip_prefix("pigeonhole_log_lines_dropped_total "));
+        line.unwrap().parse::<u64>().unwrap()
+    };
+    crate::support::until(|| {
+        for _ in 0..200 {
+            let request = client.get(format!("{}/healthz", worker.base()));
+            assert_eq!(request.header("x-request-id", "a".repeat(64)).call().unwrap().status(), 200);
+        }
+        n_dropped() > 0
+    });
+    worker
+}
+
+/// It stood still, with all its requests, when the pipe was full.
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    let worker = unread();
+    assert_eq!(worker.post("/v1/documents", &json!({ "id": "a", "text": TEXT })).0, 201);
+    worker.send_stop();
+    assert_eq!(worker.wait_unread(), Some(0));
+}
+
+#[test]
+fn a_log_that_is_read_again_says_what_it_lacks() {
+    let mut worker = unread();
+    let line: Value = serde_json::from_str(&worker.log_until("were dropped")).unwrap();
+    assert!(line["level"] == "WARN" && line["n_dropped"].as_u64() > Some(0), "{line}");
+    assert!(stopped(worker).contains("stopped"));
+}
