@@ -49,6 +49,10 @@ const REFUSALS_MAX: usize = 64;
 /// How long a client may take to read that there is no place for it.
 const REFUSAL_WAIT_MAX: Duration = Duration::from_secs(1);
 
+/// How long a client that has sent nothing yet may take for its first byte when the worker stops. It may have connected
+/// just before, and have its request on the way.
+const FIRST_BYTE_WAIT_MAX: Duration = Duration::from_millis(500);
+
 /// How long to wait where the machine has no room for one connection more: others must end first.
 const FULL_WAIT: Duration = Duration::from_millis(200);
 
@@ -85,13 +89,20 @@ impl Connections {
         }
     }
 
-    /// Takes the connections that clients have made and nobody has taken so far: to close the listener would reset them.
-    pub(crate) async fn take_waiting(&self, listener: &TcpListener) {
+    /// Takes the connections that clients have made and nobody has taken so far, and then no more: to close the listener
+    /// would reset them.
+    pub(crate) fn take_waiting(&self, listener: TcpListener) -> io::Result<()> {
+        // The system is asked, because the runtime may not have heard of the last ones.
+        let listener = listener.into_std()?;
         loop {
-            tokio::select! {
-                biased;
-                Ok((stream, _)) = listener.accept() => self.begin(stream),
-                () = std::future::ready(()) => return,
+            match listener.accept() {
+                Ok((stream, _)) => {
+                    stream.set_nonblocking(true)?;
+                    self.begin(TcpStream::from_std(stream)?);
+                }
+                Err(error) if is_clients(&error) => {}
+                // There are no more, or no more can be taken.
+                Err(_) => return Ok(()),
             }
         }
     }
@@ -131,7 +142,12 @@ impl Connections {
                         limits.header_seconds_max,
                         shake_hands(acceptor, stream, &metrics),
                     );
-                    match shaken.await {
+                    let mut until = stage.clone();
+                    let shaken = tokio::select! {
+                        shaken = shaken => shaken,
+                        () = reached(&mut until, Stage::Ending) => Ok(Err(io::ErrorKind::ConnectionAborted.into())),
+                    };
+                    match shaken {
                         Ok(Ok(stream)) => serve(stream, http, router, &limits, stage, metrics).await,
                         Ok(Err(error)) => debug!(%error, "a TLS handshake failed"),
                         Err(_) => debug!("a TLS handshake took too long"),
@@ -200,18 +216,33 @@ fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             }
         });
         let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
-        let stop = async { drop(stage.wait_for(|stage| *stage >= Stage::Stopping).await) };
-        let ended = tokio::select! {
-            ended = &mut connection => ended,
-            () = stop => {
-                turns.close_when_idle();
-                connection.await
+        let stop = async {
+            reached(&mut stage, Stage::Stopping).await;
+            if turns.n() == 0 {
+                let ending = reached(&mut stage, Stage::Ending);
+                tokio::time::timeout(FIRST_BYTE_WAIT_MAX, ending).await.unwrap_or(());
             }
+            turns.close_when_idle();
+            reached(&mut stage, Stage::Ending).await;
+            turns.close_in_heads();
+            std::future::pending::<Infallible>().await
+        };
+        let ended = tokio::select! {
+            // First, for the connection to be polled after a change of when it closes.
+            biased;
+            never = stop => match never {},
+            ended = &mut connection => ended,
         };
         if let Err(error) = ended {
             debug!(%error, "a connection broke off");
         }
     }
+}
+
+/// Resolves when the worker is so far in its life.
+async fn reached(stage: &mut watch::Receiver<Stage>, reached: Stage) {
+    // The worker outlives its connections.
+    drop(stage.wait_for(|stage| *stage >= reached).await);
 }
 
 /// Tells a client why it is not served.
@@ -230,10 +261,14 @@ async fn refuse(mut stream: TcpStream, problem: &Problem, metrics: &Metrics) {
 
 /// What to do after a connection could not be taken. Nothing of it is a reason to stop.
 async fn after(error: io::Error) {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    // These are the client's: it has gone again.
-    if !matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+    if !is_clients(&error) {
         warn!(%error, "no connection can be taken now");
         tokio::time::sleep(FULL_WAIT).await;
     }
+}
+
+/// Whether a connection could not be taken because its client has gone again.
+fn is_clients(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }

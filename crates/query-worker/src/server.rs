@@ -313,15 +313,15 @@ pub async fn serve(
         never = connections.take(&listener) => match never {},
         () = stopped => {}
     }
-    connections.take_waiting(&listener).await;
-    drop(listener);
+    connections.take_waiting(listener).context("failed to take the last connections")?;
     worker.stage.send_replace(Stage::Stopping);
     let Service { grace, .. } = service;
     if tokio::time::timeout(grace, connections.closed()).await.is_err() {
         worker.stage.send_replace(Stage::Ending);
         let closed = tokio::time::timeout(ENDING_WAIT_MAX, connections.closed()).await;
         closed.map_err(|_| {
-            anyhow::anyhow!("requests were still under way after {} seconds", grace.as_secs())
+            let waited = (grace + ENDING_WAIT_MAX).as_secs();
+            anyhow::anyhow!("requests were still under way {waited} seconds after the last was taken")
         })?;
     }
     log_claims(worker).await;

@@ -96,6 +96,20 @@ fn a_stop_that_drains_and_a_second_one() {
     assert!(log.contains("told twice"), "{log}");
 }
 
+/// As a probe of the port does, which says `GET /hea` and waits. The process ends in order all the same.
+#[test]
+fn a_stop_does_not_answer_half_a_head() {
+    let mut worker = Worker::start("memory:", &["--grace-seconds", "1"]);
+    let mut probe = connect(&worker);
+    probe.write_all(b"GET /hea").unwrap();
+    // It is taken after the probe, and so read after it.
+    assert_eq!(worker.get("/healthz").0, 200);
+    worker.send_stop();
+    worker.log_until("stopping");
+    let (code, log) = worker.wait();
+    assert_eq!(code, Some(0), "{log}");
+}
+
 /// A batch that would go on for ever is ended between two lines, and its client knows between which.
 #[test]
 fn a_stop_ends_a_batch() {

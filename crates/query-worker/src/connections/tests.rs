@@ -126,6 +126,48 @@ async fn a_stop_closes_what_is_idle() {
     assert_eq!(seconds(begun, ended.await.unwrap()), 0);
 }
 
+/// Of clients that open a connection for each request some lost theirs: it was on its way when the stop came.
+#[tokio::test(start_paused = true)]
+async fn a_stop_waits_for_what_is_on_its_way() {
+    let (mut client, stage, ended) = begin();
+    stage.send_replace(Stage::Stopping);
+    sleep(FIRST_BYTE_WAIT_MAX - Duration::from_millis(1)).await;
+    client.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    let mut last = String::new();
+    client.read_to_string(&mut last).await.unwrap();
+    assert!(last.contains("200 OK") && last.contains("connection: close"), "{last}");
+    ended.await.unwrap();
+}
+
+/// It waits so long and no longer, and not at all when the grace is over.
+#[tokio::test(start_paused = true)]
+async fn a_stop_closes_what_sends_nothing() {
+    for (last, wait) in [(Stage::Stopping, FIRST_BYTE_WAIT_MAX), (Stage::Ending, Duration::ZERO)] {
+        let (_client, stage, ended) = begin();
+        sleep(Duration::from_secs(1)).await;
+        let begun = Instant::now();
+        stage.send_replace(last);
+        let took = ended.await.unwrap() - begun;
+        // Timers are a millisecond coarse.
+        assert!(took >= wait && took <= wait + Duration::from_millis(1), "{took:?}");
+    }
+}
+
+/// As a probe of the port leaves it. It held the worker until it could only say that requests were not answered.
+#[tokio::test(start_paused = true)]
+async fn a_head_that_is_not_finished_in_the_grace() {
+    let (mut client, stage, ended) = begin();
+    client.write_all(b"GET /hea").await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    stage.send_replace(Stage::Stopping);
+    sleep(Duration::from_secs(5)).await;
+    assert!(!ended.is_finished());
+    let begun = Instant::now();
+    stage.send_replace(Stage::Ending);
+    // What a client may go on sending after the end is read for a second.
+    assert!(seconds(begun, ended.await.unwrap()) <= 1);
+}
+
 /// A request of which anything has been read is answered, and the last on its connection.
 #[tokio::test(start_paused = true)]
 async fn a_stop_answers_what_has_begun() {

@@ -27,6 +27,7 @@ pub(super) struct Turns {
     /// Grows with each turn.
     n: AtomicU64,
     closes_when_idle: AtomicBool,
+    closes_in_heads: AtomicBool,
 }
 
 impl Turns {
@@ -45,6 +46,16 @@ impl Turns {
     /// polled to notice.
     pub(super) fn close_when_idle(&self) {
         self.closes_when_idle.store(true, Ordering::Relaxed);
+    }
+
+    /// It ends as well when a part of a request's head has arrived: that is no request yet.
+    pub(super) fn close_in_heads(&self) {
+        self.closes_in_heads.store(true, Ordering::Relaxed);
+    }
+
+    fn is_last(&self, has_begun: bool) -> bool {
+        let closes = if has_begun { &self.closes_in_heads } else { &self.closes_when_idle };
+        closes.load(Ordering::Relaxed)
     }
 }
 
@@ -137,9 +148,9 @@ impl<S> Timed<S> {
         turn.is_multiple_of(2) && !self.writing.has_begun()
     }
 
-    /// Whether the connection is to end instead of waiting for a request.
+    /// Whether the connection is to end instead of waiting for a request, or the rest of its head.
     fn is_last(&self) -> bool {
-        !self.has_begun && self.turns.closes_when_idle.load(Ordering::Relaxed)
+        self.turns.is_last(self.has_begun)
     }
 
     /// What a write came to, within the time for it.
