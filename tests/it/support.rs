@@ -187,6 +187,11 @@ impl Worker {
         self.send("-TERM");
     }
 
+    /// Sends SIGHUP.
+    pub(crate) fn send_hang_up(&self) {
+        self.send("-HUP");
+    }
+
     /// Sends SIGKILL: it does nothing any more.
     pub(crate) fn send_kill(&self) {
         self.send("-KILL");

@@ -115,6 +115,9 @@ fn run(config: &Config) -> anyhow::Result<()> {
         if let Some(keys) = keys.clone() {
             reload::watch(vec![keys.file().to_owned()], "the keys", move || keys.reload())?;
         }
+        if keys.is_none() && tls.is_none() {
+            reload::watch_nothing()?;
+        }
         let signals = Signals::listen()?;
         info!(%address, store = config.store.uri().unwrap_or_default(), "ready");
         tokio::select! {

@@ -1,4 +1,4 @@
-//! Files that are read again when they change, or at a SIGHUP.
+//! Files that are read again when they change, or at a SIGHUP; by itself that would end the process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,6 +49,18 @@ pub(crate) fn watch(
                 }
             }
             seen = Some(state);
+        }
+    });
+    Ok(())
+}
+
+/// Where there is nothing to read again a SIGHUP is heard all the same, and said to have done nothing.
+pub(crate) fn watch_nothing() -> anyhow::Result<()> {
+    let mut hang_up = HangUp::listen()?;
+    tokio::spawn(async move {
+        loop {
+            hang_up.heard().await;
+            info!("told by SIGHUP to read the files again, but there are neither --keys nor --tls-cert");
         }
     });
     Ok(())

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::api::Problem;
 use crate::metrics::Metrics;
 use crate::otlp;
-use crate::server::Worker;
+use crate::server::{Stage, Worker};
 
 /// Where a client or a proxy says the id of a request, and where the answer says it.
 const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -27,6 +27,9 @@ const ID_BYTES_MAX: usize = 64;
 
 /// What a request for no path of ours is counted under.
 const NO_ROUTE: &str = "none";
+
+/// Where load balancers ask.
+const READY_ROUTE: &str = "/readyz";
 
 /// What a request is counted under whose client went away before its answer.
 const GONE: &str = "gone";
@@ -152,8 +155,10 @@ impl Drop for Ending {
         let status = self.status.as_ref().map_or(GONE, StatusCode::as_str);
         self.worker.metrics().request_ended(route, method, status, took);
         otlp::ended(&self.span, method, route, self.status.map(|status| status.as_u16()));
+        // Whoever asks is told to go elsewhere, which is what a stop is to do.
+        let is_told_of_stop = route == READY_ROUTE && *self.worker.stage().borrow() > Stage::Serving;
         match self.status {
-            Some(status) if status.is_server_error() => {
+            Some(status) if status.is_server_error() && !is_told_of_stop => {
                 warn!(method, route, status = status.as_u16(), seconds, bytes, "failed");
             }
             Some(status) => debug!(method, route, status = status.as_u16(), seconds, bytes, "answered"),

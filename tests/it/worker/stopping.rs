@@ -94,6 +94,7 @@ fn a_stop_that_drains_and_a_second_one() {
     let (code, log) = worker.wait();
     assert_eq!(code, Some(2), "{log}");
     assert!(log.contains("told twice"), "{log}");
+    assert!(!log.contains("route=\"/readyz\""), "that is no failure: {log}");
 }
 
 /// As a probe of the port does, which says `GET /hea` and waits. The process ends in order all the same.
@@ -106,6 +107,18 @@ fn a_stop_does_not_answer_half_a_head() {
     assert_eq!(worker.get("/healthz").0, 200);
     worker.send_stop();
     worker.log_until("stopping");
+    let (code, log) = worker.wait();
+    assert_eq!(code, Some(0), "{log}");
+}
+
+/// Without anything to read again the signal ended the process.
+#[test]
+fn a_hang_up_is_no_stop() {
+    let mut worker = Worker::start("memory:", &[]);
+    worker.send_hang_up();
+    worker.log_until("told by SIGHUP");
+    assert_eq!(worker.get("/healthz").0, 200);
+    worker.send_stop();
     let (code, log) = worker.wait();
     assert_eq!(code, Some(0), "{log}");
 }
