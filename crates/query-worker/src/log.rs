@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt};
@@ -19,6 +19,9 @@ use self::queue::Queue;
 
 /// How long the reader of stderr is waited for at the end of the process.
 const LAST_WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// The crates of the project that log something.
+const OUR_TARGETS: [&str; 2] = ["query_worker", "index"];
 
 static STDERR: LazyLock<Queue> = LazyLock::new(|| Queue::before(io::stderr()));
 
@@ -31,7 +34,8 @@ pub struct LogArgs {
     pub log_format: LogFormat,
     /// The least level that is logged: error, warn, info, debug or trace; also by part, as in `info,query_worker=debug`
     ///
-    /// At debug every request has a line; at any level those have that the worker or the store failed.
+    /// At debug every request has a line; at any level those have that the worker or the store failed. Of the libraries
+    /// that it uses only warnings and errors are logged, unless they are named, as in `info,rustls=debug`.
     #[arg(long, value_name = "LEVEL", default_value = "info", env = "PIGEONHOLE_LOG_LEVEL")]
     pub log_level: Targets,
 }
@@ -58,9 +62,19 @@ pub(crate) fn start(args: &LogArgs, more: Option<BoxedLayer>) {
             fmt::layer().json().flatten_event(true).with_span_list(false).with_writer(|| &*STDERR).boxed()
         }
     };
-    let mut layers = vec![written.with_filter(args.log_level.clone()).boxed()];
+    let mut layers = vec![written.with_filter(filter(&args.log_level)).boxed()];
     layers.extend(more);
     tracing_subscriber::registry().with(layers).init();
+}
+
+/// The level that is asked for without a name is that of our own crates: what others say below a warning is about their
+/// insides, and may be about the machine they were built on.
+fn filter(asked: &Targets) -> Targets {
+    let level = asked.default_level().unwrap_or(LevelFilter::OFF);
+    Targets::new()
+        .with_default(level.min(LevelFilter::WARN))
+        .with_targets(OUR_TARGETS.map(|target| (target, level)))
+        .with_targets(asked.iter().map(|(target, level)| (target.to_owned(), level)))
 }
 
 /// How many lines were dropped because stderr was not read.
@@ -72,4 +86,32 @@ pub(crate) fn n_dropped() -> u64 {
 pub(crate) fn end(last: &str) {
     (&*STDERR).write_all(last.as_bytes()).unwrap_or(());
     STDERR.flush(LAST_WAIT_MAX);
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    #[test]
+    fn others_are_logged_below_a_warning_only_by_name() {
+        for (asked, target, expected) in [
+            ("debug", "query_worker::request", Level::DEBUG),
+            ("debug", "index::redis", Level::DEBUG),
+            ("debug", "ureq_proto::client", Level::WARN),
+            ("error", "ureq_proto::client", Level::ERROR),
+            ("info", "query_worker", Level::INFO),
+            ("info,query_worker=trace", "query_worker::request", Level::TRACE),
+            ("info,query_worker=trace", "index", Level::INFO),
+            ("info,ureq_proto=debug", "ureq_proto::client", Level::DEBUG),
+            ("warn,query_worker::request=debug", "query_worker::reload", Level::WARN),
+        ] {
+            let filter = filter(&asked.parse().unwrap());
+            let levels = [Level::TRACE, Level::DEBUG, Level::INFO, Level::WARN, Level::ERROR];
+            let least = levels.into_iter().find(|level| filter.would_enable(target, level));
+            assert_eq!(least, Some(expected), "{asked} {target}");
+        }
+        assert!(!filter(&"query_worker=debug".parse().unwrap()).would_enable("index", &Level::ERROR));
+    }
 }
