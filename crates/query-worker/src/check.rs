@@ -1,10 +1,12 @@
 //! `--check`: whether a start would succeed.
 
-use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
+use std::{fs, io};
 
 use anyhow::Context;
 use index::{ErrorKind, Index, MemoryStore, Mode, StoreUri};
+use tokio::net::TcpSocket;
 
 use crate::config::Config;
 use crate::server::Worker;
@@ -13,19 +15,40 @@ use crate::server::Worker;
 pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
     config.keys()?;
     config.tls()?;
+    let address = listening(config.listen)?;
     let asked = Worker::asked(config)?;
     let uri = asked.uri;
     if is_there(uri).with_context(|| format!("failed to open index `{uri}`"))? {
         let worker = Worker::open(config)?;
         let scheme = worker.index().scheme().name();
-        return Ok(format!("all is well: the index at {uri} is there, of scheme {scheme}\n"));
+        return Ok(format!("all is well: the index at {uri} is there, of scheme {scheme}{address}\n"));
     }
     // Whether one can be that is as asked for.
     Index::over(Box::new(MemoryStore::new()), &asked.options).context("no such index can be made")?;
     if let Ok(StoreUri::Embedded(path)) = uri.parse() {
         can_be_made(&path).with_context(|| format!("`{}` cannot be made", path.display()))?;
     }
-    Ok(format!("all is well: there is no index at {uri} yet, and a start makes one\n"))
+    Ok(format!("all is well: there is no index at {uri} yet, and a start makes one{address}\n"))
+}
+
+/// Whether a start could listen there, found out without listening: a worker that starts meanwhile is not in the way of
+/// that. What there is to say is said as the end of a sentence.
+fn listening(address: SocketAddr) -> anyhow::Result<String> {
+    let bound = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }
+    .and_then(|socket| {
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)
+    });
+    match bound {
+        Ok(()) => Ok(String::new()),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            Ok(format!("; {address} is in use, perhaps by a worker that runs"))
+        }
+        Err(error) => Err(error).with_context(|| format!("failed to listen on {address}")),
+    }
 }
 
 /// Whether a start could make a directory, which is found out by making another one in its place and removing it.

@@ -95,6 +95,7 @@ pub struct Config {
         long,
         value_name = "NAME",
         value_delimiter = ',',
+        value_parser = host_name,
         env = "PIGEONHOLE_ALLOWED_HOST",
         help_heading = "Service"
     )]
@@ -134,6 +135,17 @@ pub struct Config {
 /// A name may have several addresses, of which some may be reached by others.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "give an IP address and a port, as in 127.0.0.1:8080 or [::1]:8080".to_owned())
+}
+
+/// A name as the header `Host` has it, without its port.
+fn host_name(text: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if text.trim_end_matches('.').is_empty() || !text.bytes().all(is_plain) {
+        let name =
+            "give a host's whole name and nothing else, as in worker.example: no http://, port, or wildcard";
+        return Err(format!("{name}; what is not ASCII as its xn-- form"));
+    }
+    Ok(text.to_owned())
 }
 
 /// What to do instead of serving.

@@ -132,9 +132,40 @@ fn a_check_opens_and_makes_nothing() {
         let said = checked.expect(2).stderr;
         assert!(said.contains(part), "{part:?}: {said}");
     }
-    // It listens to nobody, so it takes no port from the worker that serves.
-    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    check(&["--listen", &taken.local_addr().unwrap().to_string()]).expect(0);
+}
+
+/// All was said to be well with an address on which no start could listen.
+#[test]
+fn a_check_of_the_address() {
+    let check = |address: &str| run("query-worker", ["--check", "--store", "memory:", "--listen", address]);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap().to_string();
+    for (address, said) in [(taken.as_str(), true), ("127.0.0.1:0", false)] {
+        let checked = check(address).expect(0).stdout;
+        assert_eq!(checked.contains(&format!("{address} is in use")), said, "{checked}");
+    }
+    // An address that is nobody's (RFC 5737).
+    let said = run(
+        "query-worker",
+        ["--check", "--store", "memory:", "--listen", "192.0.2.1:8080", "--insecure-no-auth"],
+    );
+    assert!(said.expect(2).stderr.contains("failed to listen on 192.0.2.1:8080"));
+}
+
+/// They were taken, and never matched anything.
+#[test]
+fn names_that_no_client_can_ask_by() {
+    let printed = |name: &str| run("query-worker", ["--print-config", "--allowed-host", name]);
+    for name in ["a.b:8080", "http://c.d", "*.e.f", "ü.example", "g h", "", "."] {
+        let said = printed(name).expect(2).stderr;
+        assert!(said.contains(&format!("'{name}'")) && said.contains("worker.example"), "{name}: {said}");
+    }
+    let checked =
+        run("query-worker", ["--check", "--store", "memory:", "--allowed-host", "good.example,*.e.f"]);
+    assert!(checked.expect(2).stderr.contains("'*.e.f'"));
+    for name in ["worker.example", "Worker_1.example.", "xn--tda.example", "one.example,two.example"] {
+        printed(name).expect(0);
+    }
 }
 
 /// Tables of HBase are not made by a start, so that they are missing is an error.
