@@ -34,7 +34,8 @@ Examples:
   query-worker new-key --name crawler --scopes read,write >>keys.toml
 
 Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C); 2 could not run, or requests other than batches outlived
---grace-seconds. A second signal stops at once."
+--grace-seconds. A stop takes up to 6 seconds more than --drain-seconds and --grace-seconds; a second signal stops at
+once. At a SIGHUP the files of --keys and --tls-cert are read again."
 )]
 pub struct Config {
     /// What to do instead of serving.
