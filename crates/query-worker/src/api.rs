@@ -5,6 +5,7 @@ mod analyze;
 mod batch;
 mod body;
 mod compare;
+mod description;
 mod documents;
 mod guard;
 mod problem;
@@ -24,8 +25,7 @@ use axum::routing::get;
 use index::DocumentId;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
-use utoipa::OpenApi;
+use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -40,7 +40,7 @@ use crate::server::Worker;
 /// All routes over one worker, for whoever may come in.
 pub fn router(worker: Arc<Worker>, access: Access) -> Router {
     let (router, description) = documented().split_for_parts();
-    let description = written(&description);
+    let description = description::written(&description, worker.index().max_distance());
     let methods = methods(&description);
     let guard = Guard::new(&description, access, worker.limits().request_seconds_max);
     let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description.to_string()));
@@ -70,7 +70,7 @@ fn methods(description: &Value) -> HashMap<String, String> {
 
 /// The routes that the description of the API has, each with its own.
 fn documented() -> OpenApiRouter<Arc<Worker>> {
-    OpenApiRouter::with_openapi(Description::openapi())
+    OpenApiRouter::with_openapi(description::begun())
         .routes(routes!(query::query))
         .routes(routes!(query::query_batch))
         .routes(routes!(documents::insert_if_new))
@@ -82,30 +82,6 @@ fn documented() -> OpenApiRouter<Arc<Worker>> {
         .routes(routes!(about::alive))
         .routes(routes!(about::ready))
         .routes(routes!(about::metrics))
-}
-
-/// What the description of the API says before its paths, which the handlers have.
-#[derive(OpenApi)]
-#[openapi(info(
-    title = "Pigeonhole",
-    description = "Have we seen this text, or one like it? Insert what is new."
-))]
-struct Description;
-
-/// The description as it is served. That exactly one of two fields must be there is added here: utoipa says such things of
-/// enums only, and of an enum serde says nothing useful to a client whose body fits none of its kinds.
-fn written(description: &utoipa::openapi::OpenApi) -> Value {
-    let mut description = serde_json::to_value(description).unwrap_or_default();
-    for (schema, one, other) in [("Query", "text", "fingerprint"), ("Side", "text", "id")] {
-        let only = |one: &str, other: &str| -> Value {
-            json!({ "required": [one], "properties": { one: { "type": "string" }, other: { "type": "null" } } })
-        };
-        description["components"]["schemas"][schema]["oneOf"] = json!([only(one, other), only(other, one)]);
-    }
-    let scheme = "Needed where the worker runs with --keys. The scope that a key must have is named with each operation.";
-    description["components"]["securitySchemes"][guard::SCHEME] =
-        json!({ "type": "http", "scheme": "bearer", "description": scheme });
-    description
 }
 
 /// Reads one JSON object.

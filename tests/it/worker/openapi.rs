@@ -68,6 +68,9 @@ fn every_example_is_answered_as_shown() {
             same_shape(shown, &answers[0], &place);
         }
         if let Some(lines) = request.get("application/x-ndjson") {
+            let shown = response["content"]["application/x-ndjson"]["example"].as_str().unwrap();
+            let shown = shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            same_shape(&Value::Array(shown), &Value::Array(answers.clone()), &place);
             assert_eq!(answers.len(), lines["example"].as_str().unwrap().lines().count(), "{place}");
             assert!(answers.iter().all(|answer| answer["status"].as_u64().unwrap() < 300), "{answers:?}");
         }
@@ -89,6 +92,39 @@ fn the_duplicate_is_as_shown() {
     document["id"] = json!("a2");
     let shown = &operation["responses"]["200"]["content"]["application/json"]["example"];
     assert_eq!(worker.post("/v1/documents", &document), (200, shown.clone()));
+}
+
+/// It was that of a new index by default, whatever the one at hand can find.
+#[test]
+fn the_bound_of_a_distance_is_that_of_the_index() {
+    for max_distance in [1, 3] {
+        let worker = Worker::start("memory:", &["--max-distance", &max_distance.to_string()]);
+        let description = worker.get("/openapi.json").1;
+        let described = &description["components"]["schemas"]["Query"]["properties"]["max_distance"];
+        assert_eq!(described["maximum"], max_distance);
+    }
+}
+
+/// Each answer names its headers, and they are described.
+#[test]
+fn answers_have_the_headers_that_are_described() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = super::keys::key_file(&folder);
+    super::keys::add_key(&keys, "reader", "read", "");
+    let worker = Worker::start("memory:", &["--keys", keys.to_str().unwrap()]);
+    let description = worker.get("/openapi.json").1;
+    for (path, method, operation) in operations(&description) {
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            let names = response["headers"].as_object().unwrap().iter();
+            for (name, header) in names {
+                let place = header["$ref"].as_str().unwrap().trim_start_matches('#');
+                assert!(description.pointer(place).is_some(), "{method} {path} {status} {name}: {place}");
+            }
+            assert!(response["headers"].get("X-Request-Id").is_some(), "{method} {path} {status}");
+        }
+    }
+    assert_eq!(worker.header("/v1/index", "WWW-Authenticate").as_deref(), Some("Bearer"));
+    assert!(worker.header("/healthz", "X-Request-Id").is_some());
 }
 
 /// A path that nobody described is not answered.

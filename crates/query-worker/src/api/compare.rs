@@ -95,7 +95,7 @@ pub(super) struct ComparedTerm {
     tag = "explanations",
     request_body(content = Pair, example = json!({ "a": { "text": "insert this if it is new" }, "b": { "id": "a1" } })),
     responses(
-        (status = 200, description = "How far apart they are, and why", body = Compared),
+        (status = 200, description = "How far apart they are, and why", body = Compared, example = json!({ "a": { "id": null, "fingerprint": "8f451e680053652b", "n_terms": 6 }, "b": { "id": "a1", "fingerprint": "8f451e680053652b", "n_terms": null }, "distance": 0, "max_distance": 3, "is_near": true, "bits": [], "terms": null })),
         (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
     )
 )]

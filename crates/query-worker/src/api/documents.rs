@@ -23,6 +23,11 @@ use crate::server::Worker;
 /// What a path may hold as it is (RFC 3986, unreserved).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// What a batch is answered, as an example.
+const INSERTED_LINES: &str = r#"{"line":1,"status":200,"outcome":"duplicate","id":"a2","fingerprint":"8f451e680053652b","duplicate_of":{"id":"a1","fingerprint":"8f451e680053652b","distance":0,"differing_bits":[]}}
+{"line":2,"status":201,"outcome":"inserted","id":"019c1551-86ad-7372-9aa1-89dc47c6dbe5","fingerprint":"3aa79a4260656422"}
+"#;
+
 /// A document to insert, if it is new.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -139,7 +144,7 @@ fn path_of(id: &str) -> String {
     tag = "documents",
     request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"id\": \"a2\", \"text\": \"Insert THIS, if it is new!\"}\n{\"text\": \"Another text, made of other words\"}\n"),
     responses(
-        (status = 200, description = "An answer a line: that of an insertion of its own, with the number of the line and its status", body = String, content_type = "application/x-ndjson"),
+        (status = 200, description = "An answer a line: `line`, the number of the line, `status`, which it would have had as an insertion of its own, and the fields of that insertion's answer, `Inserted` or `Problem`", body = String, content_type = "application/x-ndjson", example = json!(INSERTED_LINES)),
         (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
     )
 )]

@@ -1,5 +1,7 @@
 //! The one body for everything that goes wrong: `application/problem+json` (RFC 9457).
 
+mod kind;
+
 use std::time::Duration;
 
 use axum::Json;
@@ -10,6 +12,7 @@ use serde::Serialize;
 use tracing::error;
 use utoipa::ToSchema;
 
+pub(super) use self::kind::Kind;
 use crate::request;
 
 /// The most characters of a detail that holds what the client sent.
@@ -18,9 +21,7 @@ const DETAIL_CHARS_MAX: usize = 1000;
 /// Something that went wrong, as the client is told of it.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    status: StatusCode,
-    /// The last part of the `type` URI; stable, for programs to tell problems apart.
-    kind: &'static str,
+    kind: Kind,
     title: &'static str,
     detail: String,
 }
@@ -29,7 +30,7 @@ pub struct Problem {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(super) struct Body {
-    /// Stable, for programs to tell problems apart: `urn:pigeonhole:problem:` and a name.
+    /// Stable, for programs to tell problems apart.
     r#type: String,
     title: &'static str,
     status: u16,
@@ -43,16 +44,16 @@ pub(super) struct Body {
 impl Problem {
     pub(super) fn body(&self) -> Body {
         Body {
-            r#type: format!("urn:pigeonhole:problem:{}", self.kind),
+            r#type: self.kind.urn(),
             title: self.title,
-            status: self.status.as_u16(),
+            status: self.status().as_u16(),
             detail: self.detail.clone(),
             instance: request::urn(),
         }
     }
 
-    fn new(status: StatusCode, kind: &'static str, title: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, kind, title, detail: detail.into() }
+    fn new(kind: Kind, title: &'static str, detail: impl Into<String>) -> Self {
+        Self { kind, title, detail: detail.into() }
     }
 
     /// 400: the request is not understood.
@@ -60,42 +61,42 @@ impl Problem {
     pub fn bad_request(detail: &str) -> Self {
         // What a parser says may hold the whole of what it was given.
         let detail: String = detail.chars().take(DETAIL_CHARS_MAX).collect();
-        Self::new(StatusCode::BAD_REQUEST, "bad-request", "The request is not understood", detail)
+        Self::new(Kind::BadRequest, "The request is not understood", detail)
     }
 
     /// 400: plain HTTP, where HTTPS is served.
     #[must_use]
     pub(crate) fn needs_tls() -> Self {
         let detail = "this port speaks HTTPS; begin the address with https://";
-        Self::new(StatusCode::BAD_REQUEST, "needs-tls", "The request is not encrypted", detail)
+        Self::new(Kind::NeedsTls, "The request is not encrypted", detail)
     }
 
     /// 401: the request has no key.
     #[must_use]
     pub fn no_key() -> Self {
         let detail = "this needs a key: send the header `Authorization: Bearer KEY`";
-        Self::new(StatusCode::UNAUTHORIZED, "no-key", "The request has no key", detail)
+        Self::new(Kind::NoKey, "The request has no key", detail)
     }
 
     /// 401: the request's key is none of ours, or not any more.
     #[must_use]
     pub fn unknown_key() -> Self {
         let detail = "the key is not known, or not any more; ask the operator of this worker for another";
-        Self::new(StatusCode::UNAUTHORIZED, "unknown-key", "The key is not known", detail)
+        Self::new(Kind::UnknownKey, "The key is not known", detail)
     }
 
     /// 403: the key is good, but not for this.
     #[must_use]
     pub fn wrong_scope(needed: &str) -> Self {
         let detail = format!("this needs a key with the scope `{needed}`, which this key has not");
-        Self::new(StatusCode::FORBIDDEN, "wrong-scope", "The key is not for this", detail)
+        Self::new(Kind::WrongScope, "The key is not for this", detail)
     }
 
     /// 403: a page of another site asks.
     #[must_use]
     pub fn cross_origin() -> Self {
         let detail = "pages of other sites are not answered without keys (--keys)";
-        Self::new(StatusCode::FORBIDDEN, "cross-origin", "A page of another site asks", detail)
+        Self::new(Kind::CrossOrigin, "A page of another site asks", detail)
     }
 
     /// 400: a request without the header `Host`, or with two.
@@ -109,24 +110,14 @@ impl Problem {
     pub fn unknown_host() -> Self {
         let detail = "without keys the worker is asked by an IP address, as localhost, or by a name of --allowed-host, for the \
                       sake of browsers that are lied to about names; the header `Host` has none of these";
-        Self::new(
-            StatusCode::MISDIRECTED_REQUEST,
-            "unknown-host",
-            "The worker is not known by this name",
-            detail,
-        )
+        Self::new(Kind::UnknownHost, "The worker is not known by this name", detail)
     }
 
     /// 429: so many requests of one key are under way as it may have.
     #[must_use]
     pub fn too_many_requests() -> Self {
         let detail = "as many requests with this key are under way as it may have (requests_max); try again in a second";
-        Self::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "too-many-requests",
-            "Too many requests with this key",
-            detail,
-        )
+        Self::new(Kind::TooManyRequests, "Too many requests with this key", detail)
     }
 
     /// 404: no document has that id.
@@ -134,7 +125,7 @@ impl Problem {
     pub fn no_such_document() -> Self {
         let detail = "no document has this id: it never came, was a duplicate, was removed, or has expired; in a path, an id \
                       is percent-encoded";
-        Self::new(StatusCode::NOT_FOUND, "no-such-document", "No such document", detail)
+        Self::new(Kind::NoSuchDocument, "No such document", detail)
     }
 
     /// 404: no such path.
@@ -142,19 +133,14 @@ impl Problem {
     pub fn not_found(path: &str) -> Self {
         let detail =
             format!("there is no {path}; try POST /v1/query, POST /v1/documents or GET /openapi.json");
-        Self::new(StatusCode::NOT_FOUND, "not-found", "No such path", detail)
+        Self::new(Kind::NotFound, "No such path", detail)
     }
 
     /// 405: the path is there, but not for this method.
     #[must_use]
     pub fn method_not_allowed(method: &Method, path: &str, known: &str) -> Self {
         let detail = format!("{path} answers {known}, not {method}");
-        Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "method-not-allowed",
-            "The path does not answer this method",
-            detail,
-        )
+        Self::new(Kind::MethodNotAllowed, "The path does not answer this method", detail)
     }
 
     /// 408: the body did not arrive in time.
@@ -164,42 +150,42 @@ impl Problem {
             "the request body did not arrive within {} seconds (--body-seconds-max)",
             wait.as_secs_f64()
         );
-        Self::new(StatusCode::REQUEST_TIMEOUT, "too-slow", "The request is too slow", detail)
+        Self::new(Kind::TooSlow, "The request is too slow", detail)
     }
 
     /// 413: the body is larger than the worker takes.
     #[must_use]
     pub fn too_large(body_bytes_max: usize) -> Self {
         let detail = format!("a request body may have {body_bytes_max} bytes (--body-bytes-max)");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The request body is too large", detail)
+        Self::new(Kind::TooLarge, "The request body is too large", detail)
     }
 
     /// 415: the body is packed.
     #[must_use]
     pub fn encoded() -> Self {
         let detail = "send the request body as it is, without a Content-Encoding";
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoded", "The request body is packed", detail)
+        Self::new(Kind::Encoded, "The request body is packed", detail)
     }
 
     /// 413: a line of a batch is larger than a body may be.
     #[must_use]
     pub fn line_too_long(line_bytes_max: usize) -> Self {
         let detail = format!("a line may have {line_bytes_max} bytes (--body-bytes-max)");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", "The line is too long", detail)
+        Self::new(Kind::TooLarge, "The line is too long", detail)
     }
 
     /// 422: a text without features can be neither found nor indexed.
     #[must_use]
     pub fn no_features() -> Self {
         let detail = "the text has nothing to compare: it is empty, or holds only punctuation or stop words";
-        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "no-features", "The text has no features", detail)
+        Self::new(Kind::NoFeatures, "The text has no features", detail)
     }
 
     /// 413: a text is longer than the worker takes.
     #[must_use]
     pub fn text_too_long(text_bytes_max: usize) -> Self {
         let detail = format!("a text may have {text_bytes_max} bytes (--text-bytes-max)");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "text-too-long", "The text is too long", detail)
+        Self::new(Kind::TextTooLong, "The text is too long", detail)
     }
 
     /// 413: a batch has more lines than the worker takes; those before this one are answered.
@@ -207,7 +193,7 @@ impl Problem {
     pub fn too_many_lines(batch_lines_max: u64) -> Self {
         let detail =
             format!("a batch may have {batch_lines_max} lines (--batch-lines-max); send the rest in another");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too-many-lines", "The batch has too many lines", detail)
+        Self::new(Kind::TooManyLines, "The batch has too many lines", detail)
     }
 
     /// 503: a request took too long. What it was to do may still be done.
@@ -217,21 +203,21 @@ impl Problem {
             "the request was not done within {} seconds (--request-seconds-max); what it was to do may be done yet",
             wait.as_secs_f64()
         );
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", "The request took too long", detail)
+        Self::new(Kind::Timeout, "The request took too long", detail)
     }
 
     /// 503: the worker is about to end; of a batch, this line and all after it were not taken.
     #[must_use]
     pub fn stopping() -> Self {
         let detail = "the worker is stopping; send this, and what came after it, again";
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", "The worker is stopping", detail)
+        Self::new(Kind::Stopping, "The worker is stopping", detail)
     }
 
     /// 503: the worker has more to do than it takes on.
     #[must_use]
     pub fn busy(what: &str) -> Self {
         let detail = format!("{what}; try again in a second");
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", "The worker is busy", detail)
+        Self::new(Kind::Busy, "The worker is busy", detail)
     }
 
     /// 503: as many connections as allowed are open.
@@ -239,12 +225,7 @@ impl Problem {
     pub(crate) fn too_many_connections(connections_max: u32) -> Self {
         let detail =
             format!("{connections_max} connections are open (--connections-max); try again in a second");
-        Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "too-many-connections",
-            "The worker has no place for one connection more",
-            detail,
-        )
+        Self::new(Kind::TooManyConnections, "The worker has no place for one connection more", detail)
     }
 
     /// 400, 414 or 431: what came is no request that could be handled.
@@ -253,36 +234,41 @@ impl Problem {
         match status {
             StatusCode::URI_TOO_LONG => {
                 let detail = format!("the address of a request may have less than {head_bytes_max} bytes");
-                Self::new(status, "uri-too-long", "The address of the request is too long", detail)
+                Self::new(Kind::UriTooLong, "The address of the request is too long", detail)
             }
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
                 let detail = format!(
                     "the head of a request may have {head_bytes_max} bytes, its address included, and 100 lines; what is \
                      long belongs into the body"
                 );
-                Self::new(status, "head-too-large", "The head of the request is too large", detail)
+                Self::new(Kind::HeadTooLarge, "The head of the request is too large", detail)
             }
-            status => {
+            _ => {
                 let detail = "what came is no request as HTTP/1.1 has it (RFC 9112)";
-                Self::new(status, "not-http", "The request is not HTTP", detail)
+                Self::new(Kind::NotHttp, "The request is not HTTP", detail)
             }
         }
     }
 
     pub(crate) fn status(&self) -> StatusCode {
-        self.status
+        self.kind.status()
     }
 
     pub(crate) fn kind(&self) -> &'static str {
-        self.kind
+        self.kind.name()
+    }
+
+    /// Whether the same request may be answered if it comes again soon.
+    fn passes(&self) -> bool {
+        matches!(self.status(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS)
     }
 
     /// The whole answer as bytes, for what is no request. `id_header` is a line of the head.
     pub(crate) fn as_http1(&self, id_header: &str) -> Vec<u8> {
         // JSON of strings and numbers can always be written.
         let body = serde_json::to_string(&self.body()).unwrap_or_default();
-        let retry = if self.status == StatusCode::SERVICE_UNAVAILABLE { "retry-after: 1\r\n" } else { "" };
-        let (status, length) = (self.status, body.len());
+        let retry = if self.passes() { "retry-after: 1\r\n" } else { "" };
+        let (status, length) = (self.status(), body.len());
         format!(
             "HTTP/1.1 {status}\r\ncontent-type: application/problem+json\r\n{id_header}\r\n{retry}content-length: {length}\r\n\
              connection: close\r\n\r\n{body}"
@@ -299,19 +285,14 @@ impl Problem {
     }
 
     fn store_unavailable(detail: impl Into<String>) -> Self {
-        Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "store-unavailable",
-            "The store cannot be used now",
-            detail,
-        )
+        Self::new(Kind::StoreUnavailable, "The store cannot be used now", detail)
     }
 
     /// 500: our fault.
     #[must_use]
     pub fn internal() -> Self {
         let detail = "the request could not be finished; the worker's log says why";
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "The worker failed", detail)
+        Self::new(Kind::Internal, "The worker failed", detail)
     }
 }
 
@@ -339,13 +320,13 @@ impl From<index::Error> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = (self.status, Json(self.body())).into_response();
+        let mut response = (self.status(), Json(self.body())).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if self.status == StatusCode::UNAUTHORIZED {
+        if self.status() == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if matches!(self.status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
+        if self.passes() {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

@@ -22,6 +22,11 @@ use crate::server::Worker;
 const LIMIT_DEFAULT: usize = 10;
 const LIMIT_MAX: usize = 1000;
 
+/// What a batch is answered, as an example.
+const FOUND_LINES: &str = r#"{"line":1,"status":200,"fingerprint":"8f451e680053652b","matches":[],"n_matches":1,"cost":{"n_buckets":10,"n_candidates":10}}
+{"line":2,"status":200,"fingerprint":"8f451e680053652b","matches":[{"distance":0,"id":"a1","fingerprint":"8f451e680053652b","source":"wire-7","inserted_at":"2026-01-31T18:00:00.000Z"}],"n_matches":1,"cost":{"n_buckets":10,"n_candidates":10}}
+"#;
+
 /// Either `text` or `fingerprint`.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,7 +37,6 @@ pub(super) struct Query {
     #[schema(pattern = "^[0-9a-fA-F]{16}$")]
     fingerprint: Option<String>,
     /// At most the index's own, which is the default.
-    #[schema(maximum = 3)]
     #[serde(default, deserialize_with = "whole")]
     max_distance: Option<u32>,
     /// At most this many matches; with 0 they are only counted.
@@ -105,9 +109,9 @@ pub(super) async fn query(
     path = "/v1/query:batch",
     security(("key" = ["read"])),
     tag = "search",
-    request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"text\": \"insert this if it is new\"}\n{\"fingerprint\": \"8f451e680053652b\", \"limit\": 1}\n"),
+    request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"text\": \"insert this if it is new\", \"limit\": 0}\n{\"fingerprint\": \"8f451e680053652b\", \"limit\": 1}\n"),
     responses(
-        (status = 200, description = "An answer a line: that of a query of its own, with the number of the line and its status", body = String, content_type = "application/x-ndjson"),
+        (status = 200, description = "An answer a line: `line`, the number of the line, `status`, which it would have had as a query of its own, and the fields of that query's answer, `Found` or `Problem`", body = String, content_type = "application/x-ndjson", example = json!(FOUND_LINES)),
         (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
     )
 )]
