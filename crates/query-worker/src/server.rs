@@ -321,7 +321,7 @@ pub async fn serve(
         let closed = tokio::time::timeout(ENDING_WAIT_MAX, connections.closed()).await;
         closed.map_err(|_| {
             let waited = (grace + ENDING_WAIT_MAX).as_secs();
-            anyhow::anyhow!("requests were still under way {waited} seconds after the last was taken")
+            anyhow::anyhow!("requests were still under way {waited} seconds after the worker took no more")
         })?;
     }
     log_claims(worker).await;
