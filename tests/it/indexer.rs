@@ -105,6 +105,7 @@ fn what_cannot_run_at_all_exits_with_2() {
     let in_file = format!("embedded:{}", file.to_str().unwrap());
     let news = news_arg();
     let roundabout = news.replace("tests/", "tests/../tests/");
+    let [folder_of_news, beside_news] = ["", "/kept"].map(|name| news.replace("/news.jsonl", name));
     let missing = format!("embedded:{}", folder.path().join("never made").to_str().unwrap());
     let in_store = folder.path().join("never made/data.mdb").to_str().unwrap().to_owned();
     let dict = folder.path().join("dict").to_str().unwrap().to_owned();
@@ -119,6 +120,7 @@ fn what_cannot_run_at_all_exits_with_2() {
         (vec!["index", &news, "--store", "embedded:/proc/no"], "/proc/no"),
         (vec!["dedup", &news, "--output", &news], "is an input"),
         (vec!["dedup", &news, "--duplicates", &roundabout], "is an input"),
+        (vec!["dedup", &folder_of_news, "--output", &beside_news], "all of which is read"),
         (vec!["dedup", &news, "--output", "x", "--duplicates", "./x"], "two outputs"),
         (vec!["index", &news, "--store", &missing, "--rejects", &roundabout], "is an input"),
         (vec!["fingerprint", &news, "--rejects", "-"], "two outputs"),

@@ -13,6 +13,7 @@ mod reporting;
 mod verdict;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use ::index::cli::StoreArgs;
 use ::index::{Index, Mode};
@@ -88,10 +89,12 @@ fn describe(
     Ok(Some(description))
 }
 
-/// Says why nothing happens, where a journal says that the job is done.
-fn say_done(job: &Job) {
+/// Says why nothing happens, where a journal says that the job is done and its `outputs` are there.
+fn say_done<'a>(job: &Job, outputs: impl Iterator<Item = &'a Path>) -> anyhow::Result<()> {
     if let Some(journal) = job.journal() {
+        journal.check_outputs(outputs)?;
         let folder = journal.folder().display();
         complain(format_args!("this job was done before; to do it once more remove its journal {folder}"));
     }
+    Ok(())
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 use features::Fingerprinter;
 use serde_json::Value;
 
@@ -84,6 +84,14 @@ impl Job {
         for output in all_outputs.iter().filter(|path| !is_stdout(path)) {
             let inside = store.as_ref().is_some_and(|store| place_of(output).starts_with(store));
             ensure!(!inside, "{} lies in the directory of the index; write elsewhere", output.display());
+            let read =
+                args.files.iter().find(|path| path.is_dir() && place_of(output).starts_with(place_of(path)));
+            if let Some(folder) = read {
+                let (output, folder) = (output.display(), folder.display());
+                bail!(
+                    "{output} lies in {folder}, all of which is read, by the next run too; write elsewhere"
+                );
+            }
         }
         let journal = journal.and_then(|(args, job)| Some((args.journal.as_deref()?, args, job)));
         let journal = journal.map(|(folder, journal_args, mut job)| {
@@ -111,6 +119,11 @@ impl Job {
 
     pub(crate) fn journal(&self) -> Option<&Journal> {
         self.journal.as_ref()
+    }
+
+    /// Whether it takes one part of the documents only.
+    pub(crate) fn has_part(&self) -> bool {
+        self.shard.is_some()
     }
 
     /// What the job did, if it was done before this run.

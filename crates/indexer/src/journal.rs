@@ -41,6 +41,7 @@ use crate::output::{Output, place_of};
 use crate::report::Report;
 
 const JOB: &str = "job.json";
+const JOB_NEW: &str = "job.json.new";
 const CHECKPOINT: &str = "checkpoint.json";
 const KEPT: &str = "kept.log";
 const ROWS: &str = "rows.log";
@@ -105,13 +106,7 @@ impl Journal {
         let failed = || format!("failed to open the journal {}", folder.display());
         fs::create_dir_all(folder).with_context(failed)?;
         let folder = folder.canonicalize().with_context(failed)?;
-        let job: Option<Job> = read_json(&folder.join(JOB))?;
-        if job.is_none() {
-            for entry in fs::read_dir(&folder).with_context(failed)? {
-                let is_lock = entry.with_context(failed)?.file_name() == LOCK;
-                ensure!(is_lock, "{} is no journal and not empty; name a new folder", folder.display());
-            }
-        }
+        read_job(&folder)?;
         let lock = File::create(folder.join(LOCK)).with_context(failed)?;
         let begun = Instant::now();
         while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -122,8 +117,12 @@ impl Journal {
             );
             thread::sleep(LOCK_PAUSE);
         }
-        let job = match job {
+        // Nobody else writes to it any more.
+        let job = match read_job(&folder)? {
             None => {
+                for name in [KEPT, ROWS, CALLS] {
+                    remove_if_there(&folder.join(name)).with_context(failed)?;
+                }
                 // The same again where a run dies before it has begun.
                 let name = format!("{:08x}", crc32fast::hash(folder.as_os_str().as_encoded_bytes()));
                 Job { name, description }
@@ -218,12 +217,26 @@ impl Journal {
     pub(crate) fn finish(&mut self, report: &Report) -> anyhow::Result<()> {
         self.save(Checkpoint { stage: Stage::Done(report.clone()), ..self.checkpoint.clone() })?;
         for name in [KEPT, ROWS, CALLS] {
-            match fs::remove_file(self.folder.join(name)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(error).with_context(|| format!("failed to remove {name} of the journal"));
-                }
-                _ => {}
-            }
+            let failed = || format!("failed to remove {name} of the journal");
+            remove_if_there(&self.folder.join(name)).with_context(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses to call a job done whose outputs are not what it has left.
+    pub(crate) fn check_outputs<'a>(&self, outputs: impl Iterator<Item = &'a Path>) -> anyhow::Result<()> {
+        for output in outputs {
+            let expected = self.checkpoint.lengths.get(&*place_of(output).to_string_lossy());
+            let what = match output.metadata() {
+                Err(_) => "is not there any more",
+                Ok(found) if expected.is_some_and(|len| *len != found.len()) => "is not as it was left",
+                Ok(_) => continue,
+            };
+            bail!(
+                "this job was done before, and {} {what}; to do it once more remove its journal {}",
+                output.display(),
+                self.folder.display()
+            );
         }
         Ok(())
     }
@@ -246,6 +259,27 @@ impl Journal {
             File::open(&self.folder)?.sync_all()
         };
         write().with_context(|| format!("failed to write {name} to the journal {}", self.folder.display()))
+    }
+}
+
+/// The job that a folder is the journal of, if it has begun; refuses what is no journal.
+fn read_job(folder: &Path) -> anyhow::Result<Option<Job>> {
+    let job = read_json(&folder.join(JOB))?;
+    if job.is_none() {
+        for entry in fs::read_dir(folder).with_context(|| format!("failed to read {}", folder.display()))? {
+            let name = entry?.file_name();
+            // What a run has made that died before it began. Nothing was decided by then.
+            let is_ours = [LOCK, JOB_NEW, KEPT, ROWS, CALLS].iter().any(|ours| name == **ours);
+            ensure!(is_ours, "{} is no journal and not empty; name a new folder", folder.display());
+        }
+    }
+    Ok(job)
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
     }
 }
 

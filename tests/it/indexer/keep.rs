@@ -1,6 +1,6 @@
 //! `dedup --keep`: which of near-duplicates stays, in every format that can say.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::path::Path;
 
@@ -298,6 +298,30 @@ fn what_comes_later_is_known_all_the_same() {
     let repeats = json!([{ "kept_from": "wire", "dropped_from": "blog", "n": 2 }]);
     assert_eq!(report["repeats"]["most"], repeats);
     assert_eq!((&report["options"]["keep"], &report["unranked"]), (&json!("longest"), &json!(0)));
+}
+
+/// That no document of its part has the field may be chance for a worker, and its part must not be missing.
+#[test]
+fn a_worker_whose_part_has_no_numbers_takes_it_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().join("index").to_str().unwrap());
+    let input = folder.path().join("input.jsonl").to_str().unwrap().to_owned();
+    let texts = ["A bridge was closed", "The chess club met", "Reeds were planted", "A museum opened again"];
+    let lines: Vec<String> = (0..)
+        .zip(texts)
+        .map(|(n, text)| match n {
+            0 => json!({ "id": "0", "text": text, "q": 1 }).to_string(),
+            _ => json!({ "id": n.to_string(), "text": text }).to_string(),
+        })
+        .collect();
+    fs::write(&input, lines.join("\n")).unwrap();
+    let mut kept = String::new();
+    for shard in ["0/3", "1/3", "2/3"] {
+        let args =
+            ["dedup", "-q", &input, "--keep", "best:q", "--store", &store, "--shard", shard, "--output", "-"];
+        kept += &run("indexer", args).expect(0).stdout;
+    }
+    assert_eq!(kept.lines().collect::<BTreeSet<_>>(), lines.iter().map(String::as_str).collect());
 }
 
 #[test]

@@ -105,6 +105,7 @@ fn what_a_journal_cannot_do_is_refused() {
     refused(&[&dedup[..], &["-"]].concat(), "standard input");
     refused(&["dedup", "-q", "--journal", &journal, &corpus], "--output");
     refused(&[&dedup[..], &[&corpus, "--report", &at("report.json")]].concat(), "--report");
+    refused(&["dedup", "-q", "--journal", &journal, &corpus, "--dry-run"], "leave out --journal");
     refused(&["dedup", "-q", "--journal", &journal, &corpus, "--output", "-"], "name a file");
     refused(&["dedup", "-q", "--journal", &journal, &corpus, "--output", "/dev/null"], "name a file");
     refused(
@@ -124,8 +125,31 @@ fn what_a_journal_cannot_do_is_refused() {
     assert!(!Path::new(&at("index")).exists(), "what is refused makes no index");
     let once_more = run("indexer", [&dedup[..], &[&corpus]].concat()).expect(0);
     assert!(once_more.stderr.contains("done before"), "{}", once_more.stderr);
+    // It is not done where what it made is gone or another.
+    let whole = fs::read(&kept).unwrap();
+    fs::write(&kept, &whole[1..]).unwrap();
+    refused(&[&dedup[..], &[&corpus]].concat(), "is not as it was left");
+    fs::remove_file(&kept).unwrap();
+    refused(&[&dedup[..], &[&corpus]].concat(), "is not there any more");
+    fs::write(&kept, &whole).unwrap();
+    run("indexer", [&dedup[..], &[&corpus]].concat()).expect(0);
     fs::write(&corpus, "").unwrap();
     refused(&[&dedup[..], &[&corpus]].concat(), "has changed since");
+}
+
+/// Killed before the job had begun, when nothing was decided: what is left counts as nothing.
+#[test]
+fn killed_before_it_began() {
+    let place = tempfile::tempdir().unwrap();
+    let corpus = write_corpus(place.path());
+    let whole = Job::dedup(place.path(), "whole", &corpus, &["--store", "STORE"]);
+    let killed = Job::dedup(place.path(), "killed", &corpus, &["--store", "STORE"]);
+    let journal = killed.folder.join("journal");
+    fs::create_dir(&journal).unwrap();
+    for name in ["lock", "job.json.new", "calls.log", "kept.log", "rows.log"] {
+        fs::write(journal.join(name), "{\"na").unwrap();
+    }
+    assert_same(&killed.finish(), &whole.finish(), "after what was left");
 }
 
 #[test]

@@ -48,6 +48,10 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let all_outputs: Vec<&Path> = outputs.iter().copied().chain(reports).collect();
     let for_people = outputs.is_empty();
     ensure!(
+        !args.dry_run || args.journal.journal.is_none(),
+        "a --dry-run leaves nothing that could be gone on with; leave out --journal"
+    );
+    ensure!(
         !for_people || args.journal.journal.is_none(),
         "the groups on the screen cannot be gone on with; a job with a journal needs --output or --duplicates"
     );
@@ -77,7 +81,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         job = job.ranked(by.clone())?;
     }
     if let Some(report) = job.done() {
-        say_done(&job);
+        say_done(&job, outputs.iter().copied().chain(args.input.rejects.as_deref()))?;
         print_to_stdout(&format_args!("{report}{}", policy(args, &report)))?;
         return Ok(report);
     }

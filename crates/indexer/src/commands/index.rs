@@ -33,7 +33,7 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
     let journal = description.map(|description| (&args.journal, description));
     let job = Job::new(&args.input, Some(&args.source), &[], Some(uri), journal)?;
     if let Some(report) = job.done() {
-        say_done(&job);
+        say_done(&job, args.input.rejects.as_deref().into_iter())?;
         print_to_stdout(&report)?;
         return Ok(report);
     }

@@ -35,9 +35,12 @@ pub(super) fn run(
     if job.journal().is_none_or(Journal::is_reading) {
         documents = job.survey(fingerprinter)?;
         let n_unranked = documents.iter().filter(|features| features.rank == Rank::NONE).count();
-        // The name of a field that is not there would make all documents equally good.
-        ensure!(n_unranked < documents.len() || documents.is_empty(), "no document has {by}");
+        // The name of a field that is not there would make all documents equally good. In a part of them it may be chance.
+        let is_chance = documents.is_empty() || job.has_part();
+        ensure!(n_unranked < documents.len() || is_chance, "no document has {by}");
         results.counts.n_unranked = Some(n_unranked as u64);
+        // What is decided is written down, and is this job's.
+        job.journal().map_or(Ok(()), Journal::begin)?;
         verdicts = decide(&mut rule, &documents)?;
     } else {
         ensure!(saved.n_left == 0, CHANGED);
