@@ -213,7 +213,8 @@ impl Writer {
     /// Packs or not, as the name of its place says.
     fn to_file(path: &Path, file: Partial) -> io::Result<Self> {
         let file = BufWriter::new(file);
-        let part = match path.extension().and_then(OsStr::to_str) {
+        let suffix = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+        let part = match suffix.as_deref() {
             Some("gz") => Part::gzip(),
             Some("zst") => Part::zstd()?,
             _ => return Ok(Self::Plain(file)),

@@ -141,7 +141,9 @@ fn text_ms(text: &str) -> Option<f64> {
     // Of which nothing says where it was read off a clock.
     let in_utc = || {
         let read = |format| NaiveDateTime::parse_from_str(text, format).ok();
-        let date = || Some(text.parse::<NaiveDate>().ok()?.and_time(NaiveTime::MIN));
+        // Without hyphens it is one of eight digits; as a number it would be in 1970.
+        let basic = || NaiveDate::parse_from_str(text, "%Y%m%d").ok().filter(|_| text.len() == 8);
+        let date = || Some(text.parse::<NaiveDate>().ok().or_else(basic)?.and_time(NaiveTime::MIN));
         let time = WITHOUT_OFFSET.into_iter().find_map(read).or_else(date)?;
         Some(time.and_utc().timestamp_millis())
     };
@@ -212,6 +214,9 @@ mod tests {
             (text("1970-01-02 00:00"), Some(day)),
             (text("1970-01-02"), Some(day)),
             (text("1969-12-31"), Some(-day)),
+            (text("19700102"), Some(day)),
+            (text("19701302"), Some(19_701_302_000.0)),
+            (Value::Integer("19700102".into()), Some(19_700_102_000.0)),
             (text("86400"), Some(day)),
             (text("1e3"), Some(1e6)),
             (text("172800000000"), Some(172_800_000_000.0)),

@@ -13,6 +13,9 @@ use crate::journal::{Journal, Lengths};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Names that promise what is not written.
+const PACKED_OTHERWISE: [&str; 6] = [".bz2", ".xz", ".lz4", ".br", ".zip", ".7z"];
+
 pub(crate) enum KeptOutput {
     /// A line for each document.
     Lines(Output),
@@ -93,8 +96,9 @@ impl KeptOutput {
 fn format_of(path: &Path) -> anyhow::Result<Format> {
     let name = path.to_string_lossy();
     let path = path.display();
+    let lower = name.to_ascii_lowercase();
     ensure!(
-        !name.to_ascii_lowercase().ends_with(".bz2"),
+        !PACKED_OTHERWISE.iter().any(|suffix| lower.ends_with(suffix)),
         "outputs are packed with gzip (.gz) or zstd (.zst), so {path} cannot be written; name another one"
     );
     match Format::of(&name) {
@@ -103,7 +107,7 @@ fn format_of(path: &Path) -> anyhow::Result<Format> {
         }
         Some(Format::Parquet) => {
             ensure!(
-                name.to_ascii_lowercase().ends_with(".parquet"),
+                lower.ends_with(".parquet"),
                 "Parquet is packed inside, and {path} would be packed twice; name an output that ends in .parquet"
             );
             Ok(Format::Parquet)

@@ -72,7 +72,7 @@ impl ParquetOutput {
                     let (first_path, first_schema) = first.get_or_insert_with(|| (path, Arc::clone(&schema)));
                     if let Some([there, here]) = difference(first_schema, &schema) {
                         bail!(
-                            "{} and {} have other columns, {there} and {here}; one output cannot take both: name one that \
+                            "{} and {} have other columns, or in another order, {there} and {here}; one output cannot take both: name one that \
                              ends in .jsonl, or run once for each",
                             first_path.display(),
                             path.display()
