@@ -117,7 +117,8 @@ pub(crate) struct DedupArgs {
     /// Which of near-duplicates stays: first, longest, newest or best:FIELD
     ///
     /// `first` is the one that comes first in the input. `longest` has the most characters, `newest` the latest time
-    /// (--time-field), and `best:FIELD` the highest number in a field, named as in --id-field. Of equals the first stays; a
+    /// (--time-field), and `best:FIELD` the highest number in a field, named as in --id-field, as doubles
+    /// have it: integers beyond 2^53 may be equal, and Parquet's decimals and half floats are not read. Of equals the first stays; a
     /// document without a time or number comes after all others. What is in the index of --store already stays in any case.
     /// All but `first` read the input twice, so it must be files, and hold some 200 bytes for each document, and its id twice,
     /// in memory; a job with a --journal goes on in the second reading, after doing the first one again. Of an id that is used for several texts the best one counts, and the others are rejected.
@@ -126,8 +127,8 @@ pub(crate) struct DedupArgs {
     /// The field that holds a document's time, for --keep newest [default: time, and in WARC WARC-Date]
     ///
     /// A date or a date with a time of day as in RFC 3339 and ISO 8601 (2026-01-31, 2026-01-31T18:00:00+08:00, 2026-01-31 18:00),
-    /// in UTC where it has no offset; or the seconds since 1970, a number; or, from 100,000,000,000 on, the milliseconds. In
-    /// Parquet also a column of dates or timestamps.
+    /// in UTC where it has no offset, and text of eight digits (20260131); or the seconds since 1970, a number; or, from
+    /// 100,000,000,000 on, the milliseconds. In Parquet also a column of dates or timestamps.
     #[arg(long, value_name = "FIELD", help_heading = "Which one stays")]
     pub(crate) time_field: Option<FieldPath>,
     /// Write the documents that stay here; the name says what it is: .parquet, .csv, .tsv, else JSON Lines [gzip where the name ends in .gz, zstd where in .zst; - for stdout]
@@ -262,8 +263,8 @@ pub(crate) struct JournalArgs {
     /// Nothing is lost or counted twice, and the outputs are those of a run that nobody disturbed; until they are whole they
     /// are called `.NAME.….partial`. When the job is done, the same command says so and does nothing. The first run makes the
     /// directory. A job with other inputs or options is refused; remove the directory to begin anew. Inputs and outputs must
-    /// be files. Ctrl-C and SIGTERM stop it at the next checkpoint, some seconds on, with exit status 130 and 143; a second
-    /// one stops it at once, and what came after the last checkpoint is done again.
+    /// be files; it goes with neither --report nor --clusters, which are made of what one run has seen, nor --dry-run. Ctrl-C and SIGTERM stop it at the next checkpoint, some seconds on, with exit status 130 and 143; a second
+    /// one, or one in the first of two readings (--keep), stops it at once, and what came after the last checkpoint is done again.
     #[arg(long, value_name = "DIR", env = "PIGEONHOLE_JOURNAL")]
     pub(crate) journal: Option<PathBuf>,
     /// Take a checkpoint after this many records, or 64 MiB of text, whichever comes first
