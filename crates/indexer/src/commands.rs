@@ -10,6 +10,7 @@ mod fingerprint;
 mod groups;
 mod index;
 mod reporting;
+mod results;
 mod verdict;
 
 use std::collections::BTreeMap;

@@ -21,7 +21,7 @@ use super::dry_run::{Decider, DryRun};
 use super::findings::{self, Findings};
 use super::groups::{self, Groups};
 use super::reporting::Reporting;
-use super::verdict::Results;
+use super::results::Results;
 use super::{describe, open, say_done};
 use crate::cli::DedupArgs;
 use crate::job::{Item, Job, Sink};

@@ -1,19 +1,7 @@
-//! What is decided about each document of a deduplication, and everything that is made of it.
-
-use std::io::Write;
+//! What is decided about each document of a deduplication.
 
 use index::DocumentId;
-use serde_json::json;
 use simhash::Fingerprint;
-
-use super::clusters::Clusters;
-use super::findings::Findings;
-use super::groups::Groups;
-use crate::job::Item;
-use crate::journal::Lengths;
-use crate::output::{KeptOutput, Output};
-use crate::rejects::Rejects;
-use crate::report::{Counts, Deduplicated};
 
 /// What becomes of a document.
 pub(super) enum Verdict {
@@ -30,80 +18,4 @@ pub(super) struct Original {
     pub(super) distance: u32,
     /// Whether this run has kept it, and not one before.
     pub(super) in_this_run: bool,
-}
-
-/// What is made of the verdicts, which come in the order of the input.
-pub(super) struct Results {
-    pub(super) output: Option<KeptOutput>,
-    pub(super) duplicates: Option<Output>,
-    pub(super) groups: Option<Groups>,
-    pub(super) findings: Option<Findings>,
-    pub(super) clusters: Option<Clusters>,
-    pub(super) counts: Deduplicated,
-}
-
-impl Results {
-    pub(super) fn add(&mut self, item: &Item, verdict: &Verdict) -> anyhow::Result<()> {
-        match verdict {
-            Verdict::Kept => {
-                if item.features.fingerprint.is_some() {
-                    self.counts.n_kept += 1;
-                } else {
-                    self.counts.n_without_features += 1;
-                }
-                self.output.as_mut().map_or(Ok(()), |output| output.add(item))?;
-            }
-            Verdict::Duplicate { fingerprint, of } => {
-                self.counts.n_duplicates += 1;
-                self.write_duplicate(item, *fingerprint, of)?;
-            }
-        }
-        if let Some(groups) = &mut self.groups {
-            groups.add(&item.features, verdict);
-        }
-        if let Some(findings) = &mut self.findings {
-            findings.add(item, verdict);
-        }
-        if let Some(clusters) = &mut self.clusters {
-            clusters.add(&item.features, verdict)?;
-        }
-        Ok(())
-    }
-
-    /// Makes the files durable and adds how long they are.
-    pub(super) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
-        self.output.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))?;
-        self.duplicates.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))
-    }
-
-    /// Puts the files in their places.
-    pub(super) fn finish(&mut self, rejects: &Rejects) -> anyhow::Result<Counts> {
-        if let Some(findings) = &mut self.findings {
-            findings.add_reasons(rejects.reasons());
-        }
-        if let Some(clusters) = self.clusters.take() {
-            self.counts.clusters = Some(clusters.finish()?);
-        }
-        // What is kept comes last: where it is, the rest is.
-        self.duplicates.take().map_or(Ok(()), Output::finish)?;
-        self.output.take().map_or(Ok(()), KeptOutput::finish)?;
-        Ok(Counts::Deduplicated(self.counts))
-    }
-
-    fn write_duplicate(
-        &mut self,
-        item: &Item,
-        fingerprint: Fingerprint,
-        of: &Original,
-    ) -> anyhow::Result<()> {
-        let Some(output) = &mut self.duplicates else { return Ok(()) };
-        let line = json!({
-            "id": item.features.id.as_str(),
-            "duplicate_of": of.id.as_str(),
-            "fingerprint": fingerprint.to_string(),
-            "duplicate_of_fingerprint": of.fingerprint.to_string(),
-            "distance": of.distance,
-        });
-        writeln!(output, "{line}").map_err(|error| output.failed(error))
-    }
 }

@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use super::rule::Rule;
 use super::{STORE_BATCH, Saved};
-use crate::commands::verdict::{Results, Verdict};
+use crate::commands::results::Results;
+use crate::commands::verdict::Verdict;
 use crate::input::{Rank, RankBy};
 use crate::job::{Item, Job, Sink};
 use crate::journal::{Journal, Lengths};
