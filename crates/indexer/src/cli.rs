@@ -118,7 +118,7 @@ pub(crate) struct DedupArgs {
     ///
     /// `first` is the one that comes first in the input. `longest` has the most characters, `newest` the latest time
     /// (--time-field), and `best:FIELD` the highest number in a field, named as in --id-field, as doubles
-    /// have it: integers beyond 2^53 may be equal, and Parquet's decimals and half floats are not read. Of equals the first stays; a
+    /// have it: integers beyond 2^53 may be equal, and Parquet's half floats are not read. Of equals the first stays; a
     /// document without a time or number comes after all others. What is in the index of --store already stays in any case.
     /// All but `first` read the input twice, so it must be files, and hold some 200 bytes for each document, and its id twice,
     /// in memory; a job with a --journal goes on in the second reading, after doing the first one again. Of an id that is used for several texts the best one counts, and the others are rejected.

@@ -3,6 +3,7 @@
 //! A damaged file meets code that was not written for it, so a panic in there is an error like any other.
 
 mod copy;
+mod decimal;
 mod unit;
 
 use std::fs::File;
@@ -23,12 +24,15 @@ use super::field_path::FieldPath;
 use super::fields::Columns;
 use super::records::{Cell, Form, RecordError, Records};
 use super::whole_rows::WholeRows;
+use decimal::Decimal;
 use unit::Unit;
 
 pub(crate) use copy::copy;
 
 /// Rows that are read at a time: few, since their texts may be long.
 pub(crate) const ROWS_AT_A_TIME: usize = 64;
+
+const OTHER_TYPE: &str = "a column has another type than the schema says";
 
 pub(super) struct Parquet {
     file: SerializedFileReader<File>,
@@ -55,6 +59,10 @@ enum Column {
         signed: bool,
     },
     Float(usize),
+    Decimal {
+        place: usize,
+        decimal: Decimal,
+    },
     Time {
         place: usize,
         unit: Unit,
@@ -210,13 +218,16 @@ impl Column {
         match (column.physical_type(), logical, converted) {
             (Type::BYTE_ARRAY, Some(LogicalType::String | LogicalType::Enum), _)
             | (Type::BYTE_ARRAY, None, ConvertedType::UTF8 | ConvertedType::ENUM) => Self::Text(place),
+            (_, Some(LogicalType::Decimal(_)), _) | (_, None, ConvertedType::DECIMAL) => {
+                Self::Decimal { place, decimal: Decimal { scale: column.type_scale() } }
+            }
             (Type::INT32 | Type::INT64, None, ConvertedType::NONE) => Self::Integer { place, signed: true },
             (Type::INT32 | Type::INT64, Some(LogicalType::Integer(integer)), _) => {
                 Self::Integer { place, signed: integer.is_signed }
             }
             (Type::INT32, ..) | (Type::INT64, ..) => match Unit::find(logical, converted) {
                 Some(unit) => Self::Time { place, unit },
-                None => Self::Other("a time of day or a decimal"),
+                None => Self::Other("a time of day"),
             },
             // What Spark and Hive wrote for timestamps for long.
             (Type::INT96, ..) => Self::Time { place, unit: Unit::Nanoseconds },
@@ -232,6 +243,7 @@ impl Column {
             Self::Text(place)
             | Self::Integer { place, .. }
             | Self::Float(place)
+            | Self::Decimal { place, .. }
             | Self::Time { place, .. } => Some(place),
         }
     }
@@ -261,6 +273,7 @@ impl Column {
             (Self::Float(_), Some(ColumnReader::DoubleColumnReader(reader))) => {
                 read(reader, n_rows, |value| Value::Cell(Cell::Float(value)))
             }
+            (Self::Decimal { decimal, .. }, Some(reader)) => decimal_values(decimal, reader, n_rows),
             (Self::Time { unit, .. }, Some(ColumnReader::Int32ColumnReader(reader))) => {
                 read(reader, n_rows, |value| time(unit.to_ms(value.into())))
             }
@@ -272,8 +285,28 @@ impl Column {
             }
             (Self::Other(what), _) => Ok((0..n_rows).map(|_| Value::Cell(Cell::Other(what))).collect()),
             (Self::Missing, _) => Ok((0..n_rows).map(|_| Value::Cell(Cell::Missing)).collect()),
-            _ => Err(ParquetError::General("a column has another type than the schema says".to_owned())),
+            _ => Err(ParquetError::General(OTHER_TYPE.to_owned())),
         }
+    }
+}
+
+/// Decimals may be stored as any of four types.
+fn decimal_values(decimal: Decimal, reader: &mut ColumnReader, n_rows: usize) -> Result<Values> {
+    let float = |value: f64| Value::Cell(Cell::Float(value));
+    match reader {
+        ColumnReader::Int32ColumnReader(reader) => {
+            read(reader, n_rows, |value| float(decimal.of_integer(value.into())))
+        }
+        ColumnReader::Int64ColumnReader(reader) => {
+            read(reader, n_rows, |value| float(decimal.of_integer(value)))
+        }
+        ColumnReader::FixedLenByteArrayColumnReader(reader) => {
+            read(reader, n_rows, |value| float(decimal.of_bytes(value.data())))
+        }
+        ColumnReader::ByteArrayColumnReader(reader) => {
+            read(reader, n_rows, |value| float(decimal.of_bytes(value.data())))
+        }
+        _ => Err(ParquetError::General(OTHER_TYPE.to_owned())),
     }
 }
 

@@ -1,6 +1,8 @@
 use std::fs;
 
-use parquet::data_type::{ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{
+    ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
+};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -111,6 +113,51 @@ fn columns_that_will_not_do_are_named() {
     let rows = read_sample(&sample(10), &fields("number", "/meta/text"), 6).unwrap();
     assert_eq!(rows[0].1, Ok("1 text 1".to_owned()));
     assert!(rows[9].1.as_ref().unwrap_err().contains("longer than 6 bytes"));
+}
+
+/// As they are stored by Spark and by SQL: in integers where they fit, else in bytes.
+#[test]
+fn decimals_are_numbers_to_rank_by() {
+    let schema = "message m {
+        required int32 a (DECIMAL(9,2)); required int64 b (DECIMAL(18,2));
+        required fixed_len_byte_array(9) c (DECIMAL(20,2)); required binary d (DECIMAL(20,2));
+    }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(WriterProperties::builder().build())).unwrap();
+    let mut columns = writer.next_row_group().unwrap();
+    let numbers = [-150i64, 7];
+    let bytes = numbers.map(|number| ByteArray::from(i128::from(number).to_be_bytes()[7..].to_vec()));
+    let mut i = 0;
+    while let Some(mut column) = columns.next_column().unwrap() {
+        match i {
+            0 => column.typed::<Int32Type>().write_batch(&numbers.map(|number| number as i32), None, None),
+            1 => column.typed::<Int64Type>().write_batch(&numbers, None, None),
+            2 => column.typed::<FixedLenByteArrayType>().write_batch(
+                &bytes.clone().map(FixedLenByteArray::from),
+                None,
+                None,
+            ),
+            _ => column.typed::<ByteArrayType>().write_batch(&bytes, None, None),
+        }
+        .unwrap();
+        column.close().unwrap();
+        i += 1;
+    }
+    columns.close().unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), writer.into_inner().unwrap()).unwrap();
+    let file = SerializedFileReader::new(file.reopen().unwrap()).unwrap();
+    let group = file.get_row_group(0).unwrap();
+    for (place, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        let column = Column::find(&name.parse().unwrap(), file.metadata().file_metadata().schema_descr());
+        let values = column.read(Some(&mut group.get_column_reader(place).unwrap()), 2).unwrap();
+        let floats = values.iter().map(|value| match value {
+            Value::Cell(Cell::Float(number)) => *number,
+            _ => f64::NAN,
+        });
+        assert_eq!(floats.collect::<Vec<_>>(), [-1.5, 0.07], "{name}");
+    }
 }
 
 #[test]
