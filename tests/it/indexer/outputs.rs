@@ -64,6 +64,10 @@ fn csv_stays_csv_with_all_columns() {
     // What was kept is the same once more, and all of it is kept.
     dedup(&[&at("kept.csv")], &at("again.csv")).expect(0);
     assert_eq!(fs::read(at("again.csv")).unwrap(), fs::read(at("kept.csv")).unwrap());
+    // Capitals say the same.
+    dedup(&[&at("kept.csv")], &at("KEPT.CSV.ZST")).expect(0);
+    let unpacked = zstd::decode_all(&fs::read(at("KEPT.CSV.ZST")).unwrap()[..]).unwrap();
+    assert_eq!(unpacked, fs::read(at("kept.csv")).unwrap());
     // Standard input is looked at once only.
     let kept = at("packed.csv.zst");
     let args = ["dedup", "-q", "--format", "csv", "-", "--output", kept.to_str().unwrap()];
@@ -214,6 +218,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         (&["news.jsonl"][..], "kept.parquet", "news.jsonl is jsonl and cannot be written to"),
         (&["news.parquet", "news.csv"], "kept.parquet", "news.csv is csv and cannot be written to"),
         (&["news.csv", "page.txt"], "kept.tsv.gz", "page.txt is text and cannot be written to"),
+        (&["news.csv"], "kept.csv.XZ", "gzip (.gz) or zstd (.zst)"),
         (&["news.parquet"], "kept.csv", "which takes csv and tsv only"),
         (&["news.parquet"], "kept.parquet.gz", "Parquet is packed inside"),
         (&["news.jsonl"], "kept.warc", "WARC is not written"),
