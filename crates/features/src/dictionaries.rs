@@ -1,7 +1,8 @@
 //! The user's dictionaries: their texts, and how their lines are read.
 
-use crate::LineError;
+use crate::document_frequencies::{self, Header, ReadError, Reader};
 use crate::weight::idf;
+use crate::{LineError, Recipe, RecipeError};
 
 /// The contents of the user's dictionary files; by default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,7 +11,8 @@ pub struct Dictionaries {
     pub user_dictionary: Option<String>,
     /// Terms that never count, one a line.
     pub stop_words: Option<String>,
-    /// Inverse document frequencies: `term`, a space or tab, and the value.
+    /// Inverse document frequencies: `term`, a space or tab, and the value; or a file of
+    /// [document frequencies](crate::document_frequencies).
     pub idf: Option<String>,
 }
 
@@ -58,8 +60,28 @@ pub(crate) fn stop_words(text: &str) -> impl Iterator<Item = &str> {
     lines(text).map(|(_, line)| line)
 }
 
-/// Reads an idf dictionary as (term, fixed-point idf).
-pub(crate) fn idf_entries(text: &str) -> impl Iterator<Item = Result<(&str, u32), LineError>> {
+/// Hands every entry of an idf dictionary to `emit`, as (term, fixed-point idf, whether the term is in normal form).
+pub(crate) fn for_each_idf(text: &str, mut emit: impl FnMut(&str, u32, bool)) -> Result<(), LineError> {
+    if !document_frequencies::is_one(text) {
+        return idf_entries(text).try_for_each(|entry| entry.map(|(term, idf)| emit(term, idf, false)));
+    }
+    let mut reader = Reader::new(text.as_bytes()).map_err(line_error)?;
+    let n_documents = reader.header().n_documents;
+    while let Some((term, df)) = reader.next_term().map_err(line_error)? {
+        emit(term, idf::of_counts(n_documents, df), true);
+    }
+    Ok(())
+}
+
+fn line_error(error: ReadError) -> LineError {
+    match error {
+        ReadError::Damaged(error) => error,
+        ReadError::Io(_) => unreachable!("reading from memory cannot fail"),
+    }
+}
+
+/// Reads the lines `term value` of an idf dictionary as (term, fixed-point idf).
+fn idf_entries(text: &str) -> impl Iterator<Item = Result<(&str, u32), LineError>> {
     // The built-in dictionary is sorted by value, and has a hundred terms a value.
     let mut last = ("", 0);
     lines(text).map(move |(number, line)| {
@@ -85,14 +107,32 @@ impl Dictionaries {
             user_words(text).try_for_each(|line| line.map(drop)).map_err(|e| (field::USER_DICTIONARY, e))?;
         }
         if let Some(text) = &self.idf {
-            let n = idf_entries(text)
-                .try_fold(0, |n: usize, line| line.map(|_| n + 1))
-                .map_err(|e| (field::IDF, e))?;
+            let mut n = 0_usize;
+            for_each_idf(text, |_, _, _| n += 1).map_err(|e| (field::IDF, e))?;
             if n == 0 {
                 return Err((field::IDF, LineError::new(0, "it has no entry, so there is no median", "")));
             }
         }
         Ok(())
+    }
+
+    /// What the idf file says of itself, where it is one of document frequencies.
+    pub(crate) fn idf_header(&self) -> Option<Header> {
+        let text = self.idf.as_deref().filter(|text| document_frequencies::is_one(text))?;
+        Reader::new(text.as_bytes()).ok().map(|reader| reader.header().clone())
+    }
+
+    /// Refuses counts of terms that the recipe makes otherwise, or not at all.
+    pub(crate) fn check_counted_for(&self, recipe: &Recipe) -> Result<(), RecipeError> {
+        let Some(counted) = self.idf_header() else { return Ok(()) };
+        match counted.difference(&Header::new(recipe, 0, 0)) {
+            None => Ok(()),
+            Some((field, counted, recipe)) => Err(RecipeError::CountedOtherwise {
+                field,
+                counted: counted.to_owned(),
+                recipe: recipe.to_owned(),
+            }),
+        }
     }
 }
 

@@ -50,6 +50,15 @@ pub enum RecipeError {
         /// What would read it.
         read_by: &'static str,
     },
+    /// The document frequencies that were given are of terms that the recipe makes otherwise.
+    CountedOtherwise {
+        /// Which field of the recipe differs.
+        field: &'static str,
+        /// What the file of document frequencies says.
+        counted: String,
+        /// What the recipe says.
+        recipe: String,
+    },
     /// A dictionary cannot be read.
     Dictionary {
         /// Which dictionary.
@@ -89,6 +98,10 @@ impl fmt::Display for RecipeError {
             Self::Unused { field, read_by } => {
                 write!(f, "a `{field}` was given, and only {read_by} would read it")
             }
+            Self::CountedOtherwise { field, counted, recipe } => write!(
+                f,
+                "the `idf` was counted with another `{field}`: with {counted}, and the recipe has {recipe}"
+            ),
             Self::Dictionary { field, source } => write!(f, "bad `{field}`: {source}"),
         }
     }

@@ -87,7 +87,8 @@ impl Fingerprinter {
         same(field::DICTIONARY, recipe.dictionary, available.dictionary)?;
         same(field::USER_DICTIONARY, recipe.user_dictionary, available.user_dictionary)?;
         same(field::STOP_WORDS, recipe.stop_words, available.stop_words)?;
-        same(field::IDF, recipe.idf, available.idf)
+        same(field::IDF, recipe.idf, available.idf)?;
+        dictionaries.check_counted_for(recipe)
     }
 
     /// Reads the dictionaries that the recipe needs, and no others.
@@ -104,12 +105,15 @@ impl Fingerprinter {
             _ => None,
         };
         let mut normalized = String::new();
-        let mut hash = |term: &str| {
+        let mut hash = |term: &str, is_normal: bool| {
+            if is_normal {
+                return term_hash(term.as_bytes(), recipe.seed);
+            }
             normalizer.normalize(term, &mut normalized);
             term_hash(normalized.as_bytes(), recipe.seed)
         };
         let stop_words = dictionaries.stop_words.as_deref().map_or("", |text| text);
-        let stop_words = dictionaries::stop_words(stop_words).map(&mut hash).collect();
+        let stop_words = dictionaries::stop_words(stop_words).map(|term| hash(term, false)).collect();
         let idf = if recipe.weights.uses_idf() {
             match &dictionaries.idf {
                 Some(text) => idf_table(text, hash)?,
@@ -164,15 +168,32 @@ impl Fingerprinter {
         }
     }
 
+    /// Hands each distinct term of a text to `emit`, in normal form: those whose idf a fingerprint of the text depends on.
+    pub fn for_each_term(&self, scratch: &mut Scratch, text: &str, mut emit: impl FnMut(&str)) {
+        self.count(scratch, text, |_, term, is_first| {
+            if is_first {
+                emit(term);
+            }
+        });
+    }
+
     /// Leaves the terms that count in `scratch.terms`. `note` sees every occurrence of every term.
     fn weigh(&self, scratch: &mut Scratch, text: &str, mut note: impl FnMut(u64, &str)) {
-        let Scratch { normalized, counts, terms } = scratch;
+        self.count(scratch, text, |hash, term, _| note(hash, term));
+        let Scratch { counts, terms, .. } = scratch;
+        let top = self.recipe.top_terms as usize;
+        terms::weigh(counts, self.recipe.weights, &self.idf, top, terms);
+    }
+
+    /// Leaves the terms in `scratch.counts`. `note` sees every occurrence, and whether it is the term's first one.
+    fn count(&self, scratch: &mut Scratch, text: &str, mut note: impl FnMut(u64, &str, bool)) {
+        let Scratch { normalized, counts, .. } = scratch;
         self.normalizer.normalize(text, normalized);
         counts.clear();
         let mut count = |term: &str| {
             let hash = term_hash(term.as_bytes(), self.recipe.seed);
-            note(hash, term);
-            counts.add(hash);
+            let is_first = counts.add(hash);
+            note(hash, term, is_first);
         };
         let is_kept = |term: &str| {
             self.stop_words.is_empty()
@@ -197,8 +218,6 @@ impl Fingerprinter {
                 words::for_each_word(normalized, &mut count_kept);
             }
         }
-        let top = self.recipe.top_terms as usize;
-        terms::weigh(counts, self.recipe.weights, &self.idf, top, terms);
         if normalized.capacity() > BUFFER_KEPT_MAX {
             *normalized = String::new();
         }
@@ -225,10 +244,9 @@ fn with_user_words(text: &str, normalizer: &Normalizer) -> Result<Jieba, RecipeE
     Ok(jieba)
 }
 
-fn idf_table(text: &str, mut hash: impl FnMut(&str) -> u64) -> Result<IdfTable, RecipeError> {
-    let entries: Result<Vec<_>, _> =
-        dictionaries::idf_entries(text).map(|entry| entry.map(|(term, idf)| (hash(term), idf))).collect();
-    entries
-        .map(|entries| IdfTable::new(&entries))
-        .map_err(|source| RecipeError::Dictionary { field: field::IDF, source })
+fn idf_table(text: &str, mut hash: impl FnMut(&str, bool) -> u64) -> Result<IdfTable, RecipeError> {
+    let mut entries = Vec::new();
+    dictionaries::for_each_idf(text, |term, idf, is_normal| entries.push((hash(term, is_normal), idf)))
+        .map_err(|source| RecipeError::Dictionary { field: field::IDF, source })?;
+    Ok(IdfTable::new(&entries))
 }

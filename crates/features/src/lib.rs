@@ -22,6 +22,7 @@ pub mod cli;
 mod comparison;
 mod dictionaries;
 mod digest;
+pub mod document_frequencies;
 mod error;
 mod fingerprinter;
 mod hash;

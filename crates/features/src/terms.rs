@@ -42,19 +42,21 @@ impl TermCounts {
         }
     }
 
-    /// Counts one occurrence.
+    /// Counts one occurrence; says whether it is the first one.
     #[inline]
-    pub(crate) fn add(&mut self, hash: u64) {
+    pub(crate) fn add(&mut self, hash: u64) -> bool {
         let slot = self.slot(hash);
         let entry = &mut self.slots[slot];
         entry.count = entry.count.saturating_add(1);
-        if entry.count == 1 {
+        let is_first = entry.count == 1;
+        if is_first {
             entry.hash = hash;
             self.taken.push(slot as u32);
             if self.taken.len() * 2 > self.slots.len() {
                 self.grow();
             }
         }
+        is_first
     }
 
     /// (hash, occurrences) of each distinct term.

@@ -15,6 +15,31 @@ pub(crate) fn to_fixed(idf: f64) -> u32 {
     (idf * f64::from(1 << FRACTION_BITS)).round() as u32
 }
 
+/// The idf of a term that occurs in `df` of `n` documents: 1 + ln(n / df), as scikit-learn's `TfidfTransformer` has it.
+///
+/// ln(n / df) alone (Spärck Jones, A statistical interpretation of term specificity, Journal of Documentation 28, 1972)
+/// gives nothing to a term of every document, so that a text of such terms would have no fingerprint; and of two corpora in
+/// four it found five in a hundred fewer near-duplicates, of the others about as many (the crate's README has the figures).
+pub(crate) fn of_counts(n: u64, df: u64) -> u32 {
+    to_fixed(1.0 + ln(n as f64 / df as f64))
+}
+
+/// The natural logarithm of `x >= 1`, by additions, multiplications and divisions alone, which IEEE 754 fixes to the last
+/// bit: that of the platform's library may differ, and a fingerprint must not.
+///
+/// x = 2^e · m with m in [1, 2), and ln m = 2 artanh z = 2 (z + z³/3 + z⁵/5 + …) with z = (m − 1)/(m + 1) < 1/3; the terms
+/// after z³⁹/39 are below 10^-20.
+fn ln(x: f64) -> f64 {
+    let (mut m, mut e) = (x, 0.0);
+    while m >= 2.0 {
+        m /= 2.0;
+        e += 1.0;
+    }
+    let z = (m - 1.0) / (m + 1.0);
+    let series = (0..20).rev().fold(0.0, |sum, k| sum * z * z + 1.0 / f64::from(2 * k + 1));
+    e * std::f64::consts::LN_2 + 2.0 * z * series
+}
+
 /// The value of a fixed-point idf.
 pub(crate) fn to_float(fixed: u32) -> f64 {
     f64::from(fixed) / f64::from(1 << FRACTION_BITS)
@@ -84,6 +109,20 @@ mod tests {
         {
             assert_eq!(to_fixed(idf), fixed, "{idf}");
             assert!((to_float(fixed) - idf).abs() <= 1.0 / 2048.0);
+        }
+    }
+
+    #[test]
+    fn the_logarithm_is_right() {
+        for (n, df) in [(1, 1), (2, 1), (3, 2), (1_125, 7), (1_000_000_007, 999), (u64::MAX, 1), (1 << 60, 3)]
+        {
+            let x = n as f64 / df as f64;
+            assert!((ln(x) - x.ln()).abs() < 1e-13, "{x}: {} {}", ln(x), x.ln());
+        }
+        assert_eq!(ln(1.0).to_bits(), 0);
+        // ln 2 = 0.6931…, ln 1125 = 7.0255…
+        for (n, df, fixed) in [(1, 1, 1024), (1_125, 1_125, 1024), (10, 5, 1734), (1_125, 1, 8_218)] {
+            assert_eq!(of_counts(n, df), fixed, "{n} {df}");
         }
     }
 

@@ -1,0 +1,95 @@
+//! What stands above the terms: of how many documents they are, and how they were made.
+
+use std::fmt;
+use std::io::BufRead;
+
+use super::read::{Lines, ReadError};
+use super::{MAGIC, VERSION};
+use crate::Recipe;
+use crate::recipe::field;
+
+/// The fields of a recipe that decide what its terms are.
+///
+/// Stop words are among them: they decide what is a shingle, and of which terms the median is.
+const TERM_FIELDS: [&str; 6] = [
+    field::VERSION,
+    field::SIMPLIFY,
+    field::SEGMENTER,
+    field::DICTIONARY,
+    field::USER_DICTIONARY,
+    field::STOP_WORDS,
+];
+
+const N_DOCUMENTS: &str = "documents";
+const MIN_DF: &str = "min-df";
+
+/// The header of a file of document frequencies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// How many documents were counted: those with a term at least.
+    pub n_documents: u64,
+    /// Terms of fewer documents are left out. Where this is not 1, the counts cannot be added to others.
+    pub min_df: u64,
+    /// The values of [`TERM_FIELDS`].
+    terms: [String; TERM_FIELDS.len()],
+}
+
+impl Header {
+    /// For terms that are made by `recipe`.
+    #[must_use]
+    pub fn new(recipe: &Recipe, n_documents: u64, min_df: u64) -> Self {
+        let fields = recipe.fields();
+        Self { n_documents, min_df, terms: TERM_FIELDS.map(|name| fields[name].clone()) }
+    }
+
+    /// The first field of the terms in which the two differ: its name, and both values.
+    #[must_use]
+    pub fn difference<'a>(&'a self, other: &'a Self) -> Option<(&'static str, &'a str, &'a str)> {
+        let values = self.terms.iter().zip(&other.terms);
+        let mut fields =
+            TERM_FIELDS.into_iter().zip(values).map(|(name, (a, b))| (name, a.as_str(), b.as_str()));
+        fields.find(|(_, a, b)| a != b)
+    }
+
+    /// The value of a field of the recipe.
+    pub(crate) fn term_field(&self, name: &str) -> Option<&str> {
+        TERM_FIELDS.iter().position(|&field| field == name).map(|i| self.terms[i].as_str())
+    }
+
+    /// Reads it, up to the first term.
+    pub(super) fn read(lines: &mut Lines<impl BufRead>) -> Result<Self, ReadError> {
+        match lines.next()?.strip_prefix(MAGIC) {
+            Some(VERSION) => {}
+            Some(_) => return Err(lines.error("this program reads version 1 only")),
+            None => return Err(lines.error("expected `# pigeonhole document frequencies 1`")),
+        }
+        let (n_documents, min_df) = (number(lines, N_DOCUMENTS)?, number(lines, MIN_DF)?);
+        let mut terms = TERM_FIELDS.map(|_| String::new());
+        for (name, place) in TERM_FIELDS.into_iter().zip(&mut terms) {
+            value(lines, name)?.clone_into(place);
+        }
+        Ok(Self { n_documents, min_df, terms })
+    }
+}
+
+fn number(lines: &mut Lines<impl BufRead>, name: &str) -> Result<u64, ReadError> {
+    value(lines, name)?.parse().map_err(|_| lines.error("expected a whole number after the name"))
+}
+
+/// What follows the name in the next line.
+fn value<'l>(lines: &'l mut Lines<impl BufRead>, name: &str) -> Result<&'l str, ReadError> {
+    lines.next()?;
+    let value =
+        lines.present().strip_prefix("# ").and_then(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.ok_or_else(|| lines.error("the header is damaged"))
+}
+
+/// As it is written.
+impl fmt::Display for Header {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{MAGIC}{VERSION}")?;
+        writeln!(f, "# {N_DOCUMENTS} {}", self.n_documents)?;
+        writeln!(f, "# {MIN_DF} {}", self.min_df)?;
+        TERM_FIELDS.iter().zip(&self.terms).try_for_each(|(name, value)| writeln!(f, "# {name} {value}"))
+    }
+}
