@@ -4,8 +4,10 @@
 //! query reads one short range of rows for each. What is stored is drawn in `schema/README.md`. The module is made of
 //! the rows (`rows`, the seam, with the Thrift gateway behind it in `thrift`), what they mean (`layout`, `documents`,
 //! `buckets`), and what is done with them (`near`, `write`, `remove`, and for what is inserted if it is new `claiming`).
+//! `bulk` has what is written past the gateway.
 
 mod buckets;
+mod bulk;
 mod claiming;
 mod counters;
 mod documents;
@@ -13,6 +15,7 @@ mod examine;
 #[cfg(any(test, feature = "testsuite"))]
 pub(crate) mod fake;
 mod layout;
+mod loads;
 mod meet;
 mod near;
 mod order;
@@ -30,6 +33,7 @@ use std::time::Duration;
 
 use simhash::{Sketch, TableScheme};
 
+pub use self::bulk::{BulkLoad, Standing};
 use self::counters::Counters;
 use self::documents::to_stored_document;
 use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};

@@ -40,7 +40,7 @@ pub use document::{
 pub use embedded::EmbeddedStore;
 pub use error::{Error, ErrorKind, Result};
 pub use examine::{Examined, Finding, FindingKind};
-pub use hbase::HbaseStore;
+pub use hbase::{BulkLoad, HbaseStore, Standing};
 pub use index::{Index, NewDocument, Removed};
 pub use memory::MemoryStore;
 pub use metadata::{FORMAT_VERSION, Metadata};

@@ -11,6 +11,7 @@ use super::documents::{self, Stored};
 use super::layout::{
     DOCUMENT_FAMILY, DOCUMENTS_END, INDEX_FAMILY, Record, decode_document_row, decode_id, index_column,
 };
+use super::loads;
 use super::meet::{Ghosts, SWEPT_AFTER, is_ghost, is_old};
 use super::remove::{clean, swap};
 use super::rows::{Row, Span, Swapped, Table};
@@ -236,6 +237,7 @@ impl Examination<'_, '_> {
             }
         }
         (self.report)(Examined::Items(cells.len() as u64));
+        let loads = loads::under_way(self.access.rows)?;
         let documents = documents::read_each(self.access, cells.iter().map(|(_, id, _)| id))?;
         let nowhere = Stored::default();
         let mut ghosts = Ghosts::default();
@@ -252,7 +254,8 @@ impl Examination<'_, '_> {
             // replaced or removed and is about to clean up after. What has expired goes by itself.
             let is_at_rest = is_old(self.access, (*timestamp).max(stored.newest));
             let stays = self.access.horizon.is_live(Timestamp::saturating(*timestamp));
-            if is_at_rest && stays && is_ghost(bucket, fingerprint, stored) {
+            let is_loaded = loads.contains_key(timestamp);
+            if is_at_rest && stays && !is_loaded && is_ghost(bucket, fingerprint, stored) {
                 ghosts.note_cell(*key, id, *timestamp);
                 let BucketKey { flag, segment } = bucket;
                 places.push(format!("{id} under {fingerprint} in bucket {flag:02x}:{segment:08x}"));

@@ -22,8 +22,14 @@ pub(crate) const CLAIM_COLUMN: &[u8] = b"d:claim";
 /// The row of the index's metadata, beyond all documents. Its family is one that never has a time to live.
 pub(crate) const METADATA_ROW: &[u8] = b"pigeonhole";
 
+/// The family of that row.
+pub(crate) const METADATA_FAMILY: u8 = b'm';
+
 /// The column of the index's metadata.
 pub(crate) const METADATA_COLUMN: &[u8] = b"m:metadata";
+
+/// Beside the metadata: what the mark of a bulk load is called, before the timestamp of its cells.
+pub(crate) const LOAD_PREFIX: &str = "load.";
 
 /// Beyond the last document's row, whose key starts with a hexadecimal digit.
 pub(crate) const DOCUMENTS_END: &[u8] = b"g";

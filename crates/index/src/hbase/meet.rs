@@ -10,6 +10,7 @@ use simhash::{BucketKey, Fingerprint, RowKey, Sketch};
 use super::Access;
 use super::buckets::{Buckets, Candidate};
 use super::documents::{self, Stored};
+use super::loads;
 use super::rows::Table;
 use super::write::Writes;
 use crate::claims::{Claim, State};
@@ -69,11 +70,23 @@ impl Ghosts {
         self.0.insert((id.clone(), key.fingerprint, timestamp, vec![key.bucket()]));
     }
 
-    /// Deletes them, with what is older.
+    /// Deletes them, with what is older; but for those that a bulk load under way is to bring a record for, or that has
+    /// brought it since they were met.
     pub(super) fn sweep(&self, access: &Access<'_>) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let loads = loads::under_way(access.rows)?;
+        let ids = self.0.iter().map(|(id, ..)| id);
+        let rows = documents::read_each(access, ids)?;
+        let nowhere = Stored::default();
         let mut deletes = Writes::new(Table::Index);
         for (id, fingerprint, timestamp, keys) in &self.0 {
-            deletes.delete_cells(*timestamp, id, &Sketch::new(*fingerprint, keys.clone()), keys);
+            let stored = rows.get(id).map_or(Some(&nowhere), |stored| stored.as_ref().ok());
+            let Some(stored) = stored.filter(|_| !loads.contains_key(timestamp)) else { continue };
+            let is_ghost = |key: &BucketKey| is_ghost(*key, *fingerprint, stored);
+            let keys: Vec<_> = keys.iter().copied().filter(is_ghost).collect();
+            deletes.delete_cells(*timestamp, id, &Sketch::new(*fingerprint, keys.clone()), &keys);
         }
         deletes.apply(access)
     }

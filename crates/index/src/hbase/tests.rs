@@ -3,6 +3,7 @@
 
 mod between;
 mod buckets;
+mod bulk;
 mod claims;
 mod damage;
 mod deaths;
