@@ -16,7 +16,9 @@ use simhash::SCHEME_NAMES;
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 
-use crate::support::{Hbase, Worker, command, digest, hbase, kept, made_up_corpus, matches, news, run};
+use crate::support::{
+    Hbase, Worker, alone, command, digest, hbase, kept, made_up_corpus, matches, news, run,
+};
 
 /// Makes tables with the script that operators use, all in one run of the shell.
 pub(crate) fn create(hbase: &Hbase, name: &str, tables: &[(&str, &str)]) {
@@ -81,6 +83,7 @@ pub(crate) fn url(gateway: SocketAddr, table: &str) -> String {
 #[test]
 fn conformance() {
     let Some(hbase) = hbase() else { return };
+    let _alone = alone();
     let tables = ["suite_0", "suite_1", "suite_2", "suite_3"];
     create(hbase, "create_suite", &tables.map(|table| (table, "5c2")));
     let n_opened = AtomicUsize::new(0);

@@ -10,6 +10,7 @@ mod pigeonhole;
 mod race;
 mod readme;
 mod redis;
+mod remote;
 mod removing;
 mod resume;
 mod schema;

@@ -37,7 +37,7 @@ fn documents(n: usize) -> Vec<(String, String)> {
 }
 
 /// The same documents in every format, by the name of the file or folder.
-fn corpora(folder: &Path, n: usize) -> Vec<String> {
+pub(crate) fn corpora(folder: &Path, n: usize) -> Vec<String> {
     let documents = documents(n);
     let lines = json_lines(documents.iter().map(|(id, text)| (id.as_str(), text.as_str())));
     // Records that cannot be read count as well.
@@ -130,7 +130,7 @@ impl Job {
     }
 }
 
-fn without_time(report: &str) -> String {
+pub(crate) fn without_time(report: &str) -> String {
     report.lines().filter(|line| !line.starts_with("seconds")).map(|line| format!("{line}\n")).collect()
 }
 

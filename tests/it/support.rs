@@ -1,7 +1,10 @@
 //! Running the programs: where they are, what they said, and corpora to give them.
 
 mod hbase;
+mod hdfs;
+mod python;
 mod redis;
+mod s3;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,8 +15,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-pub(crate) use hbase::{Hbase, hbase};
+pub(crate) use hbase::{Hbase, alone, hbase};
+pub(crate) use hdfs::{Hdfs, hdfs};
+pub(crate) use python::venv;
 pub(crate) use redis::{Redis, redis};
+pub(crate) use s3::{S3, open_s3, s3};
 
 /// The root of the checkout.
 pub(crate) fn root() -> &'static Path {

@@ -1,5 +1,6 @@
 //! The command line: what may be asked, and how `--help` explains it.
 
+
 use std::env;
 use std::path::PathBuf;
 
@@ -194,16 +195,51 @@ pub(crate) enum Chains {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Files, folders, globs in quotes ('crawl/*.jsonl.gz'); - reads standard input
+    /// Files, folders, globs in quotes ('crawl/*.jsonl.gz'), s3:// gs:// hdfs:// http(s)://; - reads standard input
     ///
     /// They are read in the order given: of a folder every file of a known format, also in the folders inside, and of a
     /// glob every match, both sorted by name. Names that begin with a dot are passed over. Files may be packed with gzip,
     /// zstd or bzip2, which is told by their content.
+    ///
+    /// s3://BUCKET/KEY takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL,
+    /// gs:// GOOGLE_APPLICATION_CREDENTIALS, hdfs://HOST:PORT/PATH HADOOP_CONF_DIR and HADOOP_USER_NAME from the
+    /// environment. AWS_SKIP_SIGNATURE=true and GOOGLE_SKIP_SIGNATURE=true read what is public. On the web an address is one
+    /// file.
     #[arg(required_unless_present = "files_from", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Read these too: a file that names files and folders, one a line; - for a list on standard input
     #[arg(long, value_name = "LIST")]
     pub(crate) files_from: Option<PathBuf>,
+    /// How long to go on trying when a file that lies elsewhere breaks off, before the rest of it is rejected
+    #[arg(long, value_name = "N", default_value_t = 60, env = "PIGEONHOLE_INPUT_WAIT_SECONDS")]
+    pub(crate) input_wait_seconds: u64,
+    #[command(flatten)]
+    pub(crate) records: RecordArgs,
+    /// Give a record without an id one: its file and the number of its (first) line or row, as news/a.jsonl:17
+    ///
+    /// The file is its path below the folder that was named, or below the first wildcard of a glob, or its bare name, so
+    /// that an id stays the same when the corpus lies elsewhere. In a list it is the path as it stands there.
+    #[arg(long, env = "PIGEONHOLE_MAKE_IDS")]
+    pub(crate) make_ids: bool,
+    /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or row) and reason
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rejects: Option<PathBuf>,
+    /// Take only one of OF equal parts of the documents, by a hash of their ids: 0/3, 1/3 and 2/3 are all of three workers
+    ///
+    /// Workers that share a --store (not memory:) keep no near-duplicate of what another one has kept. Every worker reads
+    /// everything and fingerprints its part; where reading takes the time, give each one files of its own. Outputs and journals
+    /// are each worker's own.
+    #[arg(long, value_name = "N/OF", env = "PIGEONHOLE_SHARD", conflicts_with = "shards")]
+    pub(crate) shard: Option<Shard>,
+    /// The same as --shard N/OF, with N from JOB_COMPLETION_INDEX, which an Indexed Job of Kubernetes sets
+    #[arg(long, value_name = "OF", env = "PIGEONHOLE_SHARDS")]
+    pub(crate) shards: Option<u32>,
+}
+
+/// What records are, wherever they come from.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct RecordArgs {
     /// What the inputs are [default: by the end of a name, and jsonl where that says nothing]
     ///
     /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt text, .warc warc; .gz .zst .bz2 may follow. With this, every file of a
@@ -216,12 +252,6 @@ pub(crate) struct InputArgs {
     /// was fetched twice has WARC-Target-URI twice.
     #[arg(long, value_name = "FIELD", env = "PIGEONHOLE_ID_FIELD")]
     pub(crate) id_field: Option<FieldPath>,
-    /// Give a record without an id one: its file and the number of its (first) line or row, as news/a.jsonl:17
-    ///
-    /// The file is its path below the folder that was named, or below the first wildcard of a glob, or its bare name, so
-    /// that an id stays the same when the corpus lies elsewhere. In a list it is the path as it stands there.
-    #[arg(long, env = "PIGEONHOLE_MAKE_IDS")]
-    pub(crate) make_ids: bool,
     /// The field that holds a document's text; several, with commas between them, are joined by line breaks
     #[arg(
         long,
@@ -231,22 +261,9 @@ pub(crate) struct InputArgs {
         env = "PIGEONHOLE_TEXT_FIELD"
     )]
     pub(crate) text_field: Vec<FieldPath>,
-    /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or row) and reason
-    #[arg(long, value_name = "FILE")]
-    pub(crate) rejects: Option<PathBuf>,
     /// Reject a record longer than this many bytes, which bounds memory
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
     pub(crate) record_bytes_max: usize,
-    /// Take only one of OF equal parts of the documents, by a hash of their ids: 0/3, 1/3 and 2/3 are all of three workers
-    ///
-    /// Workers that share a --store (not memory:) keep no near-duplicate of what another one has kept. Every worker reads
-    /// everything and fingerprints its part; where reading takes the time, give each one files of its own. Outputs and journals
-    /// are each worker's own.
-    #[arg(long, value_name = "N/OF", env = "PIGEONHOLE_SHARD", conflicts_with = "shards")]
-    pub(crate) shard: Option<Shard>,
-    /// The same as --shard N/OF, with N from JOB_COMPLETION_INDEX, which an Indexed Job of Kubernetes sets
-    #[arg(long, value_name = "OF", env = "PIGEONHOLE_SHARDS")]
-    pub(crate) shards: Option<u32>,
     /// Threads that fingerprint [default: one for each core]
     #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,

@@ -9,6 +9,7 @@ mod findings;
 mod fingerprint;
 mod groups;
 mod index;
+mod pending;
 mod reporting;
 mod results;
 mod verdict;
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ::index::cli::StoreArgs;
-use ::index::{Index, Mode};
+use ::index::{Index, Mode, OpenOptions};
 use anyhow::Context;
 use features::Fingerprinter;
 use features::cli::RecipeArgs;
@@ -26,14 +27,15 @@ use crate::cli::{Cli, Command, InputArgs, JournalArgs, SourceArgs};
 use crate::job::Job;
 use crate::journal::Description;
 use crate::progress::complain;
-use crate::report::Report;
 
-pub(crate) fn run(cli: &Cli) -> anyhow::Result<Report> {
-    match &cli.command {
-        Command::Fingerprint(args) => fingerprint::run(args),
-        Command::Index(args) => index::run(args),
-        Command::Dedup(args) => dedup::run(args),
-    }
+/// Says how many records were rejected.
+pub(crate) fn run(cli: &Cli) -> anyhow::Result<u64> {
+    let report = match &cli.command {
+        Command::Fingerprint(args) => fingerprint::run(args)?,
+        Command::Index(args) => index::run(args)?,
+        Command::Dedup(args) => dedup::run(args)?,
+    };
+    Ok(report.n_rejected)
 }
 
 /// Opens the index at `uri`, or where the mode allows creates it as the arguments say, and builds the fingerprinter of its
@@ -44,13 +46,25 @@ fn open(
     store: &StoreArgs,
     recipe: &RecipeArgs,
 ) -> anyhow::Result<(Index, Fingerprinter)> {
+    opened(uri, mode, store, recipe, Index::open, Index::recipe)
+}
+
+/// As [`open`], whatever it is that is opened, as long as it has a recipe.
+fn opened<T>(
+    uri: &str,
+    mode: Mode,
+    store: &StoreArgs,
+    recipe: &RecipeArgs,
+    open: impl FnOnce(&str, &OpenOptions) -> ::index::Result<T>,
+    recipe_of: impl Fn(&T) -> &BTreeMap<String, String>,
+) -> anyhow::Result<(T, Fingerprinter)> {
     let dictionaries = recipe.dictionaries()?;
     let wanted = recipe.recipe(&dictionaries);
     // Before an index is made by it.
     Fingerprinter::check(&wanted, &dictionaries).context("the recipe asked for cannot be followed")?;
     let options = store.open_options(mode, recipe.explicit_fields(&dictionaries), wanted.fields());
-    let index = Index::open(uri, &options).with_context(|| format!("failed to open index `{uri}`"))?;
-    let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
+    let index = open(uri, &options).with_context(|| format!("failed to open index `{uri}`"))?;
+    let fingerprinter = RecipeArgs::fingerprinter(recipe_of(&index), &dictionaries)
         .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
     Ok((index, fingerprinter))
 }
@@ -73,11 +87,11 @@ fn describe(
         store.open_options(Mode::CreateIfMissing, recipe.explicit_fields(&dictionaries), BTreeMap::new());
     let description = Description::new(command)
         .with("--checkpoint-records", journal.checkpoint_records)
-        .with("--format", input.format)
-        .with("--id-field", &input.id_field)
+        .with("--format", input.records.format)
+        .with("--id-field", &input.records.id_field)
         .with("--make-ids", input.make_ids)
-        .with("--text-field", &input.text_field)
-        .with("--record-bytes-max", input.record_bytes_max)
+        .with("--text-field", &input.records.text_field)
+        .with("--record-bytes-max", input.records.record_bytes_max)
         .with("--rejects", &input.rejects)
         .with("the shard", input.shard()?)
         .with("--source", &source.source)

@@ -1,6 +1,6 @@
 //! From what the user names to records.
 //!
-//! [`files`] knows which files there are, [`compression`] unpacks them, and a reader for each format cuts what is inside
+//! [`files`] knows which files there are, here and elsewhere ([`remote`]), [`compression`] unpacks them, and a reader for each format cuts what is inside
 //! into [`records`], which one thread does for all. What a record says ([`fields`]) is found out on the fingerprinting
 //! threads. None of them knows what a record is for.
 //!
@@ -17,9 +17,13 @@ mod format;
 mod header;
 mod json;
 mod lines;
+mod location;
+mod made_ids;
+mod members;
 mod parquet;
 mod rank;
 mod records;
+mod remote;
 mod text;
 mod warc;
 mod whole_rows;
@@ -34,9 +38,13 @@ pub(crate) use fields::{Columns, FieldNames, Fields};
 pub(crate) use files::Origin;
 pub(crate) use format::Format;
 pub(crate) use header::Header;
-pub(crate) use parquet::{ROWS_AT_A_TIME, copy, guarded};
+pub(crate) use location::{Identity, Location};
+pub(crate) use made_ids::{FILES_MAX, MadeIds, RoundIds};
+pub(crate) use members::Members;
+pub(crate) use parquet::{ParquetFile, ROWS_AT_A_TIME, copy, guarded, open_parquet};
 pub(crate) use rank::{Rank, RankBy};
-pub(crate) use records::{Chunk, Position};
+pub(crate) use records::{Chunk, Place, Position};
+pub(crate) use remote::is_remote;
 pub(crate) use whole_rows::{Delimited, WholeRows};
 
 use anyhow::Context;
@@ -81,7 +89,7 @@ impl Inputs {
             sources,
             n_bytes_read: Arc::default(),
             n_bytes,
-            record_bytes_max: args.record_bytes_max,
+            record_bytes_max: args.records.record_bytes_max,
             whole_rows: WholeRows::default(),
         })
     }
@@ -97,6 +105,11 @@ impl Inputs {
     /// The paths that are read.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.sources.iter().map(Source::path)
+    }
+
+    /// Where they lie.
+    pub(crate) fn locations(&self) -> impl Iterator<Item = &Location> {
+        self.sources.iter().map(Source::location)
     }
 
     /// The paths, with what is in each.
@@ -125,8 +138,7 @@ impl Inputs {
     pub(crate) fn read(self, from: Position, columns: &Columns, mut send: impl FnMut(Chunk) -> bool) {
         for (n_file, source) in self.sources.into_iter().enumerate() {
             if n_file < from.n_file {
-                let n_bytes = source.path().metadata().map_or(0, |metadata| metadata.len());
-                self.n_bytes_read.fetch_add(n_bytes, Ordering::Relaxed);
+                self.n_bytes_read.fetch_add(source.location().n_bytes(), Ordering::Relaxed);
                 continue;
             }
             let n_taken = if n_file == from.n_file { from.n_records } else { 0 };
@@ -178,7 +190,7 @@ fn reader(
         Format::Csv => csv(source, b',')?,
         Format::Tsv => csv(source, b'\t')?,
         Format::Parquet => {
-            let parquet = Parquet::open(source.open_file()?, columns, n_bytes_read, record_bytes_max);
+            let parquet = Parquet::open(source.location(), columns, n_bytes_read, record_bytes_max);
             Box::new(parquet.map_err(io::Error::other)?.with_whole_rows(whole_rows))
         }
         Format::Text => Box::new(WholeFile::new(unpacked(source)?, record_bytes_max)),

@@ -15,11 +15,11 @@ use features::Fingerprinter;
 use serde_json::Value;
 
 use crate::cli::{InputArgs, JournalArgs, SourceArgs};
-use crate::input::{FieldNames, Fields, Inputs, Origin};
+use crate::input::{FieldNames, Fields, Inputs, MadeIds, Origin, RoundIds, is_remote};
 use crate::journal::{Checkpoint, Description, Journal, Lengths, Stage};
 use crate::output::{KeptOutput, Output, is_stdout, place_of};
 use crate::pipeline::{Features, Pipeline, Wanted};
-use crate::progress::Progress;
+use crate::progress::{Console, Progress};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 use crate::shard::Shard;
@@ -78,6 +78,8 @@ impl Job {
         journal: Option<(&JournalArgs, Description)>,
     ) -> anyhow::Result<Self> {
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(args.rejects.as_deref()).collect();
+        let folders = journal.as_ref().and_then(|(args, _)| args.journal.as_deref()).into_iter();
+        refuse_remote(all_outputs.iter().copied().chain(folders), store)?;
         let inputs = Inputs::open(args)?;
         check_paths(inputs.paths(), &all_outputs)?;
         let store = store.and_then(|uri| uri.strip_prefix("embedded:")).map(|path| place_of(Path::new(path)));
@@ -96,25 +98,36 @@ impl Job {
         let journal = journal.and_then(|(args, job)| Some((args.journal.as_deref()?, args, job)));
         let journal = journal.map(|(folder, journal_args, mut job)| {
             check_repeatable(args, &all_outputs)?;
-            inputs.paths().try_for_each(|path| job.add_input(path))?;
+            inputs.locations().try_for_each(|location| job.add_input(location))?;
             Journal::open(folder, journal_args.checkpoint_records, job)
         });
         let journal = journal.transpose()?;
         // A bar and results in one terminal would be drawn into each other.
         let results_in_terminal = outputs.iter().any(|path| is_stdout(path)) && io::stdout().is_terminal();
-        let progress = Progress::new(&inputs, args.quiet || results_in_terminal);
+        let progress = Progress::new(&inputs, args.records.quiet || results_in_terminal);
         let rejects = Rejects::new(args.rejects.as_deref(), progress.console(), journal.as_ref())?;
         let fields = Fields::new(FieldNames {
-            id: args.id_field.clone(),
-            texts: args.text_field.clone(),
+            id: args.records.id_field.clone(),
+            texts: args.records.text_field.clone(),
             source: sources.map(|sources| sources.source_field.clone()),
             source_default: sources.and_then(|sources| sources.source.clone()),
-            make_ids: args.make_ids,
+            made_ids: if args.make_ids { MadeIds::ByPlace } else { MadeIds::None },
         });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let n_threads = args.threads.map_or_else(n_cores, usize::from);
+        let n_threads = args.records.threads.map_or_else(n_cores, usize::from);
         let shard = args.shard()?;
         Ok(Self { inputs, fields, n_threads, shard, progress, rejects, journal, surveyed_from: None })
+    }
+
+    /// Has a record without an id get a unique one.
+    pub(crate) fn with_unique_ids(mut self, ids: RoundIds) -> Self {
+        self.fields = self.fields.with_made_ids(MadeIds::Unique(ids));
+        self
+    }
+
+    /// Where a command may say something while it runs.
+    pub(crate) fn console(&self) -> Console {
+        self.progress.console()
     }
 
     pub(crate) fn journal(&self) -> Option<&Journal> {
@@ -238,6 +251,19 @@ fn check_repeatable(args: &InputArgs, outputs: &[&Path]) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Refuses to write where only inputs are read: what was not meant for this machine would lie in a folder called `s3:`.
+pub(crate) fn refuse_remote<'a>(
+    places: impl Iterator<Item = &'a Path>,
+    store: Option<&'a str>,
+) -> anyhow::Result<()> {
+    let index = store.and_then(|uri| uri.strip_prefix("embedded:")).map(Path::new);
+    let Some(place) = places.chain(index).find(|place| is_remote(place)) else { return Ok(()) };
+    bail!(
+        "{} is elsewhere, and results, journals and indexes are local; write to a file and copy it",
+        place.display()
+    )
 }
 
 /// Refuses to write over an input, which would lose what is not written, and two outputs in one place.

@@ -21,13 +21,10 @@ mod rows;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use rustix::fs::{FlockOperation, flock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +33,7 @@ pub(crate) use description::Description;
 pub(crate) use kept::KeptLog;
 pub(crate) use rows::{Row, RowsLog};
 
+use crate::durable;
 use crate::input::Position;
 use crate::output::{Output, place_of};
 use crate::report::Report;
@@ -50,10 +48,6 @@ const LOCK: &str = "lock";
 
 /// A checkpoint is due after this much text, however few the records: some seconds of work.
 const CHECKPOINT_TEXT_BYTES: u64 = 64 << 20;
-
-/// A process that was killed a moment ago may hold its lock still, and whoever starts it again should not fail for that.
-const LOCK_WAIT: Duration = Duration::from_secs(3);
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// The journal of one job, which no other process writes meanwhile.
 pub(crate) struct Journal {
@@ -107,21 +101,14 @@ impl Journal {
         fs::create_dir_all(folder).with_context(failed)?;
         let folder = folder.canonicalize().with_context(failed)?;
         read_job(&folder)?;
-        let lock = File::create(folder.join(LOCK)).with_context(failed)?;
-        let begun = Instant::now();
-        while flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            ensure!(
-                begun.elapsed() < LOCK_WAIT,
-                "another run is at work with the journal {}; wait for it",
-                folder.display()
-            );
-            thread::sleep(LOCK_PAUSE);
-        }
+        let lock = durable::lock(&folder.join(LOCK)).with_context(failed)?.with_context(|| {
+            format!("another run is at work with the journal {}; wait for it", folder.display())
+        })?;
         // Nobody else writes to it any more.
         let job = match read_job(&folder)? {
             None => {
                 for name in [KEPT, ROWS, CALLS] {
-                    remove_if_there(&folder.join(name)).with_context(failed)?;
+                    durable::remove(&folder.join(name)).with_context(failed)?;
                 }
                 // The same again where a run dies before it has begun.
                 let name = format!("{:08x}", crc32fast::hash(folder.as_os_str().as_encoded_bytes()));
@@ -218,7 +205,7 @@ impl Journal {
         self.save(Checkpoint { stage: Stage::Done(report.clone()), ..self.checkpoint.clone() })?;
         for name in [KEPT, ROWS, CALLS] {
             let failed = || format!("failed to remove {name} of the journal");
-            remove_if_there(&self.folder.join(name)).with_context(failed)?;
+            durable::remove(&self.folder.join(name)).with_context(failed)?;
         }
         Ok(())
     }
@@ -248,17 +235,9 @@ impl Journal {
         )
     }
 
-    /// Puts a file in its place as a whole, durably.
     fn write_json(&self, name: &str, content: &impl Serialize) -> anyhow::Result<()> {
-        let write = || -> io::Result<()> {
-            let new = self.folder.join(format!("{name}.new"));
-            let mut file = File::create(&new)?;
-            file.write_all(&serde_json::to_vec(content)?)?;
-            file.sync_all()?;
-            fs::rename(new, self.folder.join(name))?;
-            File::open(&self.folder)?.sync_all()
-        };
-        write().with_context(|| format!("failed to write {name} to the journal {}", self.folder.display()))
+        durable::write_json(&self.folder.join(name), content)
+            .with_context(|| format!("failed to write {name} to the journal {}", self.folder.display()))
     }
 }
 
@@ -276,17 +255,7 @@ fn read_job(folder: &Path) -> anyhow::Result<Option<Job>> {
     Ok(job)
 }
 
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
-}
-
 fn read_json<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>> {
-    let failed = || format!("failed to read {}; remove the journal to begin anew", path.display());
-    match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => Ok(Some(serde_json::from_slice(&read.with_context(failed)?).with_context(failed)?)),
-    }
+    durable::read_json(path)
+        .with_context(|| format!("failed to read {}; remove the journal to begin anew", path.display()))
 }

@@ -6,6 +6,7 @@
 
 mod cli;
 mod commands;
+mod durable;
 mod excerpt;
 mod input;
 mod job;
@@ -41,7 +42,7 @@ pub fn main() -> ExitCode {
         .with_ansi(io::stderr().is_terminal())
         .init();
     match commands::run(&cli) {
-        Ok(report) if report.n_rejected == 0 => ExitCode::SUCCESS,
+        Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
         // Whoever reads the fingerprints has seen enough, as in `indexer fingerprint … | head`.
         Err(error) if matches!(cli.command, Command::Fingerprint(_)) && is_broken_pipe(&error) => {

@@ -11,7 +11,7 @@ use index::{DocumentId, Source};
 use simhash::Fingerprint;
 
 use crate::excerpt::excerpt;
-use crate::input::{Chunk, Fields, Inputs, Origin, Position, Rank};
+use crate::input::{Chunk, Fields, Inputs, Origin, Place, Position, Rank};
 use crate::shard::Shard;
 
 /// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
@@ -34,6 +34,10 @@ pub(crate) struct Wanted {
     pub(crate) excerpt_columns: usize,
     /// The line that stands for the record in an output.
     pub(crate) lines: bool,
+    /// The text itself.
+    pub(crate) texts: bool,
+    /// Its distinct terms, in place of a fingerprint.
+    pub(crate) terms: bool,
     /// No fingerprint: whoever takes the record knows it.
     pub(crate) no_fingerprints: bool,
 }
@@ -67,6 +71,10 @@ pub(crate) struct Features {
     pub(crate) rank: Rank,
     /// The beginning of the text, on one line; empty where none was asked for.
     pub(crate) excerpt: Box<str>,
+    /// Empty where it was not asked for.
+    pub(crate) text: Box<str>,
+    /// Each distinct term, and a line feed after it, which is in none; empty where they were not asked for.
+    pub(crate) terms: Box<str>,
 }
 
 impl Pipeline<'_> {
@@ -129,7 +137,8 @@ impl Pipeline<'_> {
         let records = chunk.records().filter_map(|(position, (number, raw))| {
             let mut line = Box::default();
             let record = raw.map_err(ToString::to_string);
-            let record = record.and_then(|raw| Ok((raw, self.fields.parse(raw, number, &chunk.origin)?)));
+            let place = Place { origin: &chunk.origin, number, position };
+            let record = record.and_then(|raw| Ok((raw, self.fields.parse(raw, place)?)));
             let is_other = |shard: Shard| match &record {
                 Ok((_, Some(record))) => !shard.holds(record.id.as_str()),
                 Ok((_, None)) => true,
@@ -144,20 +153,31 @@ impl Pipeline<'_> {
                 Ok((_, None)) => return None,
                 Ok((raw, Some(record))) => {
                     if self.wanted.lines {
-                        line = raw.line().map_or_else(|| record.to_line().into_bytes().into(), Into::into);
+                        line = self.fields.line(raw, &record).into();
                     }
+                    let text = if self.wanted.texts { (&*record.text).into() } else { Box::default() };
                     let excerpt = match self.wanted.excerpt_columns {
                         0 => Box::default(),
                         n_columns => excerpt(&record.text, n_columns).into(),
                     };
+                    let mut terms = String::new();
+                    if self.wanted.terms {
+                        self.fingerprinter.for_each_term(scratch, &record.text, |term| {
+                            terms.push_str(term);
+                            terms.push('\n');
+                        });
+                    }
                     let mut fingerprint = || self.fingerprinter.fingerprint_with(scratch, &record.text);
+                    let no_fingerprint = self.wanted.no_fingerprints || self.wanted.terms;
                     Ok(Features {
-                        fingerprint: if self.wanted.no_fingerprints { None } else { fingerprint() },
+                        fingerprint: if no_fingerprint { None } else { fingerprint() },
+                        terms: terms.into(),
                         n_text_bytes: record.text.len(),
                         id: record.id,
                         source: record.source,
                         rank: record.rank,
                         excerpt,
+                        text,
                     })
                 }
             };

@@ -76,11 +76,8 @@ impl Rejects {
             let kind = kind.replace('_', " ");
             self.console.print(format_args!("{kind} {source}:{number}: {reason}"));
         } else if self.n_named == NAMED_MAX + 1 {
-            let all = if self.file.is_some() {
-                "they are in the --rejects file"
-            } else {
-                "--rejects FILE lists all"
-            };
+            let all =
+                if self.file.is_some() { "the file of rejects has all" } else { "--rejects FILE lists all" };
             self.console.print(format_args!("and more; {all}"));
         }
         if let Some(file) = &mut self.file {

@@ -25,6 +25,7 @@ pub(crate) enum Counts {
     Fingerprinted { n: u64, n_without_features: u64 },
     Indexed(Indexed),
     Deduplicated(Deduplicated),
+    Counted { n: u64, n_without_features: u64, frequencies: Frequencies },
 }
 
 /// What became of documents that were to be indexed.
@@ -61,6 +62,18 @@ pub(crate) struct Clustered {
     pub(crate) is_split: bool,
 }
 
+/// What a file of document frequencies holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Frequencies {
+    pub(crate) n_documents: u64,
+    pub(crate) n_terms: u64,
+    /// Of so many documents at least a term had to be.
+    pub(crate) min_df: u64,
+    pub(crate) n_written: u64,
+    /// SHA-256 of the file, by which a recipe names it.
+    pub(crate) digest: String,
+}
+
 impl AddAssign for Indexed {
     fn add_assign(&mut self, more: Self) {
         self.n_new += more.n_new;
@@ -71,7 +84,41 @@ impl AddAssign for Indexed {
     }
 }
 
+impl AddAssign for Deduplicated {
+    fn add_assign(&mut self, more: Self) {
+        self.n_kept += more.n_kept;
+        self.n_duplicates += more.n_duplicates;
+        self.n_without_features += more.n_without_features;
+    }
+}
+
+impl AddAssign<&Report> for Report {
+    fn add_assign(&mut self, more: &Self) {
+        let mut counts = self.counts.deduplicated();
+        counts += more.counts.deduplicated();
+        self.counts = Counts::Deduplicated(counts);
+        self.n_read += more.n_read;
+        self.n_rejected += more.n_rejected;
+        self.n_text_bytes += more.n_text_bytes;
+        self.time += more.time;
+    }
+}
+
+impl Report {
+    /// What became of the records, on one line.
+    pub(crate) fn summary(&self) -> String {
+        let rows = self.counts.rows().into_iter().map(|(name, n, _)| (name, n));
+        let rows = rows.chain([("rejected", self.n_rejected)]);
+        rows.map(|(name, n)| format!("{} {name}", Grouped(n))).collect::<Vec<_>>().join(", ")
+    }
+}
+
 impl Counts {
+    /// What became of documents of which duplicates were dropped.
+    pub(crate) fn deduplicated(&self) -> Deduplicated {
+        if let Self::Deduplicated(counts) = self { *counts } else { Deduplicated::default() }
+    }
+
     /// Name, number, and a remark that is made where the number is not 0.
     fn rows(&self) -> Vec<(&'static str, u64, &'static str)> {
         match *self {
@@ -90,6 +137,9 @@ impl Counts {
                 ("duplicates", counts.n_duplicates, ""),
                 ("no features", counts.n_without_features, "kept too: there is nothing to compare them by"),
             ],
+            Self::Counted { n, n_without_features, .. } => {
+                vec![("counted", n, ""), ("no features", n_without_features, "not counted")]
+            }
         }
     }
 }
@@ -107,6 +157,9 @@ impl fmt::Display for Report {
         writeln!(f, "rejected      {:>12}", Grouped(self.n_rejected))?;
         if let Counts::Deduplicated(Deduplicated { clusters: Some(clusters), .. }) = self.counts {
             write!(f, "{clusters}")?;
+        }
+        if let Counts::Counted { frequencies, .. } = &self.counts {
+            write!(f, "{frequencies}")?;
         }
         writeln!(
             f,
@@ -129,5 +182,16 @@ impl fmt::Display for Clustered {
             (_, true) => "  (split around the documents that stay)",
         };
         writeln!(f, "chained       {:>12}{remark}", Grouped(self.n_chained))
+    }
+}
+
+impl fmt::Display for Frequencies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "terms         {:>12}", Grouped(self.n_terms))?;
+        write!(f, "written       {:>12}", Grouped(self.n_written))?;
+        if self.min_df > 1 {
+            write!(f, "  (of at least {} documents)", Grouped(self.min_df))?;
+        }
+        writeln!(f, "\ndigest        {}", self.digest)
     }
 }

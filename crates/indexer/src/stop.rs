@@ -3,13 +3,14 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 /// Whether somebody has told this process to stop.
+#[derive(Clone, Debug)]
 pub(crate) struct Stop {
     signal: Arc<AtomicUsize>,
 }
@@ -22,7 +23,17 @@ pub(crate) struct Stopped {
 
 impl Stop {
     /// From here on the first signal is only noted; the second one ends the process at once, as one does without this.
+    /// Whoever asks again hears of the same signals.
     pub(crate) fn listen() -> io::Result<Self> {
+        static LISTENING: OnceLock<Stop> = OnceLock::new();
+        if let Some(listening) = LISTENING.get() {
+            return Ok(listening.clone());
+        }
+        let listening = Self::register()?;
+        Ok(LISTENING.get_or_init(|| listening).clone())
+    }
+
+    fn register() -> io::Result<Self> {
         let (told, signal) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         for number in [SIGINT, SIGTERM] {
             // In this order: the first signal finds nothing noted yet.

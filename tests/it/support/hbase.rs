@@ -10,7 +10,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::{Run, root, without_settings};
 
@@ -24,10 +24,10 @@ const CACHE: &str = "PIGEONHOLE_HBASE_CACHE";
 const UNAVAILABLE: i32 = 69;
 const PORT_TAKEN: i32 = 75;
 
-/// Waits for the end of its input, then ends the JVMs of `$2` and deletes their data. `kill` does not wait for the
+/// Waits for the end of its input, then ends the JVMs of `$2`, of the roles `$3`, and deletes their data. `kill` does not wait for the
 /// servers to write what nobody will read; `down` waits for a start that is still under way.
 const WATCHDOG: &str = r#"cat
-for role in gateway server; do "$1" kill "$role" --data "$2"; done
+for role in $3; do "$1" kill "$role" --data "$2"; done
 "$1" down --data "$2" && rm -rf "$2""#;
 
 /// A standalone HBase with its Thrift gateway.
@@ -38,6 +38,13 @@ pub(crate) struct Hbase {
     pub(crate) data: PathBuf,
     /// What the watchdog waits for. Never written to, closed when this process ends.
     _until_the_end: ChildStdin,
+}
+
+/// Whoever holds this has HBase to itself, as far as others ask for it too: who loads whole tables or splits them takes the
+/// time of those who wait for answers within theirs.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The HBase of this run; none where Java or Maven is missing and [`REQUIRED`] is not set, with a line on stderr.
@@ -53,7 +60,7 @@ impl Hbase {
         let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hbase-{}", std::process::id()));
         // Of an earlier process with this number, on a machine that stopped in the middle.
         fs::remove_dir_all(&data).unwrap_or(());
-        let until_the_end = watch(&data);
+        let until_the_end = watch(&data, "gateway server");
         for _ in 0..3 {
             let [gateway, others @ ..] = free_ports();
             let names = ["--zookeeper-port", "--master-port", "--regionserver-port"];
@@ -62,24 +69,14 @@ impl Hbase {
             for (name, port) in names.into_iter().zip(others) {
                 up.args([name, &port.to_string()]);
             }
-            let output = up.output().map_err(|error| error.to_string())?;
-            let why = String::from_utf8_lossy(&output.stderr).into_owned();
-            match output.status.code() {
-                Some(0) => {
+            match start(&mut up)? {
+                Started::Up => {
                     let gateway = SocketAddr::from((Ipv4Addr::LOCALHOST, gateway));
                     return Ok(Some(Self { gateway, data, _until_the_end: until_the_end }));
                 }
                 // Somebody was faster; there are others.
-                Some(PORT_TAKEN) => {}
-                Some(UNAVAILABLE) if !required() => {
-                    let why = why.trim().lines().last().unwrap_or_default();
-                    let line =
-                        format!("skipped the tests on a real HBase ({REQUIRED}=1 requires them): {why}\n");
-                    // Past the capture of the test harness, which would keep it to itself.
-                    std::io::stderr().write_all(line.as_bytes()).map_err(|error| error.to_string())?;
-                    return Ok(None);
-                }
-                _ => return Err(why),
+                Started::PortTaken => {}
+                Started::Unavailable => return Ok(None),
             }
         }
         Err("the ports that were free are taken, three times in a row".to_owned())
@@ -100,6 +97,18 @@ impl Hbase {
         Run { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
     }
 
+    /// The command that loads a folder of rows. None where there is a Java that runs HBase and no compiler for the loader.
+    pub(crate) fn bulk_load(&self, rows: &Path) -> Option<Command> {
+        if !required() && Command::new("javac").arg("-version").output().is_err() {
+            let line = format!("skipped a test of bulk loads ({REQUIRED}=1 requires it): it needs a JDK\n");
+            std::io::stderr().write_all(line.as_bytes()).expect("stderr can be written");
+            return None;
+        }
+        let mut command = start_script(&self.data);
+        command.arg("bulk-load").arg(rows).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Some(command)
+    }
+
     /// Runs the text of a script; `name` tells it from others of this run.
     pub(crate) fn shell_text(&self, name: &str, script: &str) -> Run {
         let file = self.data.join(format!("{name}.rb"));
@@ -112,7 +121,32 @@ fn required() -> bool {
     std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"))
 }
 
-fn start_script(data: &Path) -> Command {
+/// What became of a start that did not fail.
+pub(super) enum Started {
+    Up,
+    PortTaken,
+    /// Java or Maven is missing.
+    Unavailable,
+}
+
+pub(super) fn start(up: &mut Command) -> Result<Started, String> {
+    let output = up.output().map_err(|error| error.to_string())?;
+    let why = String::from_utf8_lossy(&output.stderr).into_owned();
+    match output.status.code() {
+        Some(0) => Ok(Started::Up),
+        Some(PORT_TAKEN) => Ok(Started::PortTaken),
+        Some(UNAVAILABLE) if !required() => {
+            let why = why.trim().lines().last().unwrap_or_default();
+            let line = format!("skipped the tests on a real HBase ({REQUIRED}=1 requires them): {why}\n");
+            // Past the capture of the test harness, which would keep it to itself.
+            std::io::stderr().write_all(line.as_bytes()).map_err(|error| error.to_string())?;
+            Ok(Started::Unavailable)
+        }
+        _ => Err(why),
+    }
+}
+
+pub(super) fn start_script(data: &Path) -> Command {
     let mut command = Command::new(root().join("deploy/hbase/hbase"));
     without_settings(&mut command);
     if let Some(cache) = std::env::var_os(CACHE) {
@@ -125,17 +159,17 @@ fn start_script(data: &Path) -> Command {
 /// Starts the watchdog, before there is anything to watch. It has a process group of its own, because Ctrl-C in a
 /// terminal goes to all of this one's.
 #[expect(clippy::zombie_processes, reason = "it outlives this process, so nothing here can wait for it")]
-fn watch(data: &Path) -> ChildStdin {
+pub(super) fn watch(data: &Path, roles: &str) -> ChildStdin {
     let mut command = Command::new("sh");
     without_settings(&mut command);
-    command.args(["-c", WATCHDOG, "watchdog"]).arg(root().join("deploy/hbase/hbase")).arg(data);
+    command.args(["-c", WATCHDOG, "watchdog"]).arg(root().join("deploy/hbase/hbase")).arg(data).arg(roles);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let mut watchdog = command.spawn().expect("sh runs");
     watchdog.stdin.take().expect("stdin is piped")
 }
 
 /// Held all at once, so that they differ, and given back.
-fn free_ports() -> [u16; 4] {
+pub(super) fn free_ports() -> [u16; 4] {
     let listeners =
         [(); 4].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports"));
     listeners.map(|listener| listener.local_addr().expect("a listener has an address").port())

@@ -2,13 +2,12 @@
 //! and bad, alone and in a row, and every answer held against it.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::keys::{add_key, key_file};
-use crate::support::{Worker, root};
+use crate::support::{Worker, root, venv};
 
 /// Set to 1 where the test must not pass because Schemathesis is missing, as in CI.
 const REQUIRED: &str = "PIGEONHOLE_REQUIRE_SCHEMATHESIS";
@@ -46,7 +45,7 @@ fn the_worker_keeps_to_its_description() {
 
 /// A Python that has Schemathesis; none where it cannot be had and [`REQUIRED`] is not set, with a line on stderr.
 fn python() -> Option<PathBuf> {
-    installed()
+    venv("schemathesis", &files().join("requirements.txt"))
         .map_err(|why| {
             let required = std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"));
             assert!(!required, "{REQUIRED}=1, and there is no Schemathesis: {why}");
@@ -56,38 +55,6 @@ fn python() -> Option<PathBuf> {
             std::io::stderr().write_all(line.as_bytes()).unwrap();
         })
         .ok()
-}
-
-/// Made once for each version of the requirements, under `target/`.
-fn installed() -> Result<PathBuf, String> {
-    let requirements = files().join("requirements.txt");
-    let wanted = fs::read(&requirements).unwrap();
-    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join("schemathesis");
-    let python = place.join("bin/python");
-    if fs::read(place.join("requirements.txt")).is_ok_and(|there| there == wanted) {
-        return Ok(python);
-    }
-    // Beside its place, to be moved there when it is whole. A virtual environment that moves keeps its `python`, if not
-    // its scripts.
-    let made = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    run(Command::new("python3").args(["-m", "venv"]).arg(made.path()))?;
-    run(Command::new(made.path().join("bin/python"))
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
-        .arg(&requirements))?;
-    fs::write(made.path().join("requirements.txt"), wanted).unwrap();
-    fs::remove_dir_all(&place).unwrap_or(());
-    fs::rename(made.keep(), &place).unwrap();
-    Ok(python)
-}
-
-fn run(command: &mut Command) -> Result<(), String> {
-    let output = command.stdin(Stdio::null()).output().map_err(|error| format!("no python3: {error}"))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    // `venv` says on stdout what is missing.
-    let said = [output.stdout, output.stderr].concat();
-    Err(String::from_utf8_lossy(&said).trim().to_owned())
 }
 
 fn files() -> PathBuf {

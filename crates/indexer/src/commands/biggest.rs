@@ -165,6 +165,8 @@ mod tests {
             n_text_bytes: excerpt.len(),
             rank: Rank::NONE,
             excerpt: excerpt.into(),
+            text: Box::default(),
+            terms: Box::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a call of the store is going to do, found out before it is made: what a job with a journal writes down.
 
 use anyhow::{Context, ensure};
-use index::{DocumentId, Index, Insertion, Match, NewDocument};
+use index::{DocumentId, Index, Insertion, Match, NewDocument, StoredDocument};
 use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
 
@@ -29,15 +29,51 @@ pub(super) fn insert_if_new(
     calls: &mut Calls,
     documents: &[NewDocument],
 ) -> anyhow::Result<Vec<Option<Match>>> {
-    let decided: Vec<Option<Original>> = calls.decide(|| {
-        let decided = DryRun::new(index).and_then(|mut dry_run| dry_run.insert_if_new(documents));
-        let original = |insertion| match insertion {
-            Insertion::Duplicate(Match { id, fingerprint, distance }) => {
-                Some(Original { id: id.as_str().to_owned(), fingerprint: fingerprint.0, distance })
-            }
-            Insertion::Inserted | Insertion::Unchanged | Insertion::Replaced => None,
+    insert_decided(index, calls, documents, || DryRun::new(index)?.nearest(documents))
+}
+
+/// The same, where a document is also kept out by what the index has under its own id, if that is near: who collects
+/// gets things twice.
+pub(super) fn insert_if_unseen(
+    index: &Index,
+    calls: &mut Calls,
+    documents: &[NewDocument],
+) -> anyhow::Result<Vec<Option<Match>>> {
+    insert_decided(index, calls, documents, || {
+        let ids: Vec<DocumentId> = documents.iter().map(|document| document.id.clone()).collect();
+        let own_version = |(document, stored): (&NewDocument, Option<StoredDocument>)| {
+            let fingerprint = stored?.document.sketch.fingerprint();
+            let distance = fingerprint.distance(document.fingerprint);
+            let is_near = distance <= index.max_distance();
+            is_near.then(|| Match { id: document.id.clone(), fingerprint, distance })
         };
-        Ok(decided.context("failed to ask the index")?.into_iter().map(original).collect())
+        let own: Vec<_> = documents.iter().zip(index.get(&ids)?).map(own_version).collect();
+        let others: Vec<NewDocument> = documents
+            .iter()
+            .zip(&own)
+            .filter(|(_, own)| own.is_none())
+            .map(|(other, _)| other.clone())
+            .collect();
+        let mut nearest = DryRun::new(index)?.nearest(&others)?.into_iter();
+        Ok(own.into_iter().map(|own| own.or_else(|| nearest.next().flatten())).collect())
+    })
+}
+
+fn insert_decided(
+    index: &Index,
+    calls: &mut Calls,
+    documents: &[NewDocument],
+    decide: impl FnOnce() -> index::Result<Vec<Option<Match>>>,
+) -> anyhow::Result<Vec<Option<Match>>> {
+    let decided: Vec<Option<Original>> = calls.decide(|| {
+        let original = |found: Option<Match>| {
+            found.map(|Match { id, fingerprint, distance }| Original {
+                id: id.as_str().to_owned(),
+                fingerprint: fingerprint.0,
+                distance,
+            })
+        };
+        Ok(decide().context("failed to ask the index")?.into_iter().map(original).collect())
     })?;
     ensure!(
         decided.len() == documents.len(),

@@ -6,11 +6,11 @@ mod best_first;
 mod logs;
 mod rule;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
-use index::{DocumentId, Mode};
+use index::Mode;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,6 +20,7 @@ use super::clusters::Clusters;
 use super::dry_run::{Decider, DryRun};
 use super::findings::{self, Findings};
 use super::groups::{self, Groups};
+use super::pending::Pending;
 use super::reporting::Reporting;
 use super::results::Results;
 use super::{describe, open, say_done};
@@ -32,11 +33,6 @@ use crate::pipeline::Wanted;
 use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated, Report};
-
-/// Records in one call of the store, by number and by the bytes of their lines: enough to share the cost of making it
-/// durable, and a bound on memory.
-const STORE_BATCH: usize = 2048;
-const STORE_BATCH_BYTES: usize = 32 << 20;
 
 /// Where the kept documents are indexed when nobody names a store.
 const DEFAULT_STORE: &str = "memory:";
@@ -168,22 +164,16 @@ struct Saved {
 /// Decides about one document after another.
 struct Deduplication {
     rule: Rule,
-    pending: Vec<Item>,
-    pending_ids: HashSet<DocumentId>,
-    n_pending_bytes: usize,
+    pending: Pending,
     results: Results,
 }
 
 impl Sink for Deduplication {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        // Whether an id is used twice is known only once its first use has been decided.
-        if self.pending_ids.contains(&item.features.id) {
+        if self.pending.holds(&item.features.id) {
             self.flush(rejects)?;
         }
-        self.pending_ids.insert(item.features.id.clone());
-        self.n_pending_bytes += item.line.len();
-        self.pending.push(item);
-        if self.pending.len() >= STORE_BATCH || self.n_pending_bytes >= STORE_BATCH_BYTES {
+        if self.pending.add(item) {
             self.flush(rejects)?;
         }
         Ok(())
@@ -208,17 +198,15 @@ impl Sink for Deduplication {
 
 impl Deduplication {
     fn new(rule: Rule, results: Results) -> Self {
-        Self { rule, pending: Vec::new(), pending_ids: HashSet::new(), n_pending_bytes: 0, results }
+        Self { rule, pending: Pending::default(), results }
     }
 
     /// Decides what is pending, in the order of the input.
     fn flush(&mut self, rejects: &mut Rejects) -> anyhow::Result<()> {
-        if self.pending.is_empty() {
+        let items = self.pending.take();
+        if items.is_empty() {
             return Ok(());
         }
-        let items = std::mem::take(&mut self.pending);
-        self.pending_ids.clear();
-        self.n_pending_bytes = 0;
         let verdicts = self.rule.decide(items.iter().map(|item| &item.features))?;
         for (item, verdict) in items.iter().zip(verdicts) {
             match verdict {

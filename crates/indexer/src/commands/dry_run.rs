@@ -74,6 +74,15 @@ impl<I: Borrow<Index>> DryRun<I> {
         Ok(insertions)
     }
 
+    /// For each document the one that keeps it out, as [`insert_if_new`](Self::insert_if_new) says.
+    pub(super) fn nearest(&mut self, documents: &[NewDocument]) -> index::Result<Vec<Option<Match>>> {
+        let nearest = |insertion| match insertion {
+            Insertion::Duplicate(found) => Some(found),
+            Insertion::Inserted | Insertion::Unchanged | Insertion::Replaced => None,
+        };
+        Ok(self.insert_if_new(documents)?.into_iter().map(nearest).collect())
+    }
+
     /// Whichever decides, by distance, then id: what was found in the index, or what this run keeps.
     fn nearer_beside(&self, document: &NewDocument, found: Match) -> index::Result<Match> {
         let near = self.beside.near(&[document.fingerprint], self.beside.max_distance(), 1)?;

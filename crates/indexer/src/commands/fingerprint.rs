@@ -20,7 +20,7 @@ pub(super) fn run(args: &FingerprintArgs) -> anyhow::Result<Report> {
     let mut sink =
         Lines { stdout: Output::create(Path::new(STDOUT))?, n_fingerprinted: 0, n_without_features: 0 };
     let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
-    if !args.input.quiet {
+    if !args.input.records.quiet {
         print_to_stderr(&report);
     }
     Ok(report)

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use serde_json::json;
+use index::{DocumentId, Match};
+use serde_json::{Value, json};
 use simhash::Fingerprint;
 
 use super::clusters::Clusters;
@@ -80,13 +81,20 @@ impl Results {
         of: &Original,
     ) -> anyhow::Result<()> {
         let Some(output) = &mut self.duplicates else { return Ok(()) };
-        let line = json!({
-            "id": item.features.id.as_str(),
-            "duplicate_of": of.id.as_str(),
-            "fingerprint": fingerprint.to_string(),
-            "duplicate_of_fingerprint": of.fingerprint.to_string(),
-            "distance": of.distance,
-        });
+        let Original { id, fingerprint: of_fingerprint, distance, .. } = of;
+        let of = Match { id: id.clone(), fingerprint: *of_fingerprint, distance: *distance };
+        let line = duplicate_line(&item.features.id, fingerprint, &of);
         writeln!(output, "{line}").map_err(|error| output.failed(error))
     }
+}
+
+/// What is written of a document that is dropped.
+pub(super) fn duplicate_line(id: &DocumentId, fingerprint: Fingerprint, of: &Match) -> Value {
+    json!({
+        "id": id.as_str(),
+        "duplicate_of": of.id.as_str(),
+        "fingerprint": fingerprint.to_string(),
+        "duplicate_of_fingerprint": of.fingerprint.to_string(),
+        "distance": of.distance,
+    })
 }

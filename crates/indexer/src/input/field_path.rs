@@ -18,6 +18,12 @@ impl FieldPath {
         &self.given
     }
 
+    /// The name of the field, where it is one of the record itself and not of something in it.
+    pub(crate) fn as_name(&self) -> Option<&str> {
+        let [name] = &self.steps[..] else { return None };
+        Some(name)
+    }
+
     pub(super) fn name(name: &str) -> Self {
         Self { given: name.to_owned(), steps: vec![name.to_owned()] }
     }

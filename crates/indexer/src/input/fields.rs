@@ -8,10 +8,11 @@ use serde_json::json;
 
 use super::encoding::decode;
 use super::field_path::FieldPath;
-use super::files::Origin;
 use super::json::JsonFields;
+use super::made_ids::MadeIds;
+use super::members::Members;
 use super::rank::{Rank, RankBy, Ranking};
-use super::records::{Cell, Form, RawRecord};
+use super::records::{Cell, Form, Place, RawRecord};
 use super::warc::Response;
 
 /// Where a record has its id unless somebody says otherwise.
@@ -34,8 +35,8 @@ pub(crate) struct FieldNames {
     pub(crate) source: Option<FieldPath>,
     /// Where a record came from that does not say.
     pub(crate) source_default: Option<Source>,
-    /// Whether a record without an id gets one.
-    pub(crate) make_ids: bool,
+    /// What a record without an id gets.
+    pub(crate) made_ids: MadeIds,
 }
 
 /// The same, ready to read records with.
@@ -46,7 +47,7 @@ pub(crate) struct Fields {
     texts: Vec<FieldPath>,
     source: Option<FieldPath>,
     source_default: Option<Source>,
-    make_ids: bool,
+    made_ids: MadeIds,
     ranking: Option<Ranking>,
     json: JsonFields,
 }
@@ -69,6 +70,8 @@ impl Columns {
 #[derive(Debug)]
 pub(crate) struct Record<'a> {
     pub(crate) id: DocumentId,
+    /// Whether it had no id and got a unique one.
+    pub(crate) has_unique_id: bool,
     pub(crate) text: Cow<'a, str>,
     pub(crate) source: Option<Source>,
     /// Lowest where nobody asks for ranks.
@@ -120,7 +123,7 @@ pub(super) type Values<'a> = Vec<Option<Value<'a>>>;
 
 impl Fields {
     pub(crate) fn new(names: FieldNames) -> Self {
-        let FieldNames { id, texts, source, source_default, make_ids } = names;
+        let FieldNames { id, texts, source, source_default, made_ids } = names;
         let id_or = |name: &str| id.clone().unwrap_or_else(|| FieldPath::name(name));
         let (id, warc_id) = (id_or(ID_FIELD), id_or(WARC_ID_FIELD));
         let mut fields = Self {
@@ -129,7 +132,7 @@ impl Fields {
             texts,
             source,
             source_default,
-            make_ids,
+            made_ids,
             ranking: None,
             json: JsonFields::new(std::iter::empty()),
         };
@@ -143,6 +146,12 @@ impl Fields {
         self.ranking = Some(Ranking::new(by));
         self.json = JsonFields::new(self.paths());
         self
+    }
+
+    /// The same, where a record without an id gets one.
+    #[must_use]
+    pub(crate) fn with_made_ids(self, made_ids: MadeIds) -> Self {
+        Self { made_ids, ..self }
     }
 
     pub(crate) fn columns(&self) -> Columns {
@@ -159,17 +168,17 @@ impl Fields {
     pub(crate) fn parse<'a>(
         &self,
         record: RawRecord<'a>,
-        number: u64,
-        origin: &Origin,
+        place: Place<'_>,
     ) -> Result<Option<Record<'a>>, String> {
         match record.form {
-            Form::Json => self.record(self.json.parse(record.bytes)?, number, origin).map(Some),
-            Form::Row => self.record(self.row(record)?, number, origin).map(Some),
+            Form::Json => self.record(self.json.parse(record.bytes)?, place).map(Some),
+            Form::Row => self.record(self.row(record)?, place).map(Some),
             Form::Text => {
-                let id = DocumentId::new(origin.stem()).map_err(|error| error.to_string())?;
+                let id = DocumentId::new(place.origin.stem()).map_err(|error| error.to_string())?;
                 let text = decode(record.bytes)?;
                 let rank = self.rank(&text, None);
-                Ok(Some(Record { id, text, source: self.source_default.clone(), rank }))
+                let source = self.source_default.clone();
+                Ok(Some(Record { id, has_unique_id: false, text, source, rank }))
             }
             Form::Response => {
                 let response = Response::new(record.bytes);
@@ -178,11 +187,11 @@ impl Fields {
                     let [name] = &path.steps[..] else { return None };
                     response.field(name).map(|value| Value::Text(value.into()))
                 };
-                let id = self.id(field(&self.warc_id), &self.warc_id, number, origin)?;
+                let (id, has_unique_id) = self.id(field(&self.warc_id), &self.warc_id, place)?;
                 let source = self.source(self.source.as_ref().and_then(field))?;
                 let path = self.ranking.as_ref().and_then(|ranking| ranking.warc_field.as_ref());
                 let rank = self.rank(&text, path.and_then(field));
-                Ok(Some(Record { id, text, source, rank }))
+                Ok(Some(Record { id, has_unique_id, text, source, rank }))
             }
         }
     }
@@ -209,10 +218,10 @@ impl Fields {
         record.cells.iter().zip(self.paths()).map(value).collect()
     }
 
-    fn record<'a>(&self, values: Values<'a>, number: u64, origin: &Origin) -> Result<Record<'a>, String> {
+    fn record<'a>(&self, values: Values<'a>, place: Place<'_>) -> Result<Record<'a>, String> {
         let mut values = values.into_iter();
         let mut next = || values.next().flatten();
-        let id = self.id(next(), &self.id, number, origin)?;
+        let (id, has_unique_id) = self.id(next(), &self.id, place)?;
         let mut text: Option<Cow<'a, str>> = None;
         for path in &self.texts {
             let part = match next() {
@@ -230,25 +239,42 @@ impl Fields {
         let text = text.unwrap_or_default();
         let source = self.source(self.source.as_ref().and_then(|_| next()))?;
         let rank = self.rank(&text, next());
-        Ok(Record { id, text, source, rank })
+        Ok(Record { id, has_unique_id, text, source, rank })
     }
 
+    /// The line of JSON that stands for a record in an output, if it has one: as it was read, but for an id that it got.
+    pub(crate) fn line<'a>(&self, raw: RawRecord<'a>, record: &Record<'_>) -> Cow<'a, [u8]> {
+        let Some(line) = raw.line() else { return record.to_line().into_bytes().into() };
+        let members = record.has_unique_id.then(|| Members::of(line)).flatten();
+        members.map_or(line.into(), |members| {
+            let name = self.id.as_name().unwrap_or(ID_FIELD);
+            members.without(&[name]).with_string(name, record.id.as_str()).into()
+        })
+    }
+
+    /// Whether the record had none, and got a unique one, comes with it.
     fn id(
         &self,
         value: Option<Value<'_>>,
         path: &FieldPath,
-        number: u64,
-        origin: &Origin,
-    ) -> Result<DocumentId, String> {
-        let id = match value {
-            Some(Value::Text(id) | Value::Integer(id)) => id.into_owned(),
-            None | Some(Value::Null) if self.make_ids => format!("{}:{number}", origin.stem()),
-            value => {
-                let help = "--id-field names the one that holds the id, --make-ids makes ids";
+        place: Place<'_>,
+    ) -> Result<(DocumentId, bool), String> {
+        let is_empty = matches!(&value, None | Some(Value::Null)) || value == Some(Value::Text("".into()));
+        let (id, is_made) = match (value, &self.made_ids) {
+            (_, MadeIds::Unique(round)) if is_empty => (round.id(place.position)?, true),
+            (Some(Value::Text(id) | Value::Integer(id)), _) => (id.into_owned(), false),
+            (None | Some(Value::Null), MadeIds::ByPlace) => {
+                (format!("{}:{}", place.origin.stem(), place.number), false)
+            }
+            (value, _) => {
+                let help = match self.made_ids {
+                    MadeIds::Unique(_) => "--id-field names the one that holds the id",
+                    _ => "--id-field names the one that holds the id, --make-ids makes ids",
+                };
                 return Err(unfit(value.as_ref(), path, "a string or an integer as id", help));
             }
         };
-        DocumentId::new(id).map_err(|error| error.to_string())
+        Ok((DocumentId::new(id).map_err(|error| error.to_string())?, is_made))
     }
 
     fn source(&self, value: Option<Value<'_>>) -> Result<Option<Source>, String> {
@@ -280,11 +306,14 @@ fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) 
 #[cfg(test)]
 pub(super) mod testing {
     use super::super::RecordReader;
+    use super::super::files::Origin;
+    use super::super::records::Position;
     use super::*;
 
     pub(in super::super) fn names(texts: &[&str], make_ids: bool) -> FieldNames {
         let texts = texts.iter().map(|text| text.parse().unwrap()).collect();
-        FieldNames { id: None, texts, source: None, source_default: None, make_ids }
+        let made_ids = if make_ids { MadeIds::ByPlace } else { MadeIds::None };
+        FieldNames { id: None, texts, source: None, source_default: None, made_ids }
     }
 
     impl FieldNames {
@@ -303,7 +332,11 @@ pub(super) mod testing {
         while let Some(records) = reader.next_records() {
             rows.extend(records.iter().filter_map(|(number, record)| {
                 let record = record.map_err(ToString::to_string);
-                let record = record.and_then(|record| fields.parse(record, number, &origin)).transpose()?;
+                let record = record.and_then(|record| {
+                    let place = Place { origin: &origin, number, position: Position::default() };
+                    fields.parse(record, place)
+                });
+                let record = record.transpose()?;
                 Some((
                     number,
                     record.map(|record| format!("{} {}", record.id, record.text.trim_end_matches('\n'))),

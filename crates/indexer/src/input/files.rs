@@ -1,26 +1,30 @@
-//! Which files are read, in which order, and what each is called: files, folders, globs, lists of files, standard input.
+//! Which files are read, in which order, and what each is called: files, folders, globs, lists of files, standard input, and
+//! addresses of what lies elsewhere.
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use glob::{MatchOptions, glob_with};
 use walkdir::WalkDir;
 
 use super::Format;
+use super::location::Location;
+use super::remote::{self, Remote, is_remote};
 use crate::cli::InputArgs;
 
 /// Globs read as a shell reads them: `*` stops at a slash and passes over hidden files.
-const GLOB: MatchOptions =
+pub(super) const GLOB: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 
-const GLOB_CHARACTERS: [char; 3] = ['*', '?', '['];
+pub(super) const GLOB_CHARACTERS: [char; 3] = ['*', '?', '['];
 
 /// One file to be read, or standard input.
 pub(super) struct Source {
-    path: PathBuf,
+    location: Location,
     /// Where the part of the path starts that the records are known by.
     stem_start: usize,
     format: Format,
@@ -56,13 +60,18 @@ impl Origin {
 impl Source {
     /// The same once more, if it can be read again.
     pub(super) fn again(&self) -> Option<Self> {
-        let Self { path, stem_start, format, opened } = self;
-        let again = || Self { path: path.clone(), stem_start: *stem_start, format: *format, opened: None };
+        let Self { location, stem_start, format, opened } = self;
+        let again =
+            || Self { location: location.clone(), stem_start: *stem_start, format: *format, opened: None };
         opened.is_none().then(again)
     }
 
+    pub(super) fn location(&self) -> &Location {
+        &self.location
+    }
+
     pub(super) fn path(&self) -> &Path {
-        &self.path
+        self.location.path()
     }
 
     pub(super) fn format(&self) -> Format {
@@ -70,26 +79,18 @@ impl Source {
     }
 
     pub(super) fn origin(&self) -> Origin {
-        if is_stdin(&self.path) {
+        if is_stdin(self.path()) {
             return Origin { name: "stdin".to_owned(), stem_start: 0 };
         }
-        let (folder, stem) = self.path.as_os_str().as_encoded_bytes().split_at(self.stem_start);
+        let (folder, stem) = self.path().as_os_str().as_encoded_bytes().split_at(self.stem_start);
         let mut name = String::from_utf8_lossy(folder).into_owned();
         let stem_start = name.len();
         name.push_str(&String::from_utf8_lossy(stem));
         Origin { name, stem_start }
     }
 
-    /// As a file whose parts can be read in any order.
-    pub(super) fn open_file(&self) -> io::Result<File> {
-        File::open(&self.path)
-    }
-
     pub(super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
-        Ok(match self.opened {
-            Some(opened) => opened,
-            None => Box::new(File::open(&self.path)?),
-        })
+        self.opened.map_or_else(|| self.location.open(), Ok)
     }
 }
 
@@ -99,9 +100,12 @@ pub(super) fn find(args: &InputArgs) -> anyhow::Result<(Vec<Source>, Option<u64>
     let lists = args.files_from.iter();
     let n_stdin = args.files.iter().chain(lists).filter(|path| is_stdin(path)).count();
     ensure!(n_stdin <= 1, "standard input (-) can be read only once");
-    let mut found = Found { sources: Vec::new(), n_bytes: Some(0), format: args.format };
+    let wait = Duration::from_secs(args.input_wait_seconds);
+    let format = args.records.format;
+    let mut found = Found { sources: Vec::new(), n_bytes: Some(0), format, remote: None, wait };
     for path in &args.files {
         match path.to_str() {
+            Some(address) if is_remote(path) => found.add_remote(address, true)?,
             Some(pattern) if pattern.contains(GLOB_CHARACTERS) && !path.exists() => {
                 found.add_glob(pattern)?;
             }
@@ -115,7 +119,11 @@ pub(super) fn find(args: &InputArgs) -> anyhow::Result<(Vec<Source>, Option<u64>
             if is_stdin(list) { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(list) };
         let paths = read.with_context(|| format!("failed to read the list {}", list.display()))?;
         for path in paths.lines().filter(|path| !path.trim().is_empty()) {
-            found.add(Path::new(path), Path::new(""))?;
+            if is_remote(Path::new(path)) {
+                found.add_remote(path, false)?;
+            } else {
+                found.add(Path::new(path), Path::new(""))?;
+            }
         }
     }
     found.check_stems(args.make_ids)?;
@@ -127,6 +135,10 @@ struct Found {
     n_bytes: Option<u64>,
     /// What the user says they all are.
     format: Option<Format>,
+    /// Where something lies elsewhere.
+    remote: Option<Remote>,
+    /// How long that is tried again.
+    wait: Duration,
 }
 
 impl Found {
@@ -153,7 +165,41 @@ impl Found {
         self.n_bytes = self.n_bytes.zip(len).map(|(sum, len)| sum + len);
         let n_bytes = |path: &Path| path.as_os_str().as_encoded_bytes().len();
         let stem_start = path.strip_prefix(base).map_or(0, |stem| n_bytes(path) - n_bytes(stem));
-        self.sources.push(Source { path: path.to_owned(), stem_start, format, opened });
+        self.sources.push(Source { location: Location::Local(path.to_owned()), stem_start, format, opened });
+        Ok(())
+    }
+
+    /// Adds what an address stands for, by the rules for local files. An argument may be a glob, and records are known by
+    /// the last step of its path; in a list they are known by all of it.
+    fn add_remote(&mut self, address: &str, is_argument: bool) -> anyhow::Result<()> {
+        let remote = match &self.remote {
+            Some(remote) => remote,
+            None => self.remote.insert(Remote::new(self.wait)?),
+        };
+        let takes = |name: &str| self.format.is_some() || Format::of(name).is_some();
+        let (objects, stem_start) = match remote.find(address, is_argument, takes)? {
+            remote::Found::File(object) => {
+                let last = object.name().rfind('/').map_or(0, |slash| slash + 1);
+                (vec![object], if is_argument { last } else { 0 })
+            }
+            remote::Found::Folder(objects, _) if objects.is_empty() => bail!(nothing_known_in(address)),
+            remote::Found::Matches(objects, _) if objects.is_empty() => {
+                bail!("there is no {address}, and as a glob it matches nothing")
+            }
+            remote::Found::Folder(objects, start) | remote::Found::Matches(objects, start) => {
+                (objects, start)
+            }
+        };
+        for object in objects {
+            let format = self.format.or_else(|| Format::of(object.name())).unwrap_or(Format::Jsonl);
+            self.n_bytes = self.n_bytes.map(|sum| sum + object.n_bytes());
+            self.sources.push(Source {
+                location: Location::Remote(object),
+                stem_start,
+                format,
+                opened: None,
+            });
+        }
         Ok(())
     }
 
@@ -169,13 +215,7 @@ impl Found {
                 self.add_file(entry.path(), base)?;
             }
         }
-        ensure!(
-            self.sources.len() > n_before,
-            "no file in the folder {} has a name that ends in one of {} (and .gz .zst .bz2); name the files, or say \
-             with --format what all files in it are",
-            folder.display(),
-            Format::suffixes()
-        );
+        ensure!(self.sources.len() > n_before, nothing_known_in(&folder.to_string_lossy()));
         Ok(())
     }
 
@@ -217,6 +257,14 @@ impl Found {
         }
         Ok(())
     }
+}
+
+fn nothing_known_in(folder: &str) -> String {
+    format!(
+        "no file in the folder {folder} has a name that ends in one of {} (and .gz .zst .bz2); name the files, or say \
+         with --format what all files in it are",
+        Format::suffixes()
+    )
 }
 
 fn is_stdin(path: &Path) -> bool {

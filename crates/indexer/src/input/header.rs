@@ -23,7 +23,7 @@ impl Header {
         let delimiter = source.format().delimiter().expect("only CSV has a header");
         let (raw, is_once) = match source.opened.take() {
             Some(opened) => (opened, true),
-            None => (Box::new(source.open_file()?) as Box<dyn Read + Send>, false),
+            None => (source.location().open()?, false),
         };
         let inner = BufReader::new(unpacked(Counted::new(raw, &Arc::default()))?);
         let mut remembering = Remembering { inner, bytes: Vec::new() };

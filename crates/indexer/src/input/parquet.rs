@@ -4,9 +4,9 @@
 
 mod copy;
 mod decimal;
+mod file;
 mod unit;
 
-use std::fs::File;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -22,12 +22,14 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 use super::RecordReader;
 use super::field_path::FieldPath;
 use super::fields::Columns;
+use super::location::Location;
 use super::records::{Cell, Form, RecordError, Records};
 use super::whole_rows::WholeRows;
 use decimal::Decimal;
 use unit::Unit;
 
 pub(crate) use copy::copy;
+pub(crate) use file::{ParquetFile, open_parquet};
 
 /// Rows that are read at a time: few, since their texts may be long.
 pub(crate) const ROWS_AT_A_TIME: usize = 64;
@@ -35,7 +37,7 @@ pub(crate) const ROWS_AT_A_TIME: usize = 64;
 const OTHER_TYPE: &str = "a column has another type than the schema says";
 
 pub(super) struct Parquet {
-    file: SerializedFileReader<File>,
+    file: SerializedFileReader<ParquetFile>,
     columns: Vec<Column>,
     /// Columns that nobody looks for, and that must be readable all the same.
     others: Vec<usize>,
@@ -88,13 +90,13 @@ enum Value {
 
 impl Parquet {
     pub(super) fn open(
-        file: File,
+        location: &Location,
         columns: &Columns,
         n_bytes_read: &Arc<AtomicU64>,
         record_bytes_max: usize,
     ) -> Result<Self> {
+        let file = open_parquet(location)?;
         guarded(|| {
-            let file = SerializedFileReader::new(file)?;
             let schema = file.metadata().file_metadata().schema_descr();
             let columns = columns.paths.iter().map(|path| Column::find(path, schema)).collect();
             let n_bytes_read = Arc::clone(n_bytes_read);

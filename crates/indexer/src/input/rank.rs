@@ -74,6 +74,11 @@ impl Rank {
         other.0.total_cmp(&self.0)
     }
 
+    /// What it was made of: of a time, milliseconds since 1970. Negative infinity for none.
+    pub(crate) fn number(self) -> f64 {
+        self.0
+    }
+
     pub(crate) fn new(number: f64) -> Self {
         // Adding zero makes -0 what it is equal to.
         if number.is_finite() { Self(number + 0.0) } else { Self::NONE }

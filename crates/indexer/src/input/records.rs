@@ -115,6 +115,16 @@ pub(crate) struct Position {
     pub(super) n_records: u64,
 }
 
+/// Where a record was found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) origin: &'a Origin,
+    /// Its number there, as in [`Numbered`].
+    pub(crate) number: u64,
+    /// How far the inputs have been read with it.
+    pub(crate) position: Position,
+}
+
 /// Why there is no content where a record should be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RecordError {

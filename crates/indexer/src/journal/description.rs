@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
-use std::time::UNIX_EPOCH;
 
-use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
+
+use crate::input::{Identity, Location};
 
 /// Raised when an older journal cannot be gone on with.
 const VERSION: u32 = 1;
@@ -26,6 +25,9 @@ struct Input {
     n_bytes: u64,
     /// Nanoseconds since 1970.
     modified: u128,
+    /// What a server calls the contents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    e_tag: Option<String>,
 }
 
 impl Description {
@@ -47,20 +49,10 @@ impl Description {
     }
 
     /// Adds a file that is read, in its turn.
-    pub(crate) fn add_input(&mut self, path: &Path) -> anyhow::Result<()> {
-        let failed = || format!("failed to look at {}", path.display());
-        let metadata = path.metadata().with_context(failed)?;
-        ensure!(
-            metadata.is_file(),
-            "{} can be read only once, and a job with a journal must be able to read it again; write it to a file first",
-            path.display()
-        );
-        let modified = metadata.modified().with_context(failed)?;
-        self.inputs.push(Input {
-            path: path.to_string_lossy().into_owned(),
-            n_bytes: metadata.len(),
-            modified: modified.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos()),
-        });
+    pub(crate) fn add_input(&mut self, location: &Location) -> anyhow::Result<()> {
+        let Identity { n_bytes, modified, e_tag } = location.identity()?;
+        let path = location.path().to_string_lossy().into_owned();
+        self.inputs.push(Input { path, n_bytes, modified, e_tag });
         Ok(())
     }
 
@@ -94,6 +86,8 @@ impl Description {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -102,7 +96,12 @@ mod tests {
             let mut job = Description::new("dedup").with("--text-field", text_field);
             job.inputs = inputs
                 .iter()
-                .map(|&(path, n_bytes, modified)| Input { path: path.to_owned(), n_bytes, modified })
+                .map(|&(path, n_bytes, modified)| Input {
+                    path: path.to_owned(),
+                    n_bytes,
+                    modified,
+                    e_tag: None,
+                })
                 .collect();
             job
         };
@@ -132,6 +131,7 @@ mod tests {
             path: "x".to_owned(),
             n_bytes: u64::MAX,
             modified: 1_800_000_000_123_456_789,
+            e_tag: Some("\"5d41\"".to_owned()),
         });
         let read: Description = serde_json::from_slice(&serde_json::to_vec(&job).unwrap()).unwrap();
         assert_eq!(read, job);

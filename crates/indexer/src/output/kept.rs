@@ -44,7 +44,7 @@ impl KeptOutput {
         let open = || journal.map_or_else(|| Output::create(path), |journal| journal.output(path));
         if format == Format::Parquet {
             inputs.whole_rows = WholeRows::ReadAgain;
-            return Ok(Self::Parquet(Box::new(ParquetOutput::new(inputs.paths(), open, journal)?)));
+            return Ok(Self::Parquet(Box::new(ParquetOutput::new(inputs.locations(), open, journal)?)));
         }
         let Some(delimiter) = format.delimiter() else {
             inputs.whole_rows = WholeRows::Json;

@@ -5,9 +5,7 @@
 //! outputs go on from a checkpoint, and a file of Parquet, whose contents stand at its end, cannot; of the same rows it is
 //! made again, the same.
 
-use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail, ensure};
@@ -21,7 +19,7 @@ use parquet::schema::types::{Type, TypePtr};
 
 use super::Output;
 use super::row_set::RowSet;
-use crate::input::{ROWS_AT_A_TIME, copy, guarded};
+use crate::input::{Location, ParquetFile, ROWS_AT_A_TIME, copy, guarded, open_parquet};
 use crate::journal::{Journal, Lengths, Row, RowsLog};
 
 /// What is kept of neighbouring row groups goes into one, until it is as large as this, unpacked; readers like large ones.
@@ -39,14 +37,14 @@ pub(crate) struct ParquetOutput {
 }
 
 struct Input {
-    path: PathBuf,
+    location: Location,
     /// What it was when the run began; none where it is no Parquet, which the run will say.
     schema: Option<(TypePtr, i64)>,
 }
 
 /// The rows of a row group.
 struct Group {
-    file: Arc<SerializedFileReader<File>>,
+    file: Arc<SerializedFileReader<ParquetFile>>,
     n_file: usize,
     n_group: usize,
     rows: Range<u64>,
@@ -54,27 +52,29 @@ struct Group {
 
 impl ParquetOutput {
     pub(super) fn new<'a>(
-        inputs: impl Iterator<Item = &'a Path>,
+        inputs: impl Iterator<Item = &'a Location>,
         open: impl FnOnce() -> anyhow::Result<Output>,
         journal: Option<&Journal>,
     ) -> anyhow::Result<Self> {
         let mut opened = Vec::new();
-        let mut first: Option<(&Path, TypePtr)> = None;
+        let mut first: Option<(&Location, TypePtr)> = None;
         let mut unreadable = None;
-        for path in inputs {
-            let schema = match Input::look(path) {
+        for location in inputs {
+            let path = location.path();
+            let schema = match Input::look(location) {
                 Err(error) => {
                     unreadable
                         .get_or_insert(anyhow!(error).context(format!("failed to read {}", path.display())));
                     None
                 }
                 Ok((schema, n_rows)) => {
-                    let (first_path, first_schema) = first.get_or_insert_with(|| (path, Arc::clone(&schema)));
+                    let (first_location, first_schema) =
+                        first.get_or_insert_with(|| (location, Arc::clone(&schema)));
                     if let Some([there, here]) = difference(first_schema, &schema) {
                         bail!(
                             "{} and {} have other columns, or in another order, {there} and {here}; one output cannot take both: name one that \
                              ends in .jsonl, or run once for each",
-                            first_path.display(),
+                            first_location.path().display(),
                             path.display()
                         );
                     }
@@ -82,7 +82,7 @@ impl ParquetOutput {
                     Some((Arc::clone(first_schema), n_rows))
                 }
             };
-            opened.push(Input { path: path.to_owned(), schema });
+            opened.push(Input { location: location.clone(), schema });
         }
         if let (None, Some(error)) = (first, unreadable) {
             return Err(error);
@@ -151,25 +151,22 @@ impl ParquetOutput {
 }
 
 impl Input {
-    fn look(path: &Path) -> Result<(TypePtr, i64)> {
-        guarded(|| {
-            let file = SerializedFileReader::new(File::open(path)?)?;
-            let metadata = file.metadata().file_metadata();
-            Ok((metadata.schema_descr().root_schema_ptr(), metadata.num_rows()))
-        })
+    fn look(location: &Location) -> Result<(TypePtr, i64)> {
+        let file = open_parquet(location)?;
+        let metadata = file.metadata().file_metadata();
+        Ok((metadata.schema_descr().root_schema_ptr(), metadata.num_rows()))
     }
 
     /// Opens it again, as it was when the run began.
-    fn open(&self) -> anyhow::Result<SerializedFileReader<File>> {
-        let failed = || format!("failed to read {} again", self.path.display());
-        let open = || SerializedFileReader::new(File::open(&self.path)?);
-        let file = guarded(open).with_context(failed)?;
+    fn open(&self) -> anyhow::Result<SerializedFileReader<ParquetFile>> {
+        let failed = || format!("failed to read {} again", self.location.path().display());
+        let file = open_parquet(&self.location).with_context(failed)?;
         let metadata = file.metadata().file_metadata();
         let is_same = self.schema.as_ref().is_some_and(|(schema, n_rows)| {
             difference(schema, metadata.schema_descr().root_schema()).is_none()
                 && *n_rows == metadata.num_rows()
         });
-        ensure!(is_same, "{} has changed since the run began", self.path.display());
+        ensure!(is_same, "{} has changed since the run began", self.location.path().display());
         Ok(file)
     }
 }

@@ -224,14 +224,15 @@ fn written(
             };
             Verdict::Duplicate { fingerprint, of }
         });
-        let excerpt = "".into();
         let features = Features {
             id,
             fingerprint: Some(fingerprint),
             source: None,
             n_text_bytes: 0,
             rank: Rank::NONE,
-            excerpt,
+            excerpt: Box::default(),
+            text: Box::default(),
+            terms: Box::default(),
         };
         clusters.add(&features, &verdict).unwrap();
     }

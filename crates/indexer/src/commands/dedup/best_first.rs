@@ -11,8 +11,9 @@ use anyhow::{bail, ensure};
 use features::Fingerprinter;
 use serde_json::Value;
 
+use super::Saved;
 use super::rule::Rule;
-use super::{STORE_BATCH, Saved};
+use crate::commands::pending::STORE_BATCH;
 use crate::commands::results::Results;
 use crate::commands::verdict::Verdict;
 use crate::input::{Rank, RankBy};

@@ -1,10 +1,13 @@
+use super::super::files::Origin;
+use super::super::records::Position;
 use super::testing::names;
 use super::*;
 
 #[track_caller]
 fn check(names: FieldNames, line: impl AsRef<[u8]>, expected: Result<(&str, &str), &str>) {
     let record = RawRecord { form: Form::Json, bytes: line.as_ref(), cells: &[] };
-    match (Fields::new(names).parse(record, 7, &Origin::named("news/a.jsonl", 5)), expected) {
+    let place = Place { origin: &Origin::named("news/a.jsonl", 5), number: 7, position: Position::default() };
+    match (Fields::new(names).parse(record, place), expected) {
         (Ok(Some(record)), Ok((id, text))) => assert_eq!((record.id.as_str(), &*record.text), (id, text)),
         (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?} should say {part:?}"),
         (got, expected) => panic!("{got:?} instead of {expected:?}"),
@@ -66,7 +69,8 @@ fn sources() {
             let source = source.map(|source| source.parse().unwrap());
             let source_default = source_default.map(|source| Source::new(source).unwrap());
             let fields = Fields::new(FieldNames { source, source_default, ..names(&["text"], false) });
-            fields.parse(record, 1, &Origin::named("a", 0)).map(Option::unwrap)
+            let place = Place { origin: &Origin::named("a", 0), number: 1, position: Position::default() };
+            fields.parse(record, place).map(Option::unwrap)
         };
         for (source_default, expected) in [(None, own), (Some("all"), without)] {
             match (parse(Some("source"), source_default), expected) {

@@ -68,7 +68,8 @@ fn read_sample(
     fs::write(file.path(), content).unwrap();
     let n_bytes = Arc::default();
     let columns = names.clone().columns();
-    let mut parquet = Parquet::open(file.reopen().unwrap(), &columns, &n_bytes, record_bytes_max)?;
+    let mut parquet =
+        Parquet::open(&Location::Local(file.path().to_owned()), &columns, &n_bytes, record_bytes_max)?;
     Ok(rows(&mut parquet, names.clone()))
 }
 

@@ -29,6 +29,8 @@ fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Features> {
             n_text_bytes: 0,
             rank: if next(5) == 0 { Rank::NONE } else { Rank::new(next(6) as f64 - 3.0) },
             excerpt: Box::default(),
+            text: Box::default(),
+            terms: Box::default(),
         }
     };
     (0..n).map(|_| document()).collect()

@@ -1,0 +1,126 @@
+//! Buckets of S3 and of Google Cloud Storage, and of all that speaks like them.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use async_trait::async_trait;
+use futures_util::TryStreamExt;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::path::Path;
+use object_store::{ClientConfigKey, ObjectStore};
+
+use super::objects::{self, Unhurried};
+use super::storage::{Content, Entry, Failure, Storage, Version};
+
+/// Where no credentials are named, a machine of the cloud asks its neighbour for them; any other one waits for nobody.
+const CREDENTIALS_SECONDS_MAX: u64 = 5;
+
+const S3_CREDENTIALS: &str = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with AWS_SESSION_TOKEN, where there is \
+     one), which `aws configure export-credentials --format env` prints, or for a public bucket AWS_SKIP_SIGNATURE=true";
+const S3_REFUSED: &str = "look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN and AWS_REGION, and at what \
+     they are allowed to read";
+const GS_CREDENTIALS: &str = "set GOOGLE_APPLICATION_CREDENTIALS to a file of credentials, or for a public bucket \
+     GOOGLE_SKIP_SIGNATURE=true";
+const GS_REFUSED: &str = "look at GOOGLE_APPLICATION_CREDENTIALS, and at what it is allowed to read";
+
+pub(super) struct Bucket {
+    store: Arc<dyn ObjectStore>,
+    /// What to look at when it refuses.
+    advice: &'static str,
+    /// Whether a list has the same tags as the files themselves.
+    lists_tags: bool,
+}
+
+impl Bucket {
+    pub(super) async fn s3(bucket: &str) -> anyhow::Result<Self> {
+        let builder = AmazonS3Builder::from_env()
+            .with_bucket_name(bucket)
+            .with_retry(objects::retries())
+            .with_http_connector(Unhurried);
+        let setting = |key| builder.get_config_value(&key);
+        let allows_http = is_true(setting(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp)));
+        if let Some(endpoint) =
+            setting(AmazonS3ConfigKey::S3Endpoint).or(setting(AmazonS3ConfigKey::Endpoint))
+        {
+            ensure!(
+                allows_http || !endpoint.starts_with("http://"),
+                "the endpoint {endpoint} is not encrypted, which AWS_ALLOW_HTTP=true allows"
+            );
+        }
+        let is_anonymous = is_true(setting(AmazonS3ConfigKey::SkipSignature));
+        let store = builder.build().map_err(|error| anyhow::anyhow!(objects::why(&error)));
+        let store = store.with_context(|| format!("failed to set up s3://{bucket}; {S3_CREDENTIALS}"))?;
+        if !is_anonymous {
+            credentials(store.credentials().get_credential())
+                .await
+                .with_context(|| format!("there are no credentials for s3://{bucket}; {S3_CREDENTIALS}"))?;
+        }
+        Ok(Self { store: Arc::new(store), advice: S3_REFUSED, lists_tags: true })
+    }
+
+    pub(super) async fn gs(bucket: &str) -> anyhow::Result<Self> {
+        let builder = GoogleCloudStorageBuilder::from_env()
+            .with_bucket_name(bucket)
+            .with_retry(objects::retries())
+            .with_http_connector(Unhurried);
+        let is_anonymous = is_true(builder.get_config_value(&GoogleConfigKey::SkipSignature));
+        let store = builder.build().map_err(|error| anyhow::anyhow!(objects::why(&error)));
+        let store = store.with_context(|| format!("failed to set up gs://{bucket}; {GS_CREDENTIALS}"))?;
+        if !is_anonymous {
+            credentials(store.credentials().get_credential())
+                .await
+                .with_context(|| format!("there are no credentials for gs://{bucket}; {GS_CREDENTIALS}"))?;
+        }
+        // Google says nothing of both being the same.
+        Ok(Self { store: Arc::new(store), advice: GS_REFUSED, lists_tags: false })
+    }
+
+    fn failure(&self, error: &object_store::Error) -> Failure {
+        objects::failure(error, self.advice)
+    }
+}
+
+#[async_trait]
+impl Storage for Bucket {
+    async fn look(&self, key: &str) -> Result<Entry, Failure> {
+        let version = objects::look(&self.store, &path(key)?).await;
+        version.map(Entry::File).map_err(|error| self.failure(&error))
+    }
+
+    async fn list(&self, folder: &str) -> Result<Vec<(String, Version)>, Failure> {
+        let files = self.store.list(Some(&path(folder)?)).map_ok(|meta| {
+            let (key, mut version) = (meta.location.to_string(), objects::version(meta));
+            if !self.lists_tags {
+                version.e_tag = None;
+            }
+            (key, version)
+        });
+        files.try_collect().await.map_err(|error| self.failure(&error))
+    }
+
+    async fn open(&self, key: &str, range: Range<u64>) -> Result<(Version, Content), Failure> {
+        let opened = objects::open(&self.store, &path(key)?, Some(range)).await;
+        let (version, payload) = opened.map_err(|error| self.failure(&error))?;
+        Ok((version, objects::content(payload)))
+    }
+}
+
+async fn credentials<T>(asked: impl Future<Output = object_store::Result<T>>) -> anyhow::Result<()> {
+    match tokio::time::timeout(Duration::from_secs(CREDENTIALS_SECONDS_MAX), asked).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => bail!(objects::why(&error)),
+        Err(_) => bail!("nobody gave any in {CREDENTIALS_SECONDS_MAX} s"),
+    }
+}
+
+/// As object_store reads it.
+fn is_true(setting: Option<String>) -> bool {
+    setting.is_some_and(|value| matches!(&*value.to_ascii_lowercase(), "1" | "true" | "on" | "yes" | "y"))
+}
+
+fn path(key: &str) -> Result<Path, Failure> {
+    Path::parse(key).map_err(|error| Failure::Final(error.to_string()))
+}

@@ -1,0 +1,174 @@
+//! A range of a file as it comes, and what is done when it breaks off: it is gone on with from where it was, as long as it
+//! is the same file.
+//!
+//! A task reads ahead by some parts, so what is held is bounded, and the reading thread finds bytes there.
+
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use futures_util::StreamExt;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::Remote;
+use super::storage::{Failure, Storage, Version};
+
+/// What is handed over at a time, and how many of those wait to be read: some 4 MiB are ahead.
+const PART_BYTES: usize = 512 << 10;
+const PARTS_MAX: usize = 8;
+
+/// Between two attempts that come to nothing.
+const PAUSE_MIN: Duration = Duration::from_millis(250);
+const PAUSE_MAX: Duration = Duration::from_secs(8);
+
+/// How long to wait for a server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// For the answer whether a file is there, and what is asked again meanwhile.
+    pub(super) look: Duration,
+    /// Until something comes, before it counts as broken off.
+    pub(super) stall: Duration,
+    /// Since something last came, before the rest is given up.
+    pub(super) wait: Duration,
+}
+
+/// The bytes of a range; the error says why the rest of them cannot be had.
+pub(super) struct Fetched {
+    parts: mpsc::Receiver<Result<Bytes, String>>,
+    part: Bytes,
+    /// Bytes that are still to come.
+    n_left: u64,
+    /// Without it the task would end.
+    _remote: Remote,
+}
+
+impl Fetched {
+    pub(super) fn start(
+        remote: &Remote,
+        storage: Arc<dyn Storage>,
+        key: Arc<str>,
+        version: Version,
+        range: Range<u64>,
+    ) -> Self {
+        let (sender, parts) = mpsc::channel(PARTS_MAX);
+        let n_left = range.end - range.start;
+        let patience = remote.0.patience;
+        let fetch = Fetch { storage, key, version, range, part: BytesMut::new(), parts: sender, patience };
+        remote.0.runtime.spawn(fetch.run());
+        Self { parts, part: Bytes::new(), n_left, _remote: remote.clone() }
+    }
+}
+
+impl Read for Fetched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.part.is_empty() {
+            match self.parts.blocking_recv() {
+                Some(part) => self.part = part.map_err(io::Error::other)?,
+                None if self.n_left == 0 => return Ok(0),
+                None => return Err(io::Error::other("the task that reads it ended early")),
+            }
+            self.n_left -= self.part.len() as u64;
+        }
+        let n = self.part.len().min(buffer.len());
+        self.part.copy_to_slice(&mut buffer[..n]);
+        Ok(n)
+    }
+}
+
+struct Fetch {
+    storage: Arc<dyn Storage>,
+    key: Arc<str>,
+    /// What it must be all the time.
+    version: Version,
+    /// What is still to come.
+    range: Range<u64>,
+    /// What has come and was not handed over.
+    part: BytesMut,
+    parts: mpsc::Sender<Result<Bytes, String>>,
+    patience: Patience,
+}
+
+impl Fetch {
+    async fn run(mut self) {
+        let end = self.all().await;
+        // What came before it broke off counts. Nobody may be there to take it any more.
+        if !self.part.is_empty() {
+            self.hand_over().await;
+        }
+        if let Err(why) = end {
+            self.parts.send(Err(why)).await.unwrap_or(());
+        }
+    }
+
+    async fn all(&mut self) -> Result<(), String> {
+        let mut broken_since = None;
+        let mut pause = PAUSE_MIN;
+        while !self.range.is_empty() {
+            let before = self.range.start;
+            let why = match self.go_on().await {
+                Ok(()) => continue,
+                Err(Failure::NotFound(_)) => return Err("it is not there any more".to_owned()),
+                Err(Failure::Final(why)) => return Err(why),
+                Err(Failure::Passing(why)) => why,
+            };
+            if self.parts.is_closed() {
+                break;
+            }
+            if self.range.start > before {
+                (broken_since, pause) = (None, PAUSE_MIN);
+            }
+            let since = *broken_since.get_or_insert_with(Instant::now);
+            if since.elapsed() + pause > self.patience.wait {
+                let (place, seconds) = (self.range.start, self.patience.wait.as_secs());
+                return Err(format!(
+                    "it broke off after {place} bytes, and {seconds} s later (--input-wait-seconds): {why}"
+                ));
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+        Ok(())
+    }
+
+    /// Reads on until the end or a failure.
+    async fn go_on(&mut self) -> Result<(), Failure> {
+        if self.range.start > 0 && !self.version.is_certain() {
+            return Err(Failure::Final(
+                "it comes in parts, and whether those are of the same file cannot be told, as the server names neither \
+                 ETag nor Last-Modified; fetch it first"
+                    .to_owned(),
+            ));
+        }
+        let stall = self.patience.stall;
+        let silence = |_| Failure::Passing(format!("nothing came for {} s", stall.as_secs_f32()));
+        let opened = self.storage.open(&self.key, self.range.clone());
+        let (version, mut content) = timeout(stall, opened).await.map_err(silence)??;
+        if !self.version.fits(&version) {
+            return Err(Failure::Final("it has changed since the run began".to_owned()));
+        }
+        // A list may not have said all.
+        self.version.e_tag = self.version.e_tag.take().or(version.e_tag);
+        self.version.modified_ms = self.version.modified_ms.or(version.modified_ms);
+        while !self.range.is_empty() {
+            let Some(bytes) = timeout(stall, content.next()).await.map_err(silence)? else {
+                return Err(Failure::Passing("the connection was closed early".to_owned()));
+            };
+            let mut bytes = bytes?;
+            bytes.truncate(usize::try_from(self.range.end - self.range.start).unwrap_or(usize::MAX));
+            self.range.start += bytes.len() as u64;
+            self.part.extend_from_slice(&bytes);
+            if self.part.len() >= PART_BYTES && !self.hand_over().await {
+                return Err(Failure::Final("nobody reads it".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether somebody was there to take it.
+    async fn hand_over(&mut self) -> bool {
+        self.parts.send(Ok(self.part.split().freeze())).await.is_ok()
+    }
+}

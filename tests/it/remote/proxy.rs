@@ -1,0 +1,106 @@
+//! What stands between a program and a server, and breaks off when a test says so.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+pub(super) struct Proxy {
+    pub(super) address: String,
+    gate: Arc<Gate>,
+}
+
+#[derive(Default)]
+struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Bytes of answers that went through.
+    n_bytes: usize,
+    /// Where no more go through.
+    end: Option<usize>,
+    /// Whether connections are closed there. Else they wait.
+    closes: bool,
+    n_closed: usize,
+}
+
+impl Proxy {
+    /// Lets through the first `end` bytes of what `server` answers.
+    pub(super) fn start(server: &str, end: usize) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let gate = Arc::new(Gate::default());
+        gate.state.lock().unwrap().end = Some(end);
+        let (server, shared) = (server.to_owned(), Arc::clone(&gate));
+        // It ends with the test's process.
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let (client, server) = (client.unwrap(), TcpStream::connect(&server).unwrap());
+                let (questions, answers) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                let gate = Arc::clone(&shared);
+                thread::spawn(move || forward(questions, server, |_| true));
+                thread::spawn(move || forward(answers, client, |n_bytes| gate.pass(n_bytes)));
+            }
+        });
+        Self { address, gate }
+    }
+
+    /// Waits until it has let through all that it may.
+    pub(super) fn wait(&self) {
+        let state = self.gate.state.lock().unwrap();
+        drop(
+            self.gate
+                .changed
+                .wait_while(state, |state| state.end.is_some_and(|end| state.n_bytes < end))
+                .unwrap(),
+        );
+    }
+
+    /// From now on connections are closed as soon as there is an answer; waits until one has been.
+    pub(super) fn close(&self) {
+        self.set(|state| state.closes = true);
+        let state = self.gate.state.lock().unwrap();
+        drop(self.gate.changed.wait_while(state, |state| state.n_closed == 0).unwrap());
+    }
+
+    /// From now on everything goes through.
+    pub(super) fn open(&self) {
+        self.set(|state| (state.end, state.closes) = (None, false));
+    }
+
+    fn set(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.gate.state.lock().unwrap());
+        self.gate.changed.notify_all();
+    }
+}
+
+impl Gate {
+    /// Waits until so many bytes may go through, or says that they may not.
+    fn pass(&self, n_bytes: usize) -> bool {
+        let mut state = self.state.lock().unwrap();
+        state.n_bytes += n_bytes;
+        self.changed.notify_all();
+        let stops = |state: &State| state.end.is_some_and(|end| state.n_bytes > end);
+        let mut state = self.changed.wait_while(state, |state| stops(state) && !state.closes).unwrap();
+        let stopped = stops(&state);
+        state.n_closed += usize::from(stopped);
+        self.changed.notify_all();
+        !stopped
+    }
+}
+
+fn forward(mut from: TcpStream, mut to: TcpStream, may_pass: impl Fn(usize) -> bool) {
+    let mut buffer = [0; 4096];
+    while let Ok(n @ 1..) = from.read(&mut buffer) {
+        if !may_pass(n) || to.write_all(&buffer[..n]).is_err() {
+            break;
+        }
+    }
+    // The other direction may have closed them.
+    for stream in [from, to] {
+        stream.shutdown(Shutdown::Both).unwrap_or(());
+    }
+}

@@ -1,0 +1,51 @@
+//! A real HDFS for the tests: one for the whole run, started by the first test that asks for it, with HBase's own script.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ChildStdin;
+use std::sync::OnceLock;
+
+use super::hbase::{Started, free_ports, start, start_script, watch};
+
+/// A name node and a data node.
+pub(crate) struct Hdfs {
+    /// Its address, without a path.
+    pub(crate) url: String,
+    /// `--data` of the start script. Deleted when the tests end.
+    data: PathBuf,
+    /// What the watchdog waits for.
+    _until_the_end: ChildStdin,
+}
+
+/// The HDFS of this run; none where Java or Maven is missing and not required, with a line on stderr.
+pub(crate) fn hdfs() -> Option<&'static Hdfs> {
+    static HDFS: OnceLock<Result<Option<Hdfs>, String>> = OnceLock::new();
+    let started = HDFS.get_or_init(|| {
+        let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hdfs-{}", std::process::id()));
+        // Of an earlier process with this number, on a machine that stopped in the middle.
+        fs::remove_dir_all(&data).unwrap_or(());
+        let until_the_end = watch(&data, "datanode namenode");
+        for _ in 0..3 {
+            let [port, ..] = free_ports();
+            match start(start_script(&data).args(["up", "--hdfs", "--namenode-port", &port.to_string()]))? {
+                Started::Up => {
+                    let url = format!("hdfs://127.0.0.1:{port}");
+                    return Ok(Some(Hdfs { url, data, _until_the_end: until_the_end }));
+                }
+                Started::PortTaken => {}
+                Started::Unavailable => return Ok(None),
+            }
+        }
+        Err("the ports that were free are taken, three times in a row".to_owned())
+    });
+    started.as_ref().unwrap_or_else(|why| panic!("HDFS did not start: {why}")).as_ref()
+}
+
+impl Hdfs {
+    /// Has the start script do something with it.
+    #[track_caller]
+    pub(crate) fn script(&self, args: &[&str]) {
+        let output = start_script(&self.data).args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}

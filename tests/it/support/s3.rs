@@ -1,0 +1,91 @@
+//! An S3 server for the tests: one for the whole run, started by the first test that asks for it. It checks signatures.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, OnceLock};
+
+use super::{root, venv};
+
+/// Set to 1 where a test must not pass because the server is missing, as in CI.
+const REQUIRED: &str = "PIGEONHOLE_REQUIRE_S3";
+
+/// A server with a bucket called `corpus`.
+pub(crate) struct S3 {
+    /// Where it listens.
+    pub(crate) address: String,
+    keys: [String; 2],
+    /// Its end of input ends it.
+    pipes: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
+    _child: Child,
+}
+
+/// The server of this run; none where Python cannot have it and [`REQUIRED`] is not set, with a line on stderr.
+pub(crate) fn s3() -> Option<&'static S3> {
+    static SERVER: OnceLock<Option<S3>> = OnceLock::new();
+    SERVER.get_or_init(|| S3::start(&[])).as_ref()
+}
+
+/// Another one, which asks nobody for a signature.
+pub(crate) fn open_s3() -> Option<&'static S3> {
+    static SERVER: OnceLock<Option<S3>> = OnceLock::new();
+    SERVER.get_or_init(|| S3::start(&["open"])).as_ref()
+}
+
+/// A Python that has the server.
+fn python() -> Option<&'static PathBuf> {
+    static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let install = || {
+        let python = venv("moto", &root().join("tests/it/support/s3/requirements.txt"));
+        let python = python.map_err(|why| {
+            let required = std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"));
+            assert!(!required, "{REQUIRED}=1, and there is no S3 server: {why}");
+            let line = format!("skipped the tests on an S3 server ({REQUIRED}=1 requires them): {why}\n");
+            // Past the capture of the test harness, which would keep it to itself.
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
+        });
+        python.ok()
+    };
+    PYTHON.get_or_init(install).as_ref()
+}
+
+impl S3 {
+    fn start(args: &[&str]) -> Option<Self> {
+        let mut server = Command::new(python()?);
+        server
+            .arg(root().join("tests/it/support/s3/server.py"))
+            .args(args)
+            .env("PYTHONDONTWRITEBYTECODE", "1");
+        let mut child = server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let pipes = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let mut server =
+            Self { address: String::new(), keys: Default::default(), pipes: pipes.into(), _child: child };
+        let line = server.answer("");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [address, key, secret] = words[..] else { panic!("the S3 server said {line:?}") };
+        server.address = address.to_owned();
+        server.keys = [key.to_owned(), secret.to_owned()];
+        Some(server)
+    }
+
+    /// Puts a file into the bucket.
+    pub(crate) fn put(&self, key: &str, file: &Path) {
+        assert_eq!(self.answer(&format!("put {key} {}\n", file.display())), "put\n");
+    }
+
+    /// Has a program read from the server, or from whoever stands before it.
+    pub(crate) fn settings(&self, command: &mut Command, address: &str) {
+        let [key, secret] = &self.keys;
+        command.env("AWS_ACCESS_KEY_ID", key).env("AWS_SECRET_ACCESS_KEY", secret);
+        command.env("AWS_ENDPOINT_URL", format!("http://{address}")).env("AWS_ALLOW_HTTP", "true");
+    }
+
+    fn answer(&self, command: &str) -> String {
+        let mut pipes = self.pipes.lock().unwrap();
+        pipes.0.write_all(command.as_bytes()).unwrap();
+        let mut line = String::new();
+        pipes.1.read_line(&mut line).unwrap();
+        line
+    }
+}
