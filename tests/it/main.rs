@@ -5,6 +5,7 @@ mod clusters;
 mod corpora;
 mod crash;
 mod hbase;
+mod idf;
 mod indexer;
 mod pigeonhole;
 mod race;

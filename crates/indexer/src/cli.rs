@@ -1,5 +1,6 @@
 //! The command line: what may be asked, and how `--help` explains it.
 
+mod idf;
 
 use std::env;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use features::cli::RecipeArgs;
 use index::Source;
 use index::cli::StoreArgs;
 
+pub(crate) use self::idf::{IdfArgs, IdfMergeArgs};
 use crate::input::{FieldPath, Format};
 use crate::keep::Keep;
 use crate::report_file::Target;
@@ -79,6 +81,20 @@ pub(crate) enum Command {
     ///
     /// The ids of all kept documents are held in memory; --keep needs more.
     Dedup(Box<DedupArgs>),
+    /// Count in how many documents each term occurs: a dictionary for --idf
+    ///
+    /// A term weighs the less the more documents it is in: 1 + ln(documents / those with the term). Counts of a corpus of your
+    /// own know its boilerplate; those that come with the program are of Chinese texts. The counts go with the terms
+    /// that they are of: whoever names the file with --idf has its segmenter, and must have its dictionaries.
+    ///
+    /// Reads the input once, in memory that --memory-bytes-max bounds. A document that comes twice counts twice. Nothing
+    /// appears before it is whole; a run that was killed leaves `.NAME.….partial` beside the output, to be deleted.
+    Idf(Box<IdfArgs>),
+    /// Add up what `indexer idf` counted in the parts of a corpus
+    ///
+    /// The result is, to the byte, what one run over everything gives. The parts must have all their terms, as --shard and
+    /// --min-df 1 leave them, and be counted alike. That no document is in two of them nobody checks.
+    IdfMerge(IdfMergeArgs),
 }
 
 #[derive(Debug, Args)]

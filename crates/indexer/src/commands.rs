@@ -8,6 +8,8 @@ mod dry_run;
 mod findings;
 mod fingerprint;
 mod groups;
+mod idf;
+mod idf_merge;
 mod index;
 mod pending;
 mod reporting;
@@ -34,6 +36,8 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<u64> {
         Command::Fingerprint(args) => fingerprint::run(args)?,
         Command::Index(args) => index::run(args)?,
         Command::Dedup(args) => dedup::run(args)?,
+        Command::Idf(args) => idf::run(args)?,
+        Command::IdfMerge(args) => return idf_merge::run(args).map(|()| 0),
     };
     Ok(report.n_rejected)
 }

@@ -6,6 +6,7 @@
 
 mod cli;
 mod commands;
+mod document_frequencies;
 mod durable;
 mod excerpt;
 mod input;

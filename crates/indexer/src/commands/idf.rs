@@ -1,0 +1,106 @@
+//! `indexer idf`: counts in how many documents each term occurs.
+
+use std::path::{Path, PathBuf};
+
+use features::cli::RecipeArgs;
+use features::document_frequencies::Header;
+use features::{Fingerprinter, Recipe, Weights};
+
+use crate::cli::IdfArgs;
+use crate::document_frequencies::{Runs, Target, TermTable};
+use crate::job::{Item, Job, Sink};
+use crate::output::{folder_of, is_stdout, print_to_stdout};
+use crate::pipeline::Wanted;
+use crate::progress::print_to_stderr;
+use crate::rejects::Rejects;
+use crate::report::{Counts, Report};
+
+/// About half of all terms are in one document only, and weigh little less as unknown ones.
+const MIN_DF: u64 = 2;
+
+pub(super) fn run(args: &IdfArgs) -> anyhow::Result<Report> {
+    let output = &args.counting.output;
+    let job = Job::new(&args.input, None, &[output], None, None)?;
+    // No weights: those are what is going to be counted.
+    let recipe =
+        RecipeArgs { terms: args.terms.clone(), weights: Some(Weights::Uniform), ..RecipeArgs::default() };
+    let dictionaries = recipe.dictionaries()?;
+    let recipe = recipe.recipe(&dictionaries);
+    let fingerprinter = Fingerprinter::new(recipe.clone(), &dictionaries)?;
+    let min_df = args.min_df.unwrap_or(if job.has_part() { 1 } else { MIN_DF });
+    let mut sink = Counting {
+        recipe,
+        target: Some(Target::create(output, min_df)?),
+        table: TermTable::default(),
+        n_in_table: 0,
+        n_bytes_max: args.memory_bytes_max,
+        runs: Runs::new(temporary_folder(args.counting.temp.as_deref(), output)),
+        n_counted: 0,
+        n_without_features: 0,
+    };
+    let report = job.run(&fingerprinter, Wanted { terms: true, ..Wanted::default() }, &mut sink)?;
+    if is_stdout(output) {
+        print_to_stderr(&report);
+    } else {
+        print_to_stdout(&report)?;
+    }
+    Ok(report)
+}
+
+/// Where temporary files go: where there must be room for the result.
+pub(super) fn temporary_folder(asked: Option<&Path>, output: &Path) -> PathBuf {
+    match asked {
+        Some(folder) => folder.to_owned(),
+        None if is_stdout(output) => std::env::temp_dir(),
+        None => folder_of(output).to_owned(),
+    }
+}
+
+struct Counting {
+    recipe: Recipe,
+    /// Until it is written.
+    target: Option<Target>,
+    table: TermTable,
+    /// Documents whose terms are in the table.
+    n_in_table: u64,
+    /// Of the table.
+    n_bytes_max: usize,
+    runs: Runs,
+    n_counted: u64,
+    n_without_features: u64,
+}
+
+impl Counting {
+    /// Sets the table aside.
+    fn spill(&mut self) -> anyhow::Result<()> {
+        let header = Header::new(&self.recipe, std::mem::take(&mut self.n_in_table), 1);
+        self.runs.add(&header, &self.table.take())
+    }
+}
+
+impl Sink for Counting {
+    fn take(&mut self, item: Item, _: &mut Rejects) -> anyhow::Result<()> {
+        if item.features.terms.is_empty() {
+            self.n_without_features += 1;
+            return Ok(());
+        }
+        self.n_counted += 1;
+        self.n_in_table += 1;
+        item.features.terms.split_terminator('\n').for_each(|term| self.table.add(term));
+        if self.table.n_bytes() >= self.n_bytes_max { self.spill() } else { Ok(()) }
+    }
+
+    fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {
+        let target = self.target.take().expect("it is finished once");
+        let frequencies = if self.runs.n == 0 {
+            let counts = self.table.take();
+            target.write(Header::new(&self.recipe, self.n_counted, 1), |emit| {
+                counts.iter().try_for_each(|(term, n)| emit(term, *n))
+            })?
+        } else {
+            self.spill()?;
+            target.write_sum(self.runs.take_parts())?
+        };
+        Ok(Counts::Counted { n: self.n_counted, n_without_features: self.n_without_features, frequencies })
+    }
+}
