@@ -1,6 +1,7 @@
 //! End to end: argv and HTTP in, output and exit status out, with the programs as their users run them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
+mod bulk;
 mod clusters;
 mod corpora;
 mod crash;

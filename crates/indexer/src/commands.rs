@@ -1,6 +1,7 @@
 //! The subcommands, one file each, and how those that need an index open it.
 
 mod biggest;
+mod bulk_rows;
 mod clusters;
 mod decide;
 mod dedup;
@@ -35,6 +36,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<u64> {
     let report = match &cli.command {
         Command::Fingerprint(args) => fingerprint::run(args)?,
         Command::Index(args) => index::run(args)?,
+        Command::BulkRows(args) => bulk_rows::run(args)?,
         Command::Dedup(args) => dedup::run(args)?,
         Command::Idf(args) => idf::run(args)?,
         Command::IdfMerge(args) => return idf_merge::run(args).map(|()| 0),

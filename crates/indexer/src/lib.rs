@@ -4,6 +4,7 @@
 //! results to use in the order of the input.
 #![forbid(unsafe_code)]
 
+mod bulk;
 mod cli;
 mod commands;
 mod document_frequencies;

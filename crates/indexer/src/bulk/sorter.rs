@@ -1,0 +1,257 @@
+//! Sorting more byte strings than memory holds: sorted runs in files without names, merged in the end.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Runs that are merged into one as soon as there are so many of them: each is an open file and a buffer.
+const FAN_IN: usize = 64;
+
+const BUFFER_BYTES: usize = 128 << 10;
+
+/// Takes byte strings and gives them back in their order, each as often as it was given.
+pub(crate) struct Sorter {
+    folder: PathBuf,
+    n_bytes_max: usize,
+    items: Items,
+    /// By how often what is in them was merged. So each string is written once for each time that the runs before it are
+    /// [`FAN_IN`] times as many.
+    levels: Vec<Vec<File>>,
+}
+
+/// All strings, ascending.
+pub(crate) struct Sorted {
+    sources: BinaryHeap<Source>,
+    /// Whether the first source's item was given away.
+    is_taken: bool,
+}
+
+impl Sorter {
+    /// Its files go into `folder`, and vanish with the process. Memory is bounded by `n_bytes_max`, and by [`FAN_IN`]
+    /// buffers for each level.
+    pub(crate) fn new(folder: &Path, n_bytes_max: usize) -> Self {
+        let n_bytes_max = n_bytes_max.min(u32::MAX as usize);
+        Self { folder: folder.to_owned(), n_bytes_max, items: Items::default(), levels: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, item: &[u8]) -> io::Result<()> {
+        if self.items.n_bytes_with(item) > self.n_bytes_max && !self.items.entries.is_empty() {
+            let items = std::mem::take(&mut self.items);
+            self.spill(items.into_source())?;
+        }
+        self.items.push(item);
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> io::Result<Sorted> {
+        let mut sources = vec![self.items.into_source()];
+        for run in self.levels.into_iter().flatten() {
+            sources.push(Source::of_run(run)?);
+        }
+        Ok(Sorted::of(sources))
+    }
+
+    /// Writes a run, and where that makes it due merges those of its level.
+    fn spill(&mut self, source: Source) -> io::Result<()> {
+        let mut sorted = Sorted::of(vec![source]);
+        for level in 0.. {
+            let run = write_run(&self.folder, &mut sorted)?;
+            if self.levels.len() == level {
+                self.levels.push(Vec::new());
+            }
+            self.levels[level].push(run);
+            if self.levels[level].len() < FAN_IN {
+                break;
+            }
+            let runs = self.levels[level].drain(..).map(Source::of_run).collect::<io::Result<_>>()?;
+            sorted = Sorted::of(runs);
+        }
+        Ok(())
+    }
+}
+
+impl Sorted {
+    fn of(sources: Vec<Source>) -> Self {
+        let sources = sources.into_iter().filter(|source| !source.is_at_end()).collect();
+        Self { sources, is_taken: false }
+    }
+
+    /// The next string, `None` after the last one.
+    pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+        if self.is_taken
+            && let Some(mut first) = self.sources.peek_mut()
+        {
+            first.advance()?;
+            if first.is_at_end() {
+                PeekMut::pop(first);
+            }
+        }
+        self.is_taken = true;
+        Ok(self.sources.peek().map(Source::current))
+    }
+}
+
+/// Each string after its length, in a file that has no name.
+fn write_run(folder: &Path, sorted: &mut Sorted) -> io::Result<File> {
+    let mut writer = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile_in(folder)?);
+    while let Some(item) = sorted.next()? {
+        writer.write_all(&(item.len() as u32).to_be_bytes())?;
+        writer.write_all(item)?;
+    }
+    let mut file = writer.into_inner()?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Strings in memory, end to end.
+#[derive(Default)]
+struct Items {
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+/// Where a string is. Its first bytes decide nearly all comparisons, without a look at the others.
+#[derive(Clone, Copy)]
+struct Entry {
+    prefix: u64,
+    start: u32,
+    len: u32,
+}
+
+impl Items {
+    fn n_bytes_with(&self, item: &[u8]) -> usize {
+        self.bytes.len() + item.len() + (self.entries.len() + 1) * size_of::<Entry>()
+    }
+
+    fn push(&mut self, item: &[u8]) {
+        let mut prefix = [0; 8];
+        let n = item.len().min(8);
+        prefix[..n].copy_from_slice(&item[..n]);
+        let (start, len) = (self.bytes.len() as u32, item.len() as u32);
+        self.entries.push(Entry { prefix: u64::from_be_bytes(prefix), start, len });
+        self.bytes.extend_from_slice(item);
+    }
+
+    fn get(&self, entry: Entry) -> &[u8] {
+        &self.bytes[entry.start as usize..][..entry.len as usize]
+    }
+
+    fn into_source(mut self) -> Source {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.sort_unstable_by(|a, b| a.prefix.cmp(&b.prefix).then_with(|| self.get(*a).cmp(self.get(*b))));
+        self.entries = entries;
+        Source::Memory { items: self, next: 0 }
+    }
+}
+
+/// Strings that ascend, and which of them is next.
+enum Source {
+    Memory { items: Items, next: usize },
+    Run { reader: BufReader<File>, item: Vec<u8>, is_at_end: bool },
+}
+
+impl Source {
+    fn of_run(file: File) -> io::Result<Self> {
+        let reader = BufReader::with_capacity(BUFFER_BYTES, file);
+        let mut source = Self::Run { reader, item: Vec::new(), is_at_end: false };
+        source.advance()?;
+        Ok(source)
+    }
+
+    fn is_at_end(&self) -> bool {
+        match self {
+            Self::Memory { items, next } => *next == items.entries.len(),
+            Self::Run { is_at_end, .. } => *is_at_end,
+        }
+    }
+
+    fn current(&self) -> &[u8] {
+        match self {
+            Self::Memory { items, next } => items.entries.get(*next).map_or(&[], |&entry| items.get(entry)),
+            Self::Run { item, .. } => item,
+        }
+    }
+
+    fn advance(&mut self) -> io::Result<()> {
+        match self {
+            Self::Memory { next, .. } => *next += 1,
+            Self::Run { reader, item, is_at_end } => {
+                let mut len = [0; 4];
+                match reader.read_exact(&mut len) {
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => *is_at_end = true,
+                    read => {
+                        read?;
+                        item.resize(u32::from_be_bytes(len) as usize, 0);
+                        reader.read_exact(item)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The least item is the greatest source: a heap has that one on top.
+impl Ord for Source {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.current().cmp(self.current())
+    }
+}
+
+impl PartialOrd for Source {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Source {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(mut items: Vec<Vec<u8>>, n_bytes_max: usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sorter = Sorter::new(folder.path(), n_bytes_max);
+        for item in &items {
+            sorter.push(item).unwrap();
+        }
+        let mut sorted = sorter.finish().unwrap();
+        items.sort();
+        for item in &items {
+            assert_eq!(sorted.next().unwrap(), Some(&item[..]), "with {n_bytes_max} bytes");
+        }
+        assert_eq!(sorted.next().unwrap(), None);
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "no file has a name");
+    }
+
+    /// Held against the standard library's, in memory, in some runs, and in runs of runs.
+    #[test]
+    fn all_come_back_in_their_order() {
+        let mut state = 1_u64;
+        let mut random = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize
+        };
+        // Many are equal, or in their first eight bytes, or begin with another one, or with zeros.
+        let mut item = || {
+            let len = random() % 14;
+            (0..len).map(|_| [0, 1, 1, 255][random() % 4]).collect::<Vec<u8>>()
+        };
+        let items: Vec<_> = (0..5_000).map(|_| item()).collect();
+        for n_bytes_max in [1 << 20, 20_000, 1_000, 20, 0] {
+            check(items.clone(), n_bytes_max);
+        }
+        check(Vec::new(), 10);
+        check(vec![Vec::new()], 10);
+    }
+}

@@ -1,0 +1,99 @@
+//! `indexer bulk-rows`: what `indexer index` would put into HBase, as files of sorted rows.
+//!
+//! Documents are sorted by the rows of their ids, so that all versions of one are met together, and what the index knows of
+//! them is read side by side. Those that it does not know come into the files. The others, which have something to be
+//! replaced, removed or kept, go to the index as ever.
+
+mod versions;
+mod writer;
+
+use ::index::BulkLoad;
+use anyhow::{Context, anyhow};
+
+use self::versions::{Version, encode};
+use self::writer::Writer;
+use super::opened;
+use crate::bulk::{RowsFolder, Sorter};
+use crate::cli::BulkRowsArgs;
+use crate::job::{Item, Job, Sink};
+use crate::numbers::Grouped;
+use crate::output::print_to_stdout;
+use crate::pipeline::{Features, Wanted};
+use crate::progress::Console;
+use crate::rejects::Rejects;
+use crate::report::{Counts, Report};
+
+/// Memory for the documents, and for the rows of the index made of them. Both are at work for a while.
+const DOCUMENTS_BYTES_MAX: usize = 256 << 20;
+const INDEX_ROWS_BYTES_MAX: usize = 512 << 20;
+
+const SORTING: &str = "failed to sort in the folder of rows; the same command again makes the rows anew";
+
+pub(super) fn run(args: &BulkRowsArgs) -> anyhow::Result<Report> {
+    let uri = args.store.uri().context("name the index with --store hbase://HOST:PORT/NAME")?;
+    let job = Job::new(&args.input, Some(&args.source), &[&args.rows], None, None)?;
+    let (load, fingerprinter) =
+        opened(uri, ::index::Mode::CreateIfMissing, &args.store, &args.recipe, BulkLoad::begin, |load| {
+            &load.metadata().recipe
+        })?;
+    let folder = RowsFolder::create(&args.rows)?;
+    let console = (!args.input.records.quiet).then(|| job.console());
+    let sorter = Sorter::new(folder.path(), DOCUMENTS_BYTES_MAX);
+    let mut sink = Rows { load: &load, sorted: Some((folder, sorter)), n_taken: 0, console };
+    let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
+    print_to_stdout(&report)?;
+    Ok(report)
+}
+
+struct Rows<'a> {
+    load: &'a BulkLoad,
+    /// Versions of documents, by the rows of their ids and in the order of the input; until the end.
+    sorted: Option<(RowsFolder, Sorter)>,
+    n_taken: u64,
+    /// Where somebody wants to know how far it is.
+    console: Option<Console>,
+}
+
+impl Rows<'_> {
+    fn say(&self, what: std::fmt::Arguments<'_>) {
+        if let Some(console) = &self.console {
+            console.print(what);
+        }
+    }
+}
+
+impl Sink for Rows<'_> {
+    fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
+        let Features { id, fingerprint, source, .. } = item.features;
+        if fingerprint.is_none() {
+            rejects.not_indexed(&item.origin, item.number)?;
+        }
+        let entry = encode(&id, self.n_taken, &Version { fingerprint, source });
+        self.n_taken += 1;
+        let (_, sorter) = self.sorted.as_mut().ok_or_else(too_late)?;
+        sorter.push(&entry).context(SORTING)
+    }
+
+    fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {
+        let (folder, sorter) = self.sorted.take().ok_or_else(too_late)?;
+        self.say(format_args!("all are read; sorting the rows of {} documents", Grouped(self.n_taken)));
+        let mut writer = Writer::new(self.load, &folder, INDEX_ROWS_BYTES_MAX);
+        let mut entries = sorter.finish().context(SORTING)?;
+        while let Some(entry) = entries.next().context(SORTING)? {
+            writer.take(entry)?;
+        }
+        drop(entries);
+        let path = folder.path().display().to_string();
+        let (counts, n_documents) = writer.finish(folder)?;
+        self.say(format_args!(
+            "{path} has the rows of {} documents, which nobody sees before they are loaded: deploy/hbase/hbase \
+             bulk-load {path}",
+            Grouped(n_documents)
+        ));
+        Ok(Counts::Indexed(counts))
+    }
+}
+
+fn too_late() -> anyhow::Error {
+    anyhow!("the rows are written already")
+}
