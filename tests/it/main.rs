@@ -3,6 +3,7 @@
 
 mod bulk;
 mod clusters;
+mod collect;
 mod corpora;
 mod crash;
 mod hbase;

@@ -1,5 +1,6 @@
 //! The command line: what may be asked, and how `--help` explains it.
 
+mod collect;
 mod idf;
 
 use std::env;
@@ -11,6 +12,7 @@ use features::cli::RecipeArgs;
 use index::Source;
 use index::cli::StoreArgs;
 
+pub(crate) use self::collect::{CollectArgs, ResultsFormat};
 pub(crate) use self::idf::{IdfArgs, IdfMergeArgs};
 use crate::input::{FieldPath, Format};
 use crate::keep::Keep;
@@ -90,6 +92,13 @@ pub(crate) enum Command {
     ///
     /// The ids of all kept documents are held in memory; --keep needs more.
     Dedup(Box<DedupArgs>),
+    /// Take files from a folder as they appear, drop what was seen before, and file the rest by source and half day
+    ///
+    /// For who gets items all day: each is kept unless an index has one that is near, also one under the same id. With --retain
+    /// that index forgets. Items without an id get one: a UUID of version 7, unique and ordered by time. It runs until Ctrl-C
+    /// or SIGTERM; killed at any moment, the same command loses nothing and keeps nothing twice. When something fails that
+    /// may pass (a full disk, a server that is away), it says so and tries again.
+    Collect(Box<CollectArgs>),
     /// Count in how many documents each term occurs: a dictionary for --idf
     ///
     /// A term weighs the less the more documents it is in: 1 + ln(documents / those with the term). Counts of a corpus of your

@@ -3,6 +3,7 @@
 mod biggest;
 mod bulk_rows;
 mod clusters;
+mod collect;
 mod decide;
 mod dedup;
 mod dry_run;
@@ -38,6 +39,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<u64> {
         Command::Index(args) => index::run(args)?,
         Command::BulkRows(args) => bulk_rows::run(args)?,
         Command::Dedup(args) => dedup::run(args)?,
+        Command::Collect(args) => collect::run(args)?,
         Command::Idf(args) => idf::run(args)?,
         Command::IdfMerge(args) => return idf_merge::run(args).map(|()| 0),
     };

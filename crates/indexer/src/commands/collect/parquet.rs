@@ -1,0 +1,107 @@
+//! Items as rows of Parquet, in columns that are the same whatever the items were.
+
+use std::fs::File;
+use std::mem;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::errors::Result;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use super::spool::Head;
+use crate::input::Members;
+
+const SCHEMA: &str = "message item {
+    required binary id (UTF8);
+    optional binary source (UTF8);
+    required int64 time (TIMESTAMP(MILLIS,true));
+    required binary text (UTF8);
+    optional binary fields (JSON);
+}";
+
+/// A file, and the rows of its next row group.
+pub(super) struct Rows {
+    writer: SerializedFileWriter<File>,
+    ids: Vec<ByteArray>,
+    sources: Vec<Option<ByteArray>>,
+    times: Vec<i64>,
+    texts: Vec<ByteArray>,
+    fields: Vec<Option<ByteArray>>,
+    n_bytes: usize,
+    /// A row group has about as much as this, before it is packed.
+    group_bytes: usize,
+}
+
+impl Rows {
+    pub(super) fn new(file: File, group_bytes: usize) -> Result<Self> {
+        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()));
+        let schema = Arc::new(parse_message_type(SCHEMA)?);
+        Ok(Self {
+            writer: SerializedFileWriter::new(file, schema, Arc::new(properties.build()))?,
+            ids: Vec::new(),
+            sources: Vec::new(),
+            times: Vec::new(),
+            texts: Vec::new(),
+            fields: Vec::new(),
+            n_bytes: 0,
+            group_bytes,
+        })
+    }
+
+    /// Adds an item; of its line all members but those that are columns are its fields.
+    pub(super) fn add(&mut self, head: &Head<'_>, line: &[u8], columns: &[&str]) -> Result<()> {
+        let fields = Members::of(line).and_then(|members| members.without(columns).to_object());
+        let value = |text: &str| ByteArray::from(text.as_bytes().to_vec());
+        self.n_bytes += head.id.len() + head.text.len() + fields.as_ref().map_or(0, Vec::len);
+        self.ids.push(value(&head.id));
+        self.sources.push(head.source.as_deref().map(value));
+        self.times.push(head.time_ms);
+        self.texts.push(value(&head.text));
+        self.fields.push(fields.map(ByteArray::from));
+        if self.n_bytes >= self.group_bytes { self.write_group() } else { Ok(()) }
+    }
+
+    /// What is written is whole then.
+    pub(super) fn finish(mut self) -> Result<File> {
+        if !self.ids.is_empty() {
+            self.write_group()?;
+        }
+        self.writer.into_inner()
+    }
+
+    fn write_group(&mut self) -> Result<()> {
+        self.n_bytes = 0;
+        let mut group = self.writer.next_row_group()?;
+        write_column::<ByteArrayType>(&mut group, &mem::take(&mut self.ids), None)?;
+        write_optional(&mut group, mem::take(&mut self.sources))?;
+        write_column::<Int64Type>(&mut group, &mem::take(&mut self.times), None)?;
+        write_column::<ByteArrayType>(&mut group, &mem::take(&mut self.texts), None)?;
+        write_optional(&mut group, mem::take(&mut self.fields))?;
+        group.close()?;
+        Ok(())
+    }
+}
+
+fn write_optional(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: Vec<Option<ByteArray>>,
+) -> Result<()> {
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let values: Vec<ByteArray> = values.into_iter().flatten().collect();
+    write_column::<ByteArrayType>(group, &values, Some(&levels))
+}
+
+fn write_column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> Result<()> {
+    if let Some(mut column) = group.next_column()? {
+        column.typed::<T>().write_batch(values, levels, None)?;
+        column.close()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! The folder that is watched: which files are whole, and taking them away from those who write.
+//!
+//! ```text
+//! WATCH/…                what waits
+//! WATCH/.taken/ROUND/…   what a round has taken: nobody else renames or replaces it there
+//! WATCH/.collector/      what a collector has to remember, which is the only one of this folder
+//! ```
+
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::Context;
+use walkdir::WalkDir;
+
+use crate::durable;
+use crate::input::{FILES_MAX, Format};
+use crate::progress::complain;
+
+const TAKEN: &str = ".taken";
+const STATE: &str = ".collector";
+
+/// What a name ends in whose file is not whole yet.
+const UNFINISHED: [&str; 4] = [".tmp", ".part", ".partial", "~"];
+
+/// Who writes in place has not paused for so long, it is hoped.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// A round takes no further file once it has this much, as it is stored.
+const ROUND_BYTES: u64 = 256 << 20;
+
+pub(super) struct WatchFolder {
+    path: PathBuf,
+    /// Files that somebody has been told of.
+    named: HashSet<PathBuf>,
+    /// Whether some file was too young when they were looked at last.
+    has_young: bool,
+    /// Until this is closed.
+    _lock: File,
+}
+
+/// A file that can be taken.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Waiting {
+    modified: SystemTime,
+    /// Below the folder.
+    name: PathBuf,
+    pub(super) n_bytes: u64,
+}
+
+impl WatchFolder {
+    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+        let failed = || format!("failed to make {} ready", path.display());
+        let path = path.canonicalize().with_context(failed)?;
+        for folder in [TAKEN, STATE] {
+            fs::create_dir_all(path.join(folder)).with_context(failed)?;
+        }
+        let lock = durable::lock(&path.join(STATE).join("lock")).with_context(failed)?;
+        let lock = lock.with_context(|| {
+            format!("another collector watches {}; give each one a folder of its own", path.display())
+        })?;
+        Ok(Self { path, named: HashSet::new(), has_young: false, _lock: lock })
+    }
+
+    /// Where a collector of this folder puts what it has to remember.
+    pub(super) fn state(&self) -> PathBuf {
+        self.path.join(STATE)
+    }
+
+    /// Where the files of a round are.
+    pub(super) fn taken(&self, round: &str) -> PathBuf {
+        self.path.join(TAKEN).join(round)
+    }
+
+    /// Whether some file was too young to be sure of when [`waiting`](Self::waiting) looked last.
+    pub(super) fn has_young(&self) -> bool {
+        self.has_young
+    }
+
+    /// The files that can be taken, the oldest first. `format` is what the user says they are.
+    pub(super) fn waiting(&mut self, format: Option<Format>) -> anyhow::Result<Vec<Waiting>> {
+        let failed = || format!("failed to read the folder {}", self.path.display());
+        let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+        let entries = WalkDir::new(&self.path).min_depth(1).into_iter();
+        let (mut waiting, mut unfit) = (Vec::new(), HashSet::new());
+        self.has_young = false;
+        for entry in entries.filter_entry(|entry| !is_hidden(entry.file_name())) {
+            let entry = match entry {
+                // Somebody has taken it away since its folder was read.
+                Err(error) if is_gone(error.io_error()) => continue,
+                entry => entry.with_context(failed)?,
+            };
+            let name = entry.file_name().to_string_lossy().to_ascii_lowercase();
+            if entry.file_type().is_dir() || UNFINISHED.iter().any(|suffix| name.ends_with(suffix)) {
+                continue;
+            }
+            let why = if !entry.file_type().is_file() {
+                "it is no regular file".to_owned()
+            } else if format.or_else(|| Format::of(&name)).is_none() {
+                format!("its name does not end in one of {}; --format says what all are", Format::suffixes())
+            } else {
+                match File::open(entry.path()).and_then(|file| file.metadata()) {
+                    Err(error) if is_gone(Some(&error)) => continue,
+                    Err(error) => error.to_string(),
+                    Ok(metadata) => {
+                        let modified = metadata.modified().with_context(failed)?;
+                        // One from the future is not waited for.
+                        if modified.elapsed().is_ok_and(|age| age < SETTLE) {
+                            self.has_young = true;
+                        } else {
+                            let name = entry.path().strip_prefix(&self.path).unwrap_or(entry.path());
+                            waiting.push(Waiting {
+                                modified,
+                                name: name.to_owned(),
+                                n_bytes: metadata.len(),
+                            });
+                        }
+                        continue;
+                    }
+                }
+            };
+            if !self.named.contains(entry.path()) {
+                complain(format_args!("{} is left where it is: {why}", entry.path().display()));
+            }
+            unfit.insert(entry.into_path());
+        }
+        // One that comes again is named again.
+        self.named = unfit;
+        waiting.sort_unstable();
+        Ok(waiting)
+    }
+
+    /// Moves the first of some files to where the round has them, as many as one round may take.
+    pub(super) fn take(&self, round: &str, waiting: &[Waiting]) -> anyhow::Result<()> {
+        let taken = self.taken(round);
+        let failed = || format!("failed to take files to {}", taken.display());
+        let mut folders = BTreeSet::from([self.path.join(TAKEN), taken.clone()]);
+        let mut n_bytes = 0;
+        for file in waiting.iter().take(FILES_MAX) {
+            if n_bytes > 0 && n_bytes + file.n_bytes > ROUND_BYTES {
+                break;
+            }
+            let to = taken.join(&file.name);
+            let folder = to.parent().unwrap_or(&taken);
+            fs::create_dir_all(folder).with_context(failed)?;
+            match fs::rename(self.path.join(&file.name), &to) {
+                Err(error) if is_gone(Some(&error)) => continue,
+                renamed => renamed.with_context(failed)?,
+            }
+            folders.extend(folder.ancestors().take_while(|folder| *folder != taken).map(Path::to_owned));
+            n_bytes += file.n_bytes;
+        }
+        for folder in folders.iter().filter(|folder| folder.exists()) {
+            durable::sync(folder).with_context(failed)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_gone(error: Option<&io::Error>) -> bool {
+    error.is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(folder: &Path, name: &str, age: u64) {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "{}").unwrap();
+        let modified = SystemTime::now() - Duration::from_secs(age);
+        File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    }
+
+    fn names(waiting: &[Waiting]) -> Vec<&str> {
+        waiting.iter().map(|file| file.name.to_str().unwrap()).collect()
+    }
+
+    #[test]
+    fn whole_files_are_taken_the_oldest_first() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, age) in [
+            ("b.jsonl", 10),
+            ("feed/deep/a.csv.gz", 20),
+            ("c.jsonl", 30),
+            ("young.jsonl", 0),
+            (".hidden.jsonl", 10),
+            (".folder/x.jsonl", 10),
+            ("half.jsonl.tmp", 10),
+            ("half.jsonl.PART", 10),
+            ("unknown", 10),
+        ] {
+            file(folder.path(), name, age);
+        }
+        let mut watched = WatchFolder::open(folder.path()).unwrap();
+        let waiting = watched.waiting(None).unwrap();
+        assert_eq!(names(&waiting), ["c.jsonl", "feed/deep/a.csv.gz", "b.jsonl"]);
+        assert!(watched.has_young());
+        assert_eq!(watched.named.len(), 1, "{:?}", watched.named);
+        assert_eq!(names(&watched.waiting(Some(Format::Jsonl)).unwrap()).len(), 4);
+        watched.take("r1", &waiting).unwrap();
+        assert!(folder.path().join(".taken/r1/feed/deep/a.csv.gz").is_file());
+        assert_eq!(watched.waiting(None).unwrap(), []);
+        // Somebody else was faster.
+        watched.take("r2", &waiting).unwrap();
+    }
+
+    #[test]
+    fn a_folder_has_one_collector() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = WatchFolder::open(folder.path()).unwrap();
+        let second = WatchFolder::open(folder.path()).map(|_| ()).unwrap_err();
+        assert!(second.to_string().contains("another collector"), "{second}");
+        drop(first);
+        WatchFolder::open(folder.path()).unwrap();
+    }
+}

@@ -1,0 +1,109 @@
+//! Collectors that are killed at any moment, and users of the results who take them away at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Place, files_in};
+use crate::support::{Random, command, made_up_corpus, run, until};
+
+/// Takes everything that has its name.
+fn take_away(results: &Path, to: &Path) {
+    if !results.is_dir() {
+        return;
+    }
+    for name in files_in(results).into_iter().filter(|name| !name.contains("/.")) {
+        let new = to.join(name.replace('/', "|"));
+        assert!(!new.exists(), "{name} appeared a second time");
+        // It may be one that a collector is about to move.
+        fs::rename(results.join(&name), new).unwrap_or(());
+    }
+}
+
+#[test]
+fn nothing_is_lost_and_nothing_is_kept_twice() {
+    const FILES: usize = 40;
+    let mut random = Random(3);
+    let place = Place::new();
+    let taken_away = place.at("taken-away");
+    fs::create_dir(&taken_away).unwrap();
+    let corpus = made_up_corpus(FILES * 60, 9);
+    let lines: Vec<String> = corpus
+        .lines()
+        .enumerate()
+        .map(|(n, line)| {
+            let mut item: Value = serde_json::from_str(line).unwrap();
+            item["n"] = n.into();
+            item["source"] = format!("s{}", n % 3).into();
+            // Some have no id, and some are no items.
+            match n % 10 {
+                0 => drop(item.as_object_mut().unwrap().remove("id")),
+                1 => drop(item.as_object_mut().unwrap().remove("text")),
+                _ => {}
+            }
+            format!("{item}\n")
+        })
+        .collect();
+    let more = ["-q", "--every-seconds", "0", "--duplicates", "--delete"];
+    let mut n_killed_in_a_round = 0;
+    for (n, lines) in lines.chunks(60).enumerate() {
+        place.deliver(&format!("{n}.jsonl"), lines.concat());
+        let mut child = command("indexer", place.args(&more)).spawn().unwrap();
+        // Before, in and after a round: jieba's dictionary takes a while to load.
+        until(|| place.at("incoming/.collector/round.json").exists() || random.below(100) == 0);
+        thread::sleep(Duration::from_millis(random.below(40) as u64));
+        take_away(&place.at("results"), &taken_away);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        n_killed_in_a_round += usize::from(place.at("incoming/.collector/round.json").exists());
+    }
+    assert!(n_killed_in_a_round > FILES / 8, "only {n_killed_in_a_round} were killed in the middle");
+    run("indexer", place.args(&[&more[..], &["--once"]].concat()));
+    take_away(&place.at("results"), &taken_away);
+    let mut counts = BTreeMap::new();
+    let (mut ids, mut numbers) = (BTreeSet::new(), BTreeSet::new());
+    for name in files_in(&taken_away) {
+        let what = name.split(['=', '|']).next().unwrap();
+        for line in fs::read_to_string(taken_away.join(&name)).unwrap().lines() {
+            *counts.entry(what.to_owned()).or_insert(0_u64) += 1;
+            let item: Value = serde_json::from_str(line).unwrap();
+            if what == "source" {
+                assert!(ids.insert(item["id"].to_string()), "{item} has the id of another one");
+                assert!(numbers.insert(item["n"].as_u64().unwrap()), "{item} is kept twice");
+            }
+        }
+    }
+    let totals = place.totals();
+    let kept = totals["counts"]["n_kept"].as_u64().unwrap();
+    let duplicates = totals["counts"]["n_duplicates"].as_u64().unwrap();
+    let rejected = totals["n_rejected"].as_u64().unwrap();
+    assert_eq!(totals["n_read"].as_u64().unwrap() as usize, lines.len());
+    assert_eq!((kept + duplicates + rejected) as usize, lines.len());
+    assert_eq!(rejected as usize, lines.len() / 10);
+    let expected = [("_duplicates", duplicates), ("_rejects", rejected), ("source", kept)];
+    assert_eq!(counts, expected.map(|(what, n)| (what.to_owned(), n)).into());
+    assert!(duplicates > 100 && kept > 1_000, "{totals}");
+    let info = run("pigeonhole", ["info", "--store", &place.store()]).expect(0).stdout;
+    assert!(info.lines().any(|line| line.split_whitespace().eq(["documents", &kept.to_string()])), "{info}");
+    let left = files_in(&place.at("incoming"));
+    assert_eq!(left, [".collector/lock", ".collector/totals.json"]);
+}
+
+#[test]
+fn a_round_is_ended_with_the_options_it_began_with() {
+    let place = Place::new();
+    place.deliver("a.jsonl", made_up_corpus(4_000, 5));
+    let mut child = command("indexer", place.args(&["--once", "-q"])).spawn().unwrap();
+    until(|| place.at("incoming/.collector/journal/job.json").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let refused = place.collect(&["--source-field", "other"]).expect(2);
+    let told = ["must be ended with the options it began with", "--source-field was"];
+    assert!(told.iter().all(|part| refused.stderr.contains(part)), "{refused:?}");
+    place.collect(&[]).expect(0);
+    assert_eq!(place.totals()["n_read"], 4_000);
+}
