@@ -110,7 +110,7 @@ impl Dictionaries {
             let mut n = 0_usize;
             for_each_idf(text, |_, _, _| n += 1).map_err(|e| (field::IDF, e))?;
             if n == 0 {
-                return Err((field::IDF, LineError::new(0, "it has no entry, so there is no median", "")));
+                return Err((field::IDF, LineError::new(0, "it is empty: it has no term", "")));
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::Digest;
+use crate::recipe::field::USER_DICTIONARY;
 
 /// Why no fingerprinter can be built; each kind names the field of the recipe that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +91,12 @@ impl fmt::Display for RecipeError {
                 )
             }
             Self::NotGiven { field, recipe } => {
-                write!(f, "the recipe was made with the `{field}` of digest {recipe}, and none was given")
+                let option = if *field == USER_DICTIONARY { "user-dict" } else { field };
+                write!(
+                    f,
+                    "the recipe was made with the `{field}` of digest {recipe}, and none was given; name its file \
+                     with --{option}"
+                )
             }
             Self::NotExpected { field } => {
                 write!(f, "a `{field}` was given, and the recipe was made without one")

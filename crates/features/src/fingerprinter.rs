@@ -87,7 +87,13 @@ impl Fingerprinter {
         same(field::DICTIONARY, recipe.dictionary, available.dictionary)?;
         same(field::USER_DICTIONARY, recipe.user_dictionary, available.user_dictionary)?;
         same(field::STOP_WORDS, recipe.stop_words, available.stop_words)?;
-        same(field::IDF, recipe.idf, available.idf)?;
+        match recipe.idf {
+            // What comes with the program is there without being given.
+            Some(idf) if dictionaries.idf.is_none() && available.idf != Some(idf) => {
+                Err(RecipeError::NotGiven { field: field::IDF, recipe: idf })
+            }
+            _ => same(field::IDF, recipe.idf, available.idf),
+        }?;
         dictionaries.check_counted_for(recipe)
     }
 

@@ -71,7 +71,7 @@ fn only_what_was_given_is_asked_for() {
 fn a_bad_file_is_named_with_its_line() {
     for (flag, content, reason) in [
         ("--idf", &b"a 1\nb\n"[..], "line 2: expected a term, a space or tab, and its idf, got \"b\""),
-        ("--idf", b"\n", "it has no entry, so there is no median"),
+        ("--idf", b"\n", "it is empty: it has no term"),
         ("--user-dict", b"a -1\n", "line 1: the frequency after the word must be a whole number below 2^32"),
         ("--stop-words", b"\xff\n", "stream did not contain valid UTF-8"),
     ] {

@@ -56,6 +56,10 @@ fn half_day_path(half_day: i64) -> PathBuf {
 }
 
 fn escaped(source: &str) -> String {
+    if source == NO_SOURCE {
+        // Hive reads the same name from it, and the folder is another one.
+        return source.replacen('_', "%5F", 1);
+    }
     let mut name = String::with_capacity(source.len());
     for character in source.chars() {
         if ESCAPED.contains(character) {
@@ -91,6 +95,11 @@ mod tests {
             (Some("weibo"), "2026-02-01T07:00:00+08:00", "source=weibo/date=2026-01-31/half=pm"),
             (Some("weibo"), "1969-12-31T23:00:00Z", "source=weibo/date=1969-12-31/half=pm"),
             (None, "2026-01-31T00:00:00Z", "source=__HIVE_DEFAULT_PARTITION__/date=2026-01-31/half=am"),
+            (
+                Some("__HIVE_DEFAULT_PARTITION__"),
+                "2026-01-31T00:00:00Z",
+                "source=%5F_HIVE_DEFAULT_PARTITION__/date=2026-01-31/half=am",
+            ),
             (Some("新浪 a.b"), "2026-01-31T00:00:00Z", "source=新浪 a.b/date=2026-01-31/half=am"),
             (
                 Some("https://a.b/c?d=e%"),

@@ -15,7 +15,8 @@ pub(super) enum Scheme {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Url<'a> {
     pub(super) scheme: Scheme,
-    scheme_name: &'a str,
+    /// In small letters, however it was written.
+    scheme_name: &'static str,
     /// A bucket, or a host and its port.
     pub(super) host: &'a str,
     /// Without the slash at its beginning; as it is, since only addresses of the web are percent-encoded.
@@ -34,16 +35,15 @@ pub(super) fn scheme(text: &str) -> Option<&str> {
 
 impl<'a> Url<'a> {
     pub(super) fn parse(text: &'a str) -> anyhow::Result<Self> {
-        let scheme_name = scheme(text).unwrap_or_default();
-        let rest = text.get(scheme_name.len() + "://".len()..).unwrap_or_default();
-        let scheme = match scheme_name {
-            "s3" => Scheme::S3,
-            "gs" => Scheme::Gs,
-            "http" | "https" => Scheme::Web,
-            "hdfs" => Scheme::Hdfs,
-            _ => {
-                bail!("inputs are local, or at s3:// gs:// http:// https:// or hdfs://, not {scheme_name}://")
-            }
+        let written = scheme(text).unwrap_or_default();
+        let rest = text.get(written.len() + "://".len()..).unwrap_or_default();
+        let (scheme, scheme_name) = match &*written.to_ascii_lowercase() {
+            "s3" => (Scheme::S3, "s3"),
+            "gs" => (Scheme::Gs, "gs"),
+            "http" => (Scheme::Web, "http"),
+            "https" => (Scheme::Web, "https"),
+            "hdfs" => (Scheme::Hdfs, "hdfs"),
+            _ => bail!("inputs are local, or at s3:// gs:// http:// https:// or hdfs://, not {written}://"),
         };
         let (rest, query) = match rest.find(['?', '#']) {
             Some(end) if scheme == Scheme::Web => rest.split_at(end),
@@ -108,6 +108,7 @@ mod tests {
         for (text, host, key, name) in [
             ("s3://b/a/c?d.jsonl", "b", "a/c?d.jsonl", "s3://b/a/c?d.jsonl"),
             ("gs://b", "b", "", "gs://b/"),
+            ("S3://B/Key", "B", "Key", "s3://B/Key"),
             ("hdfs://h:8020/a%20b", "h:8020", "a%20b", "hdfs://h:8020/a%20b"),
             ("hdfs:///a", "", "a", "hdfs:///a"),
             ("https://h/a.csv?sig=1#x", "h", "https://h/a.csv?sig=1", "https://h/a.csv"),
