@@ -1,7 +1,5 @@
-import java.io.BufferedInputStream;
-import java.io.DataInputStream;
-import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -24,6 +22,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.hbase.CellUtil;
 import org.apache.hadoop.hbase.HBaseConfiguration;
 import org.apache.hadoop.hbase.HConstants;
 import org.apache.hadoop.hbase.KeyValue;
@@ -298,21 +297,24 @@ public class BulkLoad {
     StoreFileWriter writer = null;
     long nBytes = 0;
     long nWritten = 0;
-    byte[] last = null;
+    KeyValue last = null;
     try {
       for (RowFile file : files) {
         if (Bytes.compareTo(file.lastRow, start) < 0 || end != null && Bytes.compareTo(file.firstRow, end) >= 0) {
           continue;
         }
+        boolean isBefore = Bytes.compareTo(file.firstRow, start) < 0;
         try (CellReader cells = new CellReader(file.path)) {
           while (cells.next()) {
-            if (Bytes.compareTo(cells.row, start) < 0) {
+            isBefore = isBefore && cells.compareRow(start) < 0;
+            if (isBefore) {
               continue;
             }
-            if (end != null && Bytes.compareTo(cells.row, end) >= 0) {
+            if (end != null && cells.compareRow(end) >= 0) {
               break;
             }
-            if (writer != null && nBytes > nBytesMax && !Arrays.equals(cells.row, last)) {
+            KeyValue cell = cells.cell(family, rows.timestamp);
+            if (writer != null && nBytes > nBytesMax && !CellUtil.matchingRows(cell, last)) {
               close(writer);
               writer = null;
             }
@@ -320,10 +322,9 @@ public class BulkLoad {
               writer = open(fs, table, settings, into);
               nBytes = 0;
             }
-            KeyValue cell = new KeyValue(cells.row, family, cells.qualifier, rows.timestamp, cells.value);
             writer.append(cell);
             nBytes += cell.getLength();
-            last = cells.row;
+            last = cell;
             if (++nWritten % 4096 == 0) {
               nCells.addAndGet(4096);
             }
@@ -485,37 +486,75 @@ public class BulkLoad {
     }
   }
 
-  /** The cells of a file, one after another. */
+  /** The cells of a file, one after another, where they lie in its buffer. */
   static class CellReader implements AutoCloseable {
     static final byte[] MAGIC = {'P', 'H', 'R', 'O', 'W', 'S', 0, 1};
-    final DataInputStream in;
-    byte[] row;
-    byte[] qualifier;
-    byte[] value;
+    static final int CELL_BYTES_MAX = 3 * (2 + 0xffff);
+    final Path path;
+    final InputStream in;
+    final byte[] buffer = new byte[1 << 20];
+    /** What of the buffer is yet to be read. */
+    int start = 0;
+    int end = 0;
+    /** The parts of the present cell: where they begin, and their lengths. */
+    int row, rowLength, qualifier, qualifierLength, value, valueLength;
 
     CellReader(Path path) throws IOException {
-      in = new DataInputStream(new BufferedInputStream(Files.newInputStream(path), 1 << 18));
-      if (!Arrays.equals(in.readNBytes(MAGIC.length), MAGIC)) {
+      this.path = path;
+      in = Files.newInputStream(path);
+      fill();
+      if (end < MAGIC.length || !Arrays.equals(buffer, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
         in.close();
         throw damaged(path, "it does not begin as rows do");
       }
+      start = MAGIC.length;
     }
 
     boolean next() throws IOException {
-      int high = in.read();
-      if (high < 0) {
+      if (end - start < CELL_BYTES_MAX) {
+        fill();
+      }
+      if (start == end) {
         return false;
       }
-      row = part(high << 8 | in.readUnsignedByte());
-      qualifier = part(in.readUnsignedShort());
-      value = part(in.readUnsignedShort());
+      rowLength = partLength();
+      row = part(rowLength);
+      qualifierLength = partLength();
+      qualifier = part(qualifierLength);
+      valueLength = partLength();
+      value = part(valueLength);
       return true;
     }
 
-    private byte[] part(int length) throws IOException {
-      byte[] part = new byte[length];
-      in.readFully(part);
-      return part;
+    int compareRow(byte[] other) {
+      return Bytes.compareTo(buffer, row, rowLength, other, 0, other.length);
+    }
+
+    KeyValue cell(byte[] family, long timestamp) {
+      return new KeyValue(
+          buffer, row, rowLength, family, 0, family.length, buffer, qualifier, qualifierLength, timestamp,
+          KeyValue.Type.Put, buffer, value, valueLength);
+    }
+
+    /** Moves what is left to the beginning, and reads on. */
+    private void fill() throws IOException {
+      System.arraycopy(buffer, start, buffer, 0, end - start);
+      end -= start;
+      start = 0;
+      end += in.readNBytes(buffer, end, buffer.length - end);
+    }
+
+    private int partLength() throws IOException {
+      int at = part(2);
+      return (buffer[at] & 0xff) << 8 | buffer[at + 1] & 0xff;
+    }
+
+    private int part(int length) throws IOException {
+      if (end - start < length) {
+        throw damaged(path, "it ends within a cell");
+      }
+      start += length;
+      return start - length;
     }
 
     @Override

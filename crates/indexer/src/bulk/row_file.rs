@@ -9,8 +9,9 @@ use anyhow::Context;
 /// The first bytes of a file: what it is, and the version of what follows.
 const MAGIC: [u8; 8] = *b"PHROWS\0\x01";
 
-/// A file is whole at this length; the next cells go to another one.
-const FILE_BYTES: u64 = 256 << 20;
+/// A file is whole at this length; the next cells go to another one. The loader reads what is in a file before a region's
+/// first row in vain.
+const FILE_BYTES: u64 = 64 << 20;
 
 /// Writes cells into as many files as it takes.
 pub(crate) struct RowFiles {

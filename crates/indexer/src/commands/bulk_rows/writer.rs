@@ -23,6 +23,8 @@ pub(super) struct Writer<'a> {
     documents: RowFiles,
     n_documents: u64,
     index_rows: Sorter,
+    /// One of them, with the id after it.
+    index_row: Vec<u8>,
     batch: Vec<Versions>,
     counts: Indexed,
 }
@@ -34,6 +36,7 @@ impl<'a> Writer<'a> {
             documents: folder.documents(),
             n_documents: 0,
             index_rows: Sorter::new(folder.path(), n_bytes_max),
+            index_row: Vec::new(),
             batch: Vec::with_capacity(BATCH),
             counts: Indexed::default(),
         }
@@ -103,7 +106,10 @@ impl<'a> Writer<'a> {
         self.documents.write(&BulkLoad::document_row(&document.id), qualifier, &record)?;
         self.n_documents += 1;
         for row in BulkLoad::index_rows(&document) {
-            self.index_rows.push(&[&row, document.id.as_str().as_bytes()].concat()).context(SORTING)?;
+            self.index_row.clear();
+            self.index_row.extend_from_slice(&row);
+            self.index_row.extend_from_slice(document.id.as_str().as_bytes());
+            self.index_rows.push(&self.index_row).context(SORTING)?;
         }
         Ok(())
     }
