@@ -6,6 +6,7 @@ mod clusters;
 mod collect;
 mod corpora;
 mod crash;
+mod deploy;
 mod hbase;
 mod idf;
 mod indexer;

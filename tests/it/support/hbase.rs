@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use tempfile::TempDir;
+
 use super::{Run, root, without_settings};
 
 /// Set to 1 where a test must not pass because Java or Maven is missing, as in CI.
@@ -114,6 +116,49 @@ impl Hbase {
         let file = self.data.join(format!("{name}.rb"));
         fs::write(&file, script).expect("the data folder can be written");
         self.shell(&file, &[])
+    }
+}
+
+/// Roles as containers have them: each in the foreground, with a data folder of its own below one folder.
+pub(crate) struct Foreground {
+    folder: TempDir,
+    /// Of the gateway, and three of the server.
+    ports: [u16; 4],
+    _until_the_end: Vec<ChildStdin>,
+}
+
+impl Foreground {
+    /// For these pairs of a data folder's name and a role; none as with [`hbase`].
+    pub(crate) fn new(roles: &[(&str, &str)]) -> Option<Self> {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for the roles");
+        let fetched = start(start_script(folder.path()).arg("fetch"));
+        if matches!(fetched.unwrap_or_else(|why| panic!("no jars: {why}")), Started::Unavailable) {
+            return None;
+        }
+        let watch_over = |(name, role): &(&str, &str)| watch(&folder.path().join(name), role);
+        let until_the_end = roles.iter().map(watch_over).collect();
+        Some(Self { folder, ports: free_ports(), _until_the_end: until_the_end })
+    }
+
+    /// Where everything is that belongs to it.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Where the gateway listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.ports[0]
+    }
+
+    /// A command of the start script, at the root of the checkout.
+    pub(crate) fn command(&self, name: &str, args: impl IntoIterator<Item = String>) -> Command {
+        let mut command = start_script(&self.folder.path().join(name));
+        let flags = ["--port", "--zookeeper-port", "--master-port", "--regionserver-port"];
+        for (flag, port) in flags.into_iter().zip(self.ports) {
+            command.args([flag, &port.to_string()]);
+        }
+        command.args(args).current_dir(root());
+        command
     }
 }
 

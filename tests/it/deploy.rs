@@ -1,0 +1,133 @@
+//! What is in `deploy/` fits together, and fits the programs. No engine runs here: what one would read is held against its
+//! schemas, or given to its own parser, and what it would run is run as processes.
+
+mod commands;
+mod compose;
+mod images;
+mod invocation;
+mod kubernetes;
+mod monitoring;
+mod systemd;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::support::{root, run, venv};
+
+/// Set to 1 where a test must not pass because something that it needs is missing, as in CI.
+const REQUIRED: &str = "PIGEONHOLE_REQUIRE_DEPLOY";
+
+fn path(name: &str) -> PathBuf {
+    root().join("deploy").join(name)
+}
+
+#[track_caller]
+fn text(name: &str) -> String {
+    fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("deploy/{name}: {error}"))
+}
+
+/// The files that were written to be read here: all but the HBase of developers, which has tests of its own.
+fn files() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut folders = vec![root().join("deploy")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap().path();
+            if entry == path("hbase") {
+                files.extend(
+                    fs::read_to_string(entry.join("README.md")).map(|text| ("hbase/README.md".into(), text)),
+                );
+            } else if entry.is_dir() {
+                folders.push(entry);
+            } else if let Ok(text) = fs::read_to_string(&entry) {
+                let name = entry.strip_prefix(root().join("deploy")).unwrap();
+                files.push((name.to_str().unwrap().to_owned(), text));
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// Says on stderr that something is not tested here, and why; where it is required, that is a failure.
+#[track_caller]
+fn skip(what: &str, why: &str) {
+    let required = std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"));
+    assert!(!required, "{REQUIRED}=1, and {what} cannot be tested: {why}");
+    let line = format!("skipped a test of deploy/, {what} ({REQUIRED}=1 requires it): {why}\n");
+    // Past the capture of the test harness, which would keep it to itself.
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
+/// A Python that has the packages that know the formats; none where they cannot be had.
+#[track_caller]
+fn python(what: &str) -> Option<&'static Path> {
+    static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let made = PYTHON.get_or_init(|| venv("deploy", &root().join("tests/it/deploy/requirements.txt")));
+    made.as_deref().map_err(|why| skip(what, why)).ok()
+}
+
+/// Runs `check.py`; what it refuses fails the test.
+#[track_caller]
+fn check<A: AsRef<OsStr>>(python: &Path, asked: &str, args: impl IntoIterator<Item = A>) -> String {
+    let mut command = Command::new(python);
+    command.env("PYTHONDONTWRITEBYTECODE", "1").arg(root().join("tests/it/deploy/check.py")).arg(asked);
+    stdout(command.args(args))
+}
+
+/// The documents of a YAML file.
+#[track_caller]
+fn yaml(python: &Path, name: &str) -> Vec<Value> {
+    serde_json::from_str(&check(python, "documents", [path(name)])).unwrap()
+}
+
+/// What a tool says; that it fails, fails the test.
+#[track_caller]
+fn stdout(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(status.success(), "{command:?}\n{}{}", text(&stdout), text(&stderr));
+    text(&stdout)
+}
+
+/// Whether there is a program of this name.
+#[track_caller]
+fn is_there(program: &str, what: &str) -> bool {
+    let found = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+    found.map_err(|error| skip(what, &format!("no {program}: {error}"))).is_ok()
+}
+
+/// How long a worker with these arguments may take to stop, in seconds.
+fn stop_seconds<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> u64 {
+    let help =
+        run("query-worker", ["--help"]).expect(0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let more = help.split_once("A stop takes up to ").expect("the help says how long a stop takes").1;
+    let more: u64 = more.split(' ').next().unwrap().parse().unwrap();
+    let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).chain(["--print-config".into()]);
+    let settings = run("query-worker", args).expect(0).stdout;
+    let setting = |name: &str| -> u64 {
+        let line = settings.lines().find_map(|line| line.strip_prefix(name)).expect(&settings);
+        line.trim_start_matches(" = ").split(' ').next().unwrap().parse().unwrap()
+    };
+    setting("drain-seconds") + setting("grace-seconds") + more
+}
+
+/// `45s` as the number of its seconds.
+fn seconds(text: &str) -> u64 {
+    let (minutes, rest) = text.split_once('m').unwrap_or(("0", text));
+    let rest = rest.trim_end_matches('s');
+    minutes.parse::<u64>().unwrap() * 60 + if rest.is_empty() { 0 } else { rest.parse().unwrap() }
+}
+
+/// The strings of an array.
+#[track_caller]
+fn words(list: &Value) -> Vec<String> {
+    let list = list.as_array().unwrap_or_else(|| panic!("no list: {list}"));
+    list.iter().map(|word| word.as_str().unwrap_or_else(|| panic!("no string: {word}")).to_owned()).collect()
+}

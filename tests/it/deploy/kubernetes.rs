@@ -1,0 +1,271 @@
+//! The manifests: their schemas, what meets what in them, and the Job's shards, run.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::invocation::{Invocation, help};
+use super::{check, path, python, stdout, stop_seconds, text, words, yaml};
+use crate::support::{Worker, command, news, run};
+
+/// The oldest version that knows all that is used: from it on sidecars and failures by index are on by themselves.
+const OLDEST: &str = "1.29";
+
+/// What is applied.
+const KUSTOMIZATIONS: [&str; 2] = ["worker", "indexer"];
+
+/// Where the keys and the API of a worker are asked for.
+const PROBES: [(&str, &str); 3] =
+    [("startupProbe", "/healthz"), ("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")];
+
+/// The files of a kustomization, with those of what it builds on.
+fn resources(python: &Path, folder: &str) -> Vec<String> {
+    let kustomization = yaml(python, &format!("kubernetes/{folder}/kustomization.yaml")).remove(0);
+    let mut files = Vec::new();
+    for name in words(&kustomization["resources"]) {
+        match name.strip_prefix("../") {
+            Some(base) => files.extend(resources(python, base)),
+            None => files.push(format!("kubernetes/{folder}/{name}")),
+        }
+    }
+    files
+}
+
+fn object(python: &Path, file: &str, kind: &str) -> Value {
+    let found = yaml(python, file).into_iter().find(|object| object["kind"] == kind);
+    found.unwrap_or_else(|| panic!("{file} has no {kind}"))
+}
+
+fn deployment(python: &Path) -> Value {
+    object(python, "kubernetes/worker/deployment.yaml", "Deployment")
+}
+
+fn job(python: &Path) -> Value {
+    object(python, "kubernetes/indexer/job.yaml", "Job")
+}
+
+fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
+    object.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// All containers of a pod, its sidecars first.
+fn containers(pod: &Value) -> impl Iterator<Item = &Value> {
+    list(pod, "/initContainers").iter().chain(list(pod, "/containers"))
+}
+
+/// What a container starts: its command, or what the image has, and its arguments.
+fn started(container: &Value) -> Vec<String> {
+    let mut started = match container.get("command") {
+        Some(command) => words(command),
+        None => vec!["hbase".to_owned()],
+    };
+    started.extend(words(&container["args"]));
+    started
+}
+
+/// Every label that is asked for is there.
+#[track_caller]
+fn selects(selector: &Value, labels: &Value) {
+    let asked = selector.as_object().expect("a selector");
+    assert!(
+        !asked.is_empty() && asked.iter().all(|(name, value)| labels[name] == *value),
+        "{selector} of {labels}"
+    );
+}
+
+#[test]
+fn schemas_know_every_field() {
+    let Some(python) = python("the manifests") else { return };
+    for folder in KUSTOMIZATIONS {
+        let files = resources(python, folder);
+        assert!(files.len() >= 3, "{files:?}");
+        for version in [OLDEST, "newest"] {
+            let files = files.iter().map(|file| path(file).into_os_string());
+            check(python, "kubernetes", std::iter::once(version.into()).chain(files));
+        }
+    }
+}
+
+/// kustomize is in kubectl, which Debian has no recent one of: where there is none, this is not tested even in CI.
+#[test]
+fn kustomize_makes_what_schemas_know() {
+    let Some(python) = python("what kustomize makes") else { return };
+    if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
+        return;
+    }
+    let made = tempfile::NamedTempFile::new().unwrap();
+    for folder in KUSTOMIZATIONS {
+        let text = stdout(Command::new("kubectl").arg("kustomize").arg(path("kubernetes").join(folder)));
+        std::fs::write(made.path(), &text).unwrap();
+        check(python, "kubernetes", [OLDEST.as_ref(), made.path().as_os_str()]);
+        let objects: Vec<Value> = serde_json::from_str(&check(python, "documents", [made.path()])).unwrap();
+        let version = format!(":{}", env!("CARGO_PKG_VERSION"));
+        for object in &objects {
+            let is_namespace = object["kind"] == "Namespace";
+            assert!(is_namespace || object["metadata"]["namespace"] == "pigeonhole", "{object}");
+            for container in object.pointer("/spec/template/spec").iter().flat_map(|pod| containers(pod)) {
+                assert!(container["image"].as_str().unwrap().ends_with(&version), "{container}");
+            }
+        }
+    }
+}
+
+#[test]
+fn selectors_ports_and_volumes_meet() {
+    let Some(python) = python("the manifests") else { return };
+    let deployment = deployment(python);
+    let template = &deployment["spec"]["template"];
+    let labels = &template["metadata"]["labels"];
+    selects(&deployment["spec"]["selector"]["matchLabels"], labels);
+    selects(&template["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"], labels);
+    let budget = object(python, "kubernetes/worker/pod-disruption-budget.yaml", "PodDisruptionBudget");
+    selects(&budget["spec"]["selector"]["matchLabels"], labels);
+    let service = object(python, "kubernetes/worker/service.yaml", "Service");
+    selects(&service["spec"]["selector"], labels);
+    // Prometheus finds the pods by one of them.
+    let scraping = text("prometheus/prometheus.yml");
+    let component = labels["app.kubernetes.io/component"].as_str().unwrap();
+    assert!(scraping.contains("__meta_kubernetes_pod_label_app_kubernetes_io_component]"));
+    assert!(scraping.contains(&format!("regex: {component}\n")));
+
+    let worker = &template["spec"]["containers"][0];
+    let port = &worker["ports"][0];
+    let listens = format!("--listen=0.0.0.0:{}", port["containerPort"]);
+    assert!(words(&worker["args"]).contains(&listens), "{listens} is not what the worker is told");
+    assert_eq!(service["spec"]["ports"][0]["targetPort"], port["name"]);
+    assert!(scraping.contains(&format!("regex: {}\n", port["name"].as_str().unwrap())));
+    let description = Worker::start("memory:", &[]).get("/openapi.json").1;
+    for (probe, asks) in PROBES {
+        let probe = &worker[probe]["httpGet"];
+        assert_eq!((probe["path"].as_str(), &probe["port"]), (Some(asks), &port["name"]));
+        assert!(description["paths"].get(asks).is_some(), "the worker has no {asks}");
+    }
+
+    for pod in [template["spec"].clone(), job(python)["spec"]["template"]["spec"].clone()] {
+        let volumes: Vec<&Value> = list(&pod, "/volumes").iter().map(|volume| &volume["name"]).collect();
+        let mounts: Vec<&Value> =
+            containers(&pod).flat_map(|of| list(of, "/volumeMounts")).map(|mount| &mount["name"]).collect();
+        assert!(mounts.iter().all(|name| volumes.contains(name)), "{mounts:?} of {volumes:?}");
+        assert!(volumes.iter().all(|name| mounts.contains(name)), "{volumes:?} for {mounts:?}");
+    }
+    let keys =
+        words(&worker["args"]).into_iter().find_map(|arg| Some(arg.strip_prefix("--keys=")?.to_owned()));
+    let mount = worker["volumeMounts"][0]["mountPath"].as_str().unwrap();
+    assert_eq!(keys.as_deref(), Some(&*format!("{mount}/keys.toml")));
+    let secret = template.pointer("/spec/volumes/0/secret/secretName").and_then(Value::as_str).unwrap();
+    let page = text("README.md");
+    assert!(page.contains(&format!("create secret generic {secret} --from-file=keys.toml")), "{secret}");
+}
+
+/// Names that are made by `base` and asked for by pods.
+#[test]
+fn what_pods_ask_for_is_made() {
+    let Some(python) = python("the manifests") else { return };
+    let base = yaml(python, "kubernetes/base/kustomization.yaml").remove(0);
+    let made: Vec<&str> =
+        list(&base, "/configMapGenerator").iter().map(|made| made["name"].as_str().unwrap()).collect();
+    let account = object(python, "kubernetes/base/service-account.yaml", "ServiceAccount");
+    for pod in [deployment(python), job(python)].map(|object| object["spec"]["template"]["spec"].clone()) {
+        assert_eq!(pod["serviceAccountName"], account["metadata"]["name"]);
+        let volumes = list(&pod, "/volumes").iter().filter_map(|volume| volume.pointer("/configMap/name"));
+        let variables = containers(&pod).flat_map(|of| list(of, "/envFrom"));
+        let variables = variables.filter_map(|from| from.pointer("/configMapRef/name"));
+        let asked: Vec<&str> = volumes.chain(variables).map(|name| name.as_str().unwrap()).collect();
+        assert!(asked.len() == 2 && asked.iter().all(|name| made.contains(name)), "{asked:?} of {made:?}");
+    }
+    let files = words(&base["configMapGenerator"][1]["files"]);
+    assert!(files.iter().all(|file| path("kubernetes/base").join(file).exists()), "{files:?}");
+    // Where the gateway listens, and how many it serves, is as in the HBase of developers.
+    let port = help("hbase", None)
+        .unwrap()
+        .split_once("Thrift gateway [")
+        .unwrap()
+        .1
+        .split(']')
+        .next()
+        .unwrap()
+        .to_owned();
+    let store = words(&base["configMapGenerator"][0]["literals"]).remove(0);
+    assert_eq!(store, format!("PIGEONHOLE_STORE=hbase://127.0.0.1:{port}/news"));
+    let [own, of_developers] = ["kubernetes/base/hbase-site.xml", "hbase/conf/common-site.xml"].map(text);
+    for setting in
+        ["hbase.thrift.minWorkerThreads", "hbase.thrift.maxWorkerThreads", "hbase.thrift.info.port"]
+    {
+        let line = own.lines().find(|line| line.contains(setting)).expect(setting);
+        assert!(of_developers.contains(line.trim()), "{line}");
+    }
+}
+
+#[test]
+fn containers_are_restricted_and_take_what_they_are_told() {
+    let Some(python) = python("the manifests") else { return };
+    let namespace = object(python, "kubernetes/base/namespace.yaml", "Namespace");
+    assert_eq!(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "restricted");
+    let [worker, indexer] =
+        [deployment(python), job(python)].map(|object| object["spec"]["template"]["spec"].clone());
+    assert_eq!(worker["initContainers"], indexer["initContainers"], "one gateway is as good as another");
+    for pod in [&worker, &indexer] {
+        assert_eq!(pod["automountServiceAccountToken"], false);
+        assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+        assert_eq!(pod["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+        for container in containers(pod) {
+            let context = &container["securityContext"];
+            assert_eq!(context["allowPrivilegeEscalation"], false, "{container}");
+            assert_eq!(context["readOnlyRootFilesystem"], true, "{container}");
+            assert_eq!(context["capabilities"]["drop"][0], "ALL", "{container}");
+            assert!(container["resources"]["limits"]["memory"].is_string(), "{container}");
+            let own =
+                list(container, "/env").iter().map(|variable| variable["name"].as_str().unwrap().to_owned());
+            let name = container["name"].as_str().unwrap();
+            let variables = own.chain((name != "gateway").then(|| "PIGEONHOLE_STORE".to_owned()));
+            Invocation::new(name, &started(container), variables).check();
+        }
+        let sidecar = &pod["initContainers"][0];
+        assert_eq!(sidecar["restartPolicy"], "Always");
+        let probe = words(&sidecar["startupProbe"]["exec"]["command"]);
+        Invocation::new("the gateway's probe", &probe, []).check();
+        assert_eq!(probe[1..], ["status", "gateway"]);
+    }
+}
+
+#[test]
+fn there_is_time_to_stop() {
+    let Some(python) = python("the manifests") else { return };
+    let pod = deployment(python)["spec"]["template"]["spec"].clone();
+    let needed = stop_seconds(words(&pod["containers"][0]["args"]));
+    let given = pod["terminationGracePeriodSeconds"].as_u64().unwrap();
+    assert!(given > needed, "a worker may take {needed} s, and is killed after {given}");
+}
+
+/// The Job's pods one after another, over a corpus and an index of this machine. A shard too few would lose documents.
+#[test]
+fn the_shards_of_the_job_are_everything() {
+    let Some(python) = python("the Job") else { return };
+    let job = job(python)["spec"].clone();
+    let n_pods = job["completions"].as_u64().unwrap();
+    assert_eq!(job["completionMode"], "Indexed");
+    let rules = list(&job, "/podFailurePolicy/rules");
+    assert!(rules.iter().any(|rule| rule["action"] == "FailIndex" && rule["onExitCodes"]["values"][0] == 1));
+    let args = started(&job["template"]["spec"]["containers"][0]);
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().join("index").display());
+    let corpus = news().display().to_string();
+    let args: Vec<&str> =
+        args[1..].iter().map(|arg| if arg.starts_with("s3://") { &*corpus } else { &**arg }).collect();
+    assert!(args.contains(&&*corpus), "the Job reads no bucket: {args:?}");
+    let mut n_indexed = 0;
+    for n in 0..n_pods {
+        let mut pod = command("indexer", &args);
+        let report = stdout(pod.env("JOB_COMPLETION_INDEX", n.to_string()).env("PIGEONHOLE_STORE", &store));
+        let indexed = report.lines().find_map(|line| line.strip_prefix("indexed")).expect(&report);
+        n_indexed += indexed.trim().parse::<u64>().unwrap();
+    }
+    let whole = folder.path().join("whole");
+    let whole = format!("embedded:{}", whole.display());
+    let report = run("indexer", ["index", "-q", &corpus, "--store", &whole]).expect(0).stdout;
+    assert!(
+        report.contains(&format!("indexed {n_indexed:>18}\n")),
+        "{n_indexed} by shards, and in one go:\n{report}"
+    );
+}
