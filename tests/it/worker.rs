@@ -14,6 +14,7 @@ mod queries;
 mod settings;
 mod stopping;
 mod stores;
+mod texts;
 mod tls;
 mod traces;
 

@@ -10,6 +10,7 @@ mod documents;
 mod guard;
 mod problem;
 mod query;
+mod text;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -76,6 +77,7 @@ fn documented() -> OpenApiRouter<Arc<Worker>> {
         .routes(routes!(documents::insert_if_new))
         .routes(routes!(documents::insert_batch))
         .routes(routes!(documents::get, documents::remove))
+        .routes(routes!(text::text))
         .routes(routes!(compare::compare))
         .routes(routes!(analyze::analyze))
         .routes(routes!(about::index))

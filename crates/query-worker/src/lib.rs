@@ -21,6 +21,7 @@ pub mod otlp;
 #[cfg(not(feature = "otlp"))]
 #[path = "otlp/absent.rs"]
 pub mod otlp;
+mod recent;
 mod reload;
 mod request;
 pub mod server;

@@ -35,6 +35,9 @@ pub struct Limits {
     /// Bytes of request bodies held at once; what comes beyond is answered 503
     #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, env = "PIGEONHOLE_BODIES_BYTES_MAX")]
     pub bodies_bytes_max: u32,
+    /// Bytes of memory for the texts of documents posted lately, which the page at / shows beside each other; 0 keeps none
+    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20, env = "PIGEONHOLE_RECENT_TEXTS_BYTES_MAX")]
+    pub recent_texts_bytes_max: usize,
     /// How long the body of a request may take to arrive, or a line of a batch
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_BODY_SECONDS_MAX")]
     pub body_seconds_max: Duration,

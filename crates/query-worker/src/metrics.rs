@@ -53,6 +53,8 @@ pub(crate) struct Now<'a> {
     pub(crate) n_permits: usize,
     pub(crate) taken: Taken,
     pub(crate) n_log_lines_dropped: u64,
+    /// How many texts are kept, and their bytes.
+    pub(crate) recent_texts: (usize, usize),
     /// None where the store does not say.
     pub(crate) status: Option<Status>,
 }
@@ -194,6 +196,10 @@ impl Now<'_> {
         registry.register_with_unit("bodies", help, Unit::Bytes, gauge(n_body_bytes));
         let dropped = ConstCounter::new(self.n_log_lines_dropped);
         registry.register("log_lines_dropped", "Lines of the log that nobody read in time", dropped);
+        let (n_texts, n_bytes) = self.recent_texts;
+        registry.register("recent_texts", "Texts of documents kept for the page", gauge(n_texts));
+        let help = "What these take of the memory";
+        registry.register_with_unit("recent_texts_kept", help, Unit::Bytes, gauge(n_bytes));
         let Some(status) = self.status else { return registry };
         if let Some(n_documents) = status.n_documents {
             registry.register("documents", "Documents in the index", ConstGauge::new(n_documents));
@@ -262,7 +268,15 @@ mod tests {
         let connections = Some(ConnectionCounts::default());
         let status = Status { n_documents: n, n_disk_bytes: n, n_table_bytes: n, claims, connections };
         let taken = Taken { n_requests: 1, n_waiting: 1, n_batches: 1, n_body_bytes: 1 };
-        let now = Now { scheme: "5c2", n_permits: 2, taken, n_log_lines_dropped: 1, status: Some(status) };
+        let (n_log_lines_dropped, recent_texts) = (1, (1, 1));
+        let now = Now {
+            scheme: "5c2",
+            n_permits: 2,
+            taken,
+            n_log_lines_dropped,
+            recent_texts,
+            status: Some(status),
+        };
         let mut served: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();
         let mut last = String::new();
         for line in metrics.written(&now).lines() {

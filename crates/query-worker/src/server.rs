@@ -24,6 +24,7 @@ use crate::limits::Limits;
 use crate::log;
 use crate::measured::Measured;
 use crate::metrics::{Metrics, Now};
+use crate::recent::RecentTexts;
 use crate::tls::Tls;
 
 /// How long the store may take to say how it is, at the end and for the metrics.
@@ -81,6 +82,7 @@ pub struct Worker {
     /// One permit: checks of a store that hangs must not pile up, nor take the place of requests.
     readiness: Arc<Semaphore>,
     admission: Admission,
+    recent_texts: RecentTexts,
     limits: Limits,
     stage: watch::Sender<Stage>,
     metrics: Arc<Metrics>,
@@ -136,6 +138,7 @@ impl Worker {
             store: shown(store),
             readiness: Arc::new(Semaphore::new(1)),
             admission: Admission::new(&limits),
+            recent_texts: RecentTexts::new(limits.recent_texts_bytes_max),
             limits,
             stage: watch::Sender::new(Stage::Serving),
             metrics: Arc::new(Metrics::new()),
@@ -170,6 +173,11 @@ impl Worker {
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    /// The texts of documents that were posted here.
+    pub(crate) fn recent_texts(&self) -> &RecentTexts {
+        &self.recent_texts
     }
 
     /// The fingerprint of a text; `None` where it has no features. Blocks for as long as the text is.
@@ -255,6 +263,7 @@ impl Worker {
             n_permits: self.limits.requests_max as usize,
             taken: self.admission.taken(&self.limits),
             n_log_lines_dropped: log::n_dropped(),
+            recent_texts: self.recent_texts.size(),
             status,
         })
     }

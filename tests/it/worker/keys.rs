@@ -58,6 +58,7 @@ fn each_route_needs_its_scope() {
         ("POST", "/v1/compare", both, "read", 200),
         ("POST", "/v1/analyze", text, "read", 200),
         ("GET", "/v1/documents/a", json!(null), "read", 200),
+        ("GET", "/v1/documents/a/text", json!(null), "read", 200),
         ("HEAD", "/v1/documents/a", json!(null), "read", 200),
         ("GET", "/v1/index", json!(null), "read", 200),
         ("GET", "/metrics", json!(null), "read", 200),

@@ -32,6 +32,8 @@ pub(super) struct About {
     n_tables: usize,
     /// In how many bits near-duplicates may differ.
     max_distance: u32,
+    /// The bits of each table that must agree, in 16 hexadecimal digits.
+    tables: Vec<String>,
     /// How long documents stay after their insertion; null where they stay until removed.
     retain_seconds: Option<u32>,
     /// How texts become fingerprints.
@@ -46,6 +48,9 @@ pub(super) struct About {
     text_bytes_max: usize,
     /// The most lines of a batch.
     batch_lines_max: u64,
+    /// How many texts of documents this worker has, and how many bytes it may keep of them.
+    n_recent_texts: usize,
+    recent_texts_bytes_max: usize,
 }
 
 /// The process runs. Nothing is said of the store, whose failure a new process would not mend.
@@ -117,6 +122,7 @@ fn about(worker: &Worker) -> Result<About, Problem> {
         scheme: metadata.scheme.name().to_owned(),
         n_tables: metadata.scheme.tables().len(),
         max_distance: metadata.max_distance,
+        tables: metadata.scheme.tables().iter().map(|table| format!("{:016x}", table.mask())).collect(),
         retain_seconds: metadata.retain.map(Retention::as_seconds),
         recipe: metadata.recipe.clone(),
         format_version: metadata.format_version,
@@ -124,5 +130,7 @@ fn about(worker: &Worker) -> Result<About, Problem> {
         body_bytes_max: worker.limits().body_bytes_max,
         text_bytes_max: worker.limits().text_bytes_max,
         batch_lines_max: worker.limits().batch_lines_max,
+        n_recent_texts: worker.recent_texts().size().0,
+        recent_texts_bytes_max: worker.recent_texts().bytes_max(),
     })
 }

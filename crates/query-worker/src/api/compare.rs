@@ -1,5 +1,7 @@
 //! `POST /v1/compare`: how far apart two texts or documents are, and why.
 
+mod differences;
+
 use std::sync::Arc;
 
 use axum::Json as Answer;
@@ -9,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
 use utoipa::ToSchema;
 
+use self::differences::{Stretch, stretches};
 use super::documents::differing_bits;
 use super::{Json, Problem, document_id, whole};
 use crate::server::Worker;
@@ -26,6 +29,10 @@ pub(super) struct Pair {
     #[schema(maximum = 1000, default = 15)]
     #[serde(default, deserialize_with = "whole")]
     terms: Option<usize>,
+    /// Whether to mark what differs between the texts.
+    #[serde(default)]
+    #[schema(default = false)]
+    differences: bool,
 }
 
 /// Either `text` or `id`. Of a document that is stored only the fingerprint is known, so its terms are not.
@@ -51,6 +58,8 @@ pub(super) struct Compared {
     bits: Vec<Bit>,
     /// The heaviest terms; null unless both sides are texts.
     terms: Option<Vec<ComparedTerm>>,
+    /// Both texts in stretches, where that was asked for and both sides are texts.
+    differences: Option<Vec<Stretch>>,
 }
 
 /// What is known of a side.
@@ -95,7 +104,7 @@ pub(super) struct ComparedTerm {
     tag = "explanations",
     request_body(content = Pair, example = json!({ "a": { "text": "insert this if it is new" }, "b": { "id": "a1" } })),
     responses(
-        (status = 200, description = "How far apart they are, and why", body = Compared, example = json!({ "a": { "id": null, "fingerprint": "8f451e680053652b", "n_terms": 6 }, "b": { "id": "a1", "fingerprint": "8f451e680053652b", "n_terms": null }, "distance": 0, "max_distance": 3, "is_near": true, "bits": [], "terms": null })),
+        (status = 200, description = "How far apart they are, and why", body = Compared, example = json!({ "a": { "id": null, "fingerprint": "8f451e680053652b", "n_terms": 6 }, "b": { "id": "a1", "fingerprint": "8f451e680053652b", "n_terms": null }, "distance": 0, "max_distance": 3, "is_near": true, "bits": [], "terms": null, "differences": null })),
         (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
     )
 )]
@@ -149,6 +158,10 @@ fn compared(worker: &Worker, pair: Pair) -> Result<Compared, Problem> {
     if n_terms > TERMS_MAX {
         return Err(Problem::bad_request(&format!("terms may be {TERMS_MAX} at most, got {n_terms}")));
     }
+    let texts = match (&pair.a.text, &pair.b.text) {
+        (Some(a), Some(b)) if pair.differences => Some((a.clone(), b.clone())),
+        _ => None,
+    };
     let (a, b) = (Known::new(worker, pair.a)?, Known::new(worker, pair.b)?);
     let comparison = match (&a.analysis, &b.analysis) {
         (Some(a), Some(b)) => Comparison::new(a, b),
@@ -168,6 +181,7 @@ fn compared(worker: &Worker, pair: Pair) -> Result<Compared, Problem> {
         is_near: distance <= max_distance,
         bits: bits.collect(),
         terms: comparison.map(|compared| compared.terms.into_iter().take(n_terms).map(term).collect()),
+        differences: texts.map(|(a, b)| stretches(&a, &b)),
         a: a.into_side(),
         b: b.into_side(),
     })

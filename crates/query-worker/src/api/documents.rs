@@ -18,6 +18,7 @@ use uuid::Uuid;
 use super::guard::Pass;
 use super::{Json, PathId, Problem, batch, document_id};
 use crate::calls;
+use crate::recent::Text;
 use crate::server::Worker;
 
 /// What a path may hold as it is (RFC 3986, unreserved).
@@ -36,7 +37,7 @@ pub(super) struct NewDocument {
     /// lost repeat the request and tell its own document from another's.
     #[schema(min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
     id: Option<String>,
-    /// What is compared. It is not kept.
+    /// What is compared. The index does not keep it; the worker may for a while, see `GET /v1/documents/{id}/text`.
     #[schema(min_length = 1)]
     text: String,
     /// Where it came from; `pigeonhole remove --source` removes all of one.
@@ -81,7 +82,7 @@ pub(super) struct DuplicateOf {
     differing_bits: Vec<u32>,
 }
 
-/// A document that is there. Its text is not kept.
+/// A document that is there.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Stored {
     id: String,
@@ -111,9 +112,10 @@ pub(super) async fn insert_if_new(
 ) -> Result<Response, Problem> {
     let is_named = document.id.is_some();
     let check = move |worker: &Worker| Ok((check(worker, document)?, permit));
-    let (new, permit) = Arc::clone(&worker).work((), check).await?;
+    let ((new, text), permit) = Arc::clone(&worker).work((), check).await?;
     let (id, fingerprint) = (new.id.clone(), new.fingerprint);
     let insertion = worker.calls().insert_if_new(new, permit).await?;
+    keep(&worker, &id, fingerprint, text, &insertion);
     let (status, inserted) = inserted(&id, is_named, fingerprint, insertion);
     let location = inserted.id.as_deref().filter(|_| status == StatusCode::CREATED);
     let location = location.map(path_of);
@@ -208,7 +210,12 @@ pub(super) async fn remove(
     PathId(id): PathId,
 ) -> Result<StatusCode, Problem> {
     let permit = worker.admit().await?;
-    let was_there = worker.work(permit, move |worker| Ok(worker.index().remove(&[id])?.pop())).await?;
+    let remove = move |worker: &Worker| {
+        let was_there = worker.index().remove(std::slice::from_ref(&id))?.pop();
+        worker.recent_texts().forget(&id);
+        Ok(was_there)
+    };
+    let was_there = worker.work(permit, remove).await?;
     match was_there {
         Some(true) => Ok(StatusCode::NO_CONTENT),
         _ => Err(Problem::no_such_document()),
@@ -220,25 +227,42 @@ pub(super) async fn remove(
 fn insert_all(worker: &Worker, documents: Vec<NewDocument>) -> Vec<Result<(StatusCode, Inserted), Problem>> {
     let named: Vec<bool> = documents.iter().map(|document| document.id.is_some()).collect();
     let checked: Vec<_> = documents.into_iter().map(|document| check(worker, document)).collect();
-    let new: Vec<_> = checked.iter().filter_map(|checked| checked.as_ref().ok()).cloned().collect();
+    let good = checked.iter().filter_map(|checked| checked.as_ref().ok());
+    let new: Vec<_> = good.map(|(new, _)| new.clone()).collect();
     let mut insertions = calls::insert_all(worker.index(), &new).into_iter();
-    let mut answer = |new: index::NewDocument, is_named| {
+    let mut answer = |(new, text): (index::NewDocument, _), is_named| {
         let insertion = insertions.next().unwrap_or_else(|| Err(Problem::internal()))?;
+        keep(worker, &new.id, new.fingerprint, text, &insertion);
         Ok(inserted(&new.id, is_named, new.fingerprint, insertion))
     };
     let checked = checked.into_iter().zip(named);
     checked.map(|(checked, is_named)| checked.and_then(|new| answer(new, is_named))).collect()
 }
 
-/// The document as the index takes it.
-fn check(worker: &Worker, document: NewDocument) -> Result<index::NewDocument, Problem> {
+/// The document as the index takes it, and its text as the worker keeps it.
+fn check(worker: &Worker, document: NewDocument) -> Result<(index::NewDocument, Option<Text>), Problem> {
     // Of this moment and of chance: no two workers make the same, and they sort by when they were made.
     let id = document_id(document.id.unwrap_or_else(|| Uuid::now_v7().to_string()))?;
     let source = document.source.map(Source::new).transpose();
     let source = source.map_err(|error| Problem::bad_request(&error.to_string()))?;
     worker.check_text(&document.text)?;
     let fingerprint = worker.fingerprint(&document.text).ok_or_else(Problem::no_features)?;
-    Ok(index::NewDocument { id, fingerprint, source })
+    let text = worker.recent_texts().pack(&document.text);
+    Ok((index::NewDocument { id, fingerprint, source }, text))
+}
+
+/// Keeps the text of a document that is in the index now.
+fn keep(
+    worker: &Worker,
+    id: &DocumentId,
+    fingerprint: Fingerprint,
+    text: Option<Text>,
+    insertion: &Insertion,
+) {
+    if let (Some(text), Insertion::Inserted | Insertion::Replaced | Insertion::Unchanged) = (text, insertion)
+    {
+        worker.recent_texts().keep(id.clone(), fingerprint, text);
+    }
 }
 
 fn inserted(

@@ -128,6 +128,18 @@ impl Problem {
         Self::new(Kind::NoSuchDocument, "No such document", detail)
     }
 
+    /// 404: the document is there, but not its text.
+    #[must_use]
+    pub fn no_text(keeps_any: bool) -> Self {
+        let detail = if keeps_any {
+            "an index keeps no texts, and this worker was not given this one since it started, or had to make room for others \
+             (--recent-texts-bytes-max)"
+        } else {
+            "an index keeps no texts, and this worker keeps none either (--recent-texts-bytes-max 0)"
+        };
+        Self::new(Kind::NoText, "The text is not kept", detail)
+    }
+
     /// 404: no such path.
     #[must_use]
     pub fn not_found(path: &str) -> Self {

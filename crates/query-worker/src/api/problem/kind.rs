@@ -37,6 +37,7 @@ kinds! {
     WrongScope "wrong-scope" FORBIDDEN,
     CrossOrigin "cross-origin" FORBIDDEN,
     NoSuchDocument "no-such-document" NOT_FOUND,
+    NoText "no-text" NOT_FOUND,
     NotFound "not-found" NOT_FOUND,
     MethodNotAllowed "method-not-allowed" METHOD_NOT_ALLOWED,
     TooSlow "too-slow" REQUEST_TIMEOUT,

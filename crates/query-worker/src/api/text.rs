@@ -1,0 +1,53 @@
+//! `GET /v1/documents/{id}/text`: the text of a document, where this worker has it.
+
+use std::sync::Arc;
+
+use axum::Json as Answer;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{PathId, Problem};
+use crate::server::Worker;
+
+/// A document's text.
+#[derive(Serialize, ToSchema)]
+pub(super) struct DocumentText {
+    id: String,
+    /// That of the text, which is the one that the index has.
+    fingerprint: String,
+    /// As it was posted.
+    text: String,
+}
+
+/// The text of a document that was posted to this worker lately. Indexes keep no texts, and a worker only in memory, for
+/// as long as it has room.
+#[utoipa::path(
+    get,
+    path = "/v1/documents/{id}/text",
+    security(("key" = ["read"])),
+    tag = "documents",
+    params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
+    responses(
+        (status = 200, description = "It is there", body = DocumentText, example = json!({ "id": "a1", "fingerprint": "8f451e680053652b", "text": "insert this if it is new" })),
+        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+    )
+)]
+pub(super) async fn text(
+    State(worker): State<Arc<Worker>>,
+    PathId(id): PathId,
+) -> Result<Answer<DocumentText>, Problem> {
+    let permit = worker.admit().await?;
+    let find = move |worker: &Worker| {
+        let texts = worker.recent_texts();
+        let Some(stored) = worker.index().get(std::slice::from_ref(&id))?.pop().flatten() else {
+            // Removed by another program, or expired.
+            texts.forget(&id);
+            return Err(Problem::no_such_document());
+        };
+        let fingerprint = stored.document.sketch.fingerprint();
+        let text = texts.get(&id, fingerprint).ok_or_else(|| Problem::no_text(texts.bytes_max() > 0))?;
+        Ok(DocumentText { id: id.to_string(), fingerprint: fingerprint.to_string(), text })
+    };
+    worker.work(permit, find).await.map(Answer)
+}
