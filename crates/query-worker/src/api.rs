@@ -8,6 +8,7 @@ mod compare;
 mod description;
 mod documents;
 mod guard;
+mod page;
 mod problem;
 mod query;
 mod text;
@@ -45,7 +46,7 @@ pub fn router(worker: Arc<Worker>, access: Access) -> Router {
     let methods = methods(&description);
     let guard = Guard::new(&description, access, worker.limits().request_seconds_max);
     let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description.to_string()));
-    router
+    page::routes(router)
         .route("/openapi.json", get(async move || description))
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
         .method_not_allowed_fallback(async move |path: Option<MatchedPath>, method: Method, uri: Uri| {
@@ -66,7 +67,12 @@ fn methods(description: &Value) -> HashMap<String, String> {
         methods.collect::<Vec<_>>().join(" and ")
     };
     let described = paths.map(|(path, operations)| (path.clone(), of_path(operations)));
-    described.chain([("/openapi.json".to_owned(), "GET".to_owned())]).collect()
+    described.chain(undescribed().map(|path| (path.to_owned(), "GET".to_owned()))).collect()
+}
+
+/// The paths that are no part of the API, and answer GET to everybody.
+fn undescribed() -> impl Iterator<Item = &'static str> {
+    page::paths().chain(["/openapi.json"])
 }
 
 /// The routes that the description of the API has, each with its own.

@@ -49,7 +49,7 @@ impl Guard {
                 }
             }
         }
-        scopes.insert("/openapi.json".to_owned(), vec![(Method::GET, None)]);
+        scopes.extend(super::undescribed().map(|path| (path.to_owned(), vec![(Method::GET, None)])));
         Self { keys, scopes, hosts, request_wait_max }
     }
 

@@ -1,0 +1,77 @@
+//! The page for people, at `/`. It holds no data: what it shows it asks of the API, with the key that it is given.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, IF_NONE_MATCH, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use sha2::{Digest, Sha256};
+
+use crate::server::Worker;
+
+/// Scripts, styles and answers of this worker only, in no other page's frame; and no way to make markup of a text.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+                      trusted-types 'none'";
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+
+/// Path, content type and content of all that makes up the page.
+const FILES: [(&str, &str, &str); 10] = [
+    ("/", HTML, include_str!("page/page.html")),
+    ("/page.css", CSS, include_str!("page/page.css")),
+    ("/page.svg", SVG, include_str!("page/page.svg")),
+    ("/page.js", JS, include_str!("page/page.js")),
+    ("/page/api.js", JS, include_str!("page/api.js")),
+    ("/page/dom.js", JS, include_str!("page/dom.js")),
+    ("/page/explain.js", JS, include_str!("page/explain.js")),
+    ("/page/find.js", JS, include_str!("page/find.js")),
+    ("/page/compare.js", JS, include_str!("page/compare.js")),
+    ("/page/figures.js", JS, include_str!("page/figures.js")),
+];
+
+pub(super) fn paths() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|&(path, ..)| path)
+}
+
+pub(super) fn routes(router: Router<Arc<Worker>>) -> Router<Arc<Worker>> {
+    FILES.iter().fold(router, |router, &(path, kind, content)| {
+        let digest = Sha256::digest(content.as_bytes());
+        let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let tag = HeaderValue::try_from(format!("\"{hex}\"")).expect("digits in quotes are a header's");
+        router.route(path, get(async move |asked: HeaderMap| file(kind, content, &tag, &asked)))
+    })
+}
+
+fn file(kind: &'static str, content: &'static str, tag: &HeaderValue, asked: &HeaderMap) -> Response {
+    // Asked for each time, so that the parts are always those of one worker; what has not changed is not sent.
+    let headers: [(HeaderName, HeaderValue); 7] = [
+        (CONTENT_TYPE, HeaderValue::from_static(kind)),
+        (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+        (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (ETAG, tag.clone()),
+    ];
+    if has(asked, tag) {
+        return (StatusCode::NOT_MODIFIED, headers).into_response();
+    }
+    (headers, Body::from(content)).into_response()
+}
+
+/// Whether the client has what it asks for. A proxy that packs it makes the tag a weak one.
+fn has(asked: &HeaderMap, tag: &HeaderValue) -> bool {
+    let listed = asked.get_all(IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
+    let mut listed = listed.flat_map(|tags| tags.split(',')).map(str::trim);
+    listed.any(|listed| listed == "*" || listed.trim_start_matches("W/").as_bytes() == tag.as_bytes())
+}

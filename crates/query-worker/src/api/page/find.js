@@ -1,0 +1,169 @@
+// Find: the documents near a text, nearest first.
+
+import { ask, checkLength, index, shown } from "./api.js";
+import { announce, byId, count, el, name, number, onSend, time } from "./dom.js";
+import { bitsPart, differencesPart, differing, distanceWords, strip, termsPart } from "./explain.js";
+
+/** The most that the worker lists. */
+const LIMIT = 1000;
+const SHOWN_AT_ONCE = 20;
+const TERMS = 1000;
+const NAMES = ["your text", "the document"];
+
+let asked = null;
+
+export function setDistances(most) {
+  const choice = byId("find-distance");
+  if (choice.options.length) return;
+  for (let distance = 0; distance <= most; distance += 1) choice.append(new Option(String(distance)));
+  choice.value = String(most);
+}
+
+export function start() {
+  onSend(byId("find-form"), find);
+}
+
+async function find() {
+  asked?.abort();
+  asked = new AbortController();
+  const { signal } = asked;
+  const text = byId("find-text").value;
+  const answer = byId("find-answer");
+  answer.setAttribute("aria-busy", "true");
+  announce("Searching");
+  try {
+    await checkLength(text);
+    const info = await index();
+    setDistances(info.max_distance);
+    const query = { text, limit: LIMIT, max_distance: Number(byId("find-distance").value) };
+    const found = await ask("POST", "v1/query", query, signal);
+    answer.replaceChildren(...(await results(info, { ...found, text, max_distance: query.max_distance })));
+  } catch (error) {
+    if (error.name === "AbortError") return;
+    answer.replaceChildren(shown(error, find));
+    announce(`${error.title}. ${error.detail}`);
+  } finally {
+    if (asked.signal === signal) answer.removeAttribute("aria-busy");
+  }
+}
+
+async function results(info, found) {
+  const { matches, n_matches: n } = found;
+  const within = found.max_distance === 0 ? "with the same fingerprint" : `within ${count(found.max_distance, "bit")}`;
+  if (n === 0) {
+    const { n_documents: documents } = await index(true);
+    const title = documents === 0 ? "The index is empty" : `No document ${within}`;
+    const detail = documents === 0
+      ? "Nothing has been put into it: post documents to /v1/documents, or run the indexer on it."
+      : "Nothing in the index is near to this text. A short text has near-duplicates only among those of nearly the same words.";
+    announce(title);
+    return [el("div", { class: "none" }, el("h2", {}, title), el("p", {}, detail), el("p", { class: "quiet small" }, "Its fingerprint is ", el("code", {}, found.fingerprint), "."))];
+  }
+  const title = `${count(n, "document")} ${within}`;
+  const cut = n > matches.length ? ` The nearest ${number(matches.length)} are listed.` : "";
+  announce(`${title}, the nearest at ${count(matches[0].distance, "bit")}.${cut}`);
+  const list = el("ol", { class: "matches" });
+  const more = el("button", { type: "button" });
+  const search = { info, ...found, analyzed: null };
+  let shownSoFar = 0;
+  const show = (isFirst) => {
+    const next = matches.slice(shownSoFar, shownSoFar + SHOWN_AT_ONCE).map((match) => matchItem(search, match));
+    list.append(...next);
+    shownSoFar += next.length;
+    const left = matches.length - shownSoFar;
+    more.hidden = left === 0;
+    more.textContent = `Show ${number(Math.min(left, SHOWN_AT_ONCE))} more of ${number(left)}`;
+    // The button goes on from where it was; whoever cannot see that is taken to what is new.
+    if (!isFirst) next[0].querySelector("summary").focus();
+  };
+  more.addEventListener("click", () => show(false));
+  show(true);
+  list.querySelector("details").open = true;
+  return [el("h2", {}, title), cut ? el("p", {}, cut) : null, list, more].filter(Boolean);
+}
+
+function matchItem(search, match) {
+  const bits = differing(search.fingerprint, match.fingerprint);
+  const body = el("div", { class: "explained" });
+  const details = el("details", {},
+    el("summary", {},
+      el("span", { class: "distance", title: distanceWords(match.distance) }, count(match.distance, "bit")),
+      name(match.id, "id"),
+      el("span", { class: "quiet facts" }, match.source === null ? null : name(match.source, "source"), time(match.inserted_at)),
+      strip(search.info.tables, bits)),
+    body);
+  let isBegun = false;
+  const begin = async () => {
+    isBegun = true;
+    body.setAttribute("aria-busy", "true");
+    try {
+      body.replaceChildren(...(await explained(search, match)));
+    } catch (error) {
+      body.replaceChildren(shown(error, begin));
+    }
+    body.removeAttribute("aria-busy");
+  };
+  details.addEventListener("toggle", () => details.open && !isBegun && begin());
+  return el("li", {}, details);
+}
+
+/** What there is to say of a match: all, where this worker has its text, else what the fingerprint says. */
+async function explained(search, match) {
+  // To a browser these are steps in the path, also where they are encoded.
+  if ([".", ".."].includes(match.id)) return withoutText(search, match, "A browser cannot ask for the text of a document of this id.");
+  let kept;
+  try {
+    kept = await ask("GET", `v1/documents/${encodeURIComponent(match.id)}/text`);
+  } catch (error) {
+    if (error.kind !== "no-text") throw error;
+    return withoutText(search, match, error.detail);
+  }
+  return withText(search, kept.text);
+}
+
+async function withText(search, text) {
+  const pair = { a: { text: search.text }, b: { text }, terms: TERMS, differences: true };
+  await checkLength(search.text, text);
+  const compared = await ask("POST", "v1/compare", pair);
+  return [
+    differencesPart(compared.differences, NAMES),
+    bitsPart(search.info, compared, null, NAMES),
+    termsPart(compared.terms, NAMES),
+  ];
+}
+
+async function withoutText(search, match, why) {
+  search.analyzed ??= ask("POST", "v1/analyze", { text: search.text, limit: TERMS });
+  const pair = { a: { text: search.text }, b: { id: match.id } };
+  const [analyzed, compared] = await Promise.all([search.analyzed, ask("POST", "v1/compare", pair)]);
+  const terms = analyzed.terms.map(({ term, weight }) => ({ term, weight_a: weight }));
+  return [pasteBox(search, match, why), bitsPart(search.info, compared, analyzed, NAMES), termsPart(terms, NAMES)];
+}
+
+/** A place for the text that the worker has not. */
+function pasteBox(search, match, why) {
+  const area = el("textarea", { rows: "4", dir: "auto", spellcheck: "false", "aria-label": `The text of ${match.id}` });
+  const said = el("div", { "aria-live": "polite" });
+  const form = el("form", { class: "paste" },
+    el("h3", {}, "Differences"),
+    el("p", {}, `${why} Paste it to see the differences.`),
+    area,
+    el("div", { class: "row" }, el("button", { type: "submit" }, "Show the differences")),
+    said);
+  const send = async () => {
+    try {
+      const pair = { a: { text: search.text }, b: { text: area.value }, terms: TERMS, differences: true };
+      await checkLength(search.text, area.value);
+      const compared = await ask("POST", "v1/compare", pair);
+      const isOther = compared.b.fingerprint !== match.fingerprint;
+      const note = isOther
+        ? el("p", { class: "note" }, "This is not quite the text that was indexed: its fingerprint is ", el("code", {}, compared.b.fingerprint), ", and the document's is ", el("code", {}, match.fingerprint), ".")
+        : null;
+      said.replaceChildren(...[note, differencesPart(compared.differences, [NAMES[0], "the pasted text"])].filter(Boolean));
+    } catch (error) {
+      said.replaceChildren(shown(error, send));
+    }
+  };
+  onSend(form, send);
+  return form;
+}
