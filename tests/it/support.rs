@@ -1,5 +1,6 @@
 //! Running the programs: where they are, what they said, and corpora to give them.
 
+mod browser;
 mod hbase;
 mod hdfs;
 mod python;
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+pub(crate) use browser::{Browser, browser, key};
 pub(crate) use hbase::{Foreground, Hbase, alone, hbase};
 pub(crate) use hdfs::{Hdfs, hdfs};
 pub(crate) use python::venv;

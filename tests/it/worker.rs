@@ -10,6 +10,7 @@ mod limits;
 mod logging;
 mod metrics;
 mod openapi;
+mod page;
 mod queries;
 mod settings;
 mod stopping;

@@ -1,0 +1,250 @@
+//! A headless Chromium for the tests, driven over WebDriver: a dozen commands of JSON over HTTP, for which the client that the
+//! tests have already will do. Chromium's log and its emulation of media are commands of its own.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+
+use super::until;
+
+/// Set to 1 where a test must not pass because Chromium is missing, as in CI.
+const REQUIRED: &str = "PIGEONHOLE_REQUIRE_CHROMIUM";
+
+/// What an element is called in answers (WebDriver, 12).
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// As root, as in CI, there is no sandbox; and nothing but the worker is asked for anything.
+const ARGS: [&str; 9] = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--lang=en",
+    // As on a telephone, where they take no room.
+    "--hide-scrollbars",
+];
+
+/// Runs the driver until the end of its own input, which is the end of this process at the latest. The driver takes its
+/// browser along.
+const WATCHDOG: &str = "chromedriver --port=0 & cat >/dev/null; kill -9 $!";
+
+/// A browser with one window; gone when dropped.
+pub(crate) struct Browser {
+    session: String,
+    watchdog: Child,
+    /// Kept open so that the driver never writes into a closed pipe.
+    _said: BufReader<ChildStdout>,
+}
+
+/// Keys that are no characters (WebDriver, 17.4.2).
+pub(crate) mod key {
+    pub(crate) const TAB: &str = "\u{e004}";
+    pub(crate) const ENTER: &str = "\u{e007}";
+    pub(crate) const CONTROL: &str = "\u{e009}";
+    pub(crate) const RIGHT: &str = "\u{e014}";
+    pub(crate) const END: &str = "\u{e010}";
+}
+
+/// A new browser; none where Chromium or its driver is missing and [`REQUIRED`] is not set, with a line on stderr.
+pub(crate) fn browser() -> Option<Browser> {
+    static IS_THERE: OnceLock<bool> = OnceLock::new();
+    let is_there = || {
+        let version = |name: &str| {
+            Command::new(name).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status()
+        };
+        let missing = ["chromium", "chromedriver"].into_iter().find(|name| version(name).is_err());
+        let Some(missing) = missing else { return true };
+        let required = std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"));
+        assert!(!required, "{REQUIRED}=1, and there is no {missing}");
+        let line =
+            format!("skipped the tests of the page ({REQUIRED}=1 requires them): there is no {missing}\n");
+        // Past the capture of the test harness, which would keep it to itself.
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
+        false
+    };
+    IS_THERE.get_or_init(is_there).then(Browser::start)
+}
+
+impl Browser {
+    fn start() -> Self {
+        let mut watchdog = Command::new("sh");
+        watchdog.args(["-c", WATCHDOG]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut watchdog = watchdog.spawn().unwrap();
+        let mut said = BufReader::new(watchdog.stdout.take().unwrap());
+        let mut port = None;
+        while port.is_none() {
+            let mut line = String::new();
+            assert!(said.read_line(&mut line).unwrap() > 0, "the driver ended");
+            port = line
+                .split_once("successfully on port ")
+                .map(|(_, port)| port.trim().trim_end_matches('.').to_owned());
+        }
+        let base = format!("http://127.0.0.1:{}", port.unwrap());
+        let wanted = json!({ "capabilities": { "alwaysMatch": {
+            "browserName": "chrome",
+            "goog:chromeOptions": { "args": ARGS },
+            "goog:loggingPrefs": { "browser": "ALL" },
+        } } });
+        let mut browser = Self { session: base.clone(), watchdog, _said: said };
+        let session = browser.send("session", &wanted)["sessionId"].as_str().unwrap().to_owned();
+        browser.session = format!("{base}/session/{session}");
+        browser.resize(1280, 900);
+        browser
+    }
+
+    fn send(&self, command: &str, body: &Value) -> Value {
+        self.try_send(command, body).unwrap_or_else(|error| panic!("{command} {body}: {error:#}"))
+    }
+
+    fn try_send(&self, command: &str, body: &Value) -> Result<Value, Value> {
+        let agent = ureq::Agent::config_builder().http_status_as_error(false);
+        let agent: ureq::Agent = agent.timeout_global(Some(Duration::from_secs(60))).build().into();
+        let mut answer = agent.post(format!("{}/{command}", self.session)).send_json(body).unwrap();
+        let is_done = answer.status() == 200;
+        // Screenshots are large.
+        let text = answer.body_mut().with_config().limit(64 << 20).read_to_string().unwrap();
+        let value = serde_json::from_str::<Value>(&text).unwrap()["value"].take();
+        if is_done { Ok(value) } else { Err(value) }
+    }
+
+    /// A command of Chromium's own protocol.
+    fn chromium(&self, command: &str, params: &Value) -> Value {
+        self.send("goog/cdp/execute", &json!({ "cmd": command, "params": params }))
+    }
+
+    /// The part of the window that shows the page, in CSS pixels.
+    pub(crate) fn resize(&self, width: u32, height: u32) {
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.chromium("Emulation.setDeviceMetricsOverride", &metrics);
+    }
+
+    /// Has pages drawn for people who like it `dark`, or `light`.
+    pub(crate) fn prefer(&self, scheme: &str) {
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        self.chromium("Emulation.setEmulatedMedia", &features);
+    }
+
+    pub(crate) fn open(&self, url: &str) {
+        self.send("url", &json!({ "url": url }));
+    }
+
+    /// What the body of a function gives.
+    pub(crate) fn script(&self, body: &str) -> Value {
+        self.send("execute/sync", &json!({ "script": body, "args": [] }))
+    }
+
+    fn element(&self, selector: &str) -> Result<String, Value> {
+        let found = self.try_send("element", &json!({ "using": "css selector", "value": selector }))?;
+        Ok(found[ELEMENT].as_str().unwrap().to_owned())
+    }
+
+    /// Waits until an expression is true.
+    #[track_caller]
+    pub(crate) fn wait(&self, expression: &str) {
+        let begun = Instant::now();
+        until(|| {
+            // Before the patience of that ends, so that what stands there is said.
+            let is_late = begun.elapsed() > Duration::from_secs(25);
+            assert!(!is_late, "this is never so: {expression}; the page says:\n{}", self.text("body"));
+            self.script(&format!("return Boolean({expression})")) == true
+        });
+    }
+
+    /// Waits until there is such an element, and it is shown.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, selector: &str) {
+        self.wait(&format!("document.querySelector({selector:?})?.checkVisibility()"));
+    }
+
+    /// The text of an element as it is shown.
+    pub(crate) fn text(&self, selector: &str) -> String {
+        self.script(&format!("return document.querySelector({selector:?}).innerText"))
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    /// The texts of all such elements.
+    pub(crate) fn texts(&self, selector: &str) -> Vec<String> {
+        let texts = self
+            .script(&format!("return [...document.querySelectorAll({selector:?})].map((e) => e.innerText)"));
+        serde_json::from_value(texts).unwrap()
+    }
+
+    pub(crate) fn count(&self, selector: &str) -> u64 {
+        self.script(&format!("return document.querySelectorAll({selector:?}).length")).as_u64().unwrap()
+    }
+
+    /// Clicks in the middle of an element, as a mouse does: what covers it gets the click, which is an error.
+    pub(crate) fn click(&self, selector: &str) {
+        let element = self.element(selector).unwrap();
+        self.send(&format!("element/{element}/click"), &json!({}));
+    }
+
+    /// Types into an element, in place of what is there.
+    pub(crate) fn fill(&self, selector: &str, text: &str) {
+        let element = self.element(selector).unwrap();
+        self.send(&format!("element/{element}/clear"), &json!({}));
+        self.send(&format!("element/{element}/value"), &json!({ "text": text }));
+    }
+
+    /// Puts a long text into an element at once, as pasting does.
+    pub(crate) fn paste(&self, selector: &str, text: &str) {
+        let script = "const [selector, text] = arguments; const area = document.querySelector(selector); area.value = text; \
+                      area.dispatchEvent(new Event('input', { bubbles: true }));";
+        self.send("execute/sync", &json!({ "script": script, "args": [selector, text] }));
+    }
+
+    /// Presses keys one after another, all down before the first is up: `[CONTROL, ENTER]`.
+    pub(crate) fn press(&self, keys: &[&str]) {
+        let down = keys.iter().map(|key| json!({ "type": "keyDown", "value": key }));
+        let up = keys.iter().rev().map(|key| json!({ "type": "keyUp", "value": key }));
+        let actions: Vec<Value> = down.chain(up).collect();
+        self.send("actions", &json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] }));
+    }
+
+    /// What the console was told since this was last asked, but for answers of these statuses: Chromium has each request that
+    /// failed in it, also where the page knows what to do.
+    pub(crate) fn console(&self, statuses: &[u16]) -> Vec<String> {
+        let entries = self.send("se/log", &json!({ "type": "browser" }));
+        let said =
+            entries.as_array().unwrap().iter().map(|entry| entry["message"].as_str().unwrap().to_owned());
+        let is_expected =
+            |line: &String| statuses.iter().any(|s| line.contains(&format!("with a status of {s} (")));
+        said.filter(|line| !is_expected(line)).collect()
+    }
+
+    /// Draws all of the page into `target/tmp/page`, for people to look at.
+    pub(crate) fn draw(&self, name: &str) {
+        let size = &self.chromium("Page.getLayoutMetrics", &json!({}))["cssContentSize"];
+        let clip = json!({ "x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1 });
+        let params = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let drawn = self.chromium("Page.captureScreenshot", &params);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("page");
+        fs::create_dir_all(&folder).unwrap();
+        let decoded = BASE64_STANDARD.decode(drawn["data"].as_str().unwrap()).unwrap();
+        assert!(decoded.starts_with(b"\x89PNG"), "{name}");
+        fs::write(folder.join(format!("{name}.png")), decoded).unwrap();
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        drop(agent.delete(&self.session).call());
+        drop(self.watchdog.stdin.take());
+        self.watchdog.wait().expect("a child can be waited for");
+    }
+}

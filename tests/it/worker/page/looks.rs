@@ -1,0 +1,178 @@
+//! How the page looks: what can be measured of it. The drawings in `target/tmp/page` are for people.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::{TEXT, edited, explained, find, post_news};
+use crate::support::{Browser, Worker, browser};
+
+/// Texts that stand out too little from what is behind them: less than 4.5 to 1 (WCAG 2.2, 1.4.3).
+const TOO_PALE: &str = "
+    const channels = (color) => color.match(/[\\d.]+/g).map(Number);
+    const luminance = (color) => {
+        const [r, g, b] = channels(color).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = (element) => {
+        for (let at = element; at; at = at.parentElement) {
+            const color = getComputedStyle(at).backgroundColor;
+            if (channels(color)[3] !== 0) return color;
+        }
+        return 'rgb(255, 255, 255)';
+    };
+    const texts = [...document.querySelectorAll('body *')].filter((element) => element.checkVisibility()
+        && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
+    const pale = texts.flatMap((element) => {
+        const pair = [luminance(getComputedStyle(element).color), luminance(behind(element))].sort((a, b) => b - a);
+        const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
+        return ratio < 4.5 ? [`${element.tagName}.${element.className} ${ratio.toFixed(2)}: ${element.textContent.slice(0, 40)}`] : [];
+    });
+    return [texts.length, pale];";
+
+fn is_readable(page: &Browser, place: &str) {
+    page.wait("!document.querySelector('[aria-busy]') && document.getAnimations().length === 0");
+    let measured = page.script(TOO_PALE);
+    assert!(measured[0].as_u64().unwrap() > 10, "{place}: {measured}");
+    assert_eq!(measured[1], json!([]), "{place}");
+}
+
+/// A text of the shipped corpus.
+fn news_text(id: &str) -> String {
+    let lines = std::fs::read_to_string(crate::support::news()).unwrap();
+    let mut records = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    records.find(|record| record["id"] == id).unwrap()["text"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn light_and_dark() {
+    let Some(page) = browser() else { return };
+    let worker = Worker::start("memory:", &[]);
+    post_news(&worker);
+    for scheme in ["light", "dark"] {
+        page.prefer(scheme);
+        page.open(worker.base());
+        page.script("location.reload()");
+        let chinese = news_text("zh-raingarden-edited");
+        find(&page, &chinese);
+        explained(&page);
+        is_readable(&page, &format!("find, {scheme}"));
+        page.draw(&format!("find-{scheme}"));
+        find(&page, "……");
+        page.wait_for("#find-answer .problem");
+        is_readable(&page, &format!("problem, {scheme}"));
+        page.click("#tab-compare");
+        page.paste("#compare-a", &news_text("en-wetland"));
+        page.paste("#compare-b", &news_text("en-chess"));
+        page.click("#compare-form [type=submit]");
+        page.wait_for(".verdict");
+        is_readable(&page, &format!("compare, {scheme}"));
+        page.draw(&format!("compare-{scheme}"));
+        page.click("#tab-index");
+        page.wait_for("#index-answer dl");
+        is_readable(&page, &format!("index, {scheme}"));
+        page.draw(&format!("index-{scheme}"));
+        let ground = page.script("return getComputedStyle(document.body).backgroundColor");
+        assert_eq!(ground, if scheme == "dark" { "rgb(22, 22, 26)" } else { "rgb(255, 255, 255)" });
+    }
+    assert_eq!(page.console(&[422]), [""; 0]);
+}
+
+/// On a telephone nothing makes the page wider than it is, whatever the ids and the words are like.
+#[test]
+fn a_narrow_window() {
+    let Some(page) = browser() else { return };
+    let worker = Worker::start("memory:", &[]);
+    let text = format!("{TEXT} {} {}", "long".repeat(60), "很长".repeat(60));
+    let document = json!({ "id": "x".repeat(300), "text": text, "source": "wire-".repeat(40) });
+    assert_eq!(worker.post("/v1/documents", &document).0, 201);
+    page.resize(360, 740);
+    page.open(worker.base());
+    let fits = |place: &str| {
+        let wide = "return document.documentElement.scrollWidth > document.documentElement.clientWidth";
+        assert_eq!(page.script(wide), false, "{place}");
+    };
+    fits("the beginning");
+    find(&page, &text.replace("Monday", "Tuesday").replace("nine", "ten"));
+    page.wait_for(".matches");
+    explained(&page);
+    fits("a match");
+    page.draw("narrow-find");
+    page.click("#tab-compare");
+    page.paste("#compare-a", &text);
+    page.paste("#compare-b", &news_text("en-chess"));
+    page.click("#compare-form [type=submit]");
+    page.wait_for(".verdict");
+    fits("a comparison");
+    page.draw("narrow-compare");
+    page.click("#tab-index");
+    page.wait_for("#index-answer dl");
+    fits("the figures");
+    page.draw("narrow-index");
+    assert_eq!(page.console(&[]), [""; 0]);
+}
+
+/// An index that keeps every document, near or not, has many near to one text: a few are shown, and what there is to say of
+/// each only when it is opened.
+#[test]
+fn a_hundred_matches() {
+    let Some(page) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().to_str().unwrap());
+    let mut corpus = String::new();
+    for n in 0..100 {
+        let text = if n % 3 == 0 { TEXT.to_owned() } else { edited() };
+        writeln!(corpus, "{}", json!({ "id": format!("https://example.org/news/{n:03}"), "text": text }))
+            .unwrap();
+    }
+    let args = ["index", "-q", "--store", &store, "--source", "crawl-2026-01", "-"];
+    crate::support::run_with_input("indexer", args, corpus.as_bytes()).expect(0);
+    let worker = Worker::start(&store, &[]);
+    page.open(worker.base());
+    find(&page, TEXT);
+    page.wait_for(".matches");
+    explained(&page);
+    assert_eq!(page.text("#find-answer h2"), "100 documents within 3 bits");
+    assert_eq!((page.count(".matches > li"), page.count(".matches details[open]")), (20, 1));
+    let distances = page.texts(".distance");
+    assert!(distances.is_sorted(), "{distances:?}");
+    page.draw("a-hundred-matches");
+    for n in [40, 60, 80, 100] {
+        page.click("#find-answer > button");
+        assert_eq!(page.count(".matches > li"), n);
+        let focused =
+            page.script("return [...document.querySelectorAll('summary')].indexOf(document.activeElement)");
+        assert_eq!(focused, n - 20, "the keyboard goes on with the first of the new ones");
+    }
+    page.wait("!document.querySelector('#find-answer > button').checkVisibility()");
+    let asked =
+        "return performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/text')).length";
+    assert_eq!(page.script(asked), 1, "only of what was opened");
+    page.click(".matches > li:last-child summary");
+    page.wait_for(".matches > li:last-child .paste");
+    assert_eq!(page.script(asked), 2);
+    assert_eq!(page.console(&[404]), [""; 0]);
+}
+
+/// Two texts of 100 KB that have nothing but words in common, marked while the page goes on answering.
+#[test]
+fn long_texts_do_not_freeze_it() {
+    let Some(page) = browser() else { return };
+    let worker = Worker::start("memory:", &[]);
+    page.open(&format!("{}/#compare", worker.base()));
+    let text =
+        |step: u32| (0..20_000_u32).map(|n| format!("w{:x} ", n % 5003 * step % 5003)).collect::<String>();
+    assert!(text(7).len() > 100_000);
+    page.paste("#compare-a", &text(7));
+    page.paste("#compare-b", &text(2600));
+    // The longest time in which the page did nothing for whoever waits for it.
+    page.script("window.pause = 0; let last = performance.now(); \
+                 setInterval(() => { const now = performance.now(); window.pause = Math.max(window.pause, now - last); last = now; }, 10)");
+    page.click("#compare-form [type=submit]");
+    page.wait_for(".verdict");
+    page.wait("!document.querySelector('[aria-busy]')");
+    let pause = page.script("return window.pause").as_f64().unwrap();
+    assert!(pause < 2000.0, "nothing happened for {pause} ms");
+    assert!(page.count(".texts ins") > 0);
+    assert_eq!(page.console(&[]), [""; 0]);
+}

@@ -1,0 +1,99 @@
+//! What the page says when something is missing or wrong.
+
+use serde_json::json;
+
+use super::{TEXT, edited, explained, find};
+use crate::support::{Worker, browser, json_lines, key, run_with_input};
+use crate::worker::keys::{add_key, key_file};
+
+#[test]
+fn a_key_is_asked_for_and_kept_in_the_tab_only() {
+    let Some(page) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = key_file(&folder);
+    let reader = add_key(&file, "reader", "read", "");
+    let writer = add_key(&file, "writer", "write", "");
+    let worker = Worker::start("memory:", &["--keys", file.to_str().unwrap()]);
+    page.open(worker.base());
+    page.wait_for("#key-form");
+    assert_eq!(page.script("return document.activeElement.id"), "key");
+    page.fill("#key", "ph_no_such_key");
+    page.press(&[key::ENTER]);
+    page.wait("document.querySelector('#key-reason').textContent.includes('not known')");
+    page.wait_for("#key-form");
+    page.fill("#key", &writer);
+    page.press(&[key::ENTER]);
+    page.wait("!document.querySelector('#key-form').checkVisibility()");
+    find(&page, TEXT);
+    assert_eq!(page.text("#find-answer .problem h2"), "The key is not for this");
+    assert!(page.text("#find-answer .problem").contains("scope `read`"));
+
+    page.click("#forget-key");
+    page.click("#find-form [type=submit]");
+    page.wait_for("#key-form");
+    page.click("#key-cancel");
+    page.wait("document.querySelector('#find-answer .problem h2')?.textContent === 'The request has no key'");
+    page.click("#find-form [type=submit]");
+    page.wait_for("#key-form");
+    page.fill("#key", &reader);
+    page.press(&[key::ENTER]);
+    page.wait("document.querySelector('#find-answer .none h2')?.textContent === 'The index is empty'");
+    let kept = page.script("return [Object.values(sessionStorage), localStorage.length, document.cookie]");
+    assert_eq!(kept, json!([[reader], 0, ""]));
+    page.script("location.reload()");
+    page.wait("document.querySelector('#where')?.textContent === 'memory:'");
+    page.wait("document.querySelector('#forget-key').checkVisibility()");
+    assert_eq!(page.console(&[401, 403]), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_found_is_said_in_words() {
+    let Some(page) = browser() else { return };
+    let worker = Worker::start("memory:", &["--text-bytes-max", "2000"]);
+    page.open(worker.base());
+    let said = |text: &str, kind: &str| {
+        find(&page, text);
+        page.wait(&format!("document.querySelector('#find-answer').innerText.includes({kind:?})"));
+        page.text("#find-answer")
+    };
+    let empty = said(TEXT, "The index is empty");
+    assert!(empty.contains("/v1/documents"), "{empty}");
+    worker.post(
+        "/v1/documents",
+        &json!({ "id": "a", "text": "A text about bees, and what they do in winter." }),
+    );
+    let nothing = said(TEXT, "No document within 3 bits");
+    assert!(!nothing.contains("The index is empty"), "{nothing}");
+    let none = said("。！?", "The text has no features");
+    assert!(none.contains("punctuation") && none.contains("Request "), "{none}");
+    page.draw("an-error");
+    let long = said(&"回家".repeat(400), "The text is too long");
+    assert!(long.contains("2.3 KiB") && long.contains("--text-bytes-max"), "{long}");
+    assert_eq!(page.console(&[422]), [""; 0]);
+    worker.send_kill();
+    worker.wait();
+    let gone = said(TEXT, "The worker does not answer");
+    assert!(gone.contains("Is the worker running") && gone.contains("Try again"), "{gone}");
+    assert!(page.text("#status").contains("does not answer"));
+}
+
+/// A document that went between the search and the look at it.
+#[test]
+fn a_match_that_is_gone() {
+    let Some(page) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().to_str().unwrap());
+    let corpus = json_lines([("a", TEXT), ("b", &edited()), (".", TEXT)]);
+    run_with_input("indexer", ["index", "-q", "--store", &store, "-"], corpus.as_bytes()).expect(0);
+    let worker = Worker::start(&store, &[]);
+    page.open(worker.base());
+    find(&page, TEXT);
+    explained(&page);
+    assert_eq!(page.texts(".matches .id"), [".", "a", "b"]);
+    assert!(page.text(".paste").contains("A browser cannot ask"), "{}", page.text(".paste"));
+    worker.delete("/v1/documents/b");
+    page.click(".matches > li:last-child summary");
+    page.wait_for(".matches .problem");
+    assert_eq!(page.text(".matches .problem h2"), "No such document");
+    assert_eq!(page.console(&[404]), [""; 0]);
+}
