@@ -43,15 +43,8 @@ pub(crate) fn program(name: &str) -> PathBuf {
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         // With the tests, so that the features of the dependencies are those of `cargo test --workspace`, which has built
         // nearly all of it.
-        build.current_dir(root()).args([
-            "build",
-            "--locked",
-            "--workspace",
-            "--bins",
-            "--tests",
-            "--target-dir",
-        ]);
-        build.arg(folder.parent().expect("a profile's folder lies in the target folder"));
+        build.current_dir(root()).args(["build", "--locked", "--workspace", "--bins", "--tests"]);
+        build.arg("--target-dir").arg(folder.parent().expect("a profile's folder lies in the target folder"));
         build.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
         let built = build.output().expect("cargo runs, since it runs this test");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
