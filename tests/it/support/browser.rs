@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::until;
 
@@ -43,6 +44,8 @@ const WATCHDOG: &str = "chromedriver --port=0 & cat >/dev/null; kill -9 $!";
 pub(crate) struct Browser {
     session: String,
     watchdog: Child,
+    /// Where it leaves its profile and what else it does not clear away.
+    _folder: TempDir,
     /// Kept open so that the driver never writes into a closed pipe.
     _said: BufReader<ChildStdout>,
 }
@@ -78,7 +81,9 @@ pub(crate) fn browser() -> Option<Browser> {
 
 impl Browser {
     fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
         let mut watchdog = Command::new("sh");
+        watchdog.env("TMPDIR", folder.path());
         watchdog.args(["-c", WATCHDOG]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut watchdog = watchdog.spawn().unwrap();
         let mut said = BufReader::new(watchdog.stdout.take().unwrap());
@@ -96,7 +101,7 @@ impl Browser {
             "goog:chromeOptions": { "args": ARGS },
             "goog:loggingPrefs": { "browser": "ALL" },
         } } });
-        let mut browser = Self { session: base.clone(), watchdog, _said: said };
+        let mut browser = Self { session: base.clone(), watchdog, _folder: folder, _said: said };
         let session = browser.send("session", &wanted)["sessionId"].as_str().unwrap().to_owned();
         browser.session = format!("{base}/session/{session}");
         browser.resize(1280, 900);
