@@ -41,9 +41,9 @@ pub(crate) fn program(name: &str) -> PathBuf {
         let folder = test.ancestors().nth(2).expect("cargo runs tests from target/PROFILE/deps");
         let profile = folder.file_name().and_then(OsStr::to_str).expect("cargo's folders have plain names");
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // With the tests, so that the features of the dependencies are those of `cargo test --workspace`, which has built
+        // With the examples, so that the features of the dependencies are those of `cargo test --workspace`, which has built
         // nearly all of it.
-        build.current_dir(root()).args(["build", "--locked", "--workspace", "--bins", "--tests"]);
+        build.current_dir(root()).args(["build", "--locked", "--workspace", "--bins", "--examples"]);
         build.arg("--target-dir").arg(folder.parent().expect("a profile's folder lies in the target folder"));
         build.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
         let built = build.output().expect("cargo runs, since it runs this test");
