@@ -222,18 +222,30 @@ public class BulkLoad {
       throws IOException {
     say("loading the HFiles of " + table);
     try {
-      // A region that is being split or moved is away for a moment, and the tool would not wait for it to begin with.
-      long until = System.currentTimeMillis() + PATIENCE_MS;
-      while (!connection.getAdmin().isTableAvailable(table) && System.currentTimeMillis() < until) {
-        Thread.sleep(200);
-      }
       if (files.getFileSystem(conf).exists(files)) {
         TableDescriptor descriptor = connection.getAdmin().getDescriptor(table);
         // With their settings, by which the tool cuts a file in two whose region has been split.
-        BulkLoadHFiles.create(settings(descriptor, descriptor.getColumnFamily(family))).bulkLoad(table, files);
+        bulkLoad(BulkLoadHFiles.create(settings(descriptor, descriptor.getColumnFamily(family))), table, files);
       }
     } catch (Exception e) {
       throw new IOException("failed to load the HFiles of " + table + " (" + meanwhile + "); " + again(), e);
+    }
+  }
+
+  /** A region that is being split or moved is away for a moment, and the tool does not wait for it to begin with. */
+  static void bulkLoad(BulkLoadHFiles tool, TableName table, org.apache.hadoop.fs.Path files) throws Exception {
+    long until = System.currentTimeMillis() + PATIENCE_MS;
+    while (true) {
+      try {
+        tool.bulkLoad(table, files);
+        return;
+      } catch (TableNotFoundException e) {
+        // It says so of a table that is there, too, and has done nothing yet.
+        if (System.currentTimeMillis() > until) {
+          throw e;
+        }
+        Thread.sleep(200);
+      }
     }
   }
 
