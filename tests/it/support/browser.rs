@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
@@ -37,8 +37,11 @@ const ARGS: [&str; 9] = [
 ];
 
 /// Runs the driver until the end of its own input, which is the end of this process at the latest. The driver takes its
-/// browser along.
-const WATCHDOG: &str = "chromedriver --port=0 & cat >/dev/null; kill -9 $!";
+/// browser along. What it says ends when it does, as the shell keeps no end of that pipe.
+const WATCHDOG: &str = "chromedriver --port=0 & exec >/dev/null; cat; kill -9 $!";
+
+/// It takes a free port of one IP version, and ends if the other one's is taken.
+const STARTS_MAX: usize = 5;
 
 /// A browser with one window; gone when dropped.
 pub(crate) struct Browser {
@@ -81,31 +84,41 @@ pub(crate) fn browser() -> Option<Browser> {
 
 impl Browser {
     fn start() -> Self {
+        let driver = (0..STARTS_MAX).find_map(|_| Self::start_driver()).expect("chromedriver starts");
+        driver.with_session()
+    }
+
+    fn start_driver() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let mut watchdog = Command::new("sh");
         watchdog.env("TMPDIR", folder.path());
         watchdog.args(["-c", WATCHDOG]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut watchdog = watchdog.spawn().unwrap();
         let mut said = BufReader::new(watchdog.stdout.take().unwrap());
-        let mut port = None;
-        while port.is_none() {
-            let mut line = String::new();
-            assert!(said.read_line(&mut line).unwrap() > 0, "the driver ended");
-            port = line
-                .split_once("successfully on port ")
-                .map(|(_, port)| port.trim().trim_end_matches('.').to_owned());
-        }
-        let base = format!("http://127.0.0.1:{}", port.unwrap());
+        let port = said.by_ref().lines().find_map(|line| {
+            let line = line.unwrap();
+            Some(line.split_once("successfully on port ")?.1.trim().trim_end_matches('.').to_owned())
+        });
+        // The watchdog ends with its input.
+        let port = port.or_else(|| {
+            drop(watchdog.stdin.take());
+            watchdog.wait().unwrap();
+            None
+        })?;
+        let session = format!("http://127.0.0.1:{port}");
+        Some(Self { session, watchdog, _folder: folder, _said: said })
+    }
+
+    fn with_session(mut self) -> Self {
         let wanted = json!({ "capabilities": { "alwaysMatch": {
             "browserName": "chrome",
             "goog:chromeOptions": { "args": ARGS },
             "goog:loggingPrefs": { "browser": "ALL" },
         } } });
-        let mut browser = Self { session: base.clone(), watchdog, _folder: folder, _said: said };
-        let session = browser.send("session", &wanted)["sessionId"].as_str().unwrap().to_owned();
-        browser.session = format!("{base}/session/{session}");
-        browser.resize(1280, 900);
-        browser
+        let session = self.send("session", &wanted)["sessionId"].as_str().unwrap().to_owned();
+        self.session = format!("{}/session/{session}", self.session);
+        self.resize(1280, 900);
+        self
     }
 
     fn send(&self, command: &str, body: &Value) -> Value {
