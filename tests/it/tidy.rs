@@ -10,14 +10,15 @@ use crate::support::root;
 
 /// Who may know whom, to build, to run or to test. An edge more is a decision about the design, not a detail: change
 /// `README.md` with it.
-const EDGES: [(&str, &[&str]); 8] = [
+const EDGES: [(&str, &[&str]); 9] = [
     ("simhash", &[]),
     ("features", &["simhash"]),
     ("tables", &["simhash"]),
     ("index", &["simhash", "tables"]),
-    ("indexer", &["features", "index", "simhash", "tables"]),
-    ("query-worker", &["features", "index", "simhash"]),
-    ("pigeonhole", &["features", "index", "simhash"]),
+    ("manual", &[]),
+    ("indexer", &["features", "index", "manual", "simhash", "tables"]),
+    ("query-worker", &["features", "index", "manual", "simhash"]),
+    ("pigeonhole", &["features", "index", "manual", "simhash"]),
     // The programs it runs as processes; the libraries are for its oracles.
     ("pigeonhole-tests", &["index", "simhash", "tables"]),
 ];

@@ -51,11 +51,14 @@ pub(crate) struct Cli {
 impl Cli {
     /// Parses the command line of this process; ends it with help or a complaint where there is nothing to run.
     pub(crate) fn from_command_line() -> Self {
+        Self::from_arg_matches(&Self::command_line().get_matches()).unwrap_or_else(|error| error.exit())
+    }
+
+    /// All that may be asked.
+    pub(crate) fn command_line() -> clap::Command {
         // PIGEONHOLE_STORE is set where a service or a job has its index. `dedup` writes what it keeps into the index
         // it is given, so it takes one only where somebody asks for it.
-        let command =
-            Self::command().mut_subcommand("dedup", |dedup| dedup.mut_arg("store", |store| store.env(None)));
-        Self::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
+        Self::command().mut_subcommand("dedup", |dedup| dedup.mut_arg("store", |store| store.env(None)))
     }
 }
 
@@ -113,6 +116,8 @@ pub(crate) enum Command {
     /// The result is, to the byte, what one run over everything gives. The parts must have all their terms, as --shard and
     /// --min-df 1 leave them, and be counted alike. That no document is in two of them nobody checks.
     IdfMerge(IdfMergeArgs),
+    #[command(flatten)]
+    Manual(manual::Command),
 }
 
 #[derive(Debug, Args)]

@@ -19,6 +19,7 @@ mod results;
 mod verdict;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 use ::index::cli::StoreArgs;
@@ -42,6 +43,10 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<u64> {
         Command::Collect(args) => collect::run(args)?,
         Command::Idf(args) => idf::run(args)?,
         Command::IdfMerge(args) => return idf_merge::run(args).map(|()| 0),
+        Command::Manual(command) => {
+            command.run(Cli::command_line(), &mut io::stdout())?;
+            return Ok(0);
+        }
     };
     Ok(report.n_rejected)
 }

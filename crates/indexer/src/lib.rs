@@ -46,8 +46,11 @@ pub fn main() -> ExitCode {
     match commands::run(&cli) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
-        // Whoever reads the fingerprints has seen enough, as in `indexer fingerprint … | head`.
-        Err(error) if matches!(cli.command, Command::Fingerprint(_)) && is_broken_pipe(&error) => {
+        // Whoever reads has seen enough, as in `indexer fingerprint … | head`.
+        Err(error)
+            if matches!(cli.command, Command::Fingerprint(_) | Command::Manual(_))
+                && is_broken_pipe(&error) =>
+        {
             ExitCode::SUCCESS
         }
         Err(error) => {

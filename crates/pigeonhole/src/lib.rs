@@ -14,7 +14,7 @@ mod upkeep;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Look at texts, fingerprints, row keys, table schemes and indexes.
 #[derive(Debug, Parser)]
@@ -70,6 +70,8 @@ enum Command {
     /// Reads the whole index, as verify does, and with --apply mends what it finds on the way. Services and jobs that use
     /// the index may go on. Whoever is interrupted runs it again: what was mended stays mended.
     Repair(upkeep::RepairArgs),
+    #[command(flatten)]
+    Manual(manual::Command),
 }
 
 /// Runs the command line of this process: 0 done, 1 some documents to remove were not there or something in the index is
@@ -87,6 +89,9 @@ pub fn main() -> ExitCode {
         Command::Remove(args) => remove::run(args, &mut stdout),
         Command::Verify(args) => upkeep::verify(args, &mut stdout),
         Command::Repair(args) => upkeep::repair(args, &mut stdout),
+        Command::Manual(command) => {
+            command.run(Cli::command(), &mut stdout).map(|()| ExitCode::SUCCESS).map_err(Into::into)
+        }
     };
     let done = done.and_then(|code| match stdout.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),

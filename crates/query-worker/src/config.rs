@@ -161,6 +161,9 @@ pub enum Command {
         #[arg(long, value_delimiter = ',', required = true)]
         scopes: Vec<Scope>,
     },
+    /// Completions, man pages.
+    #[command(flatten)]
+    Manual(manual::Command),
 }
 
 impl Config {

@@ -33,6 +33,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use clap::CommandFactory;
 use tokio::net::TcpListener;
 use tracing::{info, warn};
 
@@ -63,8 +64,16 @@ pub fn main() -> ExitCode {
 
 /// Shows or checks the settings where that is asked for, and else serves.
 fn obey(settings: &Settings) -> anyhow::Result<()> {
-    if let Some(Command::NewKey { name, scopes }) = &settings.config.command {
-        return print_new_key(name, scopes);
+    match &settings.config.command {
+        Some(Command::NewKey { name, scopes }) => return print_new_key(name, scopes),
+        Some(Command::Manual(command)) => {
+            return command.run(Config::command(), &mut io::stdout()).or_else(|error| match error.kind() {
+                // Whoever reads has seen enough.
+                io::ErrorKind::BrokenPipe => Ok(()),
+                _ => Err(error.into()),
+            });
+        }
+        None => {}
     }
     let said = match &settings.config.settings {
         args if args.print_config => settings.to_string(),
