@@ -199,12 +199,12 @@ fn the_file_is_an_output_like_the_others() {
     assert!(!Path::new(&clusters).exists() && !Path::new(&journal).exists());
 }
 
-/// The README shows one of the lines.
+/// The page of the batch job shows one of the lines.
 #[test]
 fn the_shown_cluster_is_a_real_one() {
     let clusters =
         run("indexer", ["dedup", "-q", news().to_str().unwrap(), "--clusters", "-"]).expect(0).stdout;
     let shown = clusters.lines().find(|line| line.contains("en-harbour")).unwrap();
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    assert!(readme.contains(shown), "the README should show {shown}");
+    let page = fs::read_to_string(root().join("crates/indexer/README.md")).unwrap();
+    assert!(page.contains(shown), "the page should show {shown}");
 }

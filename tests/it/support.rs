@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub(crate) use browser::{Browser, browser, key};
-pub(crate) use hbase::{Foreground, Hbase, alone, hbase};
+pub(crate) use hbase::{Foreground, Hbase, HbaseOfAReader, alone, hbase};
 pub(crate) use hdfs::{Hdfs, hdfs};
 pub(crate) use python::venv;
 pub(crate) use redis::{Redis, redis};

@@ -162,6 +162,76 @@ impl Foreground {
     }
 }
 
+/// For whoever runs the start script as a page says, from a home of his own.
+pub(crate) struct HbaseOfAReader {
+    home: PathBuf,
+    /// Of the gateway, and four of the servers; the last one may be followed by another.
+    ports: [u16; 5],
+    _until_the_end: Vec<ChildStdin>,
+}
+
+impl HbaseOfAReader {
+    /// None as with [`hbase`], where one is needed.
+    pub(crate) fn new(home: &Path, is_needed: bool) -> Option<Self> {
+        let [gateway, zookeeper, master, namenode] = free_ports();
+        let ports = [gateway, zookeeper, master, namenode, free_ports()[0]];
+        let mut reader = Self { home: home.to_owned(), ports, _until_the_end: Vec::new() };
+        if !is_needed {
+            return Some(reader);
+        }
+        let fetched = start(start_script(home).arg("fetch"));
+        if matches!(fetched.unwrap_or_else(|why| panic!("no jars: {why}")), Started::Unavailable) {
+            return None;
+        }
+        let roles = "gateway regionserver-2 regionserver-1 master zookeeper datanode namenode server";
+        reader._until_the_end = reader.data().iter().map(|data| watch(data, roles)).collect();
+        Some(reader)
+    }
+
+    /// The start script's default, and what pages call another one.
+    fn data(&self) -> [PathBuf; 2] {
+        [self.home.join(".local/state/pigeonhole/hbase"), self.home.join("hbase-cluster")]
+    }
+
+    /// What pages call a port, and what it is here.
+    pub(crate) fn ports(&self) -> Vec<(&'static str, String)> {
+        let names = ["9090", "2181", "16000", "8020", "16020"];
+        let mut ports: Vec<_> = names.into_iter().zip(self.ports.map(|port| port.to_string())).collect();
+        ports.push(("16021", (self.ports[4] + 1).to_string()));
+        ports
+    }
+
+    /// Has a shell run the start script with these ports.
+    pub(crate) fn settings(&self, command: &mut Command) {
+        let default = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache");
+        let cache = || {
+            std::env::var_os("XDG_CACHE_HOME").map_or_else(default, PathBuf::from).join("pigeonhole/hbase")
+        };
+        command.env(CACHE, std::env::var_os(CACHE).map_or_else(cache, PathBuf::from));
+        let names = ["PORT", "ZOOKEEPER_PORT", "MASTER_PORT", "NAMENODE_PORT", "REGIONSERVER_PORT"];
+        for (name, port) in names.into_iter().zip(self.ports) {
+            command.env(format!("PIGEONHOLE_HBASE_{name}"), port.to_string());
+        }
+        command.env("PIGEONHOLE_HBASE_TIMEOUT", "600");
+    }
+
+    /// Starts it, for a page that takes for granted that it runs.
+    pub(crate) fn up(&self) {
+        let mut up = start_script(&self.data()[0]);
+        self.settings(&mut up);
+        assert!(matches!(start(up.arg("up")), Ok(Started::Up)));
+    }
+}
+
+impl Drop for HbaseOfAReader {
+    fn drop(&mut self) {
+        for data in self.data().iter().filter(|data| data.exists()) {
+            // The watchdog has another try where this fails.
+            drop(start_script(data).arg("down").output());
+        }
+    }
+}
+
 fn required() -> bool {
     std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"))
 }

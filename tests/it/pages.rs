@@ -1,0 +1,181 @@
+//! The pages are true: each command of each page runs as a reader would run it, and says what the page shows.
+//!
+//! A page is run from its top to its end in one shell. What a block cannot have here it says above itself, in a comment
+//! that readers do not see: `<!-- not run: why -->`.
+
+mod blocks;
+mod desk;
+mod shown;
+
+use std::fs;
+use std::process::Command;
+
+use self::blocks::{Block, blocks};
+use self::desk::Desk;
+use crate::support::root;
+
+/// Set to 1 where a test must not pass because a page's own tools are missing, as in CI.
+const REQUIRED: &str = "PIGEONHOLE_REQUIRE_PAGES";
+
+/// Set to 1 to have the pages show what was said in place of failing where it is something else.
+const UPDATE: &str = "PIGEONHOLE_UPDATE_PAGES";
+
+/// Those with commands that run.
+const RUN: [&str; 8] = [
+    "README.md",
+    "README.zh-CN.md",
+    "crates/indexer/README.md",
+    "crates/pigeonhole/README.md",
+    "crates/query-worker/README.md",
+    "deploy/hbase/README.md",
+    "schema/idf.md",
+    "schema/redis.md",
+];
+
+fn page(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Runs all that a page says, and holds what is said against what it shows.
+fn check(name: &str) {
+    let text = page(name);
+    let steps: Vec<_> =
+        blocks(name, &text).into_iter().filter(Block::is_run).flat_map(|b| b.steps()).collect();
+    assert!(!steps.is_empty(), "{name} has no command that runs");
+    let Some(desk) = Desk::new(&steps) else { return };
+    let said = desk.run(&steps);
+    let mut updated = text.clone();
+    let mut at = 0;
+    let mut wrong = Vec::new();
+    for (step, said) in steps.iter().zip(&said) {
+        let place = format!("{name}:{}: {}", step.line, step.command);
+        let Some(said) = said else {
+            wrong.push(format!("{place}\ndid not end, or was not reached"));
+            break;
+        };
+        if said.status != 0 {
+            wrong.push(format!("{place}\nended with {}:\n{}", said.status, said.text));
+        }
+        let Some(shown) = &step.shown else { continue };
+        let before = format!("$ {}\n{shown}", step.command);
+        at += updated[at..].find(&before).expect("the page has its own steps, in this order");
+        let mut now = before.clone();
+        if shown::without_what_varies(shown) != shown::without_what_varies(&said.text) {
+            wrong.push(format!("{place}\nshown:\n{shown}\nsaid:\n{}", said.text));
+            now = format!("$ {}\n{}", step.command, said.text);
+            updated.replace_range(at..at + before.len(), &now);
+        }
+        at += now.len();
+    }
+    if std::env::var_os(UPDATE).is_some_and(|value| value == "1") && updated != text {
+        fs::write(root().join(name), updated).unwrap();
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn readme() {
+    check("README.md");
+}
+
+#[test]
+fn readme_in_chinese() {
+    check("README.zh-CN.md");
+}
+
+#[test]
+fn for_the_batch_engineer() {
+    check("crates/indexer/README.md");
+}
+
+#[test]
+fn for_the_operator() {
+    check("crates/pigeonhole/README.md");
+}
+
+#[test]
+fn for_the_service_owner() {
+    check("crates/query-worker/README.md");
+}
+
+#[test]
+fn hbase_on_one_machine() {
+    check("deploy/hbase/README.md");
+}
+
+#[test]
+fn what_is_stored() {
+    check("schema/idf.md");
+    check("schema/redis.md");
+}
+
+/// A command runs, or the page says why it cannot.
+#[test]
+fn no_page_is_left_out() {
+    let listed = Command::new("git").current_dir(root()).args(["ls-files", "*.md"]).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    for name in listed.lines().filter(|name| !RUN.contains(name)) {
+        for block in blocks(name, &page(name)) {
+            assert!(!block.is_run(), "{name}:{}: no test runs this", block.line);
+        }
+    }
+    assert!(RUN.iter().all(|name| root().join(name).exists()));
+}
+
+/// CI takes the test command from here.
+#[test]
+fn the_first_two_commands_are_the_main_job_and_the_tests() {
+    for name in ["README.md", "README.zh-CN.md"] {
+        let text = page(name);
+        let commands: Vec<_> =
+            blocks(name, &text).iter().flat_map(Block::steps).map(|step| step.command).collect();
+        assert!(
+            commands[0].starts_with("cargo run --release --locked --bin indexer -- dedup "),
+            "{commands:?}"
+        );
+        assert!(commands[1].starts_with("cargo test --workspace"), "{commands:?}");
+    }
+}
+
+/// The two READMEs say the same: the same blocks in the same order, and a heading for each heading.
+#[test]
+fn both_languages_tell_the_same() {
+    let of = |name: &str| {
+        let text = page(name);
+        let blocks: Vec<_> =
+            blocks(name, &text).iter().map(|block| shown::without_what_varies(&block.text)).collect();
+        let headings = text.lines().filter(|line| line.starts_with('#')).count();
+        let tables = text.lines().filter(|line| line.starts_with('|')).count();
+        (blocks, headings, tables)
+    };
+    assert_eq!(of("README.md"), of("README.zh-CN.md"));
+}
+
+/// Links to files of the project lead to files, and those to headings to headings.
+#[test]
+fn links_lead_somewhere() {
+    let listed = Command::new("git").current_dir(root()).args(["ls-files", "*.md"]).output().unwrap();
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    let mut n_checked = 0;
+    for name in listed.lines() {
+        let text = page(name);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.contains("://") {
+                continue;
+            }
+            let (path, heading) = link.split_once('#').unwrap_or((link, ""));
+            let file = match path {
+                "" => root().join(name),
+                path => root().join(name).with_file_name(path),
+            };
+            assert!(file.exists(), "{name}: {link}");
+            n_checked += 1;
+            if !heading.is_empty() {
+                let target = fs::read_to_string(&file).unwrap();
+                let is_there = target.lines().any(|line| blocks::anchor(line).as_deref() == Some(heading));
+                assert!(is_there, "{name}: {link} has no such heading");
+            }
+        }
+    }
+    assert!(n_checked > 30, "only {n_checked} links were found");
+}

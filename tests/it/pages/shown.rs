@@ -1,0 +1,31 @@
+//! What is another in every run, and is not held against what a page shows.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Patterns and what stands in their place, in this order.
+static VARIES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
+    let patterns = [
+        (r"(?m)^(seconds|Took) .*\n", ""),
+        (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
+        (r"\d{8}T\d{9}Z-[0-9a-f]{8}", "ROUND"),
+        (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?", "TIME"),
+        (r"date=\d{4}-\d\d-\d\d/half=(am|pm)", "HALF-DAY"),
+        (r"\b1[6-9]\d{11}\b", "MILLISECONDS"),
+        (r"pid +\d+", "PID"),
+        (r"port +\d+", "PORT"),
+        (r"\d[\d,.]* (ms|s|us|documents/s|queries/s)\b", "N $1"),
+        (r"p(50|99) \d+", "p$1 N"),
+        (r"(?m)[ \t]+$", ""),
+    ];
+    patterns.map(|(pattern, name)| (Regex::new(pattern).unwrap(), name)).into()
+});
+
+pub(super) fn without_what_varies(text: &str) -> String {
+    let mut text = text.trim_end().to_owned() + "\n";
+    for (pattern, name) in VARIES.iter() {
+        text = pattern.replace_all(&text, *name).into_owned();
+    }
+    text.trim_end().to_owned()
+}
