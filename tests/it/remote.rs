@@ -225,6 +225,17 @@ fn credentials_that_are_missing_or_wrong() {
     check(&[(key, Some("nobody"))], "look at AWS_ACCESS_KEY_ID");
     check(&[("AWS_ALLOW_HTTP", None)], "which AWS_ALLOW_HTTP=true allows");
     check(&[("AWS_ENDPOINT_URL", Some("http://127.0.0.1:1"))], "Connection refused");
+    for slip in ["localhost:9000", "", "nonsense", "http://", "http://[bad", "ftp://localhost"] {
+        check(&[("AWS_ENDPOINT_URL", Some(slip))], &format!("AWS_ENDPOINT_URL is {slip:?}"));
+    }
+    for slip in ["", "eu central", "eu/1"] {
+        check(&[("AWS_REGION", Some(slip))], &format!("AWS_REGION is {slip:?}"));
+    }
+    let mut indexer = indexer(&["dedup", "-q", "s3://bu ck/a.jsonl"]);
+    server.settings(&mut indexer, &server.address);
+    let output = indexer.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no bucket is called \"bu ck\""), "{output:?}");
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub(super) struct Bucket {
 
 impl Bucket {
     pub(super) async fn s3(bucket: &str) -> anyhow::Result<Self> {
+        check_name(bucket)?;
         let builder = AmazonS3Builder::from_env()
             .with_bucket_name(bucket)
             .with_retry(objects::retries())
@@ -45,10 +46,16 @@ impl Bucket {
         if let Some(endpoint) =
             setting(AmazonS3ConfigKey::S3Endpoint).or(setting(AmazonS3ConfigKey::Endpoint))
         {
+            check_endpoint(&endpoint)?;
             ensure!(
                 allows_http || !endpoint.starts_with("http://"),
                 "the endpoint {endpoint} is not encrypted, which AWS_ALLOW_HTTP=true allows"
             );
+        }
+        if let Some(region) = setting(AmazonS3ConfigKey::Region) {
+            let is_name =
+                !region.is_empty() && region.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-');
+            ensure!(is_name, "AWS_REGION is {region:?}, which is no region; for example eu-central-1");
         }
         let is_anonymous = is_true(setting(AmazonS3ConfigKey::SkipSignature));
         let store = builder.build().map_err(|error| anyhow::anyhow!(objects::why(&error)));
@@ -62,6 +69,7 @@ impl Bucket {
     }
 
     pub(super) async fn gs(bucket: &str) -> anyhow::Result<Self> {
+        check_name(bucket)?;
         let builder = GoogleCloudStorageBuilder::from_env()
             .with_bucket_name(bucket)
             .with_retry(objects::retries())
@@ -114,6 +122,27 @@ async fn credentials<T>(asked: impl Future<Output = object_store::Result<T>>) ->
         Ok(Err(error)) => bail!(objects::why(&error)),
         Err(_) => bail!("nobody gave any in {CREDENTIALS_SECONDS_MAX} s"),
     }
+}
+
+/// What would be no part of an address makes object_store panic.
+fn check_name(bucket: &str) -> anyhow::Result<()> {
+    let fits = |c: u8| c.is_ascii_alphanumeric() || b"-_.".contains(&c);
+    ensure!(
+        bucket.bytes().all(fits),
+        "no bucket is called {bucket:?}: letters, digits, - _ and . make a name"
+    );
+    Ok(())
+}
+
+/// Neither does it look at this.
+fn check_endpoint(endpoint: &str) -> anyhow::Result<()> {
+    let url = endpoint.parse::<reqwest::Url>().ok();
+    let is_address = url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    ensure!(
+        is_address,
+        "AWS_ENDPOINT_URL is {endpoint:?}, which is no address; give it as https://HOST:PORT, or unset it for Amazon's own"
+    );
+    Ok(())
 }
 
 /// As object_store reads it.
