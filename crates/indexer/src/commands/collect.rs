@@ -85,6 +85,7 @@ fn collect(
     let mut retry = RETRY;
     let mut next_round = Instant::now();
     loop {
+        folder.check()?;
         let is_due = args.once || rounds.is_under_way() || {
             let waiting = folder.waiting(args.records.format)?;
             let n_bytes: u64 = waiting.iter().map(|file| file.n_bytes).sum();

@@ -14,9 +14,9 @@ use parquet::schema::parser::parse_message_type;
 use super::spool::Head;
 use crate::input::Members;
 
+/// The source is in the name of the folder: as Hive has it, a column is in one of both, and who reads the folder has it.
 const SCHEMA: &str = "message item {
     required binary id (UTF8);
-    optional binary source (UTF8);
     required int64 time (TIMESTAMP(MILLIS,true));
     required binary text (UTF8);
     optional binary fields (JSON);
@@ -26,7 +26,6 @@ const SCHEMA: &str = "message item {
 pub(super) struct Rows {
     writer: SerializedFileWriter<File>,
     ids: Vec<ByteArray>,
-    sources: Vec<Option<ByteArray>>,
     times: Vec<i64>,
     texts: Vec<ByteArray>,
     fields: Vec<Option<ByteArray>>,
@@ -42,7 +41,6 @@ impl Rows {
         Ok(Self {
             writer: SerializedFileWriter::new(file, schema, Arc::new(properties.build()))?,
             ids: Vec::new(),
-            sources: Vec::new(),
             times: Vec::new(),
             texts: Vec::new(),
             fields: Vec::new(),
@@ -57,7 +55,6 @@ impl Rows {
         let value = |text: &str| ByteArray::from(text.as_bytes().to_vec());
         self.n_bytes += head.id.len() + head.text.len() + fields.as_ref().map_or(0, Vec::len);
         self.ids.push(value(&head.id));
-        self.sources.push(head.source.as_deref().map(value));
         self.times.push(head.time_ms);
         self.texts.push(value(&head.text));
         self.fields.push(fields.map(ByteArray::from));
@@ -76,7 +73,6 @@ impl Rows {
         self.n_bytes = 0;
         let mut group = self.writer.next_row_group()?;
         write_column::<ByteArrayType>(&mut group, &mem::take(&mut self.ids), None)?;
-        write_optional(&mut group, mem::take(&mut self.sources))?;
         write_column::<Int64Type>(&mut group, &mem::take(&mut self.times), None)?;
         write_column::<ByteArrayType>(&mut group, &mem::take(&mut self.texts), None)?;
         write_optional(&mut group, mem::take(&mut self.fields))?;

@@ -10,10 +10,11 @@ use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use walkdir::WalkDir;
 
 use crate::durable;
@@ -39,7 +40,7 @@ pub(super) struct WatchFolder {
     /// Whether some file was too young when they were looked at last.
     has_young: bool,
     /// Until this is closed.
-    _lock: File,
+    lock: File,
 }
 
 /// A file that can be taken.
@@ -62,7 +63,22 @@ impl WatchFolder {
         let lock = lock.with_context(|| {
             format!("another collector watches {}; give each one a folder of its own", path.display())
         })?;
-        Ok(Self { path, named: HashSet::new(), has_young: false, _lock: lock })
+        Ok(Self { path, named: HashSet::new(), has_young: false, lock })
+    }
+
+    /// Refuses a folder that is another one now than when it was opened: what was remembered is gone with the other.
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        let same = |found: fs::Metadata| {
+            let own = self.lock.metadata()?;
+            Ok::<_, io::Error>((own.dev(), own.ino()) == (found.dev(), found.ino()))
+        };
+        let is_same = fs::metadata(self.state().join("lock")).and_then(same).unwrap_or(false);
+        ensure!(
+            is_same,
+            "{} was removed or replaced while it was watched; make it again, then start the same command again",
+            self.path.display()
+        );
+        Ok(())
     }
 
     /// Where a collector of this folder puts what it has to remember.
