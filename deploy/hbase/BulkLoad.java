@@ -111,8 +111,13 @@ public class BulkLoad {
       run(Paths.get(folder), staging, nThreads);
       System.exit(0); // HBase's client leaves threads behind.
     } catch (Exception e) {
+      boolean saysWhatNext = false;
       for (Throwable cause = e; cause != null; cause = cause.getCause()) {
         say((cause == e ? "error: " : "caused by: ") + firstLine(cause));
+        saysWhatNext |= firstLine(cause).contains(" again");
+      }
+      if (!saysWhatNext) {
+        say("nothing is lost: once the cause is gone, the same command again goes on");
       }
       System.exit(1);
     }
@@ -286,7 +291,7 @@ public class BulkLoad {
     if (nCells.get() != nAll) {
       throw new IOException(name + " should get " + nAll + " cells, and its HFiles have " + nCells.get());
     }
-    say(String.format("wrote the HFiles of %s: %,d cells for %d regions", name, nAll, starts.size()));
+    say(String.format("wrote the HFiles of %s: %,d cells for %d %s", name, nAll, starts.size(), starts.size() == 1 ? "region" : "regions"));
   }
 
   void sayProgress(TableName name, long nAll) {
@@ -480,7 +485,10 @@ public class BulkLoad {
     }
 
     Void check() throws IOException {
-      if (!Files.exists(path) || Files.size(path) != nBytes) {
+      if (!Files.exists(path)) {
+        throw damaged(path, "it is not there");
+      }
+      if (Files.size(path) != nBytes) {
         throw damaged(path, "it does not have its " + nBytes + " bytes");
       }
       CRC32 crc = new CRC32();

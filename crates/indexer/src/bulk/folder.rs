@@ -47,6 +47,11 @@ impl RowsFolder {
         let lock =
             lock.with_context(|| format!("another run is writing rows to {}; wait for it", path.display()))?;
         ensure!(
+            !path.join("loaded").exists(),
+            "{} has rows that were loaded; remove the folder, or name another one",
+            path.display()
+        );
+        ensure!(
             !path.join(MANIFEST).exists(),
             "{} has rows that are whole; load them, or remove the folder to make them anew",
             path.display()
