@@ -29,6 +29,10 @@ mod top;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
 use crate::cli::{Cli, Command};
 use crate::stop::Stopped;
 
@@ -39,9 +43,12 @@ pub fn main() -> ExitCode {
     let cli = Cli::from_command_line();
     // A store that waits for its server says so.
     tracing_subscriber::fmt()
-        .with_max_level(tracing_subscriber::filter::LevelFilter::WARN)
+        .with_max_level(LevelFilter::WARN)
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal())
+        .finish()
+        // What it tries again is tried again here, too, and said once in the end.
+        .with(Targets::new().with_default(LevelFilter::WARN).with_target("hdfs_native", LevelFilter::OFF))
         .init();
     match commands::run(&cli) {
         Ok(0) => ExitCode::SUCCESS,
