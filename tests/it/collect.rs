@@ -303,11 +303,12 @@ fn a_folder_that_is_replaced_while_it_is_watched() {
 #[test]
 fn a_file_that_is_written_to_after_it_was_taken_is_named_and_not_deleted() {
     let place = Place::new();
-    // So much that the round is not over before the line after the next is written.
+    // So much that it is still being read when the line is written.
     place.deliver("a.jsonl", made_up_corpus(4_000, 5).repeat(10));
     let mut file = File::options().append(true).open(place.at("incoming/a.jsonl")).unwrap();
     let child = command("indexer", place.args(&["--once", "--delete"])).spawn().unwrap();
-    until(|| !place.at("incoming/a.jsonl").exists());
+    // From then on the collector knows how long the file was.
+    until(|| place.at("incoming/.collector/journal").exists());
     writeln!(file, "{{\"id\": \"late\", \"text\": \"late\"}}").unwrap();
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
