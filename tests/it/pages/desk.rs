@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use regex::Regex;
 use tempfile::TempDir;
 
 use super::REQUIRED;
@@ -201,7 +202,9 @@ impl Desk {
     fn as_a_page_shows(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (shown, here) in &self.ports {
-            text = text.replace(here, shown);
+            // Fingerprints and times have the same digits in the middle.
+            let port = Regex::new(&format!(r"\b{here}\b")).unwrap();
+            text = port.replace_all(&text, *shown).into_owned();
         }
         let folder = |path: &Path| path.to_str().unwrap().to_owned();
         text = text.replace(&folder(&self.home()), "/home/me");
