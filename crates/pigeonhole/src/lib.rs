@@ -63,7 +63,8 @@ enum Command {
     /// Look at everything in an index, and say what is not as it should be
     ///
     /// Reads the whole index and changes nothing. Services and jobs that use it may go on: what they are in the middle of
-    /// is not told, nor what was written in the last ten minutes and may still be on its way. Each finding is a line: what it is, a tab, where it is; the counts follow.
+    /// is not told, nor what was written in the last ten minutes and may still be on its way. Each finding is a line: what it
+    /// is, a tab, where it is; the counts follow.
     Verify(upkeep::VerifyArgs),
     /// Mend what verify finds; without --apply only say what would be mended
     ///
