@@ -17,7 +17,7 @@ use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 
 use crate::support::{
-    Hbase, Worker, alone, command, digest, hbase, kept, made_up_corpus, matches, news, run,
+    Hbase, Worker, alone, command, digest, free_ports, hbase, kept, made_up_corpus, matches, news, run,
 };
 
 /// Makes tables with the script that operators use, all in one run of the shell.
@@ -243,7 +243,8 @@ fn errors_say_what_to_do() {
         let refused = index(&url(hbase.gateway, "errors"), &more).expect(2).stderr;
         assert!(refused.contains(part), "{refused}");
     }
-    let nobody = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
+    let [port] = free_ports();
+    let nobody = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let away = index(&url(nobody, "errors"), &[]).expect(2).stderr;
     assert!(away.contains(&nobody.to_string()) && away.contains("is it running"), "{away}");
 }

@@ -8,6 +8,7 @@ mod desk;
 mod shown;
 
 use std::fs;
+use std::io::Write;
 use std::process::Command;
 
 use self::blocks::{Block, blocks};
@@ -70,7 +71,9 @@ fn check(name: &str) {
     if std::env::var_os(UPDATE).is_some_and(|value| value == "1") && updated != text {
         fs::write(root().join(name), updated).unwrap();
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    // At once, past the capture of the test harness: what went wrong with a server is hard to see a second time.
+    std::io::stderr().write_all(wrong.join("\n\n").as_bytes()).unwrap();
+    assert!(wrong.is_empty(), "{name} is not true, see above");
 }
 
 #[test]

@@ -5,7 +5,6 @@ mod retaining;
 mod upkeep;
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -17,7 +16,7 @@ use serde_json::{Value, json};
 use simhash::{BucketKey, Fingerprint, SCHEME_NAMES, Sketch, TableScheme};
 
 use crate::support::{
-    Random, Redis, Worker, command, digest, kept, made_up_corpus, matches, news, redis, run,
+    Random, Redis, Worker, command, digest, free_ports, kept, made_up_corpus, matches, news, redis, run,
 };
 
 fn open(url: &str) -> Box<dyn Store> {
@@ -242,11 +241,10 @@ fn errors_say_what_to_do() {
     let refused = index(&url, &["--scheme", "t11"]).expect(2).stderr;
     assert!(refused.contains("scheme is \"5c2\""), "{refused}");
 
-    let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let nobody = free.local_addr().unwrap();
-    drop(free);
+    let [port] = free_ports();
+    let nobody = format!("127.0.0.1:{port}");
     let away = index(&format!("redis://{nobody}/errors"), &[]).expect(2).stderr;
-    assert!(away.contains(&nobody.to_string()) && away.contains("is it running"), "{away}");
+    assert!(away.contains(&nobody) && away.contains("is it running"), "{away}");
     let beyond = index(&format!("{url}?db=99"), &[]).expect(2).stderr;
     assert!(beyond.contains("database 99") && beyond.contains("databases"), "{beyond}");
 

@@ -3,6 +3,7 @@
 mod browser;
 mod hbase;
 mod hdfs;
+mod ports;
 mod python;
 mod redis;
 mod s3;
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 pub(crate) use browser::{Browser, browser, key};
 pub(crate) use hbase::{Foreground, Hbase, HbaseOfAReader, alone, hbase};
 pub(crate) use hdfs::{Hdfs, hdfs};
+pub(crate) use ports::free_ports;
 pub(crate) use python::venv;
 pub(crate) use redis::{Redis, redis};
 pub(crate) use s3::{S3, open_s3, s3};

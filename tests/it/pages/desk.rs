@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::MutexGuard;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use super::REQUIRED;
 use super::blocks::Step;
-use crate::support::{HbaseOfAReader, Redis, news, program, root, without_settings};
+use crate::support::{HbaseOfAReader, Redis, alone, free_ports, news, program, root, without_settings};
 
 /// How long a page may take; starting clusters and shells of HBase on a busy machine does.
 const PAGE: Duration = Duration::from_secs(900);
@@ -60,10 +60,8 @@ pub(super) struct Desk {
     folder: TempDir,
     /// What a page calls a port, and what it is here.
     ports: Vec<(&'static str, String)>,
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    /// A region server that gets no time for some seconds is given up by the others.
+    _alone: Option<MutexGuard<'static, ()>>,
 }
 
 impl Desk {
@@ -82,6 +80,7 @@ impl Desk {
                 return None;
             }
         }
+        let alone = needs("hbase").then(alone);
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let home = folder.path().join("home/me");
         fs::create_dir_all(&home).unwrap();
@@ -89,8 +88,9 @@ impl Desk {
         let redis = if needs("redis-cli") { Some(Redis::start(&[])?) } else { None };
         let mut ports = hbase.ports();
         ports.extend(redis.iter().map(|redis| ("6379", redis.address.port().to_string())));
-        ports.extend(["8080", "8081"].map(|shown| (shown, free_port().to_string())));
-        let desk = Self { hbase, _redis: redis, folder, ports };
+        let services: [u16; 2] = free_ports();
+        ports.extend(["8080", "8081"].into_iter().zip(services.map(|port| port.to_string())));
+        let desk = Self { hbase, _redis: redis, folder, ports, _alone: alone };
         desk.furnish();
         // A page that does not begin with it takes for granted that it runs.
         let first = steps.iter().find(|step| step.command.contains("hbase"));

@@ -8,6 +8,8 @@ use regex::Regex;
 static VARIES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     let patterns = [
         (r"(?m)^(seconds|Took) .*\n", ""),
+        // What is said every ten seconds.
+        (r"(?m)^bulk-load: writing the HFiles of .*\n", ""),
         // What HBase's client logs where a machine is slow.
         (r"(?m)^\d{4}-\d\d-\d\d[T ][\d:]{8}[,.]\d+ +(DEBUG|INFO|WARN|ERROR) .*\n", ""),
         (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Output, Stdio};
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tempfile::TempDir;
 
-use super::{Run, root, without_settings};
+use super::{Run, free_ports, root, without_settings};
 
 /// Set to 1 where a test must not pass because Java or Maven is missing, as in CI.
 const REQUIRED: &str = "PIGEONHOLE_REQUIRE_HBASE";
@@ -64,7 +64,7 @@ impl Hbase {
         fs::remove_dir_all(&data).unwrap_or(());
         let until_the_end = watch(&data, "gateway server");
         for _ in 0..3 {
-            let [gateway, others @ ..] = free_ports();
+            let [gateway, others @ ..] = free_ports::<4>();
             let names = ["--zookeeper-port", "--master-port", "--regionserver-port"];
             let mut up = start_script(&data);
             up.args(["up", "--heap", "1g", "--port", &gateway.to_string()]);
@@ -165,7 +165,7 @@ impl Foreground {
 /// For whoever runs the start script as a page says, from a home of his own.
 pub(crate) struct HbaseOfAReader {
     home: PathBuf,
-    /// Of the gateway, and four of the servers; the last one may be followed by another.
+    /// Of the gateway, and four of the servers; another one follows the last, on the port after it.
     ports: [u16; 5],
     _until_the_end: Vec<ChildStdin>,
 }
@@ -173,9 +173,7 @@ pub(crate) struct HbaseOfAReader {
 impl HbaseOfAReader {
     /// None as with [`hbase`], where one is needed.
     pub(crate) fn new(home: &Path, is_needed: bool) -> Option<Self> {
-        let [gateway, zookeeper, master, namenode] = free_ports();
-        let ports = [gateway, zookeeper, master, namenode, free_ports()[0]];
-        let mut reader = Self { home: home.to_owned(), ports, _until_the_end: Vec::new() };
+        let mut reader = Self { home: home.to_owned(), ports: free_ports(), _until_the_end: Vec::new() };
         if !is_needed {
             return Some(reader);
         }
@@ -281,11 +279,4 @@ pub(super) fn watch(data: &Path, roles: &str) -> ChildStdin {
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     let mut watchdog = command.spawn().expect("sh runs");
     watchdog.stdin.take().expect("stdin is piped")
-}
-
-/// Held all at once, so that they differ, and given back.
-pub(super) fn free_ports() -> [u16; 4] {
-    let listeners =
-        [(); 4].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports"));
-    listeners.map(|listener| listener.local_addr().expect("a listener has an address").port())
 }

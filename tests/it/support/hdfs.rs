@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ChildStdin;
 use std::sync::OnceLock;
 
-use super::hbase::{Started, free_ports, start, start_script, watch};
+use super::free_ports;
+use super::hbase::{Started, start, start_script, watch};
 
 /// A name node and a data node.
 pub(crate) struct Hdfs {
@@ -26,7 +27,7 @@ pub(crate) fn hdfs() -> Option<&'static Hdfs> {
         fs::remove_dir_all(&data).unwrap_or(());
         let until_the_end = watch(&data, "datanode namenode");
         for _ in 0..3 {
-            let [port, ..] = free_ports();
+            let [port] = free_ports();
             match start(start_script(&data).args(["up", "--hdfs", "--namenode-port", &port.to_string()]))? {
                 Started::Up => {
                     let url = format!("hdfs://127.0.0.1:{port}");

@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{ErrorKind, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::without_settings;
+use super::{free_ports, without_settings};
 
 /// Set to 1 where a test must not pass because Redis is missing, as in CI.
 const REQUIRED: &str = "PIGEONHOLE_REQUIRE_REDIS";
@@ -55,9 +55,8 @@ impl Redis {
         for _ in 0..3 {
             let folder = tempfile::tempdir().expect("a folder for Redis");
             let until_the_end = watch(folder.path());
-            let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has free ports");
-            let address = free.local_addr().expect("a listener has an address");
-            drop(free);
+            let [port] = free_ports();
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
             let more = more.iter().map(|&setting| setting.to_owned()).collect();
             let redis =
                 Self { address, folder, more, child: Mutex::default(), _until_the_end: until_the_end };

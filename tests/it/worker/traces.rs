@@ -1,7 +1,7 @@
 //! Traces of requests, sent to a collector that is made here.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::TEXT;
-use crate::support::{Worker, command};
+use crate::support::{Worker, command, free_ports};
 
 const TRACE: [u8; 16] = [0xa7; 16];
 const CALLER: [u8; 8] = [0x5b; 8];
@@ -82,7 +82,8 @@ fn a_request_goes_on_with_the_trace_of_its_caller() {
 #[test]
 fn a_collector_that_is_away() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let [port] = free_ports();
+    let gone = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     for address in [gone, silent.local_addr().unwrap()] {
         let url = format!("http://{address}");
         let args = ["--store", "memory:", "--listen", "127.0.0.1:0", "--otlp-endpoint", &url];
