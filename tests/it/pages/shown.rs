@@ -17,7 +17,8 @@ static VARIES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?", "TIME"),
         (r"date=\d{4}-\d\d-\d\d/half=(am|pm)", "HALF-DAY"),
         (r"\b1[6-9]\d{11}\b", "MILLISECONDS"),
-        (r"pid +\d+", "PID"),
+        // In a column.
+        (r"pid +\d+ *", "PID "),
         (r"port +\d+", "PORT"),
         (r"\d[\d,.]* (ms|s|us|documents/s|queries/s)\b", "N $1"),
         (r"p(50|99) \d+", "p$1 N"),
@@ -32,4 +33,11 @@ pub(super) fn without_what_varies(text: &str) -> String {
         text = pattern.replace_all(&text, *name).into_owned();
     }
     text.trim_end().to_owned()
+}
+
+#[test]
+fn a_process_with_a_short_number_is_none_other() {
+    let line = |pid: &str| without_what_varies(&format!("  zookeeper       up         pid {pid}port 2181"));
+    assert_eq!(line("20946    "), line("478      "));
+    assert_ne!(line("20946    "), line("-        "));
 }
