@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use flate2::write::GzEncoder;
 
 use super::parquet::Rows;
@@ -86,6 +86,12 @@ impl Results<'_> {
         Ok(Some(place))
     }
 
+    /// Leaves a sign of which folder this is, after all files are written and before [`publish`].
+    pub(super) fn mark(&self) -> anyhow::Result<()> {
+        let path = mark(self.root, self.round);
+        durable::write(&path, b"").with_context(|| format!("failed to write {}", path.display()))
+    }
+
     fn create(&self, place: &Path) -> io::Result<File> {
         let partial = partial(&self.root.join(place));
         fs::create_dir_all(partial.parent().unwrap_or(self.root))?;
@@ -93,22 +99,38 @@ impl Results<'_> {
     }
 }
 
-/// Moves files to their places below `root`. One that is not there any more was moved before.
-pub(super) fn publish(root: &Path, places: &[PathBuf]) -> anyhow::Result<()> {
+/// Moves the files of a round to their places below `root`. One that is not there any more was moved before, and whoever uses
+/// the results may have taken it away; unless `root` is another folder now, as where a disk is not mounted.
+pub(super) fn publish(root: &Path, round: &str, places: &[PathBuf]) -> anyhow::Result<()> {
+    let is_same = mark(root, round).exists();
     let mut folders = BTreeSet::new();
     for place in places {
         let path = root.join(place);
         match fs::rename(partial(&path), &path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => ensure!(
+                is_same || path.exists(),
+                "{} is not the folder that it was when the files of round {round} were written; mount it, or put it back",
+                root.display()
+            ),
             moved => moved.with_context(|| format!("failed to write {}", path.display()))?,
         }
         folders.extend(place.ancestors().skip(1).map(|folder| root.join(folder)));
     }
-    // Whoever uses the results may have taken away what is there already, and its folder.
+    // The folder of what was taken away may be gone, too.
     for folder in folders.iter().filter(|folder| folder.is_dir()) {
         durable::sync(folder).with_context(|| format!("failed to write {}", folder.display()))?;
     }
     Ok(())
+}
+
+/// Removes what tells the folder of the results from others, once all files of a round are in their places.
+pub(super) fn forget(root: &Path, round: &str) -> io::Result<()> {
+    durable::remove(&mark(root, round))
+}
+
+/// A file by which the folder of a round's files is known.
+fn mark(root: &Path, round: &str) -> PathBuf {
+    root.join(format!(".{round}.round"))
 }
 
 fn partial(path: &Path) -> PathBuf {
@@ -152,5 +174,38 @@ impl Writer {
             Self::Parquet(rows) => return Ok(rows.finish()?),
         };
         Ok(file.into_inner().map_err(io::IntoInnerError::into_error)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_to_another_folder_is_not_taken_for_moved() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, rejects) = (folder.path().join("results"), folder.path().join("rejects"));
+        fs::write(&rejects, "one\n").unwrap();
+        let results = Results { root: &root, round: "r", format: ResultsFormat::Jsonl, columns: Vec::new() };
+        let place = results.copy(&rejects, Path::new("_rejects")).unwrap().unwrap();
+        results.mark().unwrap();
+        let places = [place.clone()];
+
+        let away = folder.path().join("away");
+        fs::rename(&root, &away).unwrap();
+        fs::create_dir(&root).unwrap();
+        let error = publish(&root, "r", &places).unwrap_err().to_string();
+        assert!(error.contains("is not the folder that it was"), "{error}");
+
+        fs::remove_dir(&root).unwrap();
+        fs::rename(&away, &root).unwrap();
+        publish(&root, "r", &places).unwrap();
+        assert_eq!(fs::read_to_string(root.join(&place)).unwrap(), "one\n");
+        publish(&root, "r", &places).unwrap();
+        // Who uses it has it now.
+        fs::remove_dir_all(root.join("_rejects")).unwrap();
+        publish(&root, "r", &places).unwrap();
+        forget(&root, "r").unwrap();
+        assert_eq!(fs::read_dir(&root).unwrap().count(), 0);
     }
 }

@@ -19,7 +19,7 @@ use features::Fingerprinter;
 use index::Index;
 use serde::{Deserialize, Serialize};
 
-use super::results::{Results, publish};
+use super::results::{Results, forget, publish};
 use super::shelf::half_day_folder;
 use super::sink::{Collection, Saved};
 use super::spool::Spool;
@@ -142,7 +142,7 @@ impl<'a> Rounds<'a> {
                     published
                 }
             };
-            publish(&self.args.results, &published.places)?;
+            publish(&self.args.results, &round.name, &published.places)?;
             self.count(&round, &published)?;
         }
         self.clean_up(&round, folder)?;
@@ -189,6 +189,7 @@ impl<'a> Rounds<'a> {
         let folder = half_day_folder(round.time_ms as i64);
         places.extend(results.copy(&rejects, &Path::new("_rejects").join(&folder))?);
         places.extend(results.copy(&duplicates, &Path::new("_duplicates").join(&folder))?);
+        results.mark()?;
         let n_files = before.len();
         let after = identities(&taken)?;
         let changed = before.into_iter().filter(|file| !after.contains(file)).map(|file| file.path);
@@ -295,6 +296,7 @@ impl<'a> Rounds<'a> {
             if self.args.delete && !has_changed && taken.exists() {
                 fs::remove_dir_all(taken)?;
             }
+            forget(&self.args.results, &round.name)?;
             let journal = self.state.join("journal");
             if journal.exists() {
                 fs::remove_dir_all(journal)?;
