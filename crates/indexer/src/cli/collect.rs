@@ -42,7 +42,7 @@ pub(crate) struct CollectArgs {
     /// Begin a round at most so often, or when 64 MiB wait; each writes one file for a source and half day
     #[arg(long, value_name = "SECONDS", default_value_t = 30, help_heading = "Collecting")]
     pub(crate) every_seconds: u64,
-    /// Delete the files that were taken once their items are in the results
+    /// Delete the files that were taken once their items are in the results, but for those with rejected items
     #[arg(long, help_heading = "Collecting")]
     pub(crate) delete: bool,
     /// Collect what is there, and end

@@ -7,8 +7,9 @@
 //! .collector/*.jsonl        what was decided
 //! ```
 
-use std::fs;
-use std::io;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -79,6 +80,8 @@ struct Published {
     report: Report,
     /// Files that somebody wrote to after they had been taken.
     changed: Vec<PathBuf>,
+    /// Files of which something was rejected, as the rejects name them.
+    rejected: BTreeSet<String>,
 }
 
 /// What all rounds have done.
@@ -193,7 +196,7 @@ impl<'a> Rounds<'a> {
         let n_files = before.len();
         let after = identities(&taken)?;
         let changed = before.into_iter().filter(|file| !after.contains(file)).map(|file| file.path);
-        Ok(Published { places, n_files, report, changed: changed.collect() })
+        Ok(Published { places, n_files, report, changed: changed.collect(), rejected: sources(&rejects)? })
     }
 
     fn run_job(
@@ -290,11 +293,8 @@ impl<'a> Rounds<'a> {
     fn clean_up(&mut self, round: &Round, folder: &WatchFolder) -> anyhow::Result<()> {
         let clean_up = || -> io::Result<()> {
             let taken = folder.taken(&round.name);
-            let stage = self.under_way.as_ref().map(|round| &round.stage);
-            let has_changed =
-                matches!(stage, Some(Stage::Publishing(published)) if !published.changed.is_empty());
-            if self.args.delete && !has_changed && taken.exists() {
-                fs::remove_dir_all(taken)?;
+            if self.args.delete && taken.exists() {
+                self.delete(&taken)?;
             }
             forget(&self.args.results, &round.name)?;
             let journal = self.state.join("journal");
@@ -308,6 +308,29 @@ impl<'a> Rounds<'a> {
         };
         clean_up().with_context(|| format!("failed to clean up after round {}", round.name))?;
         self.under_way = None;
+        Ok(())
+    }
+
+    /// Removes files that were taken, unless the results lack some of what is in them.
+    fn delete(&self, taken: &Path) -> io::Result<()> {
+        let stage = self.under_way.as_ref().map(|round| &round.stage);
+        let stays = |path: &Path| match stage {
+            Some(Stage::Publishing(Published { changed, rejected, .. })) => {
+                changed.iter().any(|changed| changed == path) || rejected.contains(&*path.to_string_lossy())
+            }
+            _ => false,
+        };
+        for entry in walkdir::WalkDir::new(taken).contents_first(true) {
+            let entry = entry?;
+            if entry.file_type().is_dir() {
+                match fs::remove_dir(entry.path()) {
+                    Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+                    removed => removed?,
+                }
+            } else if !stays(entry.path()) {
+                fs::remove_file(entry.path())?;
+            }
+        }
         Ok(())
     }
 
@@ -339,6 +362,21 @@ fn identities(folder: &Path) -> anyhow::Result<Vec<Identity>> {
         }
     }
     Ok(found)
+}
+
+/// The files that a file of rejects names.
+fn sources(rejects: &Path) -> anyhow::Result<BTreeSet<String>> {
+    #[derive(Deserialize)]
+    struct Reject {
+        source: String,
+    }
+    let failed = || format!("failed to read {}", rejects.display());
+    let mut sources = BTreeSet::new();
+    for line in BufReader::new(File::open(rejects).with_context(failed)?).lines() {
+        let reject: Reject = serde_json::from_str(&line.with_context(failed)?).with_context(failed)?;
+        sources.insert(reject.source);
+    }
+    Ok(sources)
 }
 
 /// Whether there is any; a round that was killed at its beginning has none.
