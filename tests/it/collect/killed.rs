@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Place, files_in};
 use crate::support::{Random, command, made_up_corpus, run, until};
@@ -97,6 +97,20 @@ fn nothing_is_lost_and_nothing_is_kept_twice() {
     left.sort();
     expected.sort();
     assert_eq!(left, expected);
+}
+
+/// Killed after the round was counted, and before what it leaves was removed.
+#[test]
+fn a_round_that_is_done_is_not_done_again() {
+    let place = Place::new();
+    place.deliver("a.jsonl", made_up_corpus(100, 5));
+    place.collect(&[]).expect(0);
+    let totals = place.totals();
+    let round = json!({ "name": totals["last_round"], "time_ms": totals["last_time_ms"], "random": 1, "stage": "Reading" });
+    fs::write(place.at("incoming/.collector/round.json"), round.to_string()).unwrap();
+    place.collect(&[]).expect(0);
+    assert_eq!(place.totals(), totals);
+    assert!(!place.at("incoming/.collector/round.json").exists());
 }
 
 #[test]
