@@ -220,7 +220,7 @@ fn dedup_of_the_shipped_corpus() {
 fn without_output_files_dedup_shows_the_groups() {
     let run = run("indexer", ["dedup", "-q", &news_arg(), "--groups", "2"]).expect(0);
     assert!(run.stdout.contains("zh-") && run.stdout.contains("en-"), "{}", run.stdout);
-    assert!(run.stdout.contains("the first 2 are shown"), "{}", run.stdout);
+    assert!(run.stdout.contains("of which 2 are shown"), "{}", run.stdout);
     assert_eq!(
         run.stdout.lines().filter(|line| line.starts_with("kept      ") && line.contains('-')).count(),
         2

@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn what_is_particular_is_cut_out() {
         for (reason, expected) in [
-            (r#"id "a-7" stands for an earlier record"#, r#"id "…" stands for an earlier record"#),
+            (r#"id "a-7" was used by an earlier record"#, r#"id "…" was used by an earlier record"#),
             (r#"id "a\"7" stands"#, r#"id "…" stands"#),
             (r#"no field "text", 3 others"#, r#"no field "text", N others"#),
             ("14 cells, where the header has 3", "N cells, where the header has N"),

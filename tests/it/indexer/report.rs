@@ -87,7 +87,7 @@ fn sources_and_reasons_are_counted() {
     assert_eq!(rejected.len(), 2, "{rejected:?}");
     assert_eq!(
         rejected[0],
-        json!({ "reason": "id \"…\" stands for an earlier record of the input", "n": 2 })
+        json!({ "reason": "id \"…\" was used by an earlier record of the input", "n": 2 })
     );
     assert_eq!(report["text_bytes_dropped"], 2 * LONG.len() + other.len());
 }

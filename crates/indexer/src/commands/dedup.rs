@@ -213,7 +213,7 @@ impl Deduplication {
                 Some(verdict) => self.results.add(item, &verdict)?,
                 None => {
                     let id = item.features.id.as_str();
-                    let reason = format!("id {id:?} stands for an earlier record of the input");
+                    let reason = format!("id {id:?} was used by an earlier record of the input");
                     rejects.reject(&item.origin, item.number, &reason)?;
                 }
             }

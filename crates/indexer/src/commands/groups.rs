@@ -104,10 +104,11 @@ impl fmt::Display for Groups {
             if n_groups == 1 { "group" } else { "groups" }
         )?;
         if n_groups > self.shown.len() {
+            let n_shown = self.shown.len();
+            let verb = if n_shown == 1 { "is" } else { "are" };
             write!(
                 f,
-                "; the first {} are shown (--groups N shows more, --duplicates FILE has all)",
-                self.shown.len()
+                ", of which {n_shown} {verb} shown (--groups N shows more, --duplicates FILE has all)"
             )?;
         }
         writeln!(f)
