@@ -10,6 +10,7 @@ mod round;
 mod shelf;
 mod sink;
 mod spool;
+mod taken;
 mod watch;
 
 use std::io;

@@ -8,8 +8,8 @@
 //! ```
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -24,6 +24,7 @@ use super::results::{Results, forget, publish};
 use super::shelf::half_day_folder;
 use super::sink::{Collection, Saved};
 use super::spool::Spool;
+use super::taken;
 use super::watch::WatchFolder;
 use super::{POLL, say};
 use crate::cli::{CollectArgs, InputArgs, JournalArgs, ResultsFormat};
@@ -84,6 +85,14 @@ struct Published {
     rejected: BTreeSet<String>,
 }
 
+impl Published {
+    /// Whether all that is in a file that was taken is in the results.
+    fn has_all_of(&self, file: &Path) -> bool {
+        !self.changed.iter().any(|changed| changed == file)
+            && !self.rejected.contains(&*file.to_string_lossy())
+    }
+}
+
 /// What all rounds have done.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Totals {
@@ -135,7 +144,7 @@ impl<'a> Rounds<'a> {
                 None => return Ok(false),
             },
         };
-        if self.totals.last_round != round.name && has_files(&folder.taken(&round.name))? {
+        if self.totals.last_round != round.name && taken::has_files(&folder.taken(&round.name))? {
             let published = match &round.stage {
                 Stage::Publishing(published) => published.clone(),
                 Stage::Reading => {
@@ -179,7 +188,7 @@ impl<'a> Rounds<'a> {
         let taken = folder.taken(&round.name);
         let [spool, duplicates, rejects] =
             ["kept.jsonl", "duplicates.jsonl", "rejects.jsonl"].map(|name| self.state.join(name));
-        let before = identities(&taken)?;
+        let before = taken::identities(&taken)?;
         let report = self.run_job(round, &taken, &spool, &duplicates, &rejects)?;
         let args = self.args;
         let results = Results {
@@ -194,9 +203,10 @@ impl<'a> Rounds<'a> {
         places.extend(results.copy(&duplicates, &Path::new("_duplicates").join(&folder))?);
         results.mark()?;
         let n_files = before.len();
-        let after = identities(&taken)?;
+        let after = taken::identities(&taken)?;
         let changed = before.into_iter().filter(|file| !after.contains(file)).map(|file| file.path);
-        Ok(Published { places, n_files, report, changed: changed.collect(), rejected: sources(&rejects)? })
+        let rejected = taken::named_by(&rejects)?;
+        Ok(Published { places, n_files, report, changed: changed.collect(), rejected })
     }
 
     fn run_job(
@@ -294,7 +304,11 @@ impl<'a> Rounds<'a> {
         let clean_up = || -> io::Result<()> {
             let taken = folder.taken(&round.name);
             if self.args.delete && taken.exists() {
-                self.delete(&taken)?;
+                let stage = self.under_way.as_ref().map(|round| &round.stage);
+                taken::delete(&taken, |file| match stage {
+                    Some(Stage::Publishing(published)) => published.has_all_of(file),
+                    _ => false,
+                })?;
             }
             forget(&self.args.results, &round.name)?;
             let journal = self.state.join("journal");
@@ -311,77 +325,12 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Removes files that were taken, unless the results lack some of what is in them.
-    fn delete(&self, taken: &Path) -> io::Result<()> {
-        let stage = self.under_way.as_ref().map(|round| &round.stage);
-        let stays = |path: &Path| match stage {
-            Some(Stage::Publishing(Published { changed, rejected, .. })) => {
-                changed.iter().any(|changed| changed == path) || rejected.contains(&*path.to_string_lossy())
-            }
-            _ => false,
-        };
-        for entry in walkdir::WalkDir::new(taken).contents_first(true) {
-            let entry = entry?;
-            if entry.file_type().is_dir() {
-                match fs::remove_dir(entry.path()) {
-                    Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
-                    removed => removed?,
-                }
-            } else if !stays(entry.path()) {
-                fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(())
-    }
-
     fn save(&mut self, round: Round) -> anyhow::Result<()> {
         let path = self.state.join("round.json");
         durable::write_json(&path, &round).with_context(|| format!("failed to write {}", path.display()))?;
         self.under_way = Some(round);
         Ok(())
     }
-}
-
-/// A file as it was found.
-#[derive(PartialEq)]
-struct Identity {
-    path: PathBuf,
-    n_bytes: u64,
-    modified: SystemTime,
-}
-
-fn identities(folder: &Path) -> anyhow::Result<Vec<Identity>> {
-    let failed = || format!("failed to read the folder {}", folder.display());
-    let mut found = Vec::new();
-    for entry in walkdir::WalkDir::new(folder) {
-        let entry = entry.with_context(failed)?;
-        if entry.file_type().is_file() {
-            let metadata = entry.metadata().with_context(failed)?;
-            let modified = metadata.modified().with_context(failed)?;
-            found.push(Identity { path: entry.into_path(), n_bytes: metadata.len(), modified });
-        }
-    }
-    Ok(found)
-}
-
-/// The files that a file of rejects names.
-fn sources(rejects: &Path) -> anyhow::Result<BTreeSet<String>> {
-    #[derive(Deserialize)]
-    struct Reject {
-        source: String,
-    }
-    let failed = || format!("failed to read {}", rejects.display());
-    let mut sources = BTreeSet::new();
-    for line in BufReader::new(File::open(rejects).with_context(failed)?).lines() {
-        let reject: Reject = serde_json::from_str(&line.with_context(failed)?).with_context(failed)?;
-        sources.insert(reject.source);
-    }
-    Ok(sources)
-}
-
-/// Whether there is any; a round that was killed at its beginning has none.
-fn has_files(folder: &Path) -> anyhow::Result<bool> {
-    Ok(folder.is_dir() && !identities(folder)?.is_empty())
 }
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>> {
