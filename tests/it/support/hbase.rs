@@ -38,6 +38,8 @@ pub(crate) struct Hbase {
     pub(crate) gateway: SocketAddr,
     /// `--data` of the start script. Deleted when the tests end.
     pub(crate) data: PathBuf,
+    /// Whether its master had begun its work when the start script said that it is up.
+    pub(crate) was_initialised: bool,
     /// What the watchdog waits for. Never written to, closed when this process ends.
     _until_the_end: ChildStdin,
 }
@@ -73,8 +75,10 @@ impl Hbase {
             }
             match start(&mut up)? {
                 Started::Up => {
+                    let log = fs::read_to_string(data.join("logs/server.log")).unwrap_or_default();
+                    let was_initialised = log.contains("Master has completed initialization");
                     let gateway = SocketAddr::from((Ipv4Addr::LOCALHOST, gateway));
-                    return Ok(Some(Self { gateway, data, _until_the_end: until_the_end }));
+                    return Ok(Some(Self { gateway, data, was_initialised, _until_the_end: until_the_end }));
                 }
                 // Somebody was faster; there are others.
                 Started::PortTaken => {}
