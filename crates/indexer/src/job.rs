@@ -47,6 +47,12 @@ pub(crate) trait Sink {
         Ok(Value::Null)
     }
 
+    /// Whether it is done where all records were rejected. Elsewhere that is more likely the wrong field or format, and
+    /// good results of an earlier run shall not give way to nothing.
+    fn may_be_empty(&self) -> bool {
+        false
+    }
+
     /// Called once after the last record, and where there is a journal after a checkpoint; puts its files in their places
     /// and says what became of the records that it took.
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts>;
@@ -208,6 +214,10 @@ impl Job {
                 so_far.time = progress.elapsed();
                 take_checkpoint(journal, &mut so_far, sink, &mut rejects)?;
             }
+        }
+        if so_far.n_read > 0 && rejects.n_rejected() == so_far.n_read && !sink.may_be_empty() {
+            rejects.finish()?;
+            bail!("every record was rejected ({}), see above; outputs are left as they were", so_far.n_read);
         }
         let counts = sink.finish(&mut rejects)?;
         let time = progress.elapsed();

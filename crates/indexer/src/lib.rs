@@ -36,8 +36,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::cli::{Cli, Command};
 use crate::stop::Stopped;
 
-/// Runs the command line of this process: 0 all done, 1 some records were rejected, 2 could not run, above 128 told to
-/// stop while there is a journal.
+/// Runs the command line of this process: 0 all done, 1 some records were rejected, 2 could not run or all were rejected,
+/// above 128 told to stop while there is a journal.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::from_command_line();

@@ -61,6 +61,10 @@ impl Rejects {
         &self.reasons
     }
 
+    pub(crate) fn n_rejected(&self) -> u64 {
+        self.n_rejected
+    }
+
     /// Puts the file in its place and says how many records were rejected.
     pub(crate) fn finish(self) -> anyhow::Result<u64> {
         if let Some(file) = self.file {

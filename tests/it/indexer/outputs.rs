@@ -233,3 +233,43 @@ fn what_cannot_be_is_refused_with_what_to_do() {
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5, "nothing is left over");
 }
+
+/// Where nothing can be taken, the field or the format is the wrong one, and good results do not give way to none.
+#[test]
+fn results_stay_where_all_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    fs::write(at("news.csv"), delimited(&documents(), ',')).unwrap();
+    fs::write(at("semicolons.csv"), delimited(&documents(), ';')).unwrap();
+    fs::write(at("nested.parquet"), nested(&documents(), 7, "")).unwrap();
+    let (kept, duplicates, rejects, journal) = (at("kept"), at("dropped"), at("rejected"), at("journal"));
+    let news = news_arg();
+    for (input, command) in [
+        (&*news, vec!["dedup", "--output", &kept, "--text-field", "body"]),
+        (&*news, vec!["dedup", "--output", &kept, "--keep", "newest", "--text-field", "body"]),
+        (&*news, vec!["dedup", "--output", &kept, "--text-field", "body", "--journal", &journal]),
+        (&at("news.csv"), vec!["dedup", "--duplicates", &duplicates, "--output", &kept, "--id-field", "url"]),
+        (&at("nested.parquet"), vec!["dedup", "--output", &kept, "--text-field", "body"]),
+        (&*news, vec!["idf", "--output", &kept, "--text-field", "body"]),
+    ] {
+        fs::write(&kept, "of before").unwrap();
+        // A journal does not take it for done the second time either.
+        for _ in 0..2 {
+            let run = run("indexer", command.iter().copied().chain(["-q", "--rejects", &rejects, input]));
+            let said = run.expect(2).stderr;
+            assert!(
+                said.contains("every record was rejected (36), see above; outputs are left"),
+                "{command:?}: {said}"
+            );
+            assert_eq!(fs::read_to_string(&kept).unwrap(), "of before", "{command:?}");
+            assert!(!fs::exists(&duplicates).unwrap(), "{command:?}");
+            assert!(fs::read_to_string(&rejects).unwrap().lines().count() >= 36, "{command:?}");
+        }
+    }
+    let run = run("indexer", ["dedup", "-q", &at("semicolons.csv"), "--output", &kept]).expect(2);
+    assert!(run.stderr.contains("semicolons.csv:1: "), "{}", run.stderr);
+    assert!(run.stderr.contains("separated by ';'"), "{}", run.stderr);
+    // Nothing to be read is no mistake.
+    assert_eq!(run_with_input("indexer", ["dedup", "-q", "-", "--output", &kept], b"").expect(0).stderr, "");
+    assert_eq!(fs::read_to_string(&kept).unwrap(), "");
+}

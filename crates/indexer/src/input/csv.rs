@@ -188,11 +188,12 @@ impl<R: BufRead> Csv<R> {
                 [name] => place(name),
                 _ => None,
             });
+            let places: Vec<_> = places.collect();
             let names: Vec<&[u8]> = (0..self.n_cells).map(cell).collect();
-            match Lines::new(&self.whole_rows, &names) {
-                Ok(lines) => {
-                    self.header = Some(Header { n_cells: self.n_cells, places: places.collect(), lines });
-                }
+            let lines = if places.iter().all(Option::is_none) { check_delimiter(&names) } else { Ok(()) }
+                .and_then(|()| Lines::new(&self.whole_rows, &names));
+            match lines {
+                Ok(lines) => self.header = Some(Header { n_cells: self.n_cells, places, lines }),
                 Err(why) => {
                     records.push_error(number, RecordError::Broken(why));
                     self.ended = true;
@@ -221,6 +222,17 @@ impl<R: BufRead> Csv<R> {
         }
         records.push(number);
     }
+}
+
+/// Refuses what would make one column of all, which gives every row a reason that does not help.
+fn check_delimiter(names: &[&[u8]]) -> Result<(), String> {
+    let [name] = names else { return Ok(()) };
+    let Some(other) = b";\t|,".iter().find(|delimiter| name.contains(delimiter)) else { return Ok(()) };
+    Err(format!(
+        "its columns seem to be separated by {:?}, but CSV is read with commas, and TSV with tabs: convert it, or name the \
+         file for what it is",
+        char::from(*other)
+    ))
 }
 
 /// What can be read now; empty at the end only.
@@ -291,6 +303,14 @@ mod tests {
         let wide = format!("id,text\n{}\na,b\n", ",".repeat(2 * ROW_CELLS_MAX));
         check(wide, 99, &[(2, Err("longer than")), (3, Ok("a b"))]);
         check(format!("{}\n", "x".repeat(2 * ROW_BYTES)), 99, &[(1, Err("names the fields is too long"))]);
+    }
+
+    #[test]
+    fn other_delimiters_are_named_once() {
+        check("id;text\na;b\nc;d\n", 99, &[(1, Err("separated by ';'"))]);
+        check("id\ttext\na\tb\n", 99, &[(1, Err(r"separated by '\t'"))]);
+        check("a;b,id,text\nx,c,d\n", 99, &[(2, Ok("c d"))]);
+        check("name\na\n", 99, &[(2, Err("no field \"id\""))]);
     }
 
     #[test]

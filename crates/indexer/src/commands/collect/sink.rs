@@ -113,6 +113,11 @@ impl Sink for Collection<'_> {
         Ok(serde_json::to_value(Saved { counts: self.counts, n_calls: self.calls.checkpoint() })?)
     }
 
+    /// The next round has other files.
+    fn may_be_empty(&self) -> bool {
+        true
+    }
+
     fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush()?;
         self.duplicates.take().map_or(Ok(()), Output::finish)?;
