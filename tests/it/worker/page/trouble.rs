@@ -77,6 +77,60 @@ fn what_cannot_be_found_is_said_in_words() {
     assert!(page.text("#status").contains("does not answer"));
 }
 
+/// What cannot be sent in a header never reaches the worker, which then seemed to be away, with no way to forget the key.
+#[test]
+fn a_key_with_quotes() {
+    let Some(page) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = key_file(&folder);
+    let reader = add_key(&file, "reader", "read", "");
+    let worker = Worker::start("memory:", &["--keys", file.to_str().unwrap()]);
+    page.open(worker.base());
+    page.wait_for("#key-form");
+    page.fill("#key", &format!("“{reader}”"));
+    page.press(&[key::ENTER]);
+    page.wait("document.querySelector('#key-reason').textContent.includes('ASCII')");
+    assert_eq!(page.script("return sessionStorage.length"), 0);
+    page.fill("#key", &reader);
+    page.press(&[key::ENTER]);
+    page.wait("document.querySelector('#where')?.textContent === 'memory:'");
+    assert_eq!(page.console(&[401]), [""; 0]);
+}
+
+/// Answers that come late, or not at all once, take the place of none that is newer, and can be asked for again.
+#[test]
+fn answers_that_come_late_or_not_at_once() {
+    let Some(page) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().to_str().unwrap());
+    let corpus = json_lines([("a", TEXT)]);
+    run_with_input("indexer", ["index", "-q", "--store", &store, "-"], corpus.as_bytes()).expect(0);
+    let worker = Worker::start(&store, &[]);
+    page.open(worker.base());
+    page.wait("document.querySelector('#find-distance').options.length > 0");
+    page.script(
+        "const real = window.fetch;
+        window.failures = 1;
+        window.held = [];
+        window.fetch = async (path, options) => {
+          if (path === 'v1/analyze' && window.failures-- > 0) return new Response('{\"type\":\"urn:pigeonhole:problem:busy\",\"title\":\"The worker is busy\",\"detail\":\"once\"}', { status: 503 });
+          if (path === 'v1/index') await new Promise((go) => window.held.push(go));
+          return real(path, options);
+        };",
+    );
+    page.paste("#find-text", "Bees sleep in winter, and nobody has written about that here so far.");
+    page.click("#find-form [type=submit]");
+    page.wait("window.held.length === 1");
+    find(&page, TEXT);
+    page.wait_for(".matches .problem");
+    page.script("window.held.forEach((go) => go())");
+    assert_eq!(page.text(".matches .problem h2"), "The worker is busy");
+    page.click(".matches .problem button");
+    page.wait_for(".matches .paste");
+    assert_eq!(page.texts(".matches .id"), ["a"], "the first search has no say any more");
+    assert_eq!(page.console(&[404]), [""; 0]);
+}
+
 /// A document that went between the search and the look at it.
 #[test]
 fn a_match_that_is_gone() {

@@ -62,7 +62,10 @@ function askForKey(problem) {
     };
     form.onsubmit = (event) => {
       event.preventDefault();
-      end(input.value.trim());
+      const key = input.value.trim();
+      // Nothing else can be sent in a header.
+      if (/^[\x21-\x7e]*$/.test(key)) return end(key);
+      byId("key-reason").textContent = "A key has only ASCII letters, digits and signs. Were quotes or spaces pasted with it?";
     };
     form.onkeydown = (event) => {
       if (event.key === "Escape") end(null);
@@ -76,6 +79,7 @@ function askForKey(problem) {
 export async function ask(method, path, body, signal) {
   for (;;) {
     const key = stored();
+    byId("forget-key").hidden = !key;
     const headers = key ? { Authorization: `Bearer ${key}` } : {};
     if (body) headers["Content-Type"] = "application/json";
     let response, answer;

@@ -37,7 +37,10 @@ async function find() {
     setDistances(info.max_distance);
     const query = { text, limit: LIMIT, max_distance: Number(byId("find-distance").value) };
     const found = await ask("POST", "v1/query", query, signal);
-    answer.replaceChildren(...(await results(info, { ...found, text, max_distance: query.max_distance })));
+    const parts = await results(info, { ...found, text, max_distance: query.max_distance });
+    // A later search may have been answered meanwhile.
+    signal.throwIfAborted();
+    answer.replaceChildren(...parts);
   } catch (error) {
     if (error.name === "AbortError") return;
     answer.replaceChildren(shown(error, find));
@@ -133,7 +136,10 @@ async function withText(search, text) {
 }
 
 async function withoutText(search, match, why) {
-  search.analyzed ??= ask("POST", "v1/analyze", { text: search.text, limit: TERMS });
+  search.analyzed ??= ask("POST", "v1/analyze", { text: search.text, limit: TERMS }).catch((error) => {
+    search.analyzed = null;
+    throw error;
+  });
   const pair = { a: { text: search.text }, b: { id: match.id } };
   const [analyzed, compared] = await Promise.all([search.analyzed, ask("POST", "v1/compare", pair)]);
   const terms = analyzed.terms.map(({ term, weight }) => ({ term, weight_a: weight }));
