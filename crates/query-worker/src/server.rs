@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use features::cli::RecipeArgs;
-use features::{Dictionaries, Fingerprinter, Scratch};
+use features::{Analysis, Dictionaries, Fingerprinter, Scratch};
 use index::{DocumentId, Index, Mode, OpenOptions, Status, Store, StoreUri};
 use simhash::Fingerprint;
 use tokio::net::TcpListener;
@@ -188,6 +188,12 @@ impl Worker {
         }
         self.metrics.fingerprinted(text);
         SCRATCH.with_borrow_mut(|scratch| self.fingerprinter.fingerprint_with(scratch, text))
+    }
+
+    /// What of a text makes its fingerprint. Blocks as [`Self::fingerprint`] does.
+    pub(crate) fn analyze(&self, text: &str) -> Analysis {
+        self.metrics.fingerprinted(text);
+        self.fingerprinter.analyze(text)
     }
 
     /// How far it is in its life.

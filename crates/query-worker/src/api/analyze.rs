@@ -75,7 +75,7 @@ fn take_apart(worker: &Worker, asked: &Text) -> Result<Analyzed, Problem> {
         return Err(Problem::bad_request(&format!("limit may be {LIMIT_MAX} at most, got {limit}")));
     }
     worker.check_text(&asked.text)?;
-    let analysis = worker.fingerprinter().analyze(&asked.text);
+    let analysis = worker.analyze(&asked.text);
     let n_terms = analysis.terms.len();
     let terms = analysis.terms.into_iter().take(limit).map(|term| AnalyzedTerm {
         term: term.text,

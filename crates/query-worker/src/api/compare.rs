@@ -127,7 +127,7 @@ impl Known {
         match side {
             Side { text: Some(text), id: None } => {
                 worker.check_text(&text)?;
-                let analysis = worker.fingerprinter().analyze(&text);
+                let analysis = worker.analyze(&text);
                 let fingerprint = analysis.fingerprint.ok_or_else(Problem::no_features)?;
                 Ok(Self { id: None, fingerprint, analysis: Some(analysis) })
             }
