@@ -33,8 +33,8 @@ Examples:
   curl localhost:8080/v1/documents -d '{\"id\": \"a1\", \"text\": \"insert this if it is new\"}'
   query-worker new-key --name crawler --scopes read,write >>keys.toml
 
-Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C); 2 could not run, or requests other than batches outlived
---grace-seconds. A stop takes up to 6 seconds more than --drain-seconds and --grace-seconds; a second signal stops at
+Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C); 2 could not run, or requests outlived --grace-seconds (batches are
+ended then, but a client has to read its last answer). A stop takes up to 6 seconds more than --drain-seconds and --grace-seconds; a second signal stops at
 once. At a SIGHUP the files of --keys and --tls-cert are read again."
 )]
 pub struct Config {
@@ -88,7 +88,7 @@ pub struct Config {
     )]
     pub tls_key: Option<PathBuf>,
     /// Listen on an address that others can reach, without keys: whoever reaches it can read and write the index
-    #[arg(long, conflicts_with = "keys", env = "PIGEONHOLE_INSECURE_NO_AUTH", help_heading = "Service")]
+    #[arg(long, env = "PIGEONHOLE_INSECURE_NO_AUTH", help_heading = "Service")]
     pub insecure_no_auth: bool,
     /// A name by which clients know the worker, besides localhost and IP addresses; may be repeated. On loopback without
     /// keys any other is refused
@@ -178,6 +178,10 @@ impl Config {
     /// # Errors
     /// They cannot be read, or there must be some: more than this machine can reach the worker.
     pub fn keys(&self) -> anyhow::Result<Option<Arc<Keys>>> {
+        ensure!(
+            self.keys.is_none() || !self.insecure_no_auth,
+            "--insecure-no-auth lets everybody in, and --keys only who has one: leave one of them out"
+        );
         ensure!(
             self.keys.is_some() || self.insecure_no_auth || self.listens_on_loopback(),
             "others can reach {}: give --keys FILE (`query-worker new-key` makes them), listen on 127.0.0.1, or let \

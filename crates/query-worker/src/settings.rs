@@ -12,6 +12,7 @@ use std::time::Duration;
 use std::{fmt, fs};
 
 use anyhow::{Context, bail};
+use clap::builder::Resettable;
 use clap::error::{ContextKind, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
@@ -75,6 +76,7 @@ impl Settings {
         let mut all_args = args.clone();
         // To do something else needs no settings, and takes none.
         let serves = stronger.subcommand_name().is_none();
+        let command = if serves { command } else { command.mut_args(|arg| arg.env(Resettable::Reset)) };
         let path = stronger.get_one::<PathBuf>("config").filter(|_| serves);
         if let Some(path) = path {
             for (key, value) in read_file(path)? {

@@ -107,6 +107,28 @@ fn a_bad_file_is_refused_with_the_place() {
     assert!(said.contains("'x'") && !said.contains("worker.toml"), "{said}");
 }
 
+/// What is off in the environment is off, and who does something else than serve needs none of it.
+#[test]
+fn the_environment_is_for_serving() {
+    let folder = Folder::new();
+    let keys = folder.0.path().join("keys.toml");
+    super::keys::add_key(&keys, "a", "read", "");
+    let with = |variables: &[(&str, &str)], args: &[&str]| run_with_environment(args, variables);
+    let keys = keys.to_str().unwrap();
+    let check = ["--check", "--store", "memory:", "--keys", keys];
+    with(&[("PIGEONHOLE_INSECURE_NO_AUTH", "false")], &check).expect(0);
+    let said = with(&[("PIGEONHOLE_INSECURE_NO_AUTH", "true")], &check).expect(2).stderr;
+    assert!(said.contains("leave one of them out"), "{said}");
+    let bad = [
+        ("PIGEONHOLE_QUEUE_MAX", "abc"),
+        ("PIGEONHOLE_KEYS", "/missing"),
+        ("PIGEONHOLE_TLS_CERT", "/missing"),
+    ];
+    assert!(with(&bad, &check).expect(2).stderr.contains("'abc'"));
+    with(&bad, &["new-key", "--name", "b", "--scopes", "read"]).expect(0);
+    with(&bad, &["completions", "bash"]).expect(0);
+}
+
 #[test]
 fn a_check_opens_and_makes_nothing() {
     let folder = Folder::new();
