@@ -1,4 +1,5 @@
-//! Admission: how many requests are worked on at once, how many wait for it, and how much of their bodies is held.
+//! Admission: how many requests are worked on at once, how many wait for it, and how much of their bodies and answers is
+//! held.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,11 +91,12 @@ impl Admission {
         Ok(Permit { _place: place, _room: None })
     }
 
-    /// Room for so many bytes of a body. None is waited for: those who hold some might wait for more, too.
+    /// Room for so many bytes of a request's body, or of an answer. None is waited for: those who hold some might wait for
+    /// more, too.
     pub(crate) fn room(&self, n_bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
         let room =
             u32::try_from(n_bytes).ok().and_then(|n| Arc::clone(&self.bytes).try_acquire_many_owned(n).ok());
-        room.ok_or_else(|| Problem::busy("too much of request bodies is held (--bodies-bytes-max)"))
+        room.ok_or_else(|| Problem::busy("too much of requests and answers is held (--bodies-bytes-max)"))
     }
 }
 

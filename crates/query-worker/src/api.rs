@@ -32,6 +32,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub use guard::Access;
+pub(crate) use guard::Pass;
 pub use problem::Problem;
 
 use self::body::Json;

@@ -101,9 +101,9 @@ impl Keys {
         self.with_digest(&Sha256::digest(key))
     }
 
-    /// Whether a key that was found is still in force.
-    pub(crate) fn has(&self, key: &Key) -> bool {
-        self.with_digest(&key.digest).is_some()
+    /// A key that was found before, as it is now, if it is still in force.
+    pub(crate) fn now(&self, key: &Key) -> Option<Arc<Key>> {
+        self.with_digest(&key.digest)
     }
 
     /// Compares with all, each in a time that does not depend on where they differ.

@@ -32,7 +32,8 @@ pub struct Limits {
     /// Refuse a request body, or a line of a batch, of more bytes than this
     #[arg(long, value_name = "BYTES", default_value_t = 8 << 20, env = "PIGEONHOLE_BODY_BYTES_MAX")]
     pub body_bytes_max: usize,
-    /// Bytes of request bodies held at once; what comes beyond is answered 503
+    /// Bytes of request bodies, and of answers above 64 KiB that are not read yet, held at once; what comes beyond is answered
+    /// 503. Batches are apart
     #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, env = "PIGEONHOLE_BODIES_BYTES_MAX")]
     pub bodies_bytes_max: u32,
     /// Bytes of memory for the texts of documents posted lately, which the page at / shows beside each other; 0 keeps none

@@ -192,7 +192,7 @@ impl Now<'_> {
         registry.register("permits_in_use", "Requests worked on", gauge(n_requests));
         registry.register("requests_waiting", "Requests that wait for a permit", gauge(n_waiting));
         registry.register("batches_under_way", "Batches under way", gauge(n_batches));
-        let help = "Bodies of requests that are held";
+        let help = "Bodies of requests, and of long answers, that are held";
         registry.register_with_unit("bodies", help, Unit::Bytes, gauge(n_body_bytes));
         let dropped = ConstCounter::new(self.n_log_lines_dropped);
         registry.register("log_lines_dropped", "Lines of the log that nobody read in time", dropped);

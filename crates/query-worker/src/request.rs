@@ -1,20 +1,22 @@
 //! What is seen of a request from outside, whatever its handler does: its id, the span that its log lines are in, and the
 //! line that says how it ended.
 
+mod answer;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use axum::body::{Body, HttpBody};
+use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
-use tokio_stream::StreamExt;
+use axum::response::{IntoResponse, Response};
 use tracing::{Instrument, Span, debug, error_span, warn};
 use uuid::Uuid;
 
-use crate::api::Problem;
+use self::answer::Answer;
+use crate::api::{Pass, Problem};
 use crate::metrics::Metrics;
 use crate::otlp;
 use crate::server::{Stage, Worker};
@@ -76,23 +78,19 @@ pub(crate) async fn observe(State(worker): State<Arc<Worker>>, request: Request,
     // Of the highest level, so that whatever is logged has it.
     let span = otlp::span(id.as_str(), request.headers());
     let span = span.unwrap_or_else(|| error_span!("request", id = id.as_str()));
-    let mut ending = Ending::of(worker, &request, span.clone());
-    let mut response = ID.scope(id.clone(), next.run(request)).instrument(span).await;
+    let mut ending = Ending::of(Arc::clone(&worker), &request, span.clone());
+    let answered = async {
+        let response = next.run(request).await;
+        match answer::room(&worker, response.body()) {
+            Ok(room) => (response, room),
+            Err(problem) => (problem.into_response(), None),
+        }
+    };
+    let (mut response, room) = ID.scope(id.clone(), answered).instrument(span).await;
     response.headers_mut().insert(ID_HEADER, id.0);
     ending.status = Some(response.status());
-    match response.body().size_hint().exact() {
-        Some(n_bytes) => {
-            ending.add(n_bytes);
-            response
-        }
-        // A batch is answered as its lines are worked on: it ends with its body.
-        None => response.map(|body| {
-            Body::from_stream(body.into_data_stream().map(move |piece| {
-                ending.add(piece.as_ref().map_or(0, |piece| piece.len() as u64));
-                piece
-            }))
-        }),
-    }
+    let pass = response.extensions_mut().remove::<Pass>();
+    response.map(|body| Body::new(Answer::new(body, ending, pass, room)))
 }
 
 /// The whole answer to what could not be read as a request, or was not read at all. It has an id, is counted and logged, as

@@ -79,6 +79,21 @@ fn a_long_batch_is_as_many_requests() {
     assert!(answers.iter().any(|answer| answer["outcome"] == "duplicate"));
 }
 
+/// What may ask for many documents is answered in several parts, in its order; any number is a bound.
+#[test]
+fn lines_that_ask_for_much() {
+    let worker = Worker::start("memory:", &["--batch-lines-max", &u64::MAX.to_string()]);
+    assert_eq!(worker.post("/v1/documents", &json!({ "id": "a", "text": TEXT })).0, 201);
+    let line = |limit: usize| format!("{}\n", json!({ "text": TEXT, "limit": limit }));
+    let lines: String = (0..100).map(|n| line(if n % 3 == 0 { 1000 } else { 0 })).collect();
+    let (status, answers) = worker.post_lines("/v1/query:batch", lines.as_bytes());
+    assert_eq!((status, answers.len()), (200, 100));
+    for (n, answer) in answers.iter().enumerate() {
+        let n_listed = answer["matches"].as_array().unwrap().len();
+        assert_eq!((&answer["line"], n_listed), (&json!(n + 1), usize::from(n % 3 == 0)), "{answer}");
+    }
+}
+
 /// A line is answered before the next one comes: nothing waits for the end of the batch.
 #[test]
 fn lines_are_answered_as_they_come() {

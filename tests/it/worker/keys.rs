@@ -84,8 +84,10 @@ fn each_route_needs_its_scope() {
         let key = &keys[scopes.iter().position(|scope| *scope == needed).unwrap()];
         assert_eq!(ask(&worker, key, method, path, &body).0, then, "{place}");
         let description = worker.get("/openapi.json").1;
-        let operation = &description["paths"][path.replace("/a", "/{id}")][method.to_lowercase()];
-        if !operation.is_null() {
+        let operation =
+            &description["paths"][path.replace("documents/a", "documents/{id}")][method.to_lowercase()];
+        // What answers GET answers HEAD.
+        if method != "HEAD" {
             assert_eq!(operation["security"], json!([{ "key": [needed] }]), "{place}");
         }
     }
@@ -163,6 +165,71 @@ fn a_key_with_a_bound() {
     assert_eq!(status(&other), 200);
     batch.get_mut().write_all(b"0\r\n\r\n").unwrap();
     until(|| status(&bounded) == 200);
+}
+
+/// An answer that nobody reads takes memory, and is no less under way than one that is not made yet.
+#[test]
+fn an_answer_is_under_way_until_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = key_file(&folder);
+    let bounded = add_key(&file, "bounded", "read", "requests_max = 1");
+    let other = add_key(&file, "other", "read,write", "");
+    // Six bytes a byte in JSON, more than the sockets hold.
+    let text = format!("{TEXT}{}", "\u{1}".repeat(1_000_000));
+    let worker =
+        Worker::start("memory:", &["--keys", file.to_str().unwrap(), "--bodies-bytes-max", "8000000"]);
+    let document = json!({ "id": "long", "text": text });
+    assert_eq!(ask(&worker, &other, "POST", "/v1/documents", &document).0, 201);
+    let path = "/v1/documents/long/text";
+    let open = |key: &str| {
+        let mut connection = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
+        write!(
+            connection,
+            "GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut head = [0; 12];
+        connection.read_exact(&mut head).unwrap();
+        assert_eq!(&head, b"HTTP/1.1 200");
+        connection
+    };
+    let mut unread = open(&bounded);
+    let status = |key: &str, path: &str| ask(&worker, key, "GET", path, &json!(null)).0;
+    let (refused, _, problem) = ask(&worker, &bounded, "GET", "/v1/index", &json!(null));
+    is_problem((refused, problem), 429, "too-many-requests");
+    // There is room for one such answer, and for any number of small ones.
+    let (refused, _, problem) = ask(&worker, &other, "GET", path, &json!(null));
+    is_problem((refused, problem), 503, "busy");
+    assert_eq!(status(&other, "/v1/index"), 200);
+    let mut rest = Vec::new();
+    unread.read_to_end(&mut rest).unwrap();
+    assert!(rest.ends_with(b"\\u0001\"}"), "it comes to its end");
+    until(|| status(&bounded, path) == 200);
+    // Nor does one take its place for ever that is given up.
+    drop(open(&bounded));
+    until(|| status(&bounded, path) == 200);
+}
+
+/// A batch may last for days; its key is to remove nothing and insert nothing once it is not for that any more.
+#[test]
+fn a_key_that_loses_a_scope() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = key_file(&folder);
+    let key = add_key(&file, "all", "read,admin", "");
+    let worker = Worker::start("memory:", &["--keys", file.to_str().unwrap()]);
+    let mut batch = open_batch(&worker, &format!("authorization: Bearer {key}\r\n"));
+    let keys = fs::read_to_string(&file).unwrap();
+    fs::write(&file, keys.replace("\"read\", ", "")).unwrap();
+    until(|| ask(&worker, &key, "GET", "/v1/index", &json!(null)).0 == 403);
+    let line = format!("{}\n", json!({ "text": TEXT }));
+    write!(batch.get_mut(), "{:x}\r\n{line}\r\n", line.len()).unwrap();
+    let mut answer = String::new();
+    while !answer.starts_with('{') {
+        answer.clear();
+        assert!(batch.read_line(&mut answer).unwrap() > 0, "the worker hung up");
+    }
+    let problem: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!((&problem["line"], &problem["status"]), (&json!(2), &json!(403)), "{answer}");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! `POST /v1/documents:batch` and `/v1/query:batch`: one JSON object a line, in and out, in the order of the lines.
 //!
 //! Lines are worked on as they come and answered as they are done, so a batch may be of any length. What is held is the
-//! lines and the answers of one call, and those lines of the next that came meanwhile; each is bounded as a body is.
-//! Whoever reads no answers while sending is waited for, and then given up.
+//! lines of one call, those of the next that came meanwhile, and the answers to as many of them as a bound on their number
+//! allows. Whoever reads no answers while sending is waited for, and then given up.
 
 mod lines;
 mod reading;
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,7 +28,16 @@ use super::guard::Pass;
 use super::{Problem, parse};
 use crate::server::{Permit, Worker};
 
-/// What one kind of batch does with the lines of a call, one answer for each.
+/// The most documents that are answered with at once: a line may ask for a thousand, and a call has a thousand lines.
+const ANSWERS_MAX: usize = 4096;
+
+/// A line of a batch.
+pub(super) trait Asks {
+    /// With how many documents it may be answered.
+    fn n_answers_max(&self) -> usize;
+}
+
+/// What one kind of batch does with some lines, one answer for each.
 pub(super) type Work<T, A> = fn(&Worker, Vec<T>) -> Vec<Result<(StatusCode, A), Problem>>;
 
 /// The answer to one line: that of a request of its own, with the line's number and the status it would have had.
@@ -48,7 +58,7 @@ pub(super) fn answer<T, A>(
     work: Work<T, A>,
 ) -> Response
 where
-    T: DeserializeOwned + Send + 'static,
+    T: Asks + DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
 {
     let (answers, receiver) = mpsc::channel(1);
@@ -75,54 +85,58 @@ struct Answering<T, A> {
 
 impl<T, A> Answering<T, A>
 where
-    T: DeserializeOwned + Send + 'static,
+    T: Asks + DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
 {
     async fn run(self, body: Body) -> Result<(), Gone> {
         let mut reading = Reading::new(body, &self.worker);
         loop {
-            let call = match reading.call().await {
-                Ok(call) => call,
+            let mut call = match reading.call().await {
+                Ok(call) => VecDeque::from(call),
                 Err((_, Ok(()))) => return Ok(()),
                 Err((line, Err(problem))) => {
                     return self.send(line_of(line, &Err::<(StatusCode, A), _>(problem))).await;
                 }
             };
             // A batch may last for days, and its key not so long.
-            if self.pass.as_ref().is_some_and(|pass| !pass.is_valid()) {
-                let line = call.first().map_or(1, |first| first.number);
-                return self.send(line_of(line, &Err::<(StatusCode, A), _>(Problem::unknown_key()))).await;
+            if let Some(Err(problem)) = self.pass.as_ref().map(|pass| pass.check()) {
+                let line = call.front().map_or(1, |first| first.number);
+                return self.send(line_of(line, &Err::<(StatusCode, A), _>(problem))).await;
             }
-            let mut answers = pin!(self.answer(call));
-            // While the store works the lines of the next call arrive: the slower it is, the more go to it at once.
-            let answers = loop {
-                tokio::select! {
-                    answers = &mut answers => break answers,
-                    () = reading.read(), if reading.has_room() => {}
-                }
-            };
-            let (answers, is_late) = answers;
-            self.send(answers).await?;
-            if is_late {
-                // The work goes on; more of it beside would take more than one place.
-                return Ok(());
+            while !call.is_empty() {
+                let mut some = pin!(self.answer(call));
+                // While the store works the lines of the next call arrive: the slower it is, the more go to it at once.
+                let (answers, rest) = loop {
+                    tokio::select! {
+                        some = &mut some => break some,
+                        () = reading.read_ahead(), if reading.has_room() => {}
+                    }
+                };
+                self.send(answers).await?;
+                // What took too long goes on; more of it beside would take more than one place.
+                let Some(rest) = rest else { return Ok(()) };
+                call = rest;
             }
+            reading.wait_anew();
         }
     }
 
-    /// The answers to some lines, and whether the work for them is still under way since it took too long.
-    async fn answer(&self, call: Vec<Line>) -> (Vec<u8>, bool) {
+    /// The answers to the first of some lines, and the others; to all of them, and nothing, where the work for them is still
+    /// under way since it took too long.
+    async fn answer(&self, call: VecDeque<Line>) -> (Vec<u8>, Option<VecDeque<Line>>) {
         let numbers: Vec<u64> = call.iter().map(|line| line.number).collect();
         let (permit, work) = (Arc::clone(&self.permit), self.work);
-        let done = Arc::clone(&self.worker).work(permit, move |worker| Ok(answer_all(worker, call, work)));
+        let done = Arc::clone(&self.worker).work(permit, move |worker| Ok(answer_first(worker, call, work)));
         let wait_max = self.worker.limits().request_seconds_max;
-        let done = tokio::time::timeout(wait_max, done).await;
-        let is_late = done.is_err();
-        let answers = done.unwrap_or_else(|_| Err(Problem::timeout(wait_max))).unwrap_or_else(|problem| {
+        let failed = |problem: &Problem| {
             let failed = |&number| line_of(number, &Err::<(StatusCode, A), _>(problem.clone()));
             numbers.iter().flat_map(failed).collect()
-        });
-        (answers, is_late)
+        };
+        match tokio::time::timeout(wait_max, done).await {
+            Ok(Ok((answers, rest))) => (answers, Some(rest)),
+            Ok(Err(problem)) => (failed(&problem), Some(VecDeque::new())),
+            Err(_) => (failed(&Problem::timeout(wait_max)), None),
+        }
     }
 
     async fn send(&self, answers: Vec<u8>) -> Result<(), Gone> {
@@ -132,17 +146,23 @@ where
     }
 }
 
-/// The answers to some lines, in their order. What is wrong with a line, or with the store while it was worked on, is its
-/// answer.
-fn answer_all<T: DeserializeOwned, A: Serialize>(
+/// The answers to the first of some lines, in their order, and the others. What is wrong with a line, or with the store while
+/// it was worked on, is its answer.
+fn answer_first<T: Asks + DeserializeOwned, A: Serialize>(
     worker: &Worker,
-    lines: Vec<Line>,
+    mut lines: VecDeque<Line>,
     work: Work<T, A>,
-) -> Vec<u8> {
-    let mut good = Vec::new();
+) -> (Vec<u8>, VecDeque<Line>) {
+    let mut good: Vec<T> = Vec::new();
     let mut parsed = Vec::with_capacity(lines.len());
-    for Line { number, content } in lines {
-        let outcome = content.and_then(|content| parse(&content)).map(|value| good.push(value));
+    let mut n_answers = 0;
+    while n_answers < ANSWERS_MAX
+        && let Some(Line { number, content }) = lines.pop_front()
+    {
+        let outcome = content.and_then(|content| parse(&content)).map(|value: T| {
+            n_answers += value.n_answers_max();
+            good.push(value);
+        });
         parsed.push((number, outcome));
     }
     let mut answers = work(worker, good).into_iter();
@@ -151,7 +171,7 @@ fn answer_all<T: DeserializeOwned, A: Serialize>(
         let next = |()| answers.next().unwrap_or_else(|| Err(Problem::internal()));
         written.extend(line_of(number, &outcome.and_then(next)));
     }
-    written
+    (written, lines)
 }
 
 fn line_of<A: Serialize>(line: u64, answer: &Result<(StatusCode, A), Problem>) -> Vec<u8> {
@@ -171,4 +191,45 @@ struct NumberedProblem<'a> {
     line: u64,
     #[serde(flatten)]
     problem: &'a super::problem::Body,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use features::{Dictionaries, Fingerprinter, Recipe};
+    use index::{Index, MemoryStore, OpenOptions};
+
+    use super::*;
+    use crate::config::Config;
+
+    impl Asks for usize {
+        fn n_answers_max(&self) -> usize {
+            *self
+        }
+    }
+
+    /// A thousand lines that ask for a thousand documents each made seven gigabytes of answers.
+    #[test]
+    fn what_is_answered_at_once_is_bounded() {
+        let options = OpenOptions { recipe_default: Recipe::default().fields(), ..OpenOptions::default() };
+        let index = Index::over(Box::new(MemoryStore::new()), &options).unwrap();
+        let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();
+        let limits = Config::parse_from(["query-worker"]).limits;
+        let worker = Worker::over(index, fingerprinter, &"memory:".parse().unwrap(), limits);
+        let work: Work<usize, ()> = |_, asked| asked.iter().map(|_| Ok((StatusCode::OK, ()))).collect();
+        for (asked, n_at_once) in [(1, 1000), (10, 410), (1000, 5), (10_000, 1)] {
+            let line = |number| Line { number, content: Ok(asked.to_string().into_bytes()) };
+            let mut lines: VecDeque<Line> = (1..=1000).map(line).collect();
+            let mut n_answered = 0;
+            while !lines.is_empty() {
+                let answers;
+                (answers, lines) = answer_first(&worker, lines, work);
+                let n_lines = answers.split(|&byte| byte == b'\n').count() - 1;
+                n_answered += n_lines;
+                assert!(n_lines == n_at_once || lines.is_empty(), "{n_lines} lines at once of {asked} each");
+                assert!(lines.front().is_none_or(|next| next.number == n_answered as u64 + 1));
+            }
+            assert_eq!(n_answered, 1000);
+        }
+    }
 }

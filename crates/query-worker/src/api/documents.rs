@@ -34,15 +34,21 @@ const INSERTED_LINES: &str = r#"{"line":1,"status":200,"outcome":"duplicate","id
 #[serde(deny_unknown_fields)]
 pub(super) struct NewDocument {
     /// The client's name for it; one is made where there is none. Only with an id of its own can a client whose answer got
-    /// lost repeat the request and tell its own document from another's.
+    /// lost repeat the request and tell its own document from another's. 4,096 bytes of UTF-8 at most.
     #[schema(min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
     id: Option<String>,
     /// What is compared. The index does not keep it; the worker may for a while, see `GET /v1/documents/{id}/text`.
     #[schema(min_length = 1)]
     text: String,
-    /// Where it came from; `pigeonhole remove --source` removes all of one.
+    /// Where it came from; `pigeonhole remove --source` removes all of one. 255 bytes of UTF-8 at most.
     #[schema(min_length = 1, max_length = 255, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$")]
     source: Option<String>,
+}
+
+impl batch::Asks for NewDocument {
+    fn n_answers_max(&self) -> usize {
+        1
+    }
 }
 
 /// What an insertion did.

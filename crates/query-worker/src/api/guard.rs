@@ -72,11 +72,12 @@ fn scope_of(operation: &Value) -> Option<Scope> {
     }
 }
 
-/// That somebody was let in. A batch keeps it, for as long as it lasts.
+/// That somebody was let in. A batch keeps it, for as long as it lasts, and an answer until it is read.
 #[derive(Clone)]
-pub(super) struct Pass {
+pub(crate) struct Pass {
     keys: Arc<Keys>,
     key: Arc<Key>,
+    needs: Scope,
     /// The place among those of its key.
     _place: Option<Arc<OwnedSemaphorePermit>>,
 }
@@ -89,22 +90,25 @@ impl Pass {
             return Err(Problem::no_key());
         }
         let key = keys.find(key).ok_or_else(Problem::unknown_key)?;
-        if !key.scopes.contains(&needs) {
-            return Err(Problem::wrong_scope(needs.name()));
-        }
+        check_scope(&key, needs)?;
         let place = key.places.as_ref().map(|places| Arc::clone(places).try_acquire_owned()).transpose();
         let place = place.map_err(|_| Problem::too_many_requests())?;
-        Ok(Self { keys: Arc::clone(keys), key, _place: place.map(Arc::new) })
+        Ok(Self { keys: Arc::clone(keys), key, needs, _place: place.map(Arc::new) })
     }
 
-    /// Whether the key is still in force.
-    pub(super) fn is_valid(&self) -> bool {
-        self.keys.has(&self.key)
+    /// Whether the key would still be let in.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let now = self.keys.now(&self.key).ok_or_else(Problem::unknown_key)?;
+        check_scope(&now, self.needs)
     }
 }
 
+fn check_scope(key: &Key, needs: Scope) -> Result<(), Problem> {
+    if key.scopes.contains(&needs) { Ok(()) } else { Err(Problem::wrong_scope(needs.name())) }
+}
+
 /// Lets a request in, or not, and gives it up when it takes too long. Work of it that has begun keeps its place until it
-/// ends.
+/// ends. The answer holds the pass.
 pub(super) async fn guard(
     State(guard): State<Arc<Guard>>,
     path: Option<MatchedPath>,
@@ -135,8 +139,12 @@ pub(super) async fn guard(
         return Problem::encoded().into_response();
     }
     let answer = tokio::time::timeout(guard.request_wait_max, next.run(request)).await;
-    drop(pass);
-    answer.unwrap_or_else(|_| Problem::timeout(guard.request_wait_max).into_response())
+    let mut answer = answer.unwrap_or_else(|_| Problem::timeout(guard.request_wait_max).into_response());
+    if let Some(pass) = pass {
+        // Its place is taken until the answer is read.
+        answer.extensions_mut().insert(pass);
+    }
+    answer
 }
 
 /// Whether a page sent this that the worker has not served. Browsers say so; without keys it would be let in, because it

@@ -45,6 +45,12 @@ pub(super) struct Query {
     limit: Option<usize>,
 }
 
+impl batch::Asks for Query {
+    fn n_answers_max(&self) -> usize {
+        self.limit.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX)
+    }
+}
+
 /// What is near.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Found {

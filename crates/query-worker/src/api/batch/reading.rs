@@ -53,13 +53,10 @@ impl Reading {
         while self.ready.is_empty() {
             if let Some(end) = &self.end {
                 // Lines past the most that a batch may have are not counted.
-                return Err((self.lines.number().min(self.limits.batch_lines_max + 1), end.clone()));
+                let last = self.limits.batch_lines_max.saturating_add(1);
+                return Err((self.lines.number().min(last), end.clone()));
             }
-            self.read().await;
-        }
-        if !self.has_room() {
-            // It was for us that the client waited.
-            self.until = Instant::now() + self.limits.body_seconds_max;
+            self.read(Some(self.until)).await;
         }
         let call: Vec<Line> = self.ready.drain(..self.ready.len().min(CALL_LINES_MAX)).collect();
         self.n_ready_bytes -= call.iter().map(Line::n_bytes).sum::<usize>();
@@ -71,10 +68,26 @@ impl Reading {
         self.end.is_none() && self.ready.len() < CALL_LINES_MAX && self.n_ready_bytes < READ_BYTES_MAX
     }
 
+    /// The client has been answered, and may have waited for that.
+    pub(super) fn wait_anew(&mut self) {
+        self.until = Instant::now() + self.limits.body_seconds_max;
+    }
+
+    /// Waits for one more piece of the body, for any time while we work.
+    pub(super) async fn read_ahead(&mut self) {
+        self.read(None).await;
+    }
+
     /// Waits for one more piece of the body. Nothing is lost where the caller does not wait to the end.
-    pub(super) async fn read(&mut self) {
+    async fn read(&mut self, until: Option<Instant>) {
+        let piece = async {
+            match until {
+                Some(until) => tokio::time::timeout_at(until, self.pieces.next()).await,
+                None => Ok(self.pieces.next().await),
+            }
+        };
         let piece = tokio::select! {
-            piece = tokio::time::timeout_at(self.until, self.pieces.next()) => piece,
+            piece = piece => piece,
             _ = self.stage.wait_for(|stage| *stage == Stage::Ending) => {
                 self.end = Some(Err(Problem::stopping()));
                 return;
@@ -84,7 +97,7 @@ impl Reading {
         let mut read = match piece {
             Ok(Some(Ok(piece))) => {
                 let read = self.lines.push(&piece);
-                if self.lines.number() > lines_max + 1 {
+                if self.lines.number() > lines_max.saturating_add(1) {
                     self.end = Some(Err(Problem::too_many_lines(lines_max)));
                 }
                 read
@@ -107,7 +120,7 @@ impl Reading {
         };
         read.retain(|line| line.number <= lines_max);
         if !read.is_empty() {
-            self.until = Instant::now() + self.limits.body_seconds_max;
+            self.wait_anew();
         }
         self.n_ready_bytes += read.iter().map(Line::n_bytes).sum::<usize>();
         self.ready.extend(read);
