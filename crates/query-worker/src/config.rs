@@ -33,9 +33,9 @@ Examples:
   curl localhost:8080/v1/documents -d '{\"id\": \"a1\", \"text\": \"insert this if it is new\"}'
   query-worker new-key --name crawler --scopes read,write >>keys.toml
 
-Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C); 2 could not run, or requests outlived --grace-seconds (batches are
-ended then, but a client has to read its last answer). A stop takes up to 6 seconds more than --drain-seconds and --grace-seconds; a second signal stops at
-once. At a SIGHUP the files of --keys and --tls-cert are read again."
+Exit status: 0 after an orderly stop (SIGTERM or Ctrl-C); 2 could not run, or requests outlived --grace-seconds. Batches
+are ended then, but their clients have to read the last answer. A stop takes up to 6 seconds more than --drain-seconds and
+--grace-seconds; a second signal stops at once. At a SIGHUP the files of --keys and --tls-cert are read again."
 )]
 pub struct Config {
     /// What to do instead of serving.

@@ -116,6 +116,11 @@ where
                 // What took too long goes on; more of it beside would take more than one place.
                 let Some(rest) = rest else { return Ok(()) };
                 call = rest;
+                if let Some(next) = call.front().filter(|_| reading.is_ending()) {
+                    return self
+                        .send(line_of(next.number, &Err::<(StatusCode, A), _>(Problem::stopping())))
+                        .await;
+                }
             }
             reading.wait_anew();
         }

@@ -63,6 +63,11 @@ impl Reading {
         Ok(call)
     }
 
+    /// Whether batches are to end between two lines.
+    pub(super) fn is_ending(&self) -> bool {
+        *self.stage.borrow() == Stage::Ending
+    }
+
     /// Whether there is more to read, and room for it.
     pub(super) fn has_room(&self) -> bool {
         self.end.is_none() && self.ready.len() < CALL_LINES_MAX && self.n_ready_bytes < READ_BYTES_MAX
