@@ -28,8 +28,9 @@ use super::guard::Pass;
 use super::{Problem, parse};
 use crate::server::{Permit, Worker};
 
-/// The most documents that are answered with at once: a line may ask for a thousand, and a call has a thousand lines.
-const ANSWERS_MAX: usize = 4096;
+/// With how many documents lines are answered at once, but for the last of them: as a whole call of queries that ask for no
+/// more than ten, where each may ask for a thousand.
+const ANSWERS_MAX: usize = 10 << 10;
 
 /// A line of a batch.
 pub(super) trait Asks {
@@ -222,7 +223,7 @@ mod tests {
         let limits = Config::parse_from(["query-worker"]).limits;
         let worker = Worker::over(index, fingerprinter, &"memory:".parse().unwrap(), limits);
         let work: Work<usize, ()> = |_, asked| asked.iter().map(|_| Ok((StatusCode::OK, ()))).collect();
-        for (asked, n_at_once) in [(1, 1000), (10, 410), (1000, 5), (10_000, 1)] {
+        for (asked, n_at_once) in [(1, 1000), (10, 1000), (1000, 11), (10_000, 2)] {
             let line = |number| Line { number, content: Ok(asked.to_string().into_bytes()) };
             let mut lines: VecDeque<Line> = (1..=1000).map(line).collect();
             let mut n_answered = 0;
