@@ -41,7 +41,7 @@ The four usual tasks, on the sample that comes with the source:
 
 Input is JSON Lines, CSV, TSV or Parquet with a field for the id and one for the text, WARC, or text
 files; plain or packed.
-Exit status: 0 all done, 1 some records were rejected (see --rejects), 2 could not run, or all were rejected."
+Exit status: 0 all done, 1 some records were rejected (see --rejects), 2 could not run."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]

@@ -20,7 +20,7 @@ use crate::journal::{Checkpoint, Description, Journal, Lengths, Stage};
 use crate::output::{KeptOutput, Output, is_stdout, place_of};
 use crate::pipeline::{Features, Pipeline, Wanted};
 use crate::progress::{Console, Progress};
-use crate::rejects::Rejects;
+use crate::rejects::{AllRejected, Rejects};
 use crate::report::{Counts, Report};
 use crate::shard::Shard;
 use crate::stop::Stop;
@@ -217,7 +217,7 @@ impl Job {
         }
         if so_far.n_read > 0 && rejects.n_rejected() == so_far.n_read && !sink.may_be_empty() {
             rejects.finish()?;
-            bail!("every record was rejected ({}), see above; outputs are left as they were", so_far.n_read);
+            return Err(AllRejected(so_far.n_read).into());
         }
         let counts = sink.finish(&mut rejects)?;
         let time = progress.elapsed();

@@ -34,10 +34,11 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::cli::{Cli, Command};
+use crate::rejects::AllRejected;
 use crate::stop::Stopped;
 
-/// Runs the command line of this process: 0 all done, 1 some records were rejected, 2 could not run or all were rejected,
-/// above 128 told to stop while there is a journal.
+/// Runs the command line of this process: 0 all done, 1 some records were rejected, 2 could not run, above 128 told to
+/// stop while there is a journal.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::from_command_line();
@@ -66,7 +67,8 @@ pub fn main() -> ExitCode {
                 return ExitCode::from(stopped.exit_code());
             }
             progress::complain(format_args!("error: {error:#}"));
-            ExitCode::from(2)
+            // All was read, and to do it again would not help.
+            ExitCode::from(if error.is::<AllRejected>() { 1 } else { 2 })
         }
     }
 }

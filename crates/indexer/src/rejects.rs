@@ -1,5 +1,7 @@
 //! Records that could not be taken: counted, named on stderr, and written to a file where one was asked for.
 
+use std::error::Error;
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
@@ -13,6 +15,18 @@ use crate::reasons::Reasons;
 
 /// How many records are named on stderr.
 const NAMED_MAX: u64 = 5;
+
+/// Of so many records none could be taken, and no output was put in its place.
+#[derive(Debug)]
+pub(crate) struct AllRejected(pub(crate) u64);
+
+impl fmt::Display for AllRejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "every record was rejected ({}), see above; outputs are left as they were", self.0)
+    }
+}
+
+impl Error for AllRejected {}
 
 pub(crate) struct Rejects {
     file: Option<Output>,
