@@ -330,9 +330,11 @@ impl Claimed<'_> {
     /// What is known from the claim alone goes into the record, before another claim takes its place.
     fn fold(&self, records: &mut Writes, from: Option<&Claim>, access: &Access<'_>) {
         let Self { document: Document { id, .. }, row, .. } = self;
-        match (from.map(|claim| claim.state), &row.live) {
-            (Some(State::Committed), Some(live)) if row.is_claimed() => {
-                records.put_record(live.timestamp, id, live, access);
+        // Also what has expired: a clock that is ahead must not make it lost to the others.
+        let kept = row.live.as_ref().or(row.expired.as_ref());
+        match (from.map(|claim| claim.state), kept) {
+            (Some(State::Committed), Some(kept)) if row.is_claimed() => {
+                records.put_record(kept.timestamp, id, kept, access);
             }
             // Also where there is no record: a put of an older version may be under way, of somebody who has died.
             (Some(State::Removed), None) => records.delete_record(row.newest, id),

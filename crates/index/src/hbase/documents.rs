@@ -19,6 +19,8 @@ use crate::{Cursor, Document, DocumentId, Error, Page, Result, StoredDocument, T
 pub(super) struct Stored {
     /// What is there.
     pub(super) live: Option<Record>,
+    /// What would be, had it not expired by the clock of this process.
+    pub(super) expired: Option<Record>,
     /// The latest claim, whatever has become of it.
     pub(super) claim: Option<Claim>,
     /// Of the record, whether or not it is what is there.
@@ -67,7 +69,9 @@ impl Stored {
             stored.claim = Some(claim);
         }
         let is_live = |record: &Record| access.horizon.is_live(Timestamp::saturating(record.timestamp));
-        stored.live = stored.live.filter(is_live);
+        if !stored.live.as_ref().is_some_and(is_live) {
+            stored.expired = stored.live.take();
+        }
         Ok(stored)
     }
 }

@@ -14,7 +14,7 @@ use super::loads;
 use super::rows::Table;
 use super::write::Writes;
 use crate::claims::{Claim, State};
-use crate::{DocumentId, Result};
+use crate::{DocumentId, Result, Timestamp};
 
 /// How old a cell that leads nowhere has to be. A younger one may be of somebody who has not written his record yet.
 pub(super) const SWEPT_AFTER: Duration = Duration::from_secs(600);
@@ -55,7 +55,9 @@ impl Ghosts {
     /// Notes all cells of the version that one was met of, if it is of none that is there or may come to be.
     fn note(&mut self, access: &Access<'_>, candidate: &Candidate, stored: &Stored) {
         let Candidate { bucket, fingerprint, id, timestamp, .. } = candidate;
-        if !is_old(access, *timestamp) || !is_ghost(*bucket, *fingerprint, stored) {
+        // What has expired goes by itself, by a clock that may be a better one than ours.
+        let stays = access.horizon.is_live(Timestamp::saturating(*timestamp));
+        if !stays || !is_old(access, *timestamp) || !is_ghost(*bucket, *fingerprint, stored) {
             return;
         }
         let sketch = access.scheme.sketch(*fingerprint);

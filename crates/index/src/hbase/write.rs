@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use simhash::{BucketKey, RowKey, Sketch};
 
+use super::documents::Stored;
 use super::layout::{RECORD_COLUMN, Record, document_row, index_column};
 use super::rows::{Mutation, Mutations, Table};
 use super::{Access, documents};
@@ -27,6 +28,10 @@ use crate::{Document, DocumentId, Error, Insertion, Result};
 
 /// How long the old cells of a document that was replaced can still be met. Longer than any search takes.
 pub(super) const LINGER: Duration = Duration::from_secs(120);
+
+/// How far ahead the timestamp of one document may be for its whole batch to share it, in one request: as far as clocks
+/// differ that are kept together. One that is further ahead, because a clock was, gives its time to no other.
+const SHARED_MS: i64 = 60 * 1000;
 
 /// The contract of [`Store::insert`](crate::Store::insert).
 pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Result<Vec<Insertion>> {
@@ -45,12 +50,15 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
     };
     let insertions = documents.iter().map(&mut insert).collect();
 
-    let newest = changed.keys().filter_map(|id| stored.get(id)).map(|stored| stored.newest + 1).max();
-    let timestamp = access.now().max(newest.unwrap_or(0));
+    let now = access.now();
+    let next = |id: &DocumentId| stored.get(id).map_or(0, |stored: &Stored| stored.newest + 1);
+    let shared = changed.keys().map(|id| next(id)).filter(|next| next - now <= SHARED_MS).max();
+    let shared = shared.unwrap_or(now).max(now);
     let mut cells = Writes::new(Table::Index);
     let mut records = Writes::new(Table::Documents);
     let mut old_cells = OldCells::default();
     for (&id, &Document { sketch, source, .. }) in &changed {
+        let timestamp = next(id).max(shared);
         cells.put_cells(timestamp, id, sketch, sketch.keys());
         let record = Record { sketch: sketch.clone(), timestamp, source: source.clone() };
         records.put_record(timestamp, id, &record, access);

@@ -63,6 +63,21 @@ fn again_and_again_within_a_millisecond() {
     }
 }
 
+/// Of a batch with one document that a clock was ahead for, all got the time of that one.
+#[test]
+fn a_time_ahead_is_of_one_document() {
+    const YEAR: i64 = 365 * 24 * HOUR;
+    let place = Place::new();
+    let store = place.store();
+    place.set_clock(BEGIN + YEAR);
+    insert(&store, &[document("a", 1)]);
+    place.set_clock(BEGIN + HOUR);
+    insert(&store, &[document("a", 2), document("b", spread(2)), document("c", spread(3))]);
+    let stored = store.get(&[id("a"), id("b"), id("c")]).unwrap();
+    let times: Vec<_> = stored.into_iter().flatten().map(|stored| stored.inserted_at.as_ms()).collect();
+    assert_eq!(times, [BEGIN + YEAR + 1, BEGIN + HOUR, BEGIN + HOUR]);
+}
+
 /// Old cells stay for a while and then go by themselves, and nothing older comes back in their place.
 #[test]
 fn old_cells_linger() {
