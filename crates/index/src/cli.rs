@@ -1,12 +1,13 @@
 //! The flags by which every program names an index.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use simhash::SCHEME_NAMES;
 
-use crate::{Mode, OpenOptions, Retention, StoreUri};
+use crate::{InvalidRetention, Mode, OpenOptions, Retention, StoreUri};
 
 /// Which index, and how it is built if it is new.
 #[derive(Args, Clone, Debug, Default)]
@@ -49,6 +50,32 @@ pub struct StoreArgs {
     /// Example: --retain 2d
     #[arg(long, value_name = "DURATION", help_heading = "Index")]
     retain: Option<Retention>,
+
+    #[command(flatten)]
+    clock: ClockArgs,
+}
+
+/// How far this machine's clock is believed.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct ClockArgs {
+    /// Write nothing while this machine's clock is ahead of the last write to the index by more than this.
+    ///
+    /// It is for an index with a retention, in which a clock that has jumped ahead makes everything look expired. Without
+    /// this option a clock that is more than a day ahead is warned of on stderr, and what has expired only by it is kept
+    /// until writes have gone on by it for a day. So give it where the index never rests that long. In HBase nothing is
+    /// expired by this machine's clock, and the option is refused. Example: --clock-ahead-max 1d
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PIGEONHOLE_CLOCK_AHEAD_MAX",
+        value_parser = parse_duration,
+        help_heading = "Index"
+    )]
+    pub clock_ahead_max: Option<Duration>,
+}
+
+fn parse_duration(text: &str) -> Result<Duration, InvalidRetention> {
+    text.parse().map(|span: Retention| Duration::from_secs(span.as_seconds().into()))
 }
 
 impl StoreArgs {
@@ -72,6 +99,7 @@ impl StoreArgs {
             scheme: self.scheme.clone(),
             max_distance: self.max_distance,
             retain: self.retain,
+            clock_ahead_max: self.clock.clock_ahead_max,
             recipe,
             recipe_default,
         }
@@ -107,6 +135,8 @@ mod tests {
             "2",
             "--retain",
             "2d",
+            "--clock-ahead-max",
+            "36h",
         ];
         let Program { store } = Program::parse_from(args);
         assert_eq!(store.uri(), Some("embedded:./x"));
@@ -115,6 +145,8 @@ mod tests {
         assert_eq!(options.scheme.as_deref(), Some("t11"));
         assert_eq!(options.max_distance, Some(2));
         assert_eq!(options.retain, Retention::from_seconds(172_800));
+        assert_eq!(options.clock_ahead_max, Some(Duration::from_secs(129_600)));
+        assert!(Program::try_parse_from(["program", "--clock-ahead-max", "2"]).is_err());
         assert!(Program::try_parse_from(["program", "--retain", "2"]).is_err());
         assert!(Program::try_parse_from(["program", "--store", "./x"]).is_err());
     }

@@ -17,6 +17,7 @@ mod record;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod times;
 mod turns;
 
 use std::collections::HashMap;
@@ -189,8 +190,8 @@ impl Store for EmbeddedStore {
         self.shared.search(|opened, txn, tables| {
             let id_of = |number| batch::id_of(opened, txn, number);
             let horizon = self.shared.horizon(opened, txn, &self.clock)?;
-            let first = self.shared.seen.first_live(opened, txn, horizon)?;
-            Ok(search::neighbours(tables, queries, max_distance, limit, first, &id_of)?)
+            let live = self.shared.seen.live(opened, txn, horizon)?;
+            Ok(search::neighbours(tables, queries, max_distance, limit, &live, &id_of)?)
         })
     }
 
@@ -200,22 +201,24 @@ impl Store for EmbeddedStore {
             let mut page = Page::default();
             let mut last = after;
             let horizon = self.shared.horizon(opened, txn, &self.clock)?;
-            let first = self.shared.seen.first_live(opened, txn, horizon)?.max(after.saturating_add(1));
-            for entry in opened.log.range(txn, &(first..))? {
-                if page.documents.len() == len {
-                    page.next = Some(Cursor::after(last));
-                    break;
+            let live = self.shared.seen.live(opened, txn, horizon)?;
+            for stretch in live.stretches(after.saturating_add(1)) {
+                for entry in opened.log.range(txn, &stretch)? {
+                    if page.documents.len() == len {
+                        page.next = Some(Cursor::after(last));
+                        return Ok(page);
+                    }
+                    let (number, bytes) = entry?;
+                    page.documents.push(record::decode_document(number, bytes, &metadata.scheme)?);
+                    last = number;
                 }
-                let (number, bytes) = entry?;
-                page.documents.push(record::decode_document(number, bytes, &metadata.scheme)?);
-                last = number;
             }
             Ok(page)
         })
     }
 
     fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
-        examine::examine(&self.shared, mends, report)
+        examine::examine(&self.shared, &self.clock, mends, report)
     }
 
     fn status(&self) -> Result<Status> {
@@ -225,9 +228,9 @@ impl Store for EmbeddedStore {
                 return Ok(0);
             }
             let horizon = self.shared.horizon(opened, &txn, &self.clock)?;
-            let first_live = self.shared.seen.first_live(opened, &txn, horizon)?;
+            let live = self.shared.seen.live(opened, &txn, horizon)?;
             let n_stored = opened.log.len(&txn)?;
-            Ok(n_stored - expiry::n_expired(opened, &txn, first_live)?)
+            Ok(n_stored - expiry::n_expired(opened, &txn, &live)?)
         })?;
         let ram = self.shared.ram.read().map_err(|_| Error::poisoned())?;
         Ok(Status {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::{Clock, DocumentId, Timestamp};
+
 /// What [`Store::examine`](crate::Store::examine) tells while it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Examined {
@@ -22,6 +24,15 @@ pub struct Finding {
     pub is_mended: bool,
 }
 
+impl Finding {
+    /// A document that was inserted at a time that is ahead of the clock by more than it may be.
+    pub(crate) fn of_ahead(id: &DocumentId, inserted_at: Timestamp, clock: &Clock) -> Option<Self> {
+        let is_ahead = inserted_at.as_ms() - clock.now().as_ms() > clock.ahead_ms_max();
+        let place = || format!("{id} inserted at {inserted_at}");
+        is_ahead.then(|| Self { kind: FindingKind::Ahead, place: place(), is_mended: false })
+    }
+}
+
 /// What can be wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FindingKind {
@@ -33,14 +44,22 @@ pub enum FindingKind {
     DeadClaim,
     /// A removal whose owner has died: the document is gone, and not all that it left behind.
     HalfRemoved,
+    /// A document whose time of insertion is ahead of the clock: it stays for so much longer.
+    Ahead,
     /// Bytes that are not what was written.
     Damaged,
 }
 
 impl FindingKind {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 5] =
-        [Self::Unfiled, Self::Ghost, Self::DeadClaim, Self::HalfRemoved, Self::Damaged];
+    pub const ALL: [Self; 6] =
+        [Self::Unfiled, Self::Ghost, Self::DeadClaim, Self::HalfRemoved, Self::Ahead, Self::Damaged];
+
+    /// Whether what is found can be mended by what is known.
+    #[must_use]
+    pub fn is_mendable(self) -> bool {
+        !matches!(self, Self::Ahead | Self::Damaged)
+    }
 }
 
 impl fmt::Display for FindingKind {
@@ -50,6 +69,7 @@ impl fmt::Display for FindingKind {
             Self::Ghost => "ghost",
             Self::DeadClaim => "dead claim",
             Self::HalfRemoved => "half removed",
+            Self::Ahead => "ahead",
             Self::Damaged => "damaged",
         })
     }

@@ -93,15 +93,26 @@ impl HbaseStore {
     /// As [`new`](Self::new), with another clock than this machine's.
     #[must_use]
     pub fn with_clock(gateway: String, name: &str, n_connections: usize, clock: Clock) -> Self {
-        let options = Options { n_connections, ..Options::default() };
-        Self::over(Box::new(ThriftRows::new(gateway, name, options)), clock)
+        Self::opened(gateway, name, n_connections, clock, None)
     }
 
     /// As [`new`](Self::new), with another wait for a gateway or a region that is away.
     #[must_use]
     pub fn with_patience(gateway: String, name: &str, n_connections: usize, patience: Duration) -> Self {
+        Self::opened(gateway, name, n_connections, Clock::system(), Some(patience))
+    }
+
+    pub(crate) fn opened(
+        gateway: String,
+        name: &str,
+        n_connections: usize,
+        clock: Clock,
+        patience: Option<Duration>,
+    ) -> Self {
+        let Options { patience: default, .. } = Options::default();
+        let patience = patience.unwrap_or(default);
         let options = Options { n_connections, patience, ..Options::default() };
-        Self::over(Box::new(ThriftRows::new(gateway, name, options)), Clock::system())
+        Self::over(Box::new(ThriftRows::new(gateway, name, options)), clock)
     }
 
     fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {

@@ -52,7 +52,7 @@ impl Index {
     /// `Mismatch` for an index that differs from what `options` insist on, naming the fields; `NotFound` where there is
     /// none and it may not be made; and those of the store.
     pub fn open(uri: &str, options: &OpenOptions) -> Result<Self> {
-        Self::open_with(uri, options, |uri| uri.open(options.mode))
+        Self::open_with(uri, options, |uri| uri.open_with_clock(options.mode, options.clock(), None))
     }
 
     /// The index at `uri`, in the store that `open` makes of it.

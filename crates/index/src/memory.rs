@@ -7,12 +7,14 @@ use std::sync::{RwLock, RwLockReadGuard};
 use simhash::Sketch;
 use tables::Tables;
 
-use crate::retention::{Horizon, SWEPT_MIN, first_live, n_swept_max};
+use crate::last_write::LastWrite;
+use crate::retention::{Horizon, SWEPT_MIN, n_swept_max};
 use crate::rule::{self, Shelf};
+use crate::runs::{Live, Oldest, Runs};
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, Insertion, Match, Metadata, Neighbours, Page, Result,
-    Selection, Status, Store, StoredDocument, Timestamp, search,
+    Clock, Cursor, Document, DocumentId, Error, Examined, Finding, Insertion, Match, Metadata, Neighbours,
+    Page, Result, Selection, Status, Store, StoredDocument, Timestamp, search,
 };
 
 /// A store in memory.
@@ -23,8 +25,12 @@ pub struct MemoryStore {
 
 struct Contents {
     metadata: Option<Metadata>,
-    /// By number. Times never go back along them, also where the clock does: so those that have expired come first.
+    /// By number.
     documents: BTreeMap<u64, StoredDocument>,
+    /// Along each of these times never go back.
+    runs: Runs,
+    /// Noted where documents stay for some time only.
+    last_write: Option<LastWrite>,
     numbers: HashMap<DocumentId, u64>,
     tables: Box<dyn Tables>,
     /// The number of the last document; numbers are never used again.
@@ -50,6 +56,8 @@ impl MemoryStore {
         let contents = Contents {
             metadata: None,
             documents: BTreeMap::new(),
+            runs: Runs::default(),
+            last_write: None,
             numbers: HashMap::new(),
             tables: search::new_tables(),
             last: 0,
@@ -73,11 +81,17 @@ impl MemoryStore {
         let mut contents = self.contents.write().map_err(|_| Error::poisoned())?;
         let now = self.clock.now();
         let horizon = contents.horizon(now).ok_or_else(not_created)?;
-        let last = contents.documents.last_key_value();
-        let inserted_at = last.map_or(now, |(_, last)| now.max(last.inserted_at));
-        let mut writer = Writer { contents: &mut contents, horizon, inserted_at };
-        writer.sweep(n_swept_max(n_items, SWEPT_MIN))?;
-        work(&mut writer)
+        let mut swept = horizon;
+        if let Some(retain) = contents.metadata.as_ref().and_then(|metadata| metadata.retain) {
+            let (last_write, _) = LastWrite::next(contents.last_write, &self.clock, now)?;
+            contents.last_write = Some(last_write);
+            swept = Horizon::new(Some(retain), last_write.at);
+        }
+        let mut writer = Writer { contents: &mut contents, horizon, now, inserted_at: None };
+        writer.sweep(n_swept_max(n_items, SWEPT_MIN), swept)?;
+        let answer = work(&mut writer);
+        contents.join_runs()?;
+        answer
     }
 }
 
@@ -87,12 +101,28 @@ impl Contents {
         Some(Horizon::new(self.metadata.as_ref()?.retain, now))
     }
 
-    /// The number from which on documents are live.
-    fn first_live(&self, horizon: Horizon) -> Result<u64> {
-        let first = self.documents.first_key_value().map_or(0, |(&number, _)| number);
-        first_live(horizon, first, self.last, |number| {
-            Ok(self.documents.range(number..).next().map(|(&number, stored)| (number, stored.inserted_at)))
-        })
+    fn live(&self, horizon: Horizon) -> Result<Live> {
+        self.runs.live(horizon, None, self.last, |number| Ok(self.first_from(number)))
+    }
+
+    /// The first document from a number on, and when it was inserted.
+    fn first_from(&self, number: u64) -> Option<(u64, Timestamp)> {
+        self.documents.range(number..).next().map(|(&number, stored)| (number, stored.inserted_at))
+    }
+
+    /// Joins what has become one run by removals.
+    fn join_runs(&mut self) -> Result<()> {
+        if self.runs.begins().is_empty() {
+            return Ok(());
+        }
+        let mut runs = self.runs.clone();
+        let below = |number| {
+            let last = self.documents.range(..number).next_back();
+            Ok::<_, Error>(last.map(|(&number, stored)| (number, stored.inserted_at)))
+        };
+        runs.join(below, |number| Ok(self.first_from(number)))?;
+        self.runs = runs;
+        Ok(())
     }
 
     fn id_of(&self, number: u64) -> Result<DocumentId> {
@@ -110,22 +140,48 @@ impl Contents {
 struct Writer<'a> {
     contents: &'a mut Contents,
     horizon: Horizon,
-    /// The time of what it inserts.
-    inserted_at: Timestamp,
+    now: Timestamp,
+    /// The time of what it inserts, since it has inserted something.
+    inserted_at: Option<Timestamp>,
 }
 
 impl Writer<'_> {
-    /// Takes away what has expired, the oldest `n_max` of it.
-    fn sweep(&mut self, n_max: usize) -> Result<()> {
+    /// Takes away what has expired by `swept` too, the oldest `n_max` of it.
+    fn sweep(&mut self, n_max: usize, swept: Horizon) -> Result<()> {
+        let mut oldest = Oldest::default();
+        for expired in self.contents.live(self.horizon)?.expired() {
+            oldest.push(self.contents.first_from(expired.start), expired.end);
+        }
         for _ in 0..n_max {
-            let Some((&number, stored)) = self.contents.documents.first_key_value() else { break };
-            if self.horizon.is_live(stored.inserted_at) {
+            let Some((number, end)) = oldest.pop() else { break };
+            let stored = self.contents.document(number)?;
+            if swept.is_live(stored.inserted_at) {
                 break;
             }
             let Document { id, sketch, .. } = stored.document.clone();
             self.take(&id, number, &sketch)?;
+            oldest.push(self.contents.first_from(number + 1), end);
         }
         Ok(())
+    }
+
+    /// The time of what is inserted: now, but along a run never before the last document.
+    fn inserted_at(&mut self, number: u64) -> Result<Timestamp> {
+        if let Some(inserted_at) = self.inserted_at {
+            return Ok(inserted_at);
+        }
+        let contents = &mut *self.contents;
+        let mut inserted_at = self.now;
+        if self.horizon.expired_until_ms().is_some() {
+            let last = contents.documents.last_key_value().map(|(_, last)| last.inserted_at);
+            let (at, begins) = contents.runs.turn(last, self.now)?;
+            if begins {
+                contents.runs.begin(number);
+            }
+            inserted_at = at;
+        }
+        self.inserted_at = Some(inserted_at);
+        Ok(inserted_at)
     }
 }
 
@@ -143,17 +199,18 @@ impl Shelf for Writer<'_> {
 
     fn nearest(&self, sketch: &Sketch, max_distance: u32, except: Option<u64>) -> Result<Option<Match>> {
         let contents = &*self.contents;
-        let first = contents.first_live(self.horizon)?;
-        let counts = |number| number >= first && Some(number) != except;
+        let live = contents.live(self.horizon)?;
+        let counts = |number| live.contains(number) && Some(number) != except;
         search::nearest(&[&*contents.tables], sketch, max_distance, &counts, &|number| contents.id_of(number))
     }
 
     fn put(&mut self, document: &Document) -> Result<()> {
+        let inserted_at = self.inserted_at(self.contents.last + 1)?;
         let contents = &mut *self.contents;
         contents.last += 1;
         contents.tables.insert(&document.sketch, contents.last);
         contents.numbers.insert(document.id.clone(), contents.last);
-        let stored = StoredDocument { document: document.clone(), inserted_at: self.inserted_at };
+        let stored = StoredDocument { document: document.clone(), inserted_at };
         contents.documents.insert(contents.last, stored);
         Ok(())
     }
@@ -214,15 +271,16 @@ impl Store for MemoryStore {
         check_batch(queries.len())?;
         let (contents, horizon) = self.read_created()?;
         let id_of = |number| contents.id_of(number);
-        let first = contents.first_live(horizon)?;
-        search::neighbours(&*contents.tables, queries, max_distance, limit, first, &id_of)
+        let live = contents.live(horizon)?;
+        search::neighbours(&*contents.tables, queries, max_distance, limit, &live, &id_of)
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         let (after, len) = (after.number()?, page_len(limit)?);
         let (contents, horizon) = self.read_created()?;
-        let first = contents.first_live(horizon)?.max(after.saturating_add(1));
-        let mut rest = contents.documents.range(first..).peekable();
+        let live = contents.live(horizon)?;
+        let stretches = live.stretches(after.saturating_add(1));
+        let mut rest = stretches.flat_map(|stretch| contents.documents.range(stretch)).peekable();
         let mut page = Page::default();
         let mut last = 0;
         while page.documents.len() < len
@@ -235,10 +293,24 @@ impl Store for MemoryStore {
         Ok(page)
     }
 
+    fn examine(&self, _mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        let (contents, _) = self.read_created()?;
+        report(Examined::Items(contents.documents.len() as u64));
+        for StoredDocument { document, inserted_at } in contents.documents.values() {
+            if let Some(ahead) = Finding::of_ahead(&document.id, *inserted_at, &self.clock) {
+                report(Examined::Found(ahead));
+            }
+        }
+        Ok(())
+    }
+
     fn status(&self) -> Result<Status> {
         let contents = self.read()?;
         let n_expired = match contents.horizon(self.clock.now()) {
-            Some(horizon) => contents.documents.range(..contents.first_live(horizon)?).count(),
+            Some(horizon) => {
+                let live = contents.live(horizon)?;
+                live.expired().map(|expired| contents.documents.range(expired).count()).sum()
+            }
             None => 0,
         };
         Ok(Status {

@@ -1,11 +1,12 @@
 //! How a caller wants an index opened, and whether the one that is there is what it wants.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use simhash::TableScheme;
 
 use crate::metadata::FORMAT_VERSION;
-use crate::{Error, ErrorKind, Metadata, Result, Retention};
+use crate::{Clock, Error, ErrorKind, Metadata, Result, Retention};
 
 /// What to do where there is no index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub struct OpenOptions {
     pub max_distance: Option<u32>,
     /// How long documents stay after their insertion; in a new index they stay for good unless this is set.
     pub retain: Option<Retention>,
+    /// Nothing is written while this machine's clock is ahead of the last write by more than this; see
+    /// [`Store`](crate::Store). Without it such a clock is only warned of.
+    pub clock_ahead_max: Option<Duration>,
     /// The fields of the recipe that the caller insists on.
     pub recipe: BTreeMap<String, String>,
     /// The recipe of a new index, with the fields of `recipe` over it.
@@ -35,6 +39,15 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
+    /// This machine's clock, believed as far as the options say.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        match self.clock_ahead_max {
+            Some(ahead_max) => Clock::system().refusing_ahead(ahead_max),
+            None => Clock::system(),
+        }
+    }
+
     /// The metadata of a new index.
     pub(crate) fn new_metadata(&self) -> Result<Metadata> {
         let scheme = match &self.scheme {

@@ -71,8 +71,14 @@ impl RedisStore {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_patience(uri: &RedisUri, patience: Duration) -> Result<Self> {
-        let mut store = Self::new(uri)?;
-        store.server.set_patience(patience);
+        Self::opened(uri, Clock::system(), Some(patience))
+    }
+
+    pub(crate) fn opened(uri: &RedisUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
+        let mut store = Self::with_clock(uri, clock)?;
+        if let Some(patience) = patience {
+            store.server.set_patience(patience);
+        }
         Ok(store)
     }
 
@@ -102,7 +108,7 @@ impl RedisStore {
                 metadata,
                 rest,
                 if_new,
-                self.clock.now(),
+                &self.clock,
             )?);
         }
         Ok(insertions)
@@ -159,12 +165,11 @@ impl Store for RedisStore {
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
         check_batch(ids.len())?;
-        self.known()?;
+        let by = (self.known()?.retain, &self.clock);
         let mut removed = Vec::with_capacity(ids.len());
         while removed.len() < ids.len() {
             let rest = &ids[removed.len()..];
-            let horizon = self.horizon()?;
-            removed.extend(self.scripts.remove(&self.server, &self.keys, rest, selection, horizon)?);
+            removed.extend(self.scripts.remove(&self.server, &self.keys, rest, selection, by)?);
         }
         Ok(removed)
     }

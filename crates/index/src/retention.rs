@@ -118,64 +118,9 @@ impl Horizon {
     }
 }
 
-/// Where the live documents begin, in a store whose documents were inserted in the order of their numbers: all below the
-/// returned number have expired, and all others are live. All below `from` are known to have; `last` is the greatest number.
-/// `next` has the first document from a number on, and when it was inserted.
-///
-/// It looks further and further ahead before it bisects, so where little has expired since `from` it asks little.
-pub(crate) fn first_live<E>(
-    horizon: Horizon,
-    from: u64,
-    last: u64,
-    mut next: impl FnMut(u64) -> Result<Option<(u64, Timestamp)>, E>,
-) -> Result<u64, E> {
-    // None where all from there on are live.
-    let mut expired_from =
-        |number| Ok(next(number)?.filter(|&(_, at)| !horizon.is_live(at)).map(|(number, _)| number));
-    let (mut low, mut high) = (from, last.saturating_add(1));
-    let (mut probe, mut step) = (from, 1);
-    while low < high {
-        match expired_from(probe)? {
-            Some(number) => low = number.saturating_add(1),
-            None => high = probe,
-        }
-        // Once there is an end in sight, the middle.
-        probe = (low.saturating_add(step)).min(low + high.saturating_sub(low) / 2);
-        step = step.saturating_mul(2);
-    }
-    Ok(low)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Held against looking at every document, for numbers with gaps and times that stand still.
-    #[test]
-    fn where_the_live_ones_begin() {
-        let documents: std::collections::BTreeMap<u64, Timestamp> =
-            (1..300).map(|n| (n * n / 7 + n, Timestamp::saturating(1_000 * (n as i64 / 3)))).collect();
-        let last = *documents.last_key_value().unwrap().0;
-        for now_ms in (0..110_000).step_by(500) {
-            let horizon = Horizon::new(Retention::from_seconds(7), Timestamp::saturating(now_ms));
-            let is_live = |(_, at): &(&u64, &Timestamp)| horizon.is_live(**at);
-            let n_live = documents.iter().filter(is_live).count();
-            let (mut n_asked, mut first) = (0, 0);
-            for from in [0, 1, 17, first] {
-                if documents.range(..from).any(|document| is_live(&document)) {
-                    continue;
-                }
-                n_asked = 0;
-                first = first_live(horizon, from, last, |number| {
-                    n_asked += 1;
-                    Ok::<_, ()>(documents.range(number..).next().map(|(&number, &at)| (number, at)))
-                })
-                .unwrap();
-                assert_eq!(documents.range(first..).count(), n_live, "at {now_ms} from {from}");
-            }
-            assert!(n_asked <= 40, "{n_asked} at {now_ms}");
-        }
-    }
 
     #[test]
     fn durations() {

@@ -7,6 +7,7 @@ use std::collections::BinaryHeap;
 use simhash::Sketch;
 use tables::{BucketTables, Cost, Hit, Postings, Tables};
 
+use crate::runs::Live;
 use crate::{DocumentId, Match, Neighbours, Result};
 
 /// Empty tables of the layout that this crate uses.
@@ -14,8 +15,8 @@ pub(crate) fn new_tables() -> Box<dyn Tables> {
     Box::new(BucketTables::new())
 }
 
-/// For each query the `limit` nearest by distance, then id, and how many there are, of the documents numbered `first` and
-/// above. `id_of` turns a number into its document's id.
+/// For each query the `limit` nearest by distance, then id, and how many there are, of the documents that are
+/// `live`. `id_of` turns a number into its document's id.
 ///
 /// All queries go to the tables together, which serve some of them at a time while the memory is slow. What is held is
 /// the answers and one query's work.
@@ -24,7 +25,7 @@ pub(crate) fn neighbours(
     queries: &[Sketch],
     max_distance: u32,
     limit: usize,
-    first: u64,
+    live: &Live,
     id_of: &dyn Fn(u64) -> Result<DocumentId>,
 ) -> Result<Vec<Neighbours>> {
     let mut answers: Vec<Neighbours> = Vec::with_capacity(queries.len());
@@ -37,9 +38,9 @@ pub(crate) fn neighbours(
             answers[current].matches = std::mem::replace(&mut nearest, Nearest::new(limit)).into_matches();
             current = hit.query;
         }
-        answers[hit.query].n_matches += n_postings(&hit, first);
+        answers[hit.query].n_matches += n_postings(&hit, live);
         if outcome.is_ok() {
-            outcome = nearest.take(&hit, &|number| number >= first, id_of);
+            outcome = nearest.take(&hit, &|number| live.contains(number), id_of);
         }
     });
     outcome?;
@@ -80,12 +81,11 @@ pub(crate) fn nearest(
     Ok(nearest.into_matches().pop())
 }
 
-/// How many documents a hit is of, from `first` on.
-fn n_postings(hit: &Hit<'_>, first: u64) -> u64 {
+/// How many live documents a hit is of.
+fn n_postings(hit: &Hit<'_>, live: &Live) -> u64 {
     match hit.postings {
-        Postings::One(number) => u64::from(number >= first),
-        // Counting them is needed only where some do not count, which are few before they are swept.
-        Postings::Many(numbers) => (numbers.len() - numbers.range(..first).count()) as u64,
+        Postings::One(number) => u64::from(live.contains(number)),
+        Postings::Many(numbers) => live.n_in(numbers) as u64,
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
         let queries: Vec<_> = (0..7).map(|n| scheme.sketch(Fingerprint(n))).collect();
         for queries in [&queries[..], &queries[..1], &[]] {
             let expected = tables.near(queries, 3, &mut |_| {});
-            let answers = neighbours(&*tables, queries, 3, 2, 0, &id_of).unwrap();
+            let answers = neighbours(&*tables, queries, 3, 2, &Live::default(), &id_of).unwrap();
             let sum = |of: fn(&Cost) -> u64| answers.iter().map(|answer| of(&answer.cost)).sum::<u64>();
             assert!(queries.is_empty() || expected.n_candidates > 0);
             assert_eq!(sum(|cost| cost.n_buckets), expected.n_buckets);

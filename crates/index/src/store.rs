@@ -31,6 +31,19 @@ pub const MAX_SKETCH_KEYS: usize = 255;
 /// back yet, which later writes do; inserting its id again is `Inserted`. By how much the clocks of the process that wrote
 /// and of the one that asks differ, by so much a document stays longer or shorter.
 ///
+/// Each document expires by its own time, also where the clock was ahead before and has come back. A store may give one the
+/// time of the document before it where that is later by a minute or so; where clocks go back again and again, by more (at
+/// most 45 days, [`memory:`](crate::MemoryStore) and [`embedded:`](crate::EmbeddedStore) only). In HBase an id gets later
+/// times only, so a document whose id was written by a clock that was ahead keeps to that clock when it is written again.
+///
+/// By a clock that has jumped ahead everything has expired, and what a write gives back is gone for good. So an index with
+/// a retention notes when it was last written to. A writer's clock that is ahead of that by more than
+/// [`AHEAD_MAX`](crate::AHEAD_MAX) is doubted: it is logged as a warning, once for each [`Clock`](crate::Clock), and what has
+/// expired only by it is kept until writes have gone on by it for as long again. An index may have rested that long, which
+/// nothing tells from a jump, so the write itself is done. One by a clock that is made to
+/// [refuse](crate::Clock::refusing_ahead) fails with `Unavailable` and changes nothing. HBase gives room back by the clocks
+/// of its servers, so there is nothing to note, and no clock is doubted.
+///
 /// # What an acknowledgement means
 /// When a writing call has returned `Ok`, its changes are as durable as the store ever makes them and every search that
 /// starts later, by any process, sees them. When it has returned an error, the caller cannot know: the batch may have

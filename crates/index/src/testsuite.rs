@@ -5,6 +5,7 @@ mod fail_at;
 mod failures;
 mod fake_clock;
 mod finding;
+mod jumping;
 mod keys;
 mod limits;
 mod model;

@@ -3,10 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const MS_PER_SECOND: i64 = 1_000;
 const SECONDS_PER_DAY: i64 = 24 * 60 * 60;
+
+/// How far a clock may be ahead of the last write before it is doubted, unless a caller says otherwise.
+pub const AHEAD_MAX: Duration = Duration::from_secs(SECONDS_PER_DAY as u64);
 
 /// A moment in milliseconds since 1970, from then to the end of the year 9999, so that every one of them can be written
 /// as a date. Written as RFC 3339 in UTC.
@@ -140,9 +144,15 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (era * 400 + year_of_era + i64::from(month <= 2), month, day)
 }
 
-/// Where a store reads the time. The system's, unless a test gives it another.
+/// Where a store reads the time, and how far it is believed. The system's, unless a test gives it another.
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> i64 + Send + Sync>);
+pub struct Clock {
+    read: Arc<dyn Fn() -> i64 + Send + Sync>,
+    /// As it was asked for.
+    ahead_max: Option<Duration>,
+    /// A warning comes once, whichever copy of the clock a store has.
+    has_warned: Arc<AtomicBool>,
+}
 
 impl Clock {
     /// The clock of this machine.
@@ -155,13 +165,35 @@ impl Clock {
     /// A clock that says what `read` returns: milliseconds since 1970.
     #[must_use]
     pub fn new(read: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
-        Self(Arc::new(read))
+        Self { read: Arc::new(read), ahead_max: None, has_warned: Arc::default() }
+    }
+
+    /// The same clock, by which nothing is written while it is ahead of the last write to an index by more than this; see
+    /// [`Store`](crate::Store).
+    #[must_use]
+    pub fn refusing_ahead(self, ahead_max: Duration) -> Self {
+        Self { ahead_max: Some(ahead_max), ..self }
+    }
+
+    /// By how many milliseconds it may be ahead of the last write before it is doubted.
+    pub(crate) fn ahead_ms_max(&self) -> i64 {
+        i64::try_from(self.ahead_max.unwrap_or(AHEAD_MAX).as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// Whether nothing is written by it while it is doubted.
+    pub(crate) fn refuses_ahead(&self) -> bool {
+        self.ahead_max.is_some()
+    }
+
+    /// Whether this is the first warning of this clock.
+    pub(crate) fn may_warn(&self) -> bool {
+        !self.has_warned.swap(true, Ordering::Relaxed)
     }
 
     /// What it says now.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        Timestamp::saturating((self.0)())
+        Timestamp::saturating((self.read)())
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use std::{fmt, fs};
 
 use crate::embedded::EmbeddedStore;
-use crate::{Error, HbaseStore, MemoryStore, Mode, RedisStore, Result, Store};
+use crate::{Clock, Error, HbaseStore, MemoryStore, Mode, RedisStore, Result, Store};
 
 /// Where an index is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,28 +260,32 @@ impl StoreUri {
     /// # Errors
     /// `NotFound` where there is none and `mode` does not allow making one.
     pub fn open(&self, mode: Mode) -> Result<Box<dyn Store>> {
-        match self {
-            Self::Memory => Ok(Box::new(MemoryStore::new())),
-            Self::Embedded(path) => Ok(Box::new(EmbeddedStore::open(path, mode)?)),
-            Self::Hbase(HbaseUri { gateway, name, n_connections }) => {
-                Ok(Box::new(HbaseStore::new(gateway.clone(), name, *n_connections)))
-            }
-            Self::Redis(uri) => Ok(Box::new(RedisStore::new(uri)?)),
-        }
+        self.open_with_clock(mode, Clock::system(), None)
     }
 
-    /// As [`open`](Self::open), but calls wait for a server that has answered before no longer than `patience` until it
-    /// answers again. Without it they wait as long as suits a batch job: two minutes.
+    /// As [`open`](Self::open), with a clock, and a `patience`: calls wait for a server that has answered before no longer
+    /// than that until it answers again. Without it they wait as long as suits a batch job: two minutes.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_with_patience(&self, mode: Mode, patience: Duration) -> Result<Box<dyn Store>> {
+    /// As [`open`](Self::open); `InvalidArgument` for a clock that refuses where the store does not know when it was last
+    /// written to.
+    pub fn open_with_clock(
+        &self,
+        mode: Mode,
+        clock: Clock,
+        patience: Option<Duration>,
+    ) -> Result<Box<dyn Store>> {
         match self {
-            Self::Memory | Self::Embedded(_) => self.open(mode),
+            Self::Memory => Ok(Box::new(MemoryStore::with_clock(clock))),
+            Self::Embedded(path) => Ok(Box::new(EmbeddedStore::open_with_clock(path, mode, clock)?)),
+            Self::Hbase(_) if clock.refuses_ahead() => Err(Error::invalid(
+                "an index in HBase does not know when it was last written to; leave --clock-ahead-max out (what has \
+                 expired is dropped by the clocks of HBase's servers, not by this machine's)",
+            )),
             Self::Hbase(HbaseUri { gateway, name, n_connections }) => {
-                Ok(Box::new(HbaseStore::with_patience(gateway.clone(), name, *n_connections, patience)))
+                Ok(Box::new(HbaseStore::opened(gateway.clone(), name, *n_connections, clock, patience)))
             }
-            Self::Redis(uri) => Ok(Box::new(RedisStore::with_patience(uri, patience)?)),
+            Self::Redis(uri) => Ok(Box::new(RedisStore::opened(uri, clock, patience)?)),
         }
     }
 }

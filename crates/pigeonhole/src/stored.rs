@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use features::Fingerprinter;
 use features::cli::RecipeArgs;
+use index::cli::ClockArgs;
 use index::{Index, Mode, OpenOptions};
 
 /// Which index.
@@ -13,12 +14,16 @@ pub(crate) struct StoredArgs {
     /// The index, for example embedded:./news-index
     #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE")]
     pub(crate) store: String,
+    #[command(flatten)]
+    clock: ClockArgs,
 }
 
 impl StoredArgs {
     /// Opens it; the caller insists on the given fields of the recipe.
     pub(crate) fn open(&self, recipe: BTreeMap<String, String>) -> anyhow::Result<Index> {
-        let options = OpenOptions { mode: Mode::MustExist, recipe, ..OpenOptions::default() };
+        let clock_ahead_max = self.clock.clock_ahead_max;
+        let options =
+            OpenOptions { mode: Mode::MustExist, clock_ahead_max, recipe, ..OpenOptions::default() };
         Index::open(&self.store, &options).with_context(|| format!("failed to open index `{}`", self.store))
     }
 

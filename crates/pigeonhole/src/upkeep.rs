@@ -17,10 +17,15 @@ What can be found:
   ghost         an entry of the index that leads to no document; it costs room, no answer is wrong
   dead claim    an insertion whose process died; its document is there only if inserted again
   half removed  a removal whose process died; the document is gone, and something of it is left
+  ahead         a document inserted by a clock that was ahead of this machine's by more than a day
+                (or --clock-ahead-max); an index with a retention keeps it for so much longer
   damaged       bytes that are not what was written; calls that meet them fail
 
-`repair --apply` mends all but damaged, which no program can: what was there is not known any
-more. Restore the store from a backup, or build the index anew from the texts; or, where you can
+`repair --apply` mends all but ahead and damaged. What is ahead is right if this machine's clock
+is behind. Else set the clocks right, take those documents out with `pigeonhole remove
+--inserted-from TIME`, and index them again.
+
+What is damaged no program can mend: what was there is not known any more. Restore the store from a backup, or build the index anew from the texts; or, where you can
 do without what is named, delete that with the store's own tools and index its document again.";
 
 #[derive(Debug, clap::Args)]
@@ -207,13 +212,20 @@ impl Findings<'_> {
 
     /// Says what to do about what is left.
     fn advise(&mut self, store: &str) -> io::Result<()> {
-        let n_damaged = self.of(FindingKind::Damaged).n_found;
-        let (is_damaged, is_mendable) = (n_damaged > 0, self.n_left() > n_damaged);
+        let [n_ahead, n_damaged] =
+            [FindingKind::Ahead, FindingKind::Damaged].map(|kind| self.of(kind).n_found);
+        let (is_damaged, is_mendable) = (n_damaged > 0, self.n_left() > n_damaged + n_ahead);
         self.print(|out, findings| {
             match findings.says_mended {
                 _ if !is_mendable => {}
                 true => writeln!(out, "# others were writing at the same places; run the same again")?,
                 false => writeln!(out, "# to mend it: pigeonhole repair --store {store} --apply")?,
+            }
+            if n_ahead > 0 {
+                writeln!(
+                    out,
+                    "# what is ahead was inserted by a clock that was; `pigeonhole verify --help` says what to do"
+                )?;
             }
             if is_damaged {
                 writeln!(

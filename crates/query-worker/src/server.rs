@@ -99,7 +99,7 @@ impl Worker {
         let Asked { uri, dictionaries, options } = Self::asked(config)?;
         let metrics = Arc::new(Metrics::new());
         let measured = |uri: &StoreUri| -> index::Result<Box<dyn Store>> {
-            let store = uri.open_with_patience(options.mode, config.store_wait())?;
+            let store = uri.open_with_clock(options.mode, options.clock(), Some(config.store_wait()))?;
             Ok(Box::new(Measured { store, metrics: Arc::clone(&metrics) }))
         };
         let index = Index::open_with(uri, &options, measured)

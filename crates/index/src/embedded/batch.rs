@@ -10,10 +10,12 @@ use tables::Tables;
 use super::environment::{Failure, Opened, explain};
 use super::ram::REMOVALS_FLOOR_KEY;
 use super::record::{self, Removal};
-use super::{Limits, expiry};
+use super::{Limits, expiry, times};
+use crate::last_write::LastWrite;
 use crate::retention::{Horizon, n_swept_max};
 use crate::rule::Shelf;
-use crate::{Document, DocumentId, Error, Match, Metadata, Result, StoredDocument, Timestamp, search};
+use crate::runs::{Live, Oldest, Runs};
+use crate::{Clock, Document, DocumentId, Error, Match, Metadata, Result, StoredDocument, Timestamp, search};
 
 /// LMDB's longest key.
 const MAX_KEY_BYTES: usize = 511;
@@ -29,11 +31,20 @@ pub(super) struct Batch<'a, 'e> {
     n_removals: u64,
     /// What is there now.
     horizon: Horizon,
-    /// Where the live documents begin.
-    first_live: u64,
-    /// The time of what it inserts: now, but never before that of the last document, so that those that have expired are
-    /// the first of the log.
-    inserted_at: Timestamp,
+    live: Live,
+    now: Timestamp,
+    /// The time of what it inserts, since it has inserted something.
+    inserted_at: Option<Timestamp>,
+    /// In an index that retains its documents for some time only.
+    timed: Option<Timed>,
+}
+
+/// What the index notes of time, as it is after the batch.
+struct Timed {
+    runs: Runs,
+    runs_changed: bool,
+    /// By which time it is swept.
+    swept: Horizon,
 }
 
 /// The tables as they would be after the batch: those of the last commit are never touched, so other threads go on
@@ -53,38 +64,60 @@ impl<'a, 'e> Batch<'a, 'e> {
         txn: &'a mut RwTxn<'e>,
         metadata: &'a Metadata,
         committed: Option<&'a dyn Tables>,
-        now: Timestamp,
+        clock: &Clock,
     ) -> Result<Self, Failure> {
+        let now = clock.now();
         let last = opened.last_change(txn)?;
         let horizon = Horizon::new(metadata.retain, now);
-        let first_live = expiry::first_live(opened, txn, horizon, 0)?;
-        let inserted_at = expiry::last_time(opened, txn)?.map_or(now, |last| last.max(now));
+        let live = expiry::live(opened, txn, horizon, None)?;
+        let timed = match metadata.retain {
+            Some(retain) => {
+                let (last_write, is_news) = LastWrite::next(times::last_write(opened, txn)?, clock, now)?;
+                if is_news {
+                    times::put_last_write(opened, txn, &last_write)?;
+                }
+                let runs = times::runs(opened, txn)?;
+                let swept = Horizon::new(Some(retain), last_write.at);
+                Some(Timed { runs, runs_changed: false, swept })
+            }
+            None => None,
+        };
         let search = committed.map(|committed| Search {
             committed,
             removed: HashSet::new(),
             inserted: search::new_tables(),
         });
         let scheme = &metadata.scheme;
-        Ok(Self { opened, txn, scheme, search, last, n_removals: 0, horizon, first_live, inserted_at })
+        let (n_removals, inserted_at) = (0, None);
+        Ok(Self { opened, txn, scheme, search, last, n_removals, horizon, live, now, inserted_at, timed })
     }
 
     /// Removes some of what has expired, the oldest first, in a batch of `n_items`. What is left is no match either, and
-    /// goes with later batches.
+    /// goes with later batches; what has expired only by a clock that is doubted stays until it has by one that is not.
     pub(super) fn sweep(&mut self, n_items: usize, limits: Limits) -> Result<(), Failure> {
+        let Some(Timed { swept, .. }) = self.timed else { return Ok(()) };
+        let mut oldest = Oldest::default();
+        for expired in self.live.expired() {
+            oldest.push(times::first_from(self.opened, self.txn, expired.start)?, expired.end);
+        }
         for _ in 0..n_swept_max(n_items, limits.swept_min) {
-            let Some((number, bytes)) = self.opened.log.first(self.txn)? else { break };
-            if number >= self.first_live {
+            let Some((number, end)) = oldest.pop() else { break };
+            let stored =
+                record::decode_document(number, record_of(self.opened, self.txn, number)?, self.scheme)?;
+            if swept.is_live(stored.inserted_at) {
                 break;
             }
-            let Document { id, sketch, .. } = record::decode_document(number, bytes, self.scheme)?.document;
+            let Document { id, sketch, .. } = stored.document;
             self.take(&id, number, &sketch)?;
+            oldest.push(times::first_from(self.opened, self.txn, number + 1)?, end);
         }
         Ok(())
     }
 
     /// Forgets the oldest removals above what is to be kept, but notes down the newest forgotten one: whoever has not
     /// seen that builds its tables anew. That is no more work than following as many removals as there are documents.
-    pub(super) fn finish(self, limits: Limits) -> Result<(), Failure> {
+    pub(super) fn finish(mut self, limits: Limits) -> Result<(), Failure> {
+        self.finish_runs()?;
         if self.n_removals == 0 {
             return Ok(());
         }
@@ -101,6 +134,37 @@ impl<'a, 'e> Batch<'a, 'e> {
             self.opened.meta.put(self.txn, REMOVALS_FLOOR_KEY, &record::encode_number(floor))?;
         }
         Ok(())
+    }
+
+    /// Joins what has become one run by removals, and notes down where the others begin.
+    fn finish_runs(&mut self) -> Result<(), Failure> {
+        let Some(Timed { runs, runs_changed, .. }) = &mut self.timed else { return Ok(()) };
+        if self.n_removals > 0 && !runs.begins().is_empty() {
+            let below = |number| times::last_below(self.opened, self.txn, number);
+            *runs_changed |= runs.join(below, |number| times::first_from(self.opened, self.txn, number))?;
+        }
+        if *runs_changed {
+            times::put_runs(self.opened, self.txn, runs)?;
+        }
+        Ok(())
+    }
+
+    /// The time of what is inserted: now, but along a run never before the last document.
+    fn inserted_at(&mut self, number: u64) -> Result<Timestamp, Failure> {
+        if let Some(inserted_at) = self.inserted_at {
+            return Ok(inserted_at);
+        }
+        let mut inserted_at = self.now;
+        if let Some(Timed { runs, runs_changed, .. }) = &mut self.timed {
+            let (at, begins) = runs.turn(times::last_time(self.opened, self.txn)?, self.now)?;
+            if begins {
+                runs.begin(number);
+                *runs_changed = true;
+            }
+            inserted_at = at;
+        }
+        self.inserted_at = Some(inserted_at);
+        Ok(inserted_at)
     }
 
     fn next_change(&mut self) -> Result<u64, Failure> {
@@ -129,14 +193,15 @@ impl Shelf for Batch<'_, '_> {
     ) -> Result<Option<Match>, Failure> {
         let Some(Search { committed, removed, inserted }) = &self.search else { return Ok(None) };
         let counts =
-            |number| number >= self.first_live && Some(number) != except && !removed.contains(&number);
+            |number| self.live.contains(number) && Some(number) != except && !removed.contains(&number);
         let id_of = |number| id_of(self.opened, self.txn, number);
         Ok(search::nearest(&[*committed, &**inserted], sketch, max_distance, &counts, &id_of)?)
     }
 
     fn put(&mut self, document: &Document) -> Result<(), Failure> {
         let number = self.next_change()?;
-        let bytes = record::encode_document(number, document, self.inserted_at, self.scheme)?;
+        let inserted_at = self.inserted_at(number)?;
+        let bytes = record::encode_document(number, document, inserted_at, self.scheme)?;
         // Numbers only grow, so the log is written page after page.
         self.opened.log.put_with_flags(self.txn, PutFlags::APPEND, &number, &bytes)?;
         self.opened.ids.put(self.txn, &id_key(&document.id), &number)?;

@@ -9,7 +9,7 @@ use super::batch::id_key;
 use super::environment::{Failure, Opened};
 use super::record::{self, Removal};
 use super::shared::Shared;
-use crate::{Examined, Finding, FindingKind, Metadata, Result};
+use crate::{Clock, Examined, Finding, FindingKind, Metadata, Result};
 
 /// Records that are looked at in one snapshot, so that none is held for long.
 const STEP: u64 = 100_000;
@@ -29,18 +29,24 @@ impl Step {
     fn report(self, is_mended: bool, report: &mut dyn FnMut(Examined)) {
         report(Examined::Items(self.n_items));
         for (kind, place) in self.findings {
-            let is_mended = is_mended && kind != FindingKind::Damaged;
+            let is_mended = is_mended && kind.is_mendable();
             report(Examined::Found(Finding { kind, place, is_mended }));
         }
     }
 }
 
 /// The contract of [`Store::examine`](crate::Store::examine).
-pub(super) fn examine(shared: &Shared, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+pub(super) fn examine(
+    shared: &Shared,
+    clock: &Clock,
+    mends: bool,
+    report: &mut dyn FnMut(Examined),
+) -> Result<()> {
     let mut first = Some(0);
     while let Some(from) = first {
-        let (step, next) =
-            step(shared, mends, |opened, txn, metadata| documents(opened, txn, &metadata.scheme, from))?;
+        let (step, next) = step(shared, mends, |opened, txn, metadata| {
+            documents(opened, txn, &metadata.scheme, clock, from)
+        })?;
         step.report(mends, report);
         first = next;
     }
@@ -104,6 +110,7 @@ fn documents(
     opened: &Opened,
     txn: &RoTxn<'_>,
     scheme: &TableScheme,
+    clock: &Clock,
     first: u64,
 ) -> Result<(Step, Option<u64>), Failure> {
     let mut step = Step::default();
@@ -120,6 +127,8 @@ fn documents(
                     step.findings.push((FindingKind::Unfiled, id.as_str().to_owned()));
                     step.unfiled.push(number);
                 }
+                let ahead = Finding::of_ahead(id, stored.inserted_at, clock);
+                step.findings.extend(ahead.map(|Finding { kind, place, .. }| (kind, place)));
             }
             Err(_) => step.findings.push((FindingKind::Damaged, format!("record {number}"))),
         }

@@ -92,19 +92,34 @@ pub(super) fn decode_removal(number: u64, bytes: &[u8], scheme: &TableScheme) ->
 
 /// A number by itself, as a value of `meta`.
 pub(super) fn encode_number(number: u64) -> Vec<u8> {
-    seal(number.to_be_bytes().to_vec(), 0)
+    encode_numbers(&[number])
+}
+
+/// Numbers by themselves, as a value of `meta`.
+pub(super) fn encode_numbers(numbers: &[u64]) -> Vec<u8> {
+    seal(numbers.iter().flat_map(|number| number.to_be_bytes()).collect(), 0)
 }
 
 /// Reads a number by itself back.
 pub(super) fn decode_number(bytes: &[u8]) -> Result<u64> {
-    let damaged = || {
-        Error::corrupt("a number of the index is damaged; restore the index from a backup or build it anew")
-    };
-    let (body, sealed) = bytes.split_last_chunk::<4>().ok_or_else(damaged)?;
-    if checksum(0, body) != u32::from_be_bytes(*sealed) {
-        return Err(damaged());
+    match decode_numbers(bytes)?[..] {
+        [number] => Ok(number),
+        _ => Err(damaged_number()),
     }
-    Ok(u64::from_be_bytes(body.try_into().map_err(|_| damaged())?))
+}
+
+/// Reads numbers by themselves back.
+pub(super) fn decode_numbers(bytes: &[u8]) -> Result<Vec<u64>> {
+    let (body, sealed) = bytes.split_last_chunk::<4>().ok_or_else(damaged_number)?;
+    let (numbers, []) = body.as_chunks() else { return Err(damaged_number()) };
+    if checksum(0, body) != u32::from_be_bytes(*sealed) {
+        return Err(damaged_number());
+    }
+    Ok(numbers.iter().map(|number| u64::from_be_bytes(*number)).collect())
+}
+
+pub(super) fn damaged_number() -> Error {
+    Error::corrupt("a number of the index is damaged; restore the index from a backup or build it anew")
 }
 
 fn damaged(number: u64, what: &str) -> Error {

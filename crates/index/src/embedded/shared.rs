@@ -156,8 +156,8 @@ impl Shared {
                 Some(ram) => Some(&*built(ram)?.tables),
                 None => None,
             };
-            // Nobody else writes from here on, so what others have inserted is not of a later time.
-            let mut batch = Batch::new(opened, &mut txn, metadata, committed, clock.now())?;
+            // Its time is read here, where nobody else writes any more.
+            let mut batch = Batch::new(opened, &mut txn, metadata, committed, clock)?;
             batch.sweep(n_items, self.limits)?;
             let answer = work(&mut batch)?;
             batch.finish(self.limits)?;

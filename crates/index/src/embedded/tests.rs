@@ -5,6 +5,7 @@ mod examine;
 mod follower;
 mod full_disk;
 mod growth;
+mod jumps;
 mod processes;
 mod retaining;
 

@@ -101,6 +101,11 @@ impl Examination<'_, '_> {
                 Err(_) => self.found(FindingKind::Damaged, &row.key.escape_ascii().to_string(), false),
             }
         }
+        for (id, stored) in &documents {
+            let at = stored.live.as_ref().map(|live| Timestamp::saturating(live.timestamp));
+            let ahead = at.and_then(|at| Finding::of_ahead(id, at, self.access.clock));
+            ahead.into_iter().for_each(|ahead| (self.report)(Examined::Found(ahead)));
+        }
         self.claims(&documents)?;
         for group in documents.chunks(GROUP) {
             let unfiled = self.unfiled(group)?;

@@ -100,7 +100,14 @@ impl Examination<'_, '_> {
         for (id, record) in ids.into_iter().zip(records) {
             let Some(record) = record else { continue };
             match decode_id(&id).and_then(|id| decode_record(&id, &record)) {
-                Ok(stored) => entries.push((id, Vec::new(), stored.document.sketch.keys().len())),
+                Ok(stored) => {
+                    let (document, at) = (&stored.document, stored.inserted_at);
+                    let ahead = Finding::of_ahead(&document.id, at, &self.store.clock);
+                    entries.push((id, Vec::new(), document.sketch.keys().len()));
+                    if let Some(Finding { kind, place, is_mended }) = ahead {
+                        self.found(kind, place, is_mended);
+                    }
+                }
                 Err(_) => self.found(FindingKind::Damaged, format!("record {}", show(&id)), false),
             }
         }

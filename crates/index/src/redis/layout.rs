@@ -31,6 +31,8 @@ pub(super) struct Keys {
     pub(super) times: Vec<u8>,
     /// What the key of the ids of a large run by time begins with, before the run.
     pub(super) run_times: Vec<u8>,
+    /// When the index was last written to; only there as well.
+    pub(super) last_write: Vec<u8>,
     /// What the key of a kept answer begins with, before its token.
     answers: Vec<u8>,
 }
@@ -46,6 +48,7 @@ impl Keys {
             buckets: key("b:"),
             times: key("times"),
             run_times: key("t:"),
+            last_write: key("last_write"),
             answers: key("a:"),
         }
     }
@@ -311,6 +314,7 @@ mod tests {
         assert_eq!(keys.buckets, b"pigeonhole:{news}:b:");
         assert_eq!(keys.times, b"pigeonhole:{news}:times");
         assert_eq!(keys.run_times, b"pigeonhole:{news}:t:");
+        assert_eq!(keys.last_write, b"pigeonhole:{news}:last_write");
         assert_eq!(keys.answer("00ff"), b"pigeonhole:{news}:a:00ff");
     }
 }

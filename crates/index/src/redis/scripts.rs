@@ -9,10 +9,12 @@ use tables::Cost;
 
 use super::layout::{Keys, decode_match, encode_query, encode_record};
 use super::server::Server;
+use crate::last_write::check_ahead;
 use crate::retention::{Horizon, SWEPT_MIN, n_swept_max};
 use crate::search::Nearest;
 use crate::{
-    Document, DocumentId, Error, Insertion, Match, Metadata, Neighbours, Result, Selection, Source, Timestamp,
+    Clock, Document, DocumentId, Error, Insertion, Match, Metadata, Neighbours, Result, Retention, Selection,
+    Source, Timestamp,
 };
 
 /// The most documents or queries of one call,
@@ -22,6 +24,9 @@ const BUCKETS_MAX: usize = 2_048;
 
 /// How many runs a script reads before it leaves the rest to the next call. One item's reading is not cut.
 const READ_MAX: usize = 10_000;
+
+/// Longer than all time that there is, and exact in a double too.
+const AHEAD_MS_MAX: i64 = 1 << 50;
 
 /// Above every number of documents, and exact where Lua keeps it in a double.
 const LIMIT_MAX: usize = 1 << 31;
@@ -80,7 +85,7 @@ impl Scripts {
         queries.iter().zip(found).map(neighbours).collect()
     }
 
-    /// Inserts the first documents, at least one of them, at the time `now`; with a distance, where nothing is near.
+    /// Inserts the first documents, at least one of them, as of now; with a distance, where nothing is near.
     pub(super) fn insert(
         &self,
         server: &Server,
@@ -88,19 +93,17 @@ impl Scripts {
         metadata: &Metadata,
         documents: &[Document],
         if_new: Option<u32>,
-        now: Timestamp,
+        clock: &Clock,
     ) -> Result<Vec<Insertion>> {
         let documents = first(documents, |document| document.sketch.keys().len());
         let mut call = self.insert.prepare_invoke();
-        begin(&mut call, keys, Horizon::new(metadata.retain, now));
-        call.key(keys.answer(&token()))
-            .arg(n_swept_max(documents.len(), SWEPT_MIN))
-            .arg(if_new.map_or(-1, |distance| i64::from(distance.min(64))))
-            .arg(READ_MAX);
+        let now = begin_write(&mut call, keys, metadata.retain, clock, documents.len());
+        call.arg(if_new.map_or(-1, |distance| i64::from(distance.min(64)))).arg(READ_MAX);
         for document in documents {
             call.arg(document.id.as_str()).arg(encode_record(document, now, &metadata.scheme));
         }
-        let answers: Vec<Value> = server.run(|connection| call.invoke(connection))?;
+        let (ahead_of, answers): (i64, Vec<Value>) = write(server, &call)?;
+        warn(clock, now, ahead_of)?;
         check_answers(answers.len(), documents.len())?;
         documents
             .iter()
@@ -116,22 +119,19 @@ impl Scripts {
         keys: &Keys,
         ids: &[DocumentId],
         selection: &Selection,
-        horizon: Horizon,
+        (retain, clock): (Option<Retention>, &Clock),
     ) -> Result<Vec<bool>> {
         let ids = first(ids, |_| 0);
         let mut call = self.remove.prepare_invoke();
-        begin(&mut call, keys, horizon);
-        call.key(keys.answer(&token()));
+        let now = begin_write(&mut call, keys, retain, clock, ids.len());
         let from = selection.inserted_from.unwrap_or(Timestamp::MIN).as_ms();
         let before = selection.inserted_until.map_or(Timestamp::MAX.as_ms() + 1, Timestamp::as_ms);
-        call.arg(n_swept_max(ids.len(), SWEPT_MIN))
-            .arg(selection.source.as_ref().map_or("", Source::as_str))
-            .arg(from)
-            .arg(before);
+        call.arg(selection.source.as_ref().map_or("", Source::as_str)).arg(from).arg(before);
         for id in ids {
             call.arg(id.as_str());
         }
-        let removed: Vec<i64> = server.run(|connection| call.invoke(connection))?;
+        let (ahead_of, removed): (i64, Vec<i64>) = write(server, &call)?;
+        warn(clock, now, ahead_of)?;
         check_answers(removed.len(), ids.len())?;
         Ok(removed.into_iter().map(|removed| removed == 1).collect())
     }
@@ -163,6 +163,46 @@ fn begin(call: &mut redis::ScriptInvocation<'_>, keys: &Keys, horizon: Horizon) 
     call.key(&keys.metadata).key(&keys.ids).key(&keys.documents).key(&keys.runs).key(&keys.buckets);
     call.key(&keys.times).key(&keys.run_times);
     call.arg(horizon.expired_until_ms().map_or_else(String::new, |ms| ms.to_string()));
+}
+
+/// What the scripts that insert and remove are given next: where to keep their answers, and what they sweep by the clock.
+/// Returns its time.
+fn begin_write(
+    call: &mut redis::ScriptInvocation<'_>,
+    keys: &Keys,
+    retain: Option<Retention>,
+    clock: &Clock,
+    n_items: usize,
+) -> Timestamp {
+    let now = clock.now();
+    begin(call, keys, Horizon::new(retain, now));
+    call.key(keys.answer(&token())).key(&keys.last_write);
+    call.arg(n_swept_max(n_items, SWEPT_MIN)).arg(now.as_ms());
+    call.arg(clock.ahead_ms_max().min(AHEAD_MS_MAX)).arg(i32::from(clock.refuses_ahead()));
+    now
+}
+
+/// Calls a script that writes: when the index was last written to, if the clock is too far ahead of that, else 0; and what
+/// it answers for each item.
+fn write<T: FromRedisValue>(server: &Server, call: &redis::ScriptInvocation<'_>) -> Result<(i64, Vec<T>)> {
+    let mut answers: Vec<Value> = server.run(|connection| call.invoke(connection))?;
+    if answers.is_empty() {
+        return Err(unexpected());
+    }
+    let ahead_of = from_value(answers.remove(0))?;
+    Ok((ahead_of, answers.into_iter().map(from_value).collect::<Result<_>>()?))
+}
+
+fn from_value<T: FromRedisValue>(value: Value) -> Result<T> {
+    T::from_redis_value(value).map_err(|error| unexpected().caused_by(error))
+}
+
+/// Says that a clock is ahead, if it is; or refuses it, after the script has.
+fn warn(clock: &Clock, now: Timestamp, ahead_of: i64) -> Result<()> {
+    match Timestamp::new(ahead_of) {
+        Some(last) if ahead_of > 0 => check_ahead(clock, now, last),
+        _ => Ok(()),
+    }
 }
 
 /// As many as one call may have.
@@ -212,8 +252,7 @@ fn to_insertion(sketch: &Sketch, answer: Value) -> Result<Insertion> {
         Value::Array(matches) => {
             let mut nearest = Nearest::new(1);
             for found in matches {
-                let found =
-                    Vec::<u8>::from_redis_value(found).map_err(|error| unexpected().caused_by(error))?;
+                let found: Vec<u8> = from_value(found)?;
                 nearest.offer(to_match(sketch, &found)?);
             }
             nearest.into_matches().pop().map(Insertion::Duplicate).ok_or_else(unexpected)

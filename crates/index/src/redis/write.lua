@@ -3,6 +3,10 @@
 -- tries (`server.rs`).
 local ANSWER, ANSWER_SECONDS = KEYS[8], 180
 
+-- When the index was last written to, by which clocks are doubted (`last_write.rs`): a time, then the first and the last of
+-- those that were too far ahead of it, or two zeros. A later time is noted when it is so much later.
+local LAST_WRITE, STEP_MS_MAX = KEYS[9], 60000
+
 -- A script sweeps no more documents once they were in more buckets than this.
 local SWEPT_BUCKETS = 4096
 
@@ -98,12 +102,42 @@ local function remove(id, record)
   if EXPIRED then call('ZREM', TIMES, id) end
 end
 
+-- What is noted at a write at `now` by a clock that may be `ahead_max` ahead: the time to sweep by, and what is to be
+-- written down, if that is news. The rule is that of `last_write.rs`.
+local function next_write(now, ahead_max)
+  local noted, first, last = string.match(call('GET', LAST_WRITE) or '', '^(%d+) (%d+) (%d+)$')
+  -- An index that has not noted it yet has the time of its youngest document.
+  local at = tonumber(noted or call('ZREVRANGE', TIMES, 0, 0, 'WITHSCORES')[2])
+  first, last = tonumber(first or 0), tonumber(last or 0)
+  local function news(at, first, last)
+    return string.format('%.0f %.0f %.0f', at, first, last)
+  end
+  local step = math.min(math.floor(ahead_max / 2), STEP_MS_MAX)
+  if not at then
+    return now, news(now, 0, 0), false
+  elseif now - at <= ahead_max then
+    return now, (not noted or first > 0 or math.abs(now - at) >= step) and news(now, 0, 0), false
+  elseif first == 0 then
+    return at, news(at, now, now), at
+  elseif now - last > ahead_max then
+    return last, news(last, now, now), at
+  elseif now - first > ahead_max then
+    return now, news(now, 0, 0), at
+  end
+  local is_news = now < first or math.abs(now - last) >= step
+  return at, is_news and news(at, math.min(first, now), now), at
+end
+
 -- Removes what has expired, the oldest first, at most `most` documents. Before anything is inserted: a server that is
--- full refuses a script whose first step needs room.
-local function sweep(most)
-  if not EXPIRED then return end
+-- full refuses a script whose first step needs room. What has expired only by a clock that is doubted stays. Answers when
+-- the index was last written to, where the clock is too far ahead of that, else 0; a caller who refuses ends there.
+local function sweep(most, now, ahead_max, refuses)
+  if not EXPIRED then return 0 end
+  local at, news, ahead_of = next_write(now, ahead_max)
+  if ahead_of and refuses then return ahead_of end
   local n_buckets = 0
-  for _, id in ipairs(call('ZRANGEBYSCORE', TIMES, '-inf', ARGV[1], 'LIMIT', 0, most)) do
+  local swept = string.format('%.0f', EXPIRED - (now - math.min(now, at)))
+  for _, id in ipairs(call('ZRANGEBYSCORE', TIMES, '-inf', swept, 'LIMIT', 0, most)) do
     local record = record_of(id)
     if record then
       n_buckets = n_buckets + (#record - keys_from(record) - 3) / 5
@@ -113,4 +147,7 @@ local function sweep(most)
     end
     if n_buckets > SWEPT_BUCKETS then break end
   end
+  -- A server that is full refuses this, and a later write notes it.
+  if news then redis.pcall('SET', LAST_WRITE, news) end
+  return ahead_of or 0
 end

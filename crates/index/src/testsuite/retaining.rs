@@ -1,16 +1,17 @@
 //! Documents that stay for some time only.
 
 use super::{
-    FakeClock, RETAIN, check_near, contents, document, example_metadata, get, id, near, sketch, spread,
+    FakeClock, RETAIN, check_near, contents, document, example_metadata, get, id, jumping, near, sketch,
+    spread,
 };
 use crate::{Clock, Cursor, Document, Insertion, Match, Metadata, Retention, Selection, Store};
 
-const HOUR_MS: i64 = 60 * 60 * 1000;
+pub(super) const HOUR_MS: i64 = 60 * 60 * 1000;
 
 /// Each on a store of its own.
-pub(super) const N_CASES: usize = 10;
+pub(super) const N_CASES: usize = 13;
 
-const RETAIN_MS: i64 = RETAIN.as_millis() as i64;
+pub(super) const RETAIN_MS: i64 = RETAIN.as_millis() as i64;
 
 pub(super) fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
     let cases: [fn(&dyn Store, &FakeClock); N_CASES] = [
@@ -24,6 +25,9 @@ pub(super) fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
         removing,
         turn_over,
         random_times,
+        jumping::a_clock_that_was_ahead,
+        jumping::nothing_is_lost_to_a_jump,
+        jumping::a_clock_that_goes_back_and_forth,
     ];
     for case in cases {
         let clock = FakeClock::at_present();
@@ -36,11 +40,11 @@ pub(super) fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
     }
 }
 
-fn insert(store: &dyn Store, documents: &[Document]) -> Vec<Insertion> {
+pub(super) fn insert(store: &dyn Store, documents: &[Document]) -> Vec<Insertion> {
     store.insert(documents).expect("an insertion")
 }
 
-fn insert_if_new(store: &dyn Store, documents: &[Document]) -> Vec<Insertion> {
+pub(super) fn insert_if_new(store: &dyn Store, documents: &[Document]) -> Vec<Insertion> {
     store.insert_if_new(documents, 3).expect("an insertion")
 }
 

@@ -58,7 +58,7 @@ impl Other {
     }
 
     /// Kills it on the spot, and returns what it had still said.
-    fn kill(mut self) -> Vec<String> {
+    pub(super) fn kill(mut self) -> Vec<String> {
         self.child.kill().unwrap();
         let said = std::iter::from_fn(|| self.hear()).collect();
         assert!(!self.child.wait().unwrap().success());

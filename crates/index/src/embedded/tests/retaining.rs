@@ -5,7 +5,7 @@ use super::*;
 use crate::testsuite::FakeClock;
 use crate::{Retention, Timestamp};
 
-const RETAIN_MS: i64 = 100_000;
+pub(super) const RETAIN_MS: i64 = 100_000;
 
 /// Larger than those of the other tests, whose removal log would make every follower build its tables anew; and so large
 /// that it is the number of documents that bounds it.
@@ -88,9 +88,9 @@ fn a_write_sweeps_a_bounded_piece() {
     assert_eq!(n_rows(&store), 0);
 }
 
-/// A clock that goes back makes nothing live longer in front of what lives shorter: the log is in the order of time.
+/// A clock that goes back a little, as NTP sets it, begins no run: what comes then takes the time of the last one.
 #[test]
-fn times_never_go_back() {
+fn a_little_back_is_not_back() {
     let directory = directory();
     let clock = FakeClock::at(1_000_000);
     let store = open_retaining(directory.path(), clock.clock());
