@@ -25,8 +25,9 @@ What can be found:
 is behind. Else set the clocks right, take those documents out with `pigeonhole remove
 --inserted-from TIME`, and index them again.
 
-What is damaged no program can mend: what was there is not known any more. Restore the store from a backup, or build the index anew from the texts; or, where you can
-do without what is named, delete that with the store's own tools and index its document again.";
+What is damaged no program can mend: what was there is not known any more. Restore the store
+from a backup, or build the index anew from the texts; or, where you can do without what is
+named, delete that with the store's own tools and index its document again.";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = format!("\

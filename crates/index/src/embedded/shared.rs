@@ -156,7 +156,7 @@ impl Shared {
                 Some(ram) => Some(&*built(ram)?.tables),
                 None => None,
             };
-            // Its time is read here, where nobody else writes any more.
+            // Its time is read here, where no other writer comes in between.
             let mut batch = Batch::new(opened, &mut txn, metadata, committed, clock)?;
             batch.sweep(n_items, self.limits)?;
             let answer = work(&mut batch)?;
