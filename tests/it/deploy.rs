@@ -7,6 +7,7 @@ mod images;
 mod invocation;
 mod kubernetes;
 mod monitoring;
+mod start_script;
 mod systemd;
 
 use std::ffi::OsStr;

@@ -39,8 +39,8 @@ fn is_in_context(rules: &str, file: &str) -> bool {
     is_in
 }
 
-/// Copies what is in the context.
-fn copy_context(rules: &str, folder: &Path, to: &Path) -> usize {
+/// Copies what of a folder is in the context.
+pub(super) fn copy_context(rules: &str, folder: &Path, to: &Path) -> usize {
     let mut n_files = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap().path();
