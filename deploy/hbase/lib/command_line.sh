@@ -12,17 +12,18 @@ parse() {
     case $1 in
       -h | --help) print_help && exit $ok ;;
       --cluster | --hdfs | --follow) flag[${1#--}]=1 ;;
-      --data=* | --cache=* | --conf=* | --listen=* | --port=* | --*-port=* | --heap=* | --timeout=* | --lines=*)
-        name=${1%%=*}
-        flag[${name#--}]=${1#*=}
+      -*)
+        name=${1#--}
+        name=${name%%=*}
+        takes_value "$name" || die $usage "unknown option $1; see \`hbase --help\`"
+        if [[ $1 == *=* ]]; then
+          flag["$name"]=${1#*=}
+        else
+          (($# > 1)) || die $usage "$1 needs a value"
+          flag["$name"]=$2
+          shift
+        fi
         ;;
-      --data | --cache | --conf | --listen | --port | --zookeeper-port | --master-port | --regionserver-port | \
-        --namenode-port | --heap | --timeout | --lines)
-        (($# > 1)) || die $usage "$1 needs a value"
-        flag[${1#--}]=$2
-        shift
-        ;;
-      -*) die $usage "unknown option $1; see \`hbase --help\`" ;;
       *) words+=("$1") ;;
     esac
     shift
@@ -32,6 +33,15 @@ parse() {
 # Whether all that is left goes to the program that the command runs.
 passes_on() {
   [[ ${words[0]:-} =~ ^(shell|java|bulk-load)$ && ${#words[@]} -gt 1 || ${words[0]:-} == dfs ]]
+}
+
+# takes_value NAME: whether there is an option of that name with a value.
+takes_value() {
+  local name
+  for name in data cache conf "${filled_names[@]}" heap timeout lines; do
+    if [[ $1 == "$name" ]]; then return 0; fi
+  done
+  return 1
 }
 
 # expect_words MIN MAX: how many words may follow the command.

@@ -196,6 +196,22 @@ fn shellcheck_finds_nothing() {
     }
 }
 
+/// `--foo-port=1` was taken without a word, as all that ends in `-port=` was.
+#[test]
+fn options_that_it_does_not_know_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for unknown in
+        ["--foo-port=1", "--foo-port", "--port-=1", "--cluster=1", "--dat=x", "--", "--=1", "-data", "-p"]
+    {
+        let mut command = Command::new(path("hbase/hbase"));
+        without_settings(&mut command);
+        let output = command.arg("--data").arg(folder.path()).args(["status", unknown]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(64), "{unknown}: {said}");
+        assert_eq!(said, format!("hbase: unknown option {unknown}; see `hbase --help`\n"));
+    }
+}
+
 /// Copied as into an image, below a folder with a space in its name, and called through links from elsewhere.
 #[test]
 fn it_runs_from_any_place() {
