@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use simhash::Sketch;
-use tables::{BucketTables, Cost, Hit, Postings, Tables};
+use tables::{BucketTables, Cost, Hit, Tables};
 
 use crate::runs::Live;
 use crate::{DocumentId, Match, Neighbours, Result};
@@ -38,7 +38,7 @@ pub(crate) fn neighbours(
             answers[current].matches = std::mem::replace(&mut nearest, Nearest::new(limit)).into_matches();
             current = hit.query;
         }
-        answers[hit.query].n_matches += n_postings(&hit, live);
+        answers[hit.query].n_matches += live.n_in(hit.numbers) as u64;
         if outcome.is_ok() {
             outcome = nearest.take(&hit, &|number| live.contains(number), id_of);
         }
@@ -79,14 +79,6 @@ pub(crate) fn nearest(
     }
     outcome?;
     Ok(nearest.into_matches().pop())
-}
-
-/// How many live documents a hit is of.
-fn n_postings(hit: &Hit<'_>, live: &Live) -> u64 {
-    match hit.postings {
-        Postings::One(number) => u64::from(live.contains(number)),
-        Postings::Many(numbers) => live.n_in(numbers) as u64,
-    }
 }
 
 /// A match, and what else is known of it. Ordered by distance, then id.
@@ -134,7 +126,7 @@ impl Nearest {
         counts: &dyn Fn(u64) -> bool,
         id_of: &dyn Fn(u64) -> Result<DocumentId>,
     ) -> Result<()> {
-        let mut one = |number| {
+        let one = |number| {
             // Looking an id up is what costs; a hit that is farther than all we hold needs no id.
             if self.admits(hit.distance) && counts(number) {
                 let (fingerprint, distance) = (hit.fingerprint, hit.distance);
@@ -142,10 +134,7 @@ impl Nearest {
             }
             Ok(())
         };
-        match hit.postings {
-            Postings::One(number) => one(number),
-            Postings::Many(numbers) => numbers.iter().copied().try_for_each(one),
-        }
+        hit.numbers.iter().copied().try_for_each(one)
     }
 
     /// Keeps a match, if it is among the nearest.

@@ -6,6 +6,7 @@ mod chunks;
 mod crowd;
 mod directory;
 mod entries;
+mod numbers;
 mod table;
 
 use std::hint::black_box;
@@ -142,12 +143,11 @@ impl Tables for BucketTables {
         for (n, queries) in queries.chunks(QUERIES_PER_ROUND).enumerate() {
             cost.n_buckets += queries.iter().map(|query| query.keys().len() as u64).sum::<u64>();
             cost.n_candidates += round.search(self, queries, max_distance);
-            for found in &round.found {
-                visit(Hit {
-                    query: n * QUERIES_PER_ROUND + found.query as usize,
-                    fingerprint: self.entries.fingerprint(found.entry),
-                    distance: found.distance,
-                    postings: self.entries.postings(found.entry),
+            for &Found { query, entry, distance } in &round.found {
+                let query = n * QUERIES_PER_ROUND + query as usize;
+                let fingerprint = self.entries.fingerprint(entry);
+                self.entries.visit_numbers(entry, |numbers| {
+                    visit(Hit { query, fingerprint, distance, numbers });
                 });
             }
         }

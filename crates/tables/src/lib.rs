@@ -11,7 +11,7 @@ mod tables;
 pub use bucket_tables::BucketTables;
 pub use naive::NaiveTables;
 pub use self_join::{Groups, Pair, self_join};
-pub use tables::{Cost, Hit, Postings, Tables};
+pub use tables::{Cost, Hit, Tables};
 
 /// Runs what the README shows.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use simhash::Sketch;
 
 use crate::heap::btree_bytes;
-use crate::{Cost, Hit, Postings, Tables};
+use crate::{Cost, Hit, Tables};
 
 /// A plain scan: a query costs O(sketches × keys), and nothing in it can be wrong in a clever way.
 #[derive(Clone, Debug, Default)]
@@ -46,11 +46,8 @@ impl Tables for NaiveTables {
                 let fingerprint = stored.fingerprint();
                 let distance = fingerprint.distance(sketch.fingerprint());
                 if n_shared > 0 && distance <= max_distance {
-                    let postings = match numbers.first() {
-                        Some(&number) if numbers.len() == 1 => Postings::One(number),
-                        _ => Postings::Many(numbers),
-                    };
-                    visit(Hit { query, fingerprint, distance, postings });
+                    let numbers: Vec<u64> = numbers.iter().copied().collect();
+                    visit(Hit { query, fingerprint, distance, numbers: &numbers });
                 }
             }
         }

@@ -1,17 +1,6 @@
 //! The interface of every layout: numbers filed under sketches, and the search for near ones.
 
-use std::collections::BTreeSet;
-
 use simhash::{Fingerprint, Sketch};
-
-/// The numbers that are filed under one sketch, ascending, never none.
-#[derive(Clone, Copy, Debug)]
-pub enum Postings<'a> {
-    /// Just this one.
-    One(u64),
-    /// Two or more.
-    Many(&'a BTreeSet<u64>),
-}
 
 /// One stored sketch that a query met.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +11,8 @@ pub struct Hit<'a> {
     pub fingerprint: Fingerprint,
     /// Its distance to the query's, in bits.
     pub distance: u32,
-    /// What is filed under it.
-    pub postings: Postings<'a>,
+    /// What is filed under it, or a piece of that: ascending, never empty.
+    pub numbers: &'a [u64],
 }
 
 /// What a call of [`Tables::near`] read.
@@ -44,11 +33,19 @@ pub trait Tables: Send + Sync {
     /// Files `number` under `sketch`. Returns false, and changes nothing, where it already is filed there.
     fn insert(&mut self, sketch: &Sketch, number: u64) -> bool;
 
+    /// As [`insert`](Self::insert) of each in their order; returns how many were not filed before. What is built from a corpus
+    /// is built by this, so that a layout can serve many at once. (`BucketTables` gains nothing from it: 26.8 s against 26.2 s
+    /// for 10 M, eight sketches touched together.)
+    fn insert_all(&mut self, postings: &[(Sketch, u64)]) -> usize {
+        postings.iter().filter(|(sketch, number)| self.insert(sketch, *number)).count()
+    }
+
     /// Takes `number` away from `sketch`. Returns false, and changes nothing, where it is not filed there.
     fn remove(&mut self, sketch: &Sketch, number: u64) -> bool;
 
-    /// Calls `visit` once for each stored sketch that a query finds, the queries in their order, the hits of one query
-    /// in no particular order.
+    /// Calls `visit` for each stored sketch that a query finds, the queries in their order, the hits of one query in no
+    /// particular order. Of a sketch under which thousands of numbers are filed they come in pieces, one call after
+    /// another and ascending, so that a layout need not hold them in a row; no number comes twice.
     fn near(&self, queries: &[Sketch], max_distance: u32, visit: &mut dyn FnMut(Hit<'_>)) -> Cost;
 
     /// How many numbers are filed; one filed under two sketches counts twice.

@@ -12,6 +12,9 @@ use crate::search;
 /// Under which key of `meta` the number of the newest removal that is no longer kept is stored.
 pub(super) const REMOVALS_FLOOR_KEY: &str = "removals_floor";
 
+/// Sketches that are decoded before the tables file them together.
+const DECODED_MAX: usize = 1024;
+
 /// The tables as of one change.
 pub(super) struct Ram {
     pub(super) tables: Box<dyn Tables>,
@@ -44,10 +47,16 @@ impl Ram {
         // The memory of the old ones is given back before the new ones need it.
         *ram = None;
         let mut tables = search::new_tables();
+        let mut decoded = Vec::with_capacity(DECODED_MAX);
         for entry in opened.log.iter(txn)? {
             let (number, bytes) = entry?;
-            tables.insert(&record::decode_sketch(number, bytes, scheme)?, number);
+            decoded.push((record::decode_sketch(number, bytes, scheme)?, number));
+            if decoded.len() == DECODED_MAX {
+                tables.insert_all(&decoded);
+                decoded.clear();
+            }
         }
+        tables.insert_all(&decoded);
         *ram = Some(Self { tables, applied: last });
         Ok(last)
     }

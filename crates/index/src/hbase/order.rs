@@ -22,9 +22,8 @@ pub(super) fn waits_for(
     for (place, document) in documents.iter().enumerate() {
         let mut before = Vec::new();
         let mut near = |tables: &dyn tables::Tables, sketch: &Sketch| {
-            tables.near(std::slice::from_ref(sketch), max_distance, &mut |hit| match hit.postings {
-                tables::Postings::One(number) => before.push(number as usize),
-                tables::Postings::Many(numbers) => before.extend(numbers.iter().map(|&n| n as usize)),
+            tables.near(std::slice::from_ref(sketch), max_distance, &mut |hit| {
+                before.extend(hit.numbers.iter().map(|&number| number as usize));
             });
         };
         near(&*new, &document.sketch);

@@ -1,12 +1,9 @@
 //! The different sketches that are stored, by number: the fingerprint of each, and what is filed under it.
 
-use std::collections::BTreeSet;
-
 use simhash::Fingerprint;
 
 use super::chunks::Chunks;
-use crate::Postings;
-use crate::heap::btree_bytes;
+use super::numbers::Numbers;
 
 /// One sketch's slot, 16 bytes.
 #[derive(Clone, Debug)]
@@ -16,8 +13,7 @@ enum Slot {
     /// One number.
     One { n_keys: u32, number: u64 },
     /// Two or more numbers.
-    #[expect(clippy::box_collection, reason = "unboxed, every slot would be 40 bytes")]
-    Many { n_keys: u32, numbers: Box<BTreeSet<u64>> },
+    Many { n_keys: u32, numbers: Box<Numbers> },
 }
 
 const _: () = assert!(size_of::<Slot>() == 16);
@@ -31,13 +27,13 @@ pub(super) struct Entries {
     free: Option<u32>,
     n_used: usize,
     n_postings: usize,
-    /// What the sets of the postings hold.
+    /// What the lists of several numbers hold.
     posting_bytes: usize,
 }
 
-/// What a set of numbers holds, behind its box.
-fn set_bytes(numbers: &BTreeSet<u64>) -> usize {
-    size_of::<BTreeSet<u64>>() + btree_bytes(numbers.len(), size_of::<u64>())
+/// What several numbers hold, with their box.
+fn posting_bytes(numbers: &Numbers) -> usize {
+    size_of::<Numbers>() + numbers.heap_bytes()
 }
 
 impl Entries {
@@ -68,11 +64,13 @@ impl Entries {
         }
     }
 
-    pub(super) fn postings(&self, entry: u32) -> Postings<'_> {
+    /// Calls `visit` with the numbers of an entry, ascending, in one piece or several.
+    #[inline]
+    pub(super) fn visit_numbers(&self, entry: u32, mut visit: impl FnMut(&[u64])) {
         match &self.slots[entry as usize] {
             Slot::Free(_) => unreachable!("no table holds an entry that is free"),
-            Slot::One { number, .. } => Postings::One(*number),
-            Slot::Many { numbers, .. } => Postings::Many(numbers),
+            Slot::One { number, .. } => visit(std::slice::from_ref(number)),
+            Slot::Many { numbers, .. } => numbers.pieces().for_each(visit),
         }
     }
 
@@ -118,16 +116,16 @@ impl Entries {
             Slot::Free(_) => unreachable!("no table holds an entry that is free"),
             Slot::One { number: one, .. } if *one == number => return false,
             &mut Slot::One { n_keys, number: one } => {
-                let numbers = Box::new(BTreeSet::from([one, number]));
-                self.posting_bytes += set_bytes(&numbers);
+                let numbers = Box::new(Numbers::pair(one, number));
+                self.posting_bytes += posting_bytes(&numbers);
                 *slot = Slot::Many { n_keys, numbers };
             }
             Slot::Many { numbers, .. } => {
-                let before = set_bytes(numbers);
+                let before = posting_bytes(numbers);
                 if !numbers.insert(number) {
                     return false;
                 }
-                self.posting_bytes += set_bytes(numbers) - before;
+                self.posting_bytes = self.posting_bytes - before + posting_bytes(numbers);
             }
         }
         self.n_postings += 1;
@@ -142,14 +140,14 @@ impl Entries {
             Slot::One { number: one, .. } if *one == number => Removed::Last,
             Slot::One { .. } => return Removed::No,
             Slot::Many { n_keys, numbers } => {
-                let before = set_bytes(numbers);
-                if !numbers.remove(&number) {
+                let before = posting_bytes(numbers);
+                if !numbers.remove(number) {
                     return Removed::No;
                 }
                 self.posting_bytes -= before;
-                match numbers.first() {
-                    Some(&number) if numbers.len() == 1 => *slot = Slot::One { n_keys: *n_keys, number },
-                    _ => self.posting_bytes += set_bytes(numbers),
+                match numbers.single() {
+                    Some(number) => *slot = Slot::One { n_keys: *n_keys, number },
+                    None => self.posting_bytes += posting_bytes(numbers),
                 }
                 Removed::One
             }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use simhash::{BucketKey, Fingerprint, Sketch, TableScheme};
-use tables::{BucketTables, Cost, NaiveTables, Postings, Tables};
+use tables::{BucketTables, Cost, NaiveTables, Tables};
 
 use crate::corpora::{explicit_sketches, fingerprints, flipped, schemes};
 
@@ -13,15 +13,9 @@ type Answer = (usize, Fingerprint, u32, Vec<u64>);
 fn near(tables: &dyn Tables, queries: &[Sketch], max_distance: u32) -> (Vec<Answer>, Cost) {
     let mut answers: Vec<Answer> = Vec::new();
     let cost = tables.near(queries, max_distance, &mut |hit| {
-        let numbers = match hit.postings {
-            Postings::One(number) => vec![number],
-            Postings::Many(numbers) => {
-                assert!(numbers.len() > 1);
-                numbers.iter().copied().collect()
-            }
-        };
+        assert!(!hit.numbers.is_empty());
         assert!(answers.last().is_none_or(|(query, ..)| *query <= hit.query));
-        answers.push((hit.query, hit.fingerprint, hit.distance, numbers));
+        answers.push((hit.query, hit.fingerprint, hit.distance, hit.numbers.to_vec()));
     });
     answers.sort();
     (answers, cost)
@@ -73,6 +67,19 @@ fn check_operations(sketches: &[Sketch], operations: &[Operation]) {
     check_same(&tables, &naive, sketches, &[0, 1, 3, 64]);
 }
 
+/// Filing all at once is filing one after another.
+fn check_insert_all(sketches: &[Sketch], operations: &[Operation]) {
+    let postings: Vec<_> = operations
+        .iter()
+        .map(|operation| (sketches[operation.sketch % sketches.len()].clone(), operation.number))
+        .collect();
+    let (mut tables, mut naive) = (BucketTables::new(), NaiveTables::new());
+    for postings in postings.chunks(postings.len() / 2 + 1) {
+        assert_eq!(tables.insert_all(postings), naive.insert_all(postings));
+    }
+    check_same(&tables, &naive, sketches, &[0, 3]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -81,12 +88,14 @@ proptest! {
         for scheme in schemes() {
             let sketches: Vec<_> = fingerprints.iter().map(|&bits| scheme.sketch(Fingerprint(bits))).collect();
             check_operations(&sketches, &operations);
+            check_insert_all(&sketches, &operations);
         }
     }
 
     #[test]
     fn operations_on_explicit_sketches(sketches in explicit_sketches(40), operations in operations()) {
         check_operations(&sketches, &operations);
+        check_insert_all(&sketches, &operations);
     }
 
     /// Within a scheme's distance the tables find what a scan of the fingerprints alone would.
@@ -142,12 +151,13 @@ fn identical_fingerprints_are_all_returned() {
         for bits in [0, u64::MAX, 0x0123_4567_89ab_cdef] {
             let sketch = scheme.sketch(Fingerprint(bits));
             let mut tables = BucketTables::new();
-            for number in (0..500).rev() {
+            // More than come in one piece.
+            for number in (0..5000).rev() {
                 assert!(tables.insert(&sketch, number));
                 assert!(!tables.insert(&sketch, number));
             }
-            assert_eq!((tables.n_sketches(), tables.n_postings()), (1, 500));
-            assert_eq!(found(&tables, &sketch, 0), (0..500).collect::<Vec<_>>());
+            assert_eq!((tables.n_sketches(), tables.n_postings()), (1, 5000));
+            assert_eq!(found(&tables, &sketch, 0), (0..5000).collect::<Vec<_>>());
         }
     }
 }

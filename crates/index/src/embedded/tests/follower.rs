@@ -7,11 +7,7 @@ pub(super) fn answers(ram: &Ram) -> Vec<(u64, u32, Vec<u64>)> {
     let mut answers = Vec::new();
     for n in 0..600 {
         ram.tables.near(&[document(n).sketch], 3, &mut |hit| {
-            let numbers = match hit.postings {
-                tables::Postings::One(number) => vec![number],
-                tables::Postings::Many(numbers) => numbers.iter().copied().collect(),
-            };
-            answers.push((n, hit.distance, numbers));
+            answers.push((n, hit.distance, hit.numbers.to_vec()));
         });
     }
     answers.sort();
