@@ -1,4 +1,5 @@
 //! End to end: argv and HTTP in, output and exit status out, with the programs as their users run them.
+#![expect(clippy::disallowed_methods, reason = "what a test says it says about itself")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 mod bulk;
@@ -14,6 +15,7 @@ mod indexer;
 mod licences;
 mod pages;
 mod pigeonhole;
+mod printed;
 mod race;
 mod redis;
 mod remote;

@@ -10,15 +10,16 @@ use crate::support::root;
 
 /// Who may know whom, to build, to run or to test. An edge more is a decision about the design, not a detail: change
 /// `README.md` with it.
-const EDGES: [(&str, &[&str]); 9] = [
+const EDGES: [(&str, &[&str]); 10] = [
     ("simhash", &[]),
     ("features", &["simhash"]),
     ("tables", &["simhash"]),
     ("index", &["simhash", "tables"]),
     ("manual", &[]),
-    ("indexer", &["features", "index", "manual", "simhash", "tables"]),
-    ("query-worker", &["features", "index", "manual", "simhash"]),
-    ("pigeonhole", &["features", "index", "manual", "simhash"]),
+    ("program", &[]),
+    ("indexer", &["features", "index", "manual", "program", "simhash", "tables"]),
+    ("query-worker", &["features", "index", "manual", "program", "simhash"]),
+    ("pigeonhole", &["features", "index", "manual", "program", "simhash"]),
     // The programs it runs as processes; the libraries are for its oracles.
     ("pigeonhole-tests", &["index", "simhash", "tables"]),
 ];

@@ -7,6 +7,7 @@
 //! all; what they are worth is told by the exact Jaccard similarity J of the texts' sets of five characters in a row, after
 //! NFKC, lower case, and white space made one space. Nothing in it is random.
 
+#![expect(clippy::disallowed_methods, reason = "what it makes goes to a file or a measurement")]
 #![expect(clippy::unwrap_used, reason = "what goes wrong here ends a measurement")]
 
 use std::cmp::Ordering;

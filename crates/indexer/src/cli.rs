@@ -51,7 +51,9 @@ pub(crate) struct Cli {
 impl Cli {
     /// Parses the command line of this process; ends it with help or a complaint where there is nothing to run.
     pub(crate) fn from_command_line() -> Self {
-        Self::from_arg_matches(&Self::command_line().get_matches()).unwrap_or_else(|error| error.exit())
+        let parsed =
+            Self::command_line().try_get_matches().and_then(|matches| Self::from_arg_matches(&matches));
+        parsed.unwrap_or_else(|error| program::exit_with(&error))
     }
 
     /// All that may be asked.

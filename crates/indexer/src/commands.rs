@@ -19,7 +19,6 @@ mod results;
 mod verdict;
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 
 use ::index::cli::StoreArgs;
@@ -44,7 +43,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<u64> {
         Command::Idf(args) => idf::run(args)?,
         Command::IdfMerge(args) => return idf_merge::run(args).map(|()| 0),
         Command::Manual(command) => {
-            command.run(Cli::command_line(), &mut io::stdout())?;
+            command.run(Cli::command_line(), &mut program::stdout())?;
             return Ok(0);
         }
     };

@@ -3,7 +3,6 @@
 
 mod survey;
 
-use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -109,7 +108,7 @@ impl Job {
         });
         let journal = journal.transpose()?;
         // A bar and results in one terminal would be drawn into each other.
-        let results_in_terminal = outputs.iter().any(|path| is_stdout(path)) && io::stdout().is_terminal();
+        let results_in_terminal = outputs.iter().any(|path| is_stdout(path)) && program::stdout().is_terminal();
         let progress = Progress::new(&inputs, args.records.quiet || results_in_terminal);
         let rejects = Rejects::new(args.rejects.as_deref(), progress.console(), journal.as_ref())?;
         let fields = Fields::new(FieldNames {

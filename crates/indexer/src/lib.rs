@@ -26,9 +26,10 @@ mod shard;
 mod stop;
 mod top;
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::process::ExitCode;
 
+use program::LogLines;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -42,11 +43,12 @@ use crate::stop::Stopped;
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::from_command_line();
+    let is_coloured = program::stderr().is_terminal();
     // A store that waits for its server says so.
     tracing_subscriber::fmt()
         .with_max_level(LevelFilter::WARN)
-        .with_writer(io::stderr)
-        .with_ansi(io::stderr().is_terminal())
+        .with_writer(move || LogLines::new(program::stderr_exact(), is_coloured))
+        .with_ansi(is_coloured)
         .finish()
         // What it tries again is tried again here, too, and said once in the end.
         .with(Targets::new().with_default(LevelFilter::WARN).with_target("hdfs_native", LevelFilter::OFF))
@@ -66,7 +68,7 @@ pub fn main() -> ExitCode {
                 progress::complain(format_args!("{stopped}"));
                 return ExitCode::from(stopped.exit_code());
             }
-            progress::complain(format_args!("error: {error:#}"));
+            progress::complain(format_args!("{}", program::error(&error)));
             // All was read, and to do it again would not help.
             ExitCode::from(if error.is::<AllRejected>() { 1 } else { 2 })
         }

@@ -33,7 +33,7 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
 
 /// Prints what a person is to see of a job that is done. A reader who has gone away changes nothing about that.
 pub(crate) fn print_to_stdout(what: &impl fmt::Display) -> anyhow::Result<()> {
-    match write!(io::stdout(), "{what}") {
+    match write!(program::stdout(), "{what}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(error).context("failed to write to stdout")
         }
@@ -96,7 +96,7 @@ impl Output {
         // A link stays, and what it leads to is replaced.
         let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let writer = if is_stdout(path) {
-            Writer::Direct(BufWriter::new(Box::new(io::stdout())))
+            Writer::Direct(BufWriter::new(Box::new(program::stdout())))
         } else if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             let file = fs::OpenOptions::new().write(true).open(path).with_context(failed)?;
             Writer::Direct(BufWriter::new(Box::new(file)))

@@ -1,7 +1,6 @@
 //! What a person sees while it runs, all of it on stderr: a bar on a terminal, a line now and then elsewhere.
 
 use std::fmt;
-use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -51,7 +50,7 @@ impl Progress {
     pub(crate) fn new(inputs: &Inputs, quiet: bool) -> Self {
         let view = if quiet {
             View::Nothing
-        } else if io::stderr().is_terminal() {
+        } else if program::stderr().is_terminal() {
             View::Bar(bar(inputs.n_bytes))
         } else {
             View::Lines
@@ -145,12 +144,7 @@ fn bar(n_bytes: Option<u64>) -> ProgressBar {
     bar
 }
 
-/// Prints a line to stderr. That nobody listens there is no reason to stop.
+/// Prints a line to stderr.
 pub(crate) fn complain(message: fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "indexer: {message}").unwrap_or(());
-}
-
-/// Prints something of several lines to stderr, under the same rule.
-pub(crate) fn print_to_stderr(what: &impl fmt::Display) {
-    write!(io::stderr(), "{what}").unwrap_or(());
+    program::complain("indexer", message);
 }

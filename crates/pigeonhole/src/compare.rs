@@ -90,7 +90,11 @@ impl Side {
             bail!("{argument:?} has no features: it is empty, or holds only punctuation or stop words");
         };
         let mass = analysis.terms.iter().map(|term| i128::from(term.weight.0)).sum();
-        let origin = if is_file { format!("file {argument}") } else { "the argument itself".to_owned() };
+        let origin = if is_file {
+            format!("file {}", program::line(argument))
+        } else {
+            "the argument itself".to_owned()
+        };
         Ok(Self { origin, n_bytes: text.len(), analysis, fingerprint, mass })
     }
 

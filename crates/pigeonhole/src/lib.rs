@@ -79,8 +79,8 @@ enum Command {
 /// wrong, 2 could not run.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let mut stdout = io::BufWriter::new(io::stdout());
+    let cli = Cli::try_parse().unwrap_or_else(|error| program::exit_with(&error));
+    let mut stdout = io::BufWriter::new(program::stdout());
     let done = match &cli.command {
         Command::Compare(args) => compare::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Key(command) => key::run(command, &mut stdout).map(|()| ExitCode::SUCCESS),
@@ -107,8 +107,7 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            // That nobody listens on stderr is no reason to fail in another way.
-            writeln!(io::stderr(), "pigeonhole: error: {error:#}").unwrap_or(());
+            progress::complain(format_args!("{}", program::error(&error)));
             ExitCode::from(2)
         }
     }

@@ -1,7 +1,6 @@
 //! What a person sees while something takes long: a line on stderr now and then.
 
 use std::fmt;
-use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 /// Time between two lines.
@@ -36,7 +35,7 @@ impl Progress {
     }
 }
 
-/// That nobody listens on stderr is no reason to stop.
+/// Prints a line to stderr.
 pub(crate) fn complain(message: fmt::Arguments<'_>) {
-    writeln!(io::stderr(), "pigeonhole: {message}").unwrap_or(());
+    program::complain("pigeonhole", message);
 }

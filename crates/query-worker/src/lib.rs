@@ -54,9 +54,9 @@ pub fn main() -> ExitCode {
         }
         Err(error) => {
             if let Some(error) = error.downcast_ref::<clap::Error>() {
-                error.exit();
+                program::exit_with(error);
             }
-            log::end(&format!("query-worker: error: {error:#}\n"));
+            log::end(&format!("query-worker: {}\n", program::line(&program::error(&error))));
             ExitCode::from(2)
         }
     }
@@ -67,10 +67,12 @@ fn obey(settings: &Settings) -> anyhow::Result<()> {
     match &settings.config.command {
         Some(Command::NewKey { name, scopes }) => return print_new_key(name, scopes),
         Some(Command::Manual(command)) => {
-            return command.run(Config::command(), &mut io::stdout()).or_else(|error| match error.kind() {
-                // Whoever reads has seen enough.
-                io::ErrorKind::BrokenPipe => Ok(()),
-                _ => Err(error.into()),
+            return command.run(Config::command(), &mut program::stdout()).or_else(|error| {
+                match error.kind() {
+                    // Whoever reads has seen enough.
+                    io::ErrorKind::BrokenPipe => Ok(()),
+                    _ => Err(error.into()),
+                }
             });
         }
         None => {}
@@ -86,14 +88,15 @@ fn obey(settings: &Settings) -> anyhow::Result<()> {
             return served;
         }
     };
-    io::stdout().write_all(said.as_bytes()).context("failed to write to stdout")
+    program::stdout().write_all(said.as_bytes()).context("failed to write to stdout")
 }
 
 /// The entry goes to stdout, so that it can be appended to the file, and the key to stderr.
 fn print_new_key(name: &str, scopes: &[Scope]) -> anyhow::Result<()> {
     let (key, entry) = keys::new_key(name, scopes)?;
-    io::stdout().write_all(entry.as_bytes()).context("failed to write the entry")?;
-    writeln!(io::stderr(), "the key, which is shown only this once: {key}").context("failed to write the key")
+    program::stdout().write_all(entry.as_bytes()).context("failed to write the entry")?;
+    writeln!(program::stderr(), "the key, which is shown only this once: {key}")
+        .context("failed to write the key")
 }
 
 /// Opens the store, binds, and serves until the process is told to stop.

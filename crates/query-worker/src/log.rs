@@ -5,11 +5,12 @@
 
 mod queue;
 
-use std::io::{self, IsTerminal, Write};
+use std::io::Write;
 use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use program::LogLines;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -23,7 +24,7 @@ const LAST_WAIT_MAX: Duration = Duration::from_secs(1);
 /// The crates of the project that log something.
 const OUR_TARGETS: [&str; 2] = ["query_worker", "index"];
 
-static STDERR: LazyLock<Queue> = LazyLock::new(|| Queue::before(io::stderr()));
+static STDERR: LazyLock<Queue> = LazyLock::new(|| Queue::before(program::stderr_exact()));
 
 /// How to log.
 #[derive(Args, Clone, Debug)]
@@ -54,13 +55,11 @@ pub(crate) type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// Starts the log of this process, and what else is told.
 pub(crate) fn start(args: &LogArgs, more: Option<BoxedLayer>) {
+    let is_coloured = args.log_format == LogFormat::Text && program::stderr().is_terminal();
+    let lines = fmt::layer().with_writer(move || LogLines::new(&*STDERR, is_coloured)).with_ansi(is_coloured);
     let written: BoxedLayer = match args.log_format {
-        LogFormat::Text => {
-            fmt::layer().with_writer(|| &*STDERR).with_ansi(io::stderr().is_terminal()).boxed()
-        }
-        LogFormat::Json => {
-            fmt::layer().json().flatten_event(true).with_span_list(false).with_writer(|| &*STDERR).boxed()
-        }
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
     };
     let mut layers = vec![written.with_filter(filter(&args.log_level)).boxed()];
     layers.extend(more);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, fs};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ErrorKind};
 use clap::parser::ValueSource;
@@ -155,7 +155,12 @@ fn keys(command: &Command) -> impl Iterator<Item = (&str, &Arg)> {
 fn read_file(path: &Path) -> anyhow::Result<Table> {
     let text =
         fs::read_to_string(path).with_context(|| format!("failed to read settings `{}`", path.display()))?;
-    text.parse().with_context(|| format!("bad settings in `{}`", path.display()))
+    text.parse().map_err(|error: toml::de::Error| {
+        // Its own text is several lines, to be looked at.
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let (path, n_line) = (path.display(), before.matches('\n').count() + 1);
+        anyhow!("bad settings in `{path}`, line {n_line}: {}", error.message())
+    })
 }
 
 fn find<'a>(command: &'a Command, key: &str) -> anyhow::Result<&'a Arg> {

@@ -30,7 +30,6 @@ use crate::journal::{Calls, Description, Journal, KeptLog, Lengths};
 use crate::keep;
 use crate::output::{KeptOutput, is_stdout, print_to_stdout};
 use crate::pipeline::Wanted;
-use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated, Report};
 
@@ -131,12 +130,12 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     match &results.groups {
         Some(groups) => print_to_stdout(&format_args!("{groups}\n{report}{policy}"))?,
         None if outputs.iter().any(|path| is_stdout(path)) => {
-            print_to_stderr(&format_args!("{report}{policy}"));
+            program::print_to_stderr(&format_args!("{report}{policy}"));
         }
         None => print_to_stdout(&format_args!("{report}{policy}"))?,
     }
     if args.dry_run {
-        print_to_stderr(&"a dry run: nothing was dropped, and nothing added to an index\n");
+        program::print_to_stderr(&"a dry run: nothing was dropped, and nothing added to an index\n");
     }
     Ok(report)
 }

@@ -9,7 +9,6 @@ use crate::cli::FingerprintArgs;
 use crate::job::{Item, Job, Sink};
 use crate::output::{Output, STDOUT};
 use crate::pipeline::Wanted;
-use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
@@ -21,7 +20,7 @@ pub(super) fn run(args: &FingerprintArgs) -> anyhow::Result<Report> {
         Lines { stdout: Output::create(Path::new(STDOUT))?, n_fingerprinted: 0, n_without_features: 0 };
     let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
     if !args.input.records.quiet {
-        print_to_stderr(&report);
+        program::print_to_stderr(&report);
     }
     Ok(report)
 }

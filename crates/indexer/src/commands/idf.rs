@@ -11,7 +11,6 @@ use crate::document_frequencies::{Runs, Target, TermTable};
 use crate::job::{Item, Job, Sink};
 use crate::output::{folder_of, is_stdout, print_to_stdout};
 use crate::pipeline::Wanted;
-use crate::progress::print_to_stderr;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
@@ -40,7 +39,7 @@ pub(super) fn run(args: &IdfArgs) -> anyhow::Result<Report> {
     };
     let report = job.run(&fingerprinter, Wanted { terms: true, ..Wanted::default() }, &mut sink)?;
     if is_stdout(output) {
-        print_to_stderr(&report);
+        program::print_to_stderr(&report);
     } else {
         print_to_stdout(&report)?;
     }

@@ -11,7 +11,6 @@ use crate::cli::IdfMergeArgs;
 use crate::document_frequencies::{Part, Runs, Target};
 use crate::numbers::Grouped;
 use crate::output::{is_stdout, place_of, print_to_stdout};
-use crate::progress::print_to_stderr;
 use crate::report::Frequencies;
 
 pub(super) fn run(args: &IdfMergeArgs) -> anyhow::Result<()> {
@@ -29,7 +28,7 @@ pub(super) fn run(args: &IdfMergeArgs) -> anyhow::Result<()> {
     let frequencies = target.write_sum(runs.take_parts())?;
     let report = Merged { n_files: args.files.len(), frequencies };
     if is_stdout(output) {
-        print_to_stderr(&report);
+        program::print_to_stderr(&report);
         Ok(())
     } else {
         print_to_stdout(&report)

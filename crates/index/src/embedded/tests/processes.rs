@@ -1,4 +1,5 @@
 //! Several processes at one store: this test program, started again in the role of another.
+#![expect(clippy::disallowed_methods, reason = "what is printed goes to the test that has started it")]
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

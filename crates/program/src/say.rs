@@ -1,0 +1,36 @@
+//! What a program says on stderr. That it is closed is no reason to stop.
+
+use std::fmt;
+use std::io::Write;
+use std::process;
+
+use crate::printable::line;
+use crate::screen::stderr;
+
+/// Prints a line, after the name of the program.
+pub fn complain(program: &str, message: fmt::Arguments<'_>) {
+    let message = message.to_string();
+    // In one write: several processes may say something in one terminal.
+    stderr().write_all(format!("{program}: {}\n", line(&message)).as_bytes()).unwrap_or(());
+}
+
+/// What is printed of an error that ends the program.
+#[must_use]
+pub fn error(error: &anyhow::Error) -> String {
+    format!("error: {error:#}")
+}
+
+/// Prints something of several lines.
+pub fn print_to_stderr(what: &impl fmt::Display) {
+    stderr().write_all(what.to_string().as_bytes()).unwrap_or(());
+}
+
+/// Ends the program as clap does: with what it has to say of its arguments, or the help that they ask for.
+pub fn exit_with(error: &clap::Error) -> ! {
+    if !error.use_stderr() {
+        error.exit();
+    }
+    // Without colours: they could not be told from what is in an argument.
+    print_to_stderr(&error.render());
+    process::exit(error.exit_code())
+}
