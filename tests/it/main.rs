@@ -9,6 +9,7 @@ mod collect;
 mod corpora;
 mod crash;
 mod deploy;
+mod file_size;
 mod hbase;
 mod idf;
 mod indexer;

@@ -43,6 +43,10 @@ use crate::stop::Stopped;
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::from_command_line();
+    if let Err(error) = program::see_limits() {
+        progress::complain(format_args!("{}", program::error(&error)));
+        return ExitCode::from(2);
+    }
     let is_coloured = program::stderr().is_terminal();
     // A store that waits for its server says so.
     tracing_subscriber::fmt()

@@ -81,7 +81,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = Cli::try_parse().unwrap_or_else(|error| program::exit_with(&error));
     let mut stdout = io::BufWriter::new(program::stdout());
-    let done = match &cli.command {
+    let done = program::see_limits().and_then(|()| match &cli.command {
         Command::Compare(args) => compare::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Key(command) => key::run(command, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Query(args) => query::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
@@ -93,7 +93,7 @@ pub fn main() -> ExitCode {
         Command::Manual(command) => {
             command.run(Cli::command(), &mut stdout).map(|()| ExitCode::SUCCESS).map_err(Into::into)
         }
-    };
+    });
     let done = done.and_then(|code| match stdout.flush() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(code),

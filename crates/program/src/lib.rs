@@ -1,13 +1,16 @@
-//! What all programs do alike: what they say to people, on stderr and on a terminal.
+//! What all programs do alike: what they say to people, on stderr and on a terminal, and limits of the system that are
+//! errors to them.
 //!
 //! Names of files, ids and whatever else comes from outside may hold what a terminal obeys. All that a program says goes
 //! through here, so no message has to think of it: clippy refuses stdout and stderr elsewhere.
 #![forbid(unsafe_code)]
 
+mod limits;
 mod printable;
 mod say;
 mod screen;
 
+pub use limits::see_limits;
 pub use printable::{line, lines};
 pub use say::{complain, error, exit_with, print_to_stderr};
 pub use screen::{LogLines, Screen, stderr, stderr_exact, stdout};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::Write;
 use std::process;
 
+use crate::limits::advice;
 use crate::printable::line;
 use crate::screen::stderr;
 
@@ -17,7 +18,7 @@ pub fn complain(program: &str, message: fmt::Arguments<'_>) {
 /// What is printed of an error that ends the program.
 #[must_use]
 pub fn error(error: &anyhow::Error) -> String {
-    format!("error: {error:#}")
+    format!("error: {error:#}{}", advice(error))
 }
 
 /// Prints something of several lines.

@@ -47,7 +47,8 @@ use crate::signals::Signals;
 /// Runs the command line of this process: 0 after an orderly stop, 2 if it could not run.
 #[must_use]
 pub fn main() -> ExitCode {
-    match Settings::read(std::env::args_os()).and_then(|settings| obey(&settings)) {
+    let settings = program::see_limits().and_then(|()| Settings::read(std::env::args_os()));
+    match settings.and_then(|settings| obey(&settings)) {
         Ok(()) => {
             log::end("");
             ExitCode::SUCCESS

@@ -312,7 +312,8 @@ fn create_databases(env: &Env, writers: &Turns) -> Result<RawDatabases> {
 fn full() -> Error {
     Error::new(
         ErrorKind::StorageFull,
-        "the disk is full; nothing of this call was written, and it will succeed once there is room",
+        "the disk is full, or the store's file may not grow further (ulimit -f); nothing of this call was written, and \
+         it will succeed once there is room",
     )
 }
 

@@ -1,0 +1,78 @@
+//! Files that may not grow further (`ulimit -f`): an error as every other, for which no program dies.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::support::{Worker, digest, made_up_corpus, program, run, without_settings};
+
+/// A program whose files may have so many blocks of 512 bytes.
+fn limited(n_blocks: u64, name: &str, args: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    without_settings(&mut command);
+    command.args(["-c", &format!("ulimit -f {n_blocks}; exec \"$@\""), "sh"]).arg(program(name)).args(args);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[test]
+fn the_batch_job_says_so_and_goes_on_where_there_is_room() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let [corpus, kept, whole, journal] = ["corpus.jsonl", "kept", "whole", "journal"].map(at);
+    fs::write(&corpus, made_up_corpus(600, 3)).unwrap();
+    run("indexer", ["dedup", "-q", "--output", &whole, &corpus]).expect(0);
+    let args =
+        ["dedup", "-q", "--output", &kept, &corpus, "--journal", &journal, "--checkpoint-records", "50"];
+    let output = limited(200, "indexer", &args).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(said.contains("failed to write") && said.contains("ulimit -f"), "{said}");
+    run("indexer", args).expect(0);
+    assert_eq!(fs::read(kept).unwrap(), fs::read(whole).unwrap());
+}
+
+#[test]
+fn the_operators_tool_says_so_and_has_changed_nothing_that_it_does_not_say() {
+    let place = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", place.path().join("index").to_str().unwrap());
+    let corpus = place.path().join("corpus.jsonl");
+    fs::write(&corpus, made_up_corpus(2_000, 3)).unwrap();
+    run("indexer", ["index", "-q", "--store", &store, corpus.to_str().unwrap()]).expect(0);
+    let before = digest(&store);
+    let args = ["remove", "--store", &store, "--all", "-q"];
+    let output = limited(1, "pigeonhole", &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("full") && said.contains("ulimit -f"), "{said}");
+    assert_eq!(digest(&store), before);
+    run("pigeonhole", args).expect(0);
+}
+
+#[test]
+fn the_worker_answers_so_and_has_what_it_acknowledged() {
+    let place = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", place.path().join("index").to_str().unwrap());
+    let args = ["--store", &store, "--listen", "127.0.0.1:0"];
+    let worker = Worker::start_as(&mut limited(800, "query-worker", &args));
+    let text = |n: usize| (0..20).map(|i| format!("word{} ", n * 31 + i * 7)).collect::<String>();
+    let mut n_stored = 0;
+    let (status, problem) = loop {
+        let document = json!({ "id": format!("document {n_stored}"), "text": text(n_stored) });
+        match worker.post("/v1/documents", &document) {
+            (200 | 201, _) => n_stored += 1,
+            refused => break refused,
+        }
+        assert!(n_stored < 5_000, "the limit was not met");
+    };
+    assert_eq!(status, 503, "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("full"), "{problem}");
+    // It goes on, and so does another one, of which more is left.
+    let ids = || (0..n_stored).map(|n| format!("/v1/documents/document%20{n}"));
+    assert!(ids().all(|id| worker.get(&id).0 == 200));
+    worker.send_stop();
+    assert_eq!(worker.wait().0, Some(0));
+    let worker = Worker::start(&store, &[]);
+    assert!(ids().all(|id| worker.get(&id).0 == 200));
+}
