@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::support::{Run, Worker, command, made_up_corpus, news, run, until};
+use crate::support::{Run, Worker, command, made_up_corpus, news, run, unsealed, until};
 
 /// A place with a folder that is watched, an index and results.
 struct Place {
@@ -69,8 +69,7 @@ impl Place {
     }
 
     fn totals(&self) -> Value {
-        let totals = fs::read(self.at("incoming/.collector/totals.json")).unwrap();
-        serde_json::from_slice(&totals).unwrap()
+        unsealed(&self.at("incoming/.collector/totals.json")).unwrap()
     }
 }
 

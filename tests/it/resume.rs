@@ -1,5 +1,6 @@
 //! Jobs with a journal: killed, stopped, told to go on with what is not theirs.
 
+mod moved;
 mod stopping;
 
 use std::fs;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::indexer::formats::{delimited, parquet, warc};
 use crate::indexer::inputs::PACKERS;
-use crate::support::{Random, command, digest, json_lines, made_up_corpus, run};
+use crate::support::{Random, command, digest, json_lines, made_up_corpus, run, unsealed};
 
 /// Records between two checkpoints, so that there are many.
 const CHECKPOINT_RECORDS: &str = "50";
@@ -108,8 +109,7 @@ impl Job {
     }
 
     fn checkpoint(&self) -> Option<Value> {
-        let checkpoint = fs::read(self.folder.join("journal/checkpoint.json")).ok()?;
-        Some(serde_json::from_slice(&checkpoint).unwrap())
+        unsealed(&self.folder.join("journal/checkpoint.json"))
     }
 
     /// Runs to the end; all that there is then to see.
@@ -284,8 +284,9 @@ fn killed_with_an_index_that_stays() {
 
 /// How many whole frames there are in a log.
 fn n_frames(path: &Path) -> usize {
-    let (bytes, mut place) = (fs::read(path).unwrap_or_default(), 0);
+    let (bytes, mut place) = (fs::read(path).unwrap_or_default(), 12);
     for n in 0.. {
+        // After the head.
         let Some(len) = bytes.get(place..place + 4) else { return n };
         place += 8 + u32::from_be_bytes(len.try_into().unwrap()) as usize;
         if place > bytes.len() {

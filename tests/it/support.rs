@@ -319,6 +319,19 @@ pub(crate) fn matches(answer: &Value) -> Option<Vec<Value>> {
     Some(matches)
 }
 
+/// What is in a file of JSON in which a job or a collector remembers something, if that is there.
+pub(crate) fn unsealed(path: &Path) -> Option<Value> {
+    let sealed: Value = serde_json::from_slice(&std::fs::read(path).ok()?).expect("it is whole");
+    Some(sealed["content"].clone())
+}
+
+/// Such a file, with its checksum.
+pub(crate) fn sealed(content: &Value) -> String {
+    let content = content.to_string();
+    let crc32 = crc32fast::hash(content.as_bytes());
+    format!(r#"{{"format":2,"crc32":"{crc32:08x}","content":{content}}}"#)
+}
+
 /// What `pigeonhole info --digest` says of an index.
 pub(crate) fn digest(store: &str) -> String {
     let info = run("pigeonhole", ["info", "--store", store, "--digest"]).expect(0).stdout;

@@ -23,13 +23,14 @@ use std::path::Path;
 
 use ::index::cli::StoreArgs;
 use ::index::{Index, Mode, OpenOptions};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use features::Fingerprinter;
 use features::cli::RecipeArgs;
 
 use crate::cli::{Cli, Command, InputArgs, JournalArgs, SourceArgs};
 use crate::job::Job;
 use crate::journal::Description;
+use crate::output::REJECTS;
 use crate::progress::complain;
 
 /// Says how many records were rejected.
@@ -116,11 +117,21 @@ fn describe(
     Ok(Some(description))
 }
 
-/// Says why nothing happens, where a journal says that the job is done and its `outputs` are there.
-fn say_done<'a>(job: &Job, outputs: impl Iterator<Item = &'a Path>) -> anyhow::Result<()> {
+/// Says why nothing happens, where a journal says that the job is done and its `outputs` and rejects are there.
+fn say_done<'a>(
+    job: &Job,
+    outputs: impl Iterator<Item = (&'static str, &'a Path)>,
+    input: &'a InputArgs,
+) -> anyhow::Result<()> {
     if let Some(journal) = job.journal() {
-        journal.check_outputs(outputs)?;
         let folder = journal.folder().display();
+        let rejects = input.rejects.as_deref().map(|path| (REJECTS, path));
+        if let Some((output, what)) = journal.changed_output(outputs.chain(rejects)) {
+            bail!(
+                "this job was done before, and {} {what}; to do it once more remove its journal {folder}",
+                output.display()
+            );
+        }
         complain(format_args!("this job was done before; to do it once more remove its journal {folder}"));
     }
     Ok(())

@@ -1,4 +1,10 @@
 //! Small files that outlive the process and the machine: whole or not there, and written by one process at a time.
+//!
+//! Files of JSON say which format they are of and have a checksum of their content, as it is written:
+//!
+//! ```text
+//! {"format":2,"crc32":"0a1b2c3d","content":…}
+//! ```
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -7,8 +13,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+/// Of files of JSON; those of the first one had no checksum.
+const FORMAT: u32 = 2;
 
 /// A process that was killed a moment ago may hold its lock still, and whoever starts it again should not fail for that.
 const LOCK_WAIT: Duration = Duration::from_secs(3);
@@ -27,9 +37,20 @@ pub(crate) fn lock(path: &Path) -> io::Result<Option<File>> {
     Ok(Some(lock))
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sealed<'a> {
+    format: u32,
+    crc32: &'a str,
+    #[serde(borrow)]
+    content: &'a RawValue,
+}
+
 /// Puts a file in its place as a whole.
 pub(crate) fn write_json(path: &Path, content: &impl Serialize) -> io::Result<()> {
-    write(path, &serde_json::to_vec(content)?)
+    let content = to_raw_value(content)?;
+    let sealed = Sealed { format: FORMAT, crc32: &checksum(&content), content: &content };
+    write(path, &serde_json::to_vec(&sealed)?)
 }
 
 /// As [`write_json`], whatever is in it.
@@ -44,12 +65,37 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     sync(folder.unwrap_or(Path::new(".")))
 }
 
-/// What is in the file, if it is there.
+/// What is in the file, if it is there; an error where that is not what was written.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
-    match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        read => Ok(Some(serde_json::from_slice(&read?)?)),
+    let bytes = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read?,
+    };
+    unsealed(&bytes).map(Some)
+}
+
+fn unsealed<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
+    let invalid = |why| io::Error::new(io::ErrorKind::InvalidData, why);
+    let sealed: Sealed<'_> = serde_json::from_slice(bytes).map_err(|error| {
+        // One of the first format is JSON all the same.
+        match serde_json::from_slice::<serde_json::Map<_, _>>(bytes) {
+            Ok(object) if !object.contains_key("content") => {
+                invalid("an earlier version of this program has written it, without a checksum".to_owned())
+            }
+            _ => invalid(format!("it is damaged: {error}")),
+        }
+    })?;
+    if sealed.format != FORMAT {
+        return Err(invalid(format!("it is of format {}, and this program knows {FORMAT}", sealed.format)));
     }
+    if sealed.crc32 != checksum(sealed.content) {
+        return Err(invalid("it is damaged: it does not have its checksum".to_owned()));
+    }
+    Ok(serde_json::from_str(sealed.content.get())?)
+}
+
+fn checksum(content: &RawValue) -> String {
+    format!("{:08x}", crc32fast::hash(content.get().as_bytes()))
 }
 
 /// Removes a file, if it is there.
@@ -63,4 +109,44 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 /// Makes durable which files there are in a folder.
 pub(crate) fn sync(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Content = (String, u64, Option<f64>);
+
+    /// Fixed bytes: a change here is a new format.
+    #[test]
+    fn golden() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("file");
+        assert_eq!(read_json::<Content>(path).unwrap(), None);
+        let content: Content = ("a\"b".to_owned(), 1234, None);
+        write_json(path, &content).unwrap();
+        let bytes = fs::read_to_string(path).unwrap();
+        assert_eq!(bytes, r#"{"format":2,"crc32":"d55b5b55","content":["a\"b",1234,null]}"#);
+        assert_eq!(read_json(path).unwrap(), Some(content));
+    }
+
+    #[test]
+    fn whatever_is_not_as_it_was_written_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("file");
+        write_json(path, &("a", 1234, 5.5)).unwrap();
+        let whole = fs::read(path).unwrap();
+        for place in 0..whole.len() {
+            assert!(unsealed::<Content>(&whole[..place]).is_err(), "cut at {place}");
+            for byte in 0..=u8::MAX {
+                let mut damaged = whole.clone();
+                damaged[place] = byte;
+                let is_same = damaged == whole;
+                assert_eq!(unsealed::<Content>(&damaged).is_ok(), is_same, "{byte:#x} at {place}");
+            }
+        }
+        assert!(unsealed::<Content>(&[&whole[..], b"0"].concat()).is_err());
+        let old = unsealed::<Content>(br#"{"name":"0"}"#).unwrap_err().to_string();
+        assert!(old.contains("an earlier version"), "{old}");
+    }
 }

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use features::Fingerprinter;
+use index::Mode;
 use serde_json::Value;
 
 use crate::cli::{InputArgs, JournalArgs, SourceArgs};
@@ -108,7 +109,8 @@ impl Job {
         });
         let journal = journal.transpose()?;
         // A bar and results in one terminal would be drawn into each other.
-        let results_in_terminal = outputs.iter().any(|path| is_stdout(path)) && program::stdout().is_terminal();
+        let results_in_terminal =
+            outputs.iter().any(|path| is_stdout(path)) && program::stdout().is_terminal();
         let progress = Progress::new(&inputs, args.records.quiet || results_in_terminal);
         let rejects = Rejects::new(args.rejects.as_deref(), progress.console(), journal.as_ref())?;
         let fields = Fields::new(FieldNames {
@@ -139,6 +141,15 @@ impl Job {
         self.journal.as_ref()
     }
 
+    /// Opens an index that stays: the one that an earlier run of the job has begun with must be there.
+    pub(crate) fn with_index<T>(&self, open: impl FnOnce(Mode) -> anyhow::Result<T>) -> anyhow::Result<T> {
+        if !self.journal.as_ref().is_some_and(Journal::was_begun) {
+            return open(Mode::CreateIfMissing);
+        }
+        open(Mode::MustExist)
+            .context("a job goes on with the index that it was begun with; where that was moved, put it back")
+    }
+
     /// Whether it takes one part of the documents only.
     pub(crate) fn has_part(&self) -> bool {
         self.shard.is_some()
@@ -152,9 +163,9 @@ impl Job {
         }
     }
 
-    /// A file of results, as far as the job has got with it.
-    pub(crate) fn output(&self, path: &Path) -> anyhow::Result<Output> {
-        self.journal.as_ref().map_or_else(|| Output::create(path), |journal| journal.output(path))
+    /// A file of results for `role`, as far as the job has got with it.
+    pub(crate) fn output(&self, role: &'static str, path: &Path) -> anyhow::Result<Output> {
+        self.journal.as_ref().map_or_else(|| Output::create(path), |journal| journal.output(role, path))
     }
 
     /// The file for the documents that stay, which takes them in the format that its name says.

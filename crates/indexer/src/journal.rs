@@ -1,7 +1,7 @@
 //! How far a job has come, in a directory of its own, so that the same command goes on after a crash, a kill or a stop.
 //!
 //! ```text
-//! job.json         what the job is; whoever comes with another one is refused
+//! job.json         what the job is; any other one is refused
 //! checkpoint.json  how far it is: where in the input, the counts, and how long each file was
 //! kept.log         the documents that `dedup` has kept, of which those up to the checkpoint count
 //! rows.log         where in the input they are, if the output is made from that at the end
@@ -12,6 +12,10 @@
 //! Checkpoints are taken after records that the input alone decides, not at moments. So a run that was broken off goes on
 //! as if nothing had happened: it does again what came after the last checkpoint, in the same portions, and writes the
 //! same bytes.
+//!
+//! All of it may be moved meanwhile. Outputs are known by what they are for, not by where they are, and each file has
+//! checksums: a job goes on as it was, or is refused where something is missing or damaged. What should be known and is not
+//! is never taken for nothing.
 
 mod calls;
 mod description;
@@ -35,7 +39,7 @@ pub(crate) use rows::{Row, RowsLog};
 
 use crate::durable;
 use crate::input::Position;
-use crate::output::{Output, place_of};
+use crate::output::{Output, Resumed, place_of};
 use crate::report::Report;
 
 const JOB: &str = "job.json";
@@ -53,6 +57,8 @@ const CHECKPOINT_TEXT_BYTES: u64 = 64 << 20;
 pub(crate) struct Journal {
     folder: PathBuf,
     job: Job,
+    /// By an earlier run.
+    was_begun: bool,
     checkpoint: Checkpoint,
     n_records_max: u64,
     /// Until this is closed.
@@ -64,6 +70,8 @@ struct Job {
     /// Part of the names of files that are not whole yet, so that two jobs with one output do not share them.
     name: String,
     description: Description,
+    /// Without its file the job would be taken for one that has done nothing yet. There may be one a moment before it says so.
+    has_checkpoint: bool,
 }
 
 /// All that is needed to go on.
@@ -82,7 +90,7 @@ pub(crate) struct Checkpoint {
     pub(crate) command: serde_json::Value,
 }
 
-/// How long each output is, by its path.
+/// How long each output is, by what it is for: the option that asks for it. Where it is may change.
 pub(crate) type Lengths = BTreeMap<String, u64>;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -104,15 +112,17 @@ impl Journal {
         let lock = durable::lock(&folder.join(LOCK)).with_context(failed)?.with_context(|| {
             format!("another run is at work with the journal {}; wait for it", folder.display())
         })?;
-        // Nobody else writes to it any more.
-        let job = match read_job(&folder)? {
+        // No other process writes to it any more.
+        let found = read_job(&folder)?;
+        let was_begun = found.is_some();
+        let mut job = match found {
             None => {
                 for name in [KEPT, ROWS, CALLS] {
                     durable::remove(&folder.join(name)).with_context(failed)?;
                 }
                 // The same again where a run dies before it has begun.
                 let name = format!("{:08x}", crc32fast::hash(folder.as_os_str().as_encoded_bytes()));
-                Job { name, description }
+                Job { name, description, has_checkpoint: false }
             }
             Some(job) => {
                 if let Some(difference) = job.description.difference(&description) {
@@ -125,8 +135,18 @@ impl Journal {
                 job
             }
         };
-        let checkpoint = read_json(&folder.join(CHECKPOINT))?.unwrap_or_default();
-        Ok(Self { folder, job, checkpoint, n_records_max, _lock: lock })
+        let checkpoint = read_json(&folder, CHECKPOINT, job.description.advice())?;
+        if job.has_checkpoint && checkpoint.is_none() {
+            bail!("{}: it is not there any more", unreadable(&folder, CHECKPOINT, job.description.advice()));
+        }
+        job.has_checkpoint = checkpoint.is_some();
+        let checkpoint = checkpoint.unwrap_or_default();
+        Ok(Self { folder, job, was_begun, checkpoint, n_records_max, _lock: lock })
+    }
+
+    /// Whether an earlier run has begun the job: then what it works with is there.
+    pub(crate) fn was_begun(&self) -> bool {
+        self.was_begun
     }
 
     /// How far the job is.
@@ -143,43 +163,67 @@ impl Journal {
         &self.folder
     }
 
-    /// The output that goes to `path`, as it was at the checkpoint.
-    pub(crate) fn output(&self, path: &Path) -> anyhow::Result<Output> {
+    /// The output for `role` that goes to `path`, as it was at the checkpoint.
+    pub(crate) fn output(&self, role: &'static str, path: &Path) -> anyhow::Result<Output> {
         let path = place_of(path);
-        let len = self.checkpoint.lengths.get(&*path.to_string_lossy()).copied();
+        let resumed = || Resumed { job: &self.job.name, role, advice: self.advice() };
         Ok(match self.checkpoint.stage {
-            Stage::Reading => Output::resume(path, &self.job.name, len)?,
-            Stage::Written => match Output::resume(path.clone(), &self.job.name, len) {
-                // Moved to its place before the run broke off.
-                Err(_) if path.metadata().is_ok_and(|metadata| Some(metadata.len()) == len) => {
-                    Output::in_place(path)
+            Stage::Reading => Output::resume(path, self.len_of(role)?, &resumed())?,
+            Stage::Written => {
+                let len = self.len_of(role)?;
+                match Output::resume(path.clone(), len, &resumed()) {
+                    // Moved to its place before the run broke off.
+                    Err(_) if path.metadata().is_ok_and(|metadata| Some(metadata.len()) == len) => {
+                        Output::in_place(path)
+                    }
+                    resumed => resumed?,
                 }
-                resumed => resumed?,
-            },
+            }
             Stage::Done(_) => Output::in_place(path),
         })
     }
 
+    /// The output for `role` that goes to `path`, which is made at the end of the job, as often as it takes.
+    pub(crate) fn output_at_the_end(&self, role: &'static str, path: &Path) -> anyhow::Result<Output> {
+        Output::resume(place_of(path), None, &Resumed { job: &self.job.name, role, advice: self.advice() })
+    }
+
+    /// How long a file was at the checkpoint, if there has been one.
+    fn len_of(&self, role: &str) -> anyhow::Result<Option<u64>> {
+        let len = self.checkpoint.lengths.get(role).copied();
+        ensure!(
+            len.is_some() || !self.job.has_checkpoint,
+            "{}: it does not say how long {role} was",
+            self.unreadable(CHECKPOINT)
+        );
+        Ok(len)
+    }
+
     /// What the command remembered, if it has been at a checkpoint.
     pub(crate) fn command<T: DeserializeOwned>(&self) -> anyhow::Result<Option<T>> {
+        if !self.job.has_checkpoint {
+            return Ok(None);
+        }
         let command = self.checkpoint.command.clone();
-        serde_json::from_value(command).with_context(|| self.damaged(CHECKPOINT))
+        serde_json::from_value(command).map(Some).with_context(|| self.unreadable(CHECKPOINT))
     }
 
     /// The documents kept up to the checkpoint go to `take`, batch by batch.
     pub(crate) fn kept_log(&self, len: u64, take: impl FnMut(kept::Batch)) -> anyhow::Result<KeptLog> {
-        KeptLog::open(&self.folder.join(KEPT), len, take).with_context(|| self.damaged(KEPT))
+        KeptLog::open(&self.folder.join(KEPT), len, take).with_context(|| self.unreadable(KEPT))
     }
 
     /// The rows kept up to the checkpoint go to `take`.
     pub(crate) fn rows_log(&self, take: impl FnMut(Vec<Row>)) -> anyhow::Result<RowsLog> {
-        let len = self.checkpoint.lengths.get(ROWS).copied().unwrap_or(0);
-        RowsLog::open(&self.folder.join(ROWS), len, take).with_context(|| self.damaged(ROWS))
+        let len = self.len_of(ROWS)?;
+        RowsLog::open(&self.folder.join(ROWS), len, take).with_context(|| self.unreadable(ROWS))
     }
 
     /// The calls since the checkpoint, at which there had been `n_calls`.
     pub(crate) fn calls(&self, n_calls: u64) -> anyhow::Result<Calls> {
-        Calls::open(&self.folder.join(CALLS), n_calls).with_context(|| self.damaged(CALLS))
+        let path = self.folder.join(CALLS);
+        let calls = if self.was_begun { Calls::open(&path, n_calls) } else { Calls::create(&path) };
+        calls.with_context(|| self.unreadable(CALLS))
     }
 
     /// The job begins, or goes on: nothing can refuse it any more.
@@ -197,6 +241,10 @@ impl Journal {
     pub(crate) fn save(&mut self, checkpoint: Checkpoint) -> anyhow::Result<()> {
         self.write_json(CHECKPOINT, &checkpoint)?;
         self.checkpoint = checkpoint;
+        if !self.job.has_checkpoint {
+            self.job.has_checkpoint = true;
+            self.write_json(JOB, &self.job)?;
+        }
         Ok(())
     }
 
@@ -210,29 +258,30 @@ impl Journal {
         Ok(())
     }
 
-    /// Refuses to call a job done whose outputs are not what it has left.
-    pub(crate) fn check_outputs<'a>(&self, outputs: impl Iterator<Item = &'a Path>) -> anyhow::Result<()> {
-        for output in outputs {
-            let expected = self.checkpoint.lengths.get(&*place_of(output).to_string_lossy());
-            let what = match output.metadata() {
-                Err(_) => "is not there any more",
-                Ok(found) if expected.is_some_and(|len| *len != found.len()) => "is not as it was left",
-                Ok(_) => continue,
-            };
-            bail!(
-                "this job was done before, and {} {what}; to do it once more remove its journal {}",
-                output.display(),
-                self.folder.display()
-            );
-        }
-        Ok(())
+    /// The first of the `outputs`, each with its role, that is not what the job has left, and what is wrong with it.
+    pub(crate) fn changed_output<'a>(
+        &self,
+        outputs: impl IntoIterator<Item = (&'static str, &'a Path)>,
+    ) -> Option<(&'a Path, &'static str)> {
+        outputs.into_iter().find_map(|(role, output)| {
+            let expected = self.checkpoint.lengths.get(role);
+            match output.metadata() {
+                Err(_) => Some((output, "is not there any more")),
+                Ok(found) if expected.is_some_and(|len| *len != found.len()) => {
+                    Some((output, "is not as it was left"))
+                }
+                Ok(_) => None,
+            }
+        })
     }
 
-    fn damaged(&self, name: &str) -> String {
-        format!(
-            "failed to read {name} of the journal {}; remove the journal to begin anew",
-            self.folder.display()
-        )
+    /// What to do where the job cannot go on.
+    pub(crate) fn advice(&self) -> &'static str {
+        self.job.description.advice()
+    }
+
+    fn unreadable(&self, name: &str) -> String {
+        unreadable(&self.folder, name, self.advice())
     }
 
     fn write_json(&self, name: &str, content: &impl Serialize) -> anyhow::Result<()> {
@@ -243,10 +292,20 @@ impl Journal {
 
 /// The job that a folder is the journal of, if it has begun; refuses what is no journal.
 fn read_job(folder: &Path) -> anyhow::Result<Option<Job>> {
-    let job = read_json(&folder.join(JOB))?;
+    let job = read_json(
+        folder,
+        JOB,
+        "put back a copy of it, finish the job with the version that began it, or name a new folder",
+    )?;
     if job.is_none() {
         for entry in fs::read_dir(folder).with_context(|| format!("failed to read {}", folder.display()))? {
             let name = entry?.file_name();
+            let is_begun = name == CHECKPOINT || name == CALLS && calls::have_begun(&folder.join(CALLS));
+            ensure!(
+                !is_begun,
+                "the journal {} has no {JOB} any more; put back a copy of it",
+                folder.display()
+            );
             // What a run has made that died before it began. Nothing was decided by then.
             let is_ours = [LOCK, JOB_NEW, KEPT, ROWS, CALLS].iter().any(|ours| name == **ours);
             ensure!(is_ours, "{} is no journal and not empty; name a new folder", folder.display());
@@ -255,7 +314,10 @@ fn read_job(folder: &Path) -> anyhow::Result<Option<Job>> {
     Ok(job)
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>> {
-    durable::read_json(path)
-        .with_context(|| format!("failed to read {}; remove the journal to begin anew", path.display()))
+fn read_json<T: DeserializeOwned>(folder: &Path, name: &str, advice: &str) -> anyhow::Result<Option<T>> {
+    durable::read_json(&folder.join(name)).with_context(|| unreadable(folder, name, advice))
+}
+
+fn unreadable(folder: &Path, name: &str, advice: &str) -> String {
+    format!("failed to read {name} of the journal {}; {advice}", folder.display())
 }

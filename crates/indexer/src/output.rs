@@ -24,6 +24,11 @@ use crate::journal::Lengths;
 /// The name that stands for standard output.
 pub(crate) const STDOUT: &str = "-";
 
+/// What outputs are for, as a journal calls them: the option that asks for it.
+pub(crate) const OUTPUT: &str = "--output";
+pub(crate) const DUPLICATES: &str = "--duplicates";
+pub(crate) const REJECTS: &str = "--rejects";
+
 /// Packed bytes that are held before they are written.
 const PACKED_BYTES: usize = 64 << 10;
 
@@ -56,8 +61,19 @@ pub(crate) fn place_of(path: &Path) -> PathBuf {
 /// What a name that is not a regular file leads to (`/dev/null`, a pipe) is written directly: it cannot be replaced.
 pub(crate) struct Output {
     path: PathBuf,
+    /// What it is for, where it belongs to a job with a journal.
+    role: &'static str,
     writer: Writer,
     is_new: bool,
+}
+
+/// Whose output is gone on with.
+pub(crate) struct Resumed<'a> {
+    /// Part of the name of the file that is not whole yet.
+    pub(crate) job: &'a str,
+    pub(crate) role: &'static str,
+    /// What to do where that is not possible.
+    pub(crate) advice: &'static str,
 }
 
 enum Writer {
@@ -114,14 +130,23 @@ impl Output {
             let file = builder.tempfile_in(folder_of(path)).with_context(failed)?;
             Writer::to_file(path, Partial::Temporary(file)).with_context(failed)?
         };
-        Ok(Self { path: path.to_owned(), writer, is_new: true })
+        Ok(Self { path: path.to_owned(), role: "", writer, is_new: true })
     }
 
-    /// Goes on with the file that a job of this `name` began, of which `len` bytes count; without a `len` it begins.
-    pub(crate) fn resume(path: PathBuf, name: &str, len: Option<u64>) -> anyhow::Result<Self> {
+    /// Goes on with the file that a job began, of which `len` bytes count; without a `len` it begins.
+    pub(crate) fn resume(path: PathBuf, len: Option<u64>, whose: &Resumed<'_>) -> anyhow::Result<Self> {
+        let Resumed { job, role, advice } = *whose;
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
-        let partial = folder_of(&path).join(format!(".{file_name}.{name}.partial"));
-        let failed = || format!("failed to open {}", partial.display());
+        let partial = folder_of(&path).join(format!(".{file_name}.{job}.partial"));
+        let failed = || match len {
+            Some(len) => {
+                format!(
+                    "failed to open {}, which had {len} bytes at the checkpoint; {advice}",
+                    partial.display()
+                )
+            }
+            None => format!("failed to open {}", partial.display()),
+        };
         let is_new = len.is_none();
         let mut options = File::options();
         options.read(true).write(true).create(is_new).truncate(is_new);
@@ -130,7 +155,7 @@ impl Output {
             let n_bytes = file.metadata().with_context(failed)?.len();
             ensure!(
                 n_bytes >= len,
-                "{} has {n_bytes} bytes and had {len} at the checkpoint; remove the journal to begin anew",
+                "{} has {n_bytes} bytes and had {len} at the checkpoint; {advice}",
                 partial.display()
             );
             file.set_len(len).with_context(failed)?;
@@ -140,12 +165,12 @@ impl Output {
         }
         let writer =
             Writer::to_file(&path, Partial::Journalled(file, partial.clone())).with_context(failed)?;
-        Ok(Self { path, writer, is_new })
+        Ok(Self { path, role, writer, is_new })
     }
 
     /// One that is whole already.
     pub(crate) fn in_place(path: PathBuf) -> Self {
-        Self { path, writer: Writer::InPlace, is_new: false }
+        Self { path, role: "", writer: Writer::InPlace, is_new: false }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -175,8 +200,8 @@ impl Output {
             file.get_ref().file().sync_data()?;
             file.stream_position()
         });
-        lengths
-            .insert(self.path.to_string_lossy().into_owned(), written.map_err(|error| self.failed(error))?);
+        let len = written.map_err(|error| self.failed(error))?;
+        lengths.insert(self.role.to_owned(), len);
         Ok(())
     }
 

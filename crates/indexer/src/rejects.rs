@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::input::Origin;
 use crate::journal::{Checkpoint, Journal};
-use crate::output::Output;
+use crate::output::{Output, REJECTS};
 use crate::progress::Console;
 use crate::reasons::Reasons;
 
@@ -46,9 +46,16 @@ impl Rejects {
         let (n_rejected, n_named) = journal
             .map(Journal::checkpoint)
             .map_or((0, 0), |checkpoint| (checkpoint.n_rejected, checkpoint.n_named));
-        let file =
-            path.map(|path| journal.map_or_else(|| Output::create(path), |journal| journal.output(path)));
-        Ok(Self { file: file.transpose()?, console, n_rejected, reasons: Reasons::default(), n_named })
+        let open = |path: &Path| {
+            journal.map_or_else(|| Output::create(path), |journal| journal.output(REJECTS, path))
+        };
+        Ok(Self {
+            file: path.map(open).transpose()?,
+            console,
+            n_rejected,
+            reasons: Reasons::default(),
+            n_named,
+        })
     }
 
     /// Takes note of a record that could not be taken.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Place, files_in};
-use crate::support::{Random, command, made_up_corpus, run, until};
+use crate::support::{Random, command, made_up_corpus, run, sealed, until};
 
 /// Takes everything that has its name.
 fn take_away(results: &Path, to: &Path) {
@@ -107,7 +107,7 @@ fn a_round_that_is_done_is_not_done_again() {
     place.collect(&[]).expect(0);
     let totals = place.totals();
     let round = json!({ "name": totals["last_round"], "time_ms": totals["last_time_ms"], "random": 1, "stage": "Reading" });
-    fs::write(place.at("incoming/.collector/round.json"), round.to_string()).unwrap();
+    fs::write(place.at("incoming/.collector/round.json"), sealed(&round)).unwrap();
     place.collect(&[]).expect(0);
     assert_eq!(place.totals(), totals);
     assert!(!place.at("incoming/.collector/round.json").exists());
@@ -126,4 +126,26 @@ fn a_round_is_ended_with_the_options_it_began_with() {
     assert!(told.iter().all(|part| refused.stderr.contains(part)), "{refused:?}");
     place.collect(&[]).expect(0);
     assert_eq!(place.totals()["n_read"], 4_000);
+}
+
+/// What a round had decided was dropped, without a word, where the files that it had taken were gone when it went on.
+#[test]
+fn a_round_whose_files_are_gone_is_not_done() {
+    let place = Place::new();
+    place.deliver("a.jsonl", made_up_corpus(4_000, 5));
+    let mut child = command("indexer", place.args(&["--once", "-q"])).spawn().unwrap();
+    until(|| place.at("incoming/.collector/journal/job.json").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let [taken, away] = ["incoming/.taken", "away"].map(|name| place.at(name));
+    fs::rename(&taken, &away).unwrap();
+    let refused = place.collect(&[]).expect(2);
+    assert!(refused.stderr.contains("put them back"), "{}", refused.stderr);
+    fs::remove_dir(&taken).unwrap();
+    fs::rename(&away, &taken).unwrap();
+    place.collect(&[]).expect(0);
+    let all = Place::new();
+    all.deliver("a.jsonl", made_up_corpus(4_000, 5));
+    all.collect(&[]).expect(0);
+    assert_eq!(place.totals()["counts"], all.totals()["counts"]);
 }

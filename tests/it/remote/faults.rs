@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::proxy::Proxy;
 use super::{Elsewhere, in_hdfs, in_s3, indexer};
-use crate::support::{S3, hdfs, made_up_corpus, run, s3, until};
+use crate::support::{S3, hdfs, made_up_corpus, run, s3, unsealed, until};
 
 const N: usize = 8_000;
 
@@ -120,11 +120,7 @@ fn killed_and_gone_on_with() {
     let more = ["--journal", journal.to_str().unwrap(), "--checkpoint-records", "100"];
     let input = &elsewhere.folder;
     let (_proxy, mut child) = begun(server, size, dedup(input, &kept, &more));
-    let n_read = || {
-        let checkpoint: Value =
-            serde_json::from_slice(&fs::read(journal.join("checkpoint.json")).ok()?).unwrap();
-        checkpoint["n_read"].as_u64()
-    };
+    let n_read = || unsealed(&journal.join("checkpoint.json"))?["n_read"].as_u64();
     until(|| n_read().is_some_and(|n| n > 1_000));
     child.kill().unwrap();
     child.wait().unwrap();

@@ -7,10 +7,10 @@ use std::process::{Child, Output};
 use std::thread;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{Job, assert_same, corpora};
-use crate::support::{command, made_up_corpus, run, until};
+use crate::support::{command, made_up_corpus, run, sealed, unsealed, until};
 
 const N: usize = 4_000;
 
@@ -75,12 +75,12 @@ fn killed_while_the_outputs_are_moved() {
     };
     let expected = go();
     let journal = |name: &str| folder.join("j").join(name);
-    let read = |name: &str| -> Value { serde_json::from_slice(&fs::read(journal(name)).unwrap()).unwrap() };
+    let read = |name: &str| unsealed(&journal(name)).unwrap();
     let job = read("job.json")["name"].as_str().unwrap().to_owned();
     for left in [&["kept.jsonl.gz", "dups"][..], &["kept.jsonl.gz"], &[]] {
         let mut checkpoint = read("checkpoint.json");
         checkpoint["stage"] = json!("Written");
-        fs::write(journal("checkpoint.json"), checkpoint.to_string()).unwrap();
+        fs::write(journal("checkpoint.json"), sealed(&checkpoint)).unwrap();
         for name in left {
             fs::rename(folder.join(name), folder.join(format!(".{name}.{job}.partial"))).unwrap();
         }

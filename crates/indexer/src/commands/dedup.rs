@@ -28,7 +28,7 @@ use crate::cli::DedupArgs;
 use crate::job::{Item, Job, Sink};
 use crate::journal::{Calls, Description, Journal, KeptLog, Lengths};
 use crate::keep;
-use crate::output::{KeptOutput, is_stdout, print_to_stdout};
+use crate::output::{DUPLICATES, KeptOutput, OUTPUT, is_stdout, print_to_stdout};
 use crate::pipeline::Wanted;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated, Report};
@@ -76,18 +76,23 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         job = job.ranked(by.clone())?;
     }
     if let Some(report) = job.done() {
-        say_done(&job, outputs.iter().copied().chain(args.input.rejects.as_deref()))?;
+        let output = args.output.iter().map(|path| (OUTPUT, path));
+        let outputs = output.chain(args.duplicates.iter().map(|path| (DUPLICATES, path)));
+        say_done(&job, outputs.map(|(role, path)| (role, path.as_path())), &args.input)?;
         print_to_stdout(&format_args!("{report}{}", policy(args, &report)))?;
         return Ok(report);
     }
     let output = args.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
-    let create = |path: &Option<PathBuf>| path.as_deref().map(|path| job.output(path)).transpose();
-    let duplicates = create(&args.duplicates)?;
+    let duplicates = args.duplicates.as_deref().map(|path| job.output(DUPLICATES, path)).transpose()?;
     let lines = output.as_ref().is_some_and(KeptOutput::takes_lines);
     // A dry run makes no index either; in memory there is none to be spared.
     let spares_index = args.dry_run && uri != DEFAULT_STORE;
-    let mode = if spares_index { Mode::MustExist } else { Mode::CreateIfMissing };
-    let (index, fingerprinter) = open(uri, mode, &args.store, &args.recipe)?;
+    let open = |mode| open(uri, mode, &args.store, &args.recipe);
+    let (index, fingerprinter) = match uri {
+        DEFAULT_STORE => open(Mode::CreateIfMissing)?,
+        _ if spares_index => open(Mode::MustExist)?,
+        _ => job.with_index(open)?,
+    };
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut kept = HashMap::new();
     let is_in_memory = uri == DEFAULT_STORE;
@@ -99,7 +104,8 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let reporting = Reporting::new(args, &job, uri, &index)?;
     let with_findings = !args.report.is_empty();
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
-    let clusters = create(&args.clusters)?.map(|output| Clusters::new(output, args.chains, &index));
+    let clusters = args.clusters.as_deref().map(|path| job.output("--clusters", path)).transpose()?;
+    let clusters = clusters.map(|output| Clusters::new(output, args.chains, &index));
     let decider = if spares_index { Decider::DryRun(DryRun::new(index)?) } else { Decider::Index(index) };
     let rule = Rule { decider, logs, kept };
     let results = Results {

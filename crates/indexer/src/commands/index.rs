@@ -1,9 +1,10 @@
 //! `indexer index`: adds every document to an index.
 
 use std::collections::HashSet;
+use std::iter;
 
 use anyhow::{Context, ensure};
-use index::{DocumentId, Index, Insertion, Mode, NewDocument};
+use index::{DocumentId, Index, Insertion, NewDocument};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,11 +34,11 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
     let journal = description.map(|description| (&args.journal, description));
     let job = Job::new(&args.input, Some(&args.source), &[], Some(uri), journal)?;
     if let Some(report) = job.done() {
-        say_done(&job, args.input.rejects.as_deref().into_iter())?;
+        say_done(&job, iter::empty(), &args.input)?;
         print_to_stdout(&report)?;
         return Ok(report);
     }
-    let (index, fingerprinter) = open(uri, Mode::CreateIfMissing, &args.store, &args.recipe)?;
+    let (index, fingerprinter) = job.with_index(|mode| open(uri, mode, &args.store, &args.recipe))?;
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut sink = Inserts {
         index: &index,

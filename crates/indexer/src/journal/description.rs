@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::input::{Identity, Location};
 
 /// Raised when an older journal cannot be gone on with.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Description {
@@ -54,6 +54,16 @@ impl Description {
         let path = location.path().to_string_lossy().into_owned();
         self.inputs.push(Input { path, n_bytes, modified, e_tag });
         Ok(())
+    }
+
+    /// What to do where the journal of the job cannot be gone on with.
+    pub(super) fn advice(&self) -> &'static str {
+        // A collector that decides again drops what its own index has by now.
+        if self.command == "collect" {
+            "put back a copy of it"
+        } else {
+            "put back a copy of it, or remove the journal to begin anew"
+        }
     }
 
     /// What of `other` is not as it is here.
@@ -119,7 +129,7 @@ mod tests {
             assert_eq!(this.difference(&other).as_deref(), expected);
         }
         assert_eq!(
-            this.difference(&Description { version: 2, ..job("text", &[]) }).as_deref(),
+            this.difference(&Description { version: 1, ..job("text", &[]) }).as_deref(),
             Some("it was written by another version of this program")
         );
     }

@@ -20,7 +20,7 @@ pub(crate) struct KeptLog {
 impl KeptLog {
     pub(super) fn open(path: &Path, len: u64, mut take: impl FnMut(Batch)) -> io::Result<Self> {
         let mut invalid = None;
-        let log = Log::open(path, Some(len), |batch: Vec<(String, Option<u64>)>| {
+        let log = Log::open(path, len, |batch: Vec<(String, Option<u64>)>| {
             let document = |(id, fingerprint): (String, Option<u64>)| {
                 Ok((DocumentId::new(id)?, fingerprint.map(Fingerprint)))
             };

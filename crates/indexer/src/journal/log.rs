@@ -1,4 +1,4 @@
-//! A file that only grows, of frames each of which is whole or not there.
+//! A file that only grows, of frames each of which is whole or not there, after a head that is for others to read.
 //!
 //! ```text
 //! length of the payload, 4 bytes, big-endian | CRC-32 of the payload, 4 bytes, big-endian | payload, JSON
@@ -8,6 +8,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use serde::Serialize;
@@ -17,18 +18,36 @@ const HEADER_BYTES: usize = 8;
 
 pub(super) struct Log {
     file: File,
+    /// Where the first frame begins.
+    start: u64,
 }
 
 impl Log {
-    /// Opens the log at `path`, or makes one, and hands all frames of its first `len` bytes to `take`; what is behind them
-    /// is cut off. Without a `len` those are the frames before the first torn one.
-    pub(super) fn open<T: DeserializeOwned>(
-        path: &Path,
+    /// Opens the log at `path`, or makes one where none had to be there, and hands all frames of its first `len` bytes to `take`; what is behind them
+    /// is cut off.
+    pub(super) fn open<T: DeserializeOwned>(path: &Path, len: u64, take: impl FnMut(T)) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create(len == 0).truncate(false).open(path)?;
+        Self::read(file, 0, Some(len), take)
+    }
+
+    /// The log in a file that has a head of `start` bytes, whose length is not known: its frames are those before
+    /// the first torn one.
+    pub(super) fn after_head<T: DeserializeOwned>(
+        file: File,
+        start: u64,
+        take: impl FnMut(T),
+    ) -> io::Result<Self> {
+        Self::read(file, start, None, take)
+    }
+
+    fn read<T: DeserializeOwned>(
+        mut file: File,
+        start: u64,
         len: Option<u64>,
         mut take: impl FnMut(T),
     ) -> io::Result<Self> {
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        let mut whole = 0;
+        file.seek(SeekFrom::Start(start))?;
+        let mut whole = start;
         let mut reader = BufReader::new(&file).take(len.unwrap_or(u64::MAX));
         while let Some(payload) = read_frame(&mut reader)? {
             whole += (HEADER_BYTES + payload.len()) as u64;
@@ -39,7 +58,12 @@ impl Log {
         }
         file.set_len(whole)?;
         file.seek(SeekFrom::Start(whole))?;
-        Ok(Self { file })
+        Ok(Self { file, start })
+    }
+
+    /// Writes the head, of which the kernel knows afterwards.
+    pub(super) fn write_head(&self, head: &[u8]) -> io::Result<()> {
+        self.file.write_all_at(head, 0)
     }
 
     /// Adds a frame, of which the kernel knows afterwards: it outlives this process.
@@ -60,10 +84,10 @@ impl Log {
         self.file.stream_position()
     }
 
-    /// Forgets everything.
+    /// Forgets all frames.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        self.file.set_len(0)?;
-        self.file.rewind()
+        self.file.set_len(self.start)?;
+        self.file.seek(SeekFrom::Start(self.start)).map(|_| ())
     }
 }
 
@@ -76,7 +100,9 @@ fn read_frame(reader: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut payload = Vec::new();
     // Not made as large as the header says, which may be torn.
     let n_read = reader.by_ref().take(n_bytes.into()).read_to_end(&mut payload)?;
-    let whole = n_read == n_bytes as usize && crc32fast::hash(&payload) == u32::from_be_bytes(crc);
+    // No JSON is empty; what a machine that died has left of a frame may be zeros, which are the checksum of nothing.
+    let whole =
+        n_bytes > 0 && n_read == n_bytes as usize && crc32fast::hash(&payload) == u32::from_be_bytes(crc);
     Ok(whole.then_some(payload))
 }
 
@@ -88,14 +114,19 @@ mod tests {
 
     fn frames(path: &Path, len: Option<u64>) -> io::Result<Vec<String>> {
         let mut frames = Vec::new();
-        Log::open(path, len, |frame| frames.push(frame)).map(|_| frames)
+        let take = |frame| frames.push(frame);
+        match len {
+            Some(len) => Log::open(path, len, take),
+            None => Log::after_head(File::options().read(true).write(true).open(path)?, 0, take),
+        }
+        .map(|_| frames)
     }
 
     #[test]
     fn what_is_torn_is_taken_away_and_what_is_damaged_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
         let path = &folder.path().join("log");
-        let mut log = Log::open(path, None, |_: String| panic!("it is empty")).unwrap();
+        let mut log = Log::open(path, 0, |_: String| panic!("it is empty")).unwrap();
         log.append(&"one").unwrap();
         let n_one = log.sync().unwrap();
         log.append(&"two").unwrap();
@@ -120,11 +151,11 @@ mod tests {
             assert!(frames(path, Some(n_one)).is_err(), "byte {place}");
         }
         fs::write(path, &whole).unwrap();
-        let mut log = Log::open(path, Some(n_one), |_: String| ()).unwrap();
+        let mut log = Log::open(path, n_one, |_: String| ()).unwrap();
         log.append(&"three").unwrap();
         drop(log);
         assert_eq!(frames(path, None).unwrap(), ["one", "three"]);
-        Log::open(path, None, |_: String| ()).unwrap().clear().unwrap();
+        Log::open(path, fs::metadata(path).unwrap().len(), |_: String| ()).unwrap().clear().unwrap();
         assert_eq!(frames(path, None).unwrap(), [""; 0]);
     }
 }

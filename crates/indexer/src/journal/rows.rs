@@ -20,8 +20,9 @@ pub(crate) struct RowsLog {
 }
 
 impl RowsLog {
-    pub(super) fn open(path: &Path, len: u64, take: impl FnMut(Vec<Row>)) -> io::Result<Self> {
-        let log = (len > 0).then(|| Log::open(path, Some(len), take)).transpose()?;
+    /// As it was at a checkpoint, by which it had `len` bytes, if there has been one.
+    pub(super) fn open(path: &Path, len: Option<u64>, take: impl FnMut(Vec<Row>)) -> io::Result<Self> {
+        let log = len.map(|len| Log::open(path, len, take)).transpose()?;
         Ok(Self { log, path: path.to_owned(), pending: Vec::new() })
     }
 
@@ -34,7 +35,7 @@ impl RowsLog {
         let mut write = || -> io::Result<u64> {
             let log = match &mut self.log {
                 Some(log) => log,
-                None => self.log.insert(Log::open(&self.path, Some(0), |_: Vec<Row>| {})?),
+                None => self.log.insert(Log::open(&self.path, 0, |_: Vec<Row>| {})?),
             };
             log.append(&self.pending)?;
             self.pending.clear();

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{bail, ensure};
 
-use super::Output;
 use super::parquet::ParquetOutput;
+use super::{OUTPUT, Output};
 use crate::input::{Delimited, Format, Inputs, WholeRows};
 use crate::job::Item;
 use crate::journal::{Journal, Lengths};
@@ -41,9 +41,13 @@ impl KeptOutput {
                 if format == Format::Parquet { "parquet" } else { "csv and tsv" }
             );
         }
-        let open = || journal.map_or_else(|| Output::create(path), |journal| journal.output(path));
+        let open = || journal.map_or_else(|| Output::create(path), |journal| journal.output(OUTPUT, path));
         if format == Format::Parquet {
             inputs.whole_rows = WholeRows::ReadAgain;
+            let open = || {
+                journal
+                    .map_or_else(|| Output::create(path), |journal| journal.output_at_the_end(OUTPUT, path))
+            };
             return Ok(Self::Parquet(Box::new(ParquetOutput::new(inputs.locations(), open, journal)?)));
         }
         let Some(delimiter) = format.delimiter() else {

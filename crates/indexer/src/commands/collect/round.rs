@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail, ensure};
 use chrono::DateTime;
 use features::Fingerprinter;
 use index::Index;
@@ -34,11 +34,17 @@ use crate::durable;
 use crate::input::{RankBy, RoundIds};
 use crate::job::Job;
 use crate::journal::Journal;
-use crate::output::place_of;
+use crate::output::{DUPLICATES, REJECTS, place_of};
 use crate::pipeline::Wanted;
 use crate::progress::complain;
 use crate::report::{Counts, Deduplicated, Report};
 use crate::stop::Stop;
+
+/// Below the state.
+const JOURNAL: &str = "journal";
+
+/// What the file of the items that are kept is for.
+const SPOOL: &str = "the items kept";
 
 /// Records between two checkpoints of a round.
 const CHECKPOINT_RECORDS: u64 = 65_536;
@@ -79,14 +85,14 @@ struct Published {
     places: Vec<PathBuf>,
     n_files: usize,
     report: Report,
-    /// Files that somebody wrote to after they had been taken.
+    /// Files that were written to after they had been taken, below their folder, which may be moved.
     changed: Vec<PathBuf>,
-    /// Files of which something was rejected, as the rejects name them.
+    /// Files of which something was rejected, likewise.
     rejected: BTreeSet<String>,
 }
 
 impl Published {
-    /// Whether all that is in a file that was taken is in the results.
+    /// Whether all that is in a file that was taken is in the results; `file` is its path below the folder.
     fn has_all_of(&self, file: &Path) -> bool {
         !self.changed.iter().any(|changed| changed == file)
             && !self.rejected.contains(&*file.to_string_lossy())
@@ -144,21 +150,34 @@ impl<'a> Rounds<'a> {
                 None => return Ok(false),
             },
         };
-        if self.totals.last_round != round.name && taken::has_files(&folder.taken(&round.name))? {
-            let published = match &round.stage {
-                Stage::Publishing(published) => published.clone(),
-                Stage::Reading => {
-                    let published = self.decide(&round, folder)?;
-                    let stage = Stage::Publishing(published.clone());
-                    self.save(Round { stage, ..round.clone() })?;
-                    published
-                }
-            };
+        if self.totals.last_round != round.name
+            && let Some(published) = self.published(&round, folder)?
+        {
             publish(&self.args.results, &round.name, &published.places)?;
-            self.count(&round, &published)?;
+            self.count(&round, &published, &folder.taken(&round.name))?;
         }
         self.clean_up(&round, folder)?;
         Ok(true)
+    }
+
+    /// What the round is to publish; none where it was killed before it had taken a file.
+    fn published(&mut self, round: &Round, folder: &WatchFolder) -> anyhow::Result<Option<Published>> {
+        if let Stage::Publishing(published) = &round.stage {
+            return Ok(Some(published.clone()));
+        }
+        let taken = folder.taken(&round.name);
+        if !taken::has_files(&taken)? {
+            ensure!(
+                !self.state.join(JOURNAL).exists(),
+                "the files that round {} has begun to read are not in {} any more; put them back there",
+                round.name,
+                taken.display()
+            );
+            return Ok(None);
+        }
+        let published = self.decide(round, folder)?;
+        self.save(Round { stage: Stage::Publishing(published.clone()), ..round.clone() })?;
+        Ok(Some(published))
     }
 
     fn begin(&mut self, folder: &mut WatchFolder, stop: &Stop) -> anyhow::Result<Option<Round>> {
@@ -204,8 +223,9 @@ impl<'a> Rounds<'a> {
         results.mark()?;
         let n_files = before.len();
         let after = taken::identities(&taken)?;
-        let changed = before.into_iter().filter(|file| !after.contains(file)).map(|file| file.path);
-        let rejected = taken::named_by(&rejects)?;
+        let changed = before.into_iter().filter(|file| !after.contains(file));
+        let changed = changed.map(|file| taken::below(&taken, &file.path).to_owned());
+        let rejected = taken::named_by(&rejects, &taken)?;
         Ok(Published { places, n_files, report, changed: changed.collect(), rejected })
     }
 
@@ -230,7 +250,7 @@ impl<'a> Rounds<'a> {
             shards: None,
         };
         let journal =
-            JournalArgs { journal: Some(self.state.join("journal")), checkpoint_records: CHECKPOINT_RECORDS };
+            JournalArgs { journal: Some(self.state.join(JOURNAL)), checkpoint_records: CHECKPOINT_RECORDS };
         let description = describe("collect", &input, &args.source, &args.store, &args.recipe, &journal)?;
         let description = description.map(|job| {
             let job =
@@ -245,6 +265,14 @@ impl<'a> Rounds<'a> {
             job = job.ranked(RankBy::Time(Some(field.clone())))?;
         }
         if let Some(report) = job.done() {
+            let outputs = [(REJECTS, rejects), (SPOOL, spool)].into_iter();
+            let outputs = outputs.chain(args.duplicates.then_some((DUPLICATES, duplicates)));
+            if let Some((output, what)) = job.journal().and_then(|journal| journal.changed_output(outputs)) {
+                bail!(
+                    "{} {what}, and has what the round has decided; put back a copy of it",
+                    output.display()
+                );
+            }
             return Ok(report);
         }
         let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
@@ -253,8 +281,8 @@ impl<'a> Rounds<'a> {
             index: self.index,
             calls: calls.context("a round has a journal")?,
             pending: Pending::default(),
-            spool: Some(Spool::new(job.output(spool)?)),
-            duplicates: args.duplicates.then(|| job.output(duplicates)).transpose()?,
+            spool: Some(Spool::new(job.output(SPOOL, spool)?)),
+            duplicates: args.duplicates.then(|| job.output(DUPLICATES, duplicates)).transpose()?,
             counts: saved.counts,
             round_ms: round.time_ms as i64,
         };
@@ -272,13 +300,13 @@ impl<'a> Rounds<'a> {
     }
 
     /// From here on the round is done.
-    fn count(&mut self, round: &Round, published: &Published) -> anyhow::Result<()> {
+    fn count(&mut self, round: &Round, published: &Published, taken: &Path) -> anyhow::Result<()> {
         let Published { n_files, report, changed, .. } = published;
         for path in changed {
             complain(format_args!(
                 "{} was written to after it had been taken, and what was written then may be missing from the results; \
                  write files under another name and rename them when they are whole",
-                path.display()
+                taken.join(path).display()
             ));
         }
         let totals = &mut self.totals;
@@ -306,12 +334,12 @@ impl<'a> Rounds<'a> {
             if self.args.delete && taken.exists() {
                 let stage = self.under_way.as_ref().map(|round| &round.stage);
                 taken::delete(&taken, |file| match stage {
-                    Some(Stage::Publishing(published)) => published.has_all_of(file),
+                    Some(Stage::Publishing(published)) => published.has_all_of(taken::below(&taken, file)),
                     _ => false,
                 })?;
             }
             forget(&self.args.results, &round.name)?;
-            let journal = self.state.join("journal");
+            let journal = self.state.join(JOURNAL);
             if journal.exists() {
                 fs::remove_dir_all(journal)?;
             }

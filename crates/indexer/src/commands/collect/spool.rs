@@ -1,13 +1,13 @@
 //! The items that a round keeps, in the order of its input, before they are sorted into files.
 //!
-//! Two lines for each: what is known of it, and the line that stands for it in an output.
+//! Two lines for each: a checksum of the rest and what is known of it, and the line that stands for it in an output.
 
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use index::Source;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,9 @@ use super::shelf::Shelf;
 use crate::job::Item;
 use crate::journal::Lengths;
 use crate::output::Output;
+
+/// Of a checksum, in hexadecimal digits.
+const CHECKSUM_BYTES: usize = 8;
 
 pub(super) struct Spool(Output);
 
@@ -43,10 +46,13 @@ impl Spool {
             text: (&*features.text).into(),
         };
         let mut write = || -> io::Result<()> {
-            serde_json::to_writer(&mut self.0, &head)?;
-            self.0.write_all(b"\n")?;
-            self.0.write_all(&item.line)?;
-            self.0.write_all(b"\n")
+            let head = serde_json::to_vec(&head)?;
+            write!(self.0, "{} ", checksum(&head, &item.line))?;
+            for line in [&*head, &*item.line] {
+                self.0.write_all(line)?;
+                self.0.write_all(b"\n")?;
+            }
+            Ok(())
         };
         write().map_err(|error| self.0.failed(error))
     }
@@ -70,11 +76,24 @@ pub(super) fn read(
     let (mut head, mut line) = (Vec::new(), Vec::new());
     while read_line(&mut reader, &mut head).with_context(failed)? {
         read_line(&mut reader, &mut line).with_context(failed)?;
-        let head: Head<'_> = serde_json::from_slice(&head).with_context(failed)?;
+        let (checked, head) = head.split_at(head.len().min(CHECKSUM_BYTES));
+        let head = head.strip_prefix(b" ").unwrap_or_default();
+        ensure!(
+            checked == checksum(head, &line).as_bytes(),
+            "{} is damaged, and has what the round has decided; put back a copy of it",
+            path.display()
+        );
+        let head: Head<'_> = serde_json::from_slice(head).with_context(failed)?;
         let source = head.source.as_deref().map(Source::new).transpose().with_context(failed)?;
         take(Shelf::new(source, head.time_ms), &head, &line)?;
     }
     Ok(())
+}
+
+fn checksum(head: &[u8], line: &[u8]) -> String {
+    let mut hasher = crc32fast::Hasher::new();
+    [head, line].into_iter().for_each(|part| hasher.update(part));
+    format!("{:08x}", hasher.finalize())
 }
 
 /// The next line without its end; false where there is none.
@@ -85,4 +104,46 @@ fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> 
         line.pop();
     }
     Ok(n_bytes > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn items(path: &Path) -> anyhow::Result<Vec<(String, i64, Vec<u8>)>> {
+        let mut items = Vec::new();
+        read(path, |_, head, line| {
+            items.push((head.id.clone().into_owned(), head.time_ms, line.to_vec()));
+            Ok(())
+        })?;
+        Ok(items)
+    }
+
+    /// What a round has decided is only here, once the index has it.
+    #[test]
+    fn items_that_are_not_what_was_written_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("kept");
+        let mut whole = Vec::new();
+        for n in 1..4 {
+            let head = format!(r#"{{"id":"{n}","source":null,"time_ms":{n}00,"text":""}}"#);
+            let line = format!(r#"{{"id":"{n}","time_ms":7,"text":"a"}}"#);
+            let checksum = checksum(head.as_bytes(), line.as_bytes());
+            whole.extend(format!("{checksum} {head}\n{line}\n").into_bytes());
+        }
+        fs::write(path, &whole).unwrap();
+        let expected = items(path).unwrap();
+        assert_eq!(expected.len(), 3);
+        for place in 0..whole.len() {
+            for bit in 0..8 {
+                let mut damaged = whole.clone();
+                damaged[place] ^= 1 << bit;
+                fs::write(path, &damaged).unwrap();
+                let read = items(path);
+                assert!(read.is_err() || read.is_ok_and(|read| read == expected), "bit {bit} of {place}");
+            }
+        }
+    }
 }

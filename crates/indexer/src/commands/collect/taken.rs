@@ -38,8 +38,13 @@ pub(super) fn has_files(folder: &Path) -> anyhow::Result<bool> {
     Ok(folder.is_dir() && !identities(folder)?.is_empty())
 }
 
-/// The files that a file of rejects names.
-pub(super) fn named_by(rejects: &Path) -> anyhow::Result<BTreeSet<String>> {
+/// What is left of a path when its folder is moved.
+pub(super) fn below<'a>(folder: &Path, file: &'a Path) -> &'a Path {
+    file.strip_prefix(folder).unwrap_or(file)
+}
+
+/// The files below a folder that a file of rejects names.
+pub(super) fn named_by(rejects: &Path, folder: &Path) -> anyhow::Result<BTreeSet<String>> {
     #[derive(Deserialize)]
     struct Reject {
         source: String,
@@ -48,7 +53,9 @@ pub(super) fn named_by(rejects: &Path) -> anyhow::Result<BTreeSet<String>> {
     let mut sources = BTreeSet::new();
     for line in BufReader::new(File::open(rejects).with_context(failed)?).lines() {
         let reject: Reject = serde_json::from_str(&line.with_context(failed)?).with_context(failed)?;
-        sources.insert(reject.source);
+        // Sources are text, whatever their bytes were.
+        let folder = folder.to_string_lossy();
+        sources.insert(below(Path::new(&*folder), Path::new(&reject.source)).to_string_lossy().into_owned());
     }
     Ok(sources)
 }
@@ -67,4 +74,28 @@ pub(super) fn delete(folder: &Path, may_go: impl Fn(&Path) -> bool) -> io::Resul
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The files were known by where they were: in a folder that had been moved none of them was one of which something
+    /// was rejected, and `--delete` took them all.
+    #[test]
+    fn files_are_known_wherever_their_folder_is() {
+        let place = tempfile::tempdir().unwrap();
+        let [rejects, folder] = ["rejects", "taken"].map(|name| place.path().join(name));
+        let source = folder.join("feed/a.jsonl").to_str().unwrap().to_owned();
+        fs::write(&rejects, format!("{}\n", serde_json::json!({ "source": source }))).unwrap();
+        let rejected = named_by(&rejects, &folder).unwrap();
+        assert_eq!(rejected, BTreeSet::from(["feed/a.jsonl".to_owned()]));
+        let moved = place.path().join("moved");
+        for name in ["feed/a.jsonl", "feed/b.jsonl"] {
+            fs::create_dir_all(moved.join("feed")).unwrap();
+            fs::write(moved.join(name), "").unwrap();
+        }
+        delete(&moved, |file| !rejected.contains(&*below(&moved, file).to_string_lossy())).unwrap();
+        assert!(moved.join("feed/a.jsonl").exists() && !moved.join("feed/b.jsonl").exists());
+    }
 }
