@@ -148,8 +148,10 @@ impl<R: BufRead> Warc<R> {
 
     /// Appends a line, with a bare line feed as its end, and says how much was read; a long one comes in parts.
     fn append_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        let start = bytes.len();
         let n_read = self.reader.by_ref().take(HEADER_BYTES_MAX as u64).read_until(b'\n', bytes)?;
-        if bytes.ends_with(b"\r\n") {
+        // Only of what was read now: what was there before is another record, which may well end so.
+        if bytes[start..].ends_with(b"\r\n") {
             bytes.truncate(bytes.len() - 2);
             bytes.push(b'\n');
         }
@@ -266,6 +268,22 @@ mod tests {
         assert_eq!(read(gzip(&sample().concat()), 999), WHOLE);
         assert_eq!(read(sample().iter().flat_map(|record| gzip(record)).collect(), 999), WHOLE);
         assert_eq!(read(Vec::new(), 999), [""; 0]);
+    }
+
+    /// The end of the file took the last line end away from a response that ends in one, as a body in chunks does.
+    #[test]
+    fn a_response_may_end_in_a_line_end() {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let chunked = record("response", 9, &format!("{head}9\r\n<p>page 9\r\n0\r\n\r\n"));
+        let open = record("response", 8, &format!("{head}a\r\n<p>page 8\r\r\n0\r\n\r\n"));
+        for ending in ["", "\r\n", "\r\n\r\n", "\n\n"] {
+            let whole = [&chunked[..], &open, &chunked[..chunked.len() - 4], ending.as_bytes()].concat();
+            let expected = ["1 urn:n:9 page 9", "2 urn:n:8 page 8", "3 urn:n:9 page 9"];
+            assert_eq!(read(whole.clone(), 999), expected, "{ending:?}");
+            assert_eq!(read(gzip(&whole), 999), expected, "{ending:?}");
+        }
+        let members: Vec<u8> = [&chunked, &open, &chunked].iter().flat_map(|record| gzip(record)).collect();
+        assert_eq!(read(members, 999).len(), 3);
     }
 
     #[test]
