@@ -7,6 +7,7 @@
 //! Memory is bounded whatever the input: records are handed on in portions, and one that is longer than the limit is
 //! skipped and reported, not held.
 
+mod budget;
 mod compression;
 mod csv;
 mod encoding;

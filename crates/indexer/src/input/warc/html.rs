@@ -1,98 +1,91 @@
 //! HTML to the text that a reader sees.
 //!
-//! The tokenizer alone does it: no tree is built, so no page is too deep.
+//! The tokenizer alone does it: no tree is built, so no page is too deep. Attributes are passed over, not collected: a tag
+//! may have a million of them.
 
-use std::cell::{Cell, RefCell};
+mod sink;
 
-use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::states::RawKind;
-use html5ever::tokenizer::{
-    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
-};
+#[cfg(test)]
+mod oracle;
 
-/// Elements inside a line; every other one begins or ends one.
-const INLINE: [&str; 31] = [
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font",
-    "i", "img", "ins", "kbd", "mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "u",
-    "var", "wbr",
-];
+use html5gum::{Readable, Reader, Tokenizer};
+
+use super::super::budget::{Budget, OverBudget};
+use sink::Text;
+
+/// What a browser does not take for a part of the page.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The text, with a line break wherever a block begins or ends. Scripts, styles and comments are left out.
-pub(super) fn text(html: &str) -> String {
-    let input = BufferQueue::default();
-    for part in parts(html) {
-        input.push_back(StrTendril::from_slice(part));
-    }
-    let tokenizer = Tokenizer::new(Text::default(), TokenizerOpts::default());
-    // It stops for nothing that the sink below ever asks for.
-    let _ = tokenizer.feed(&input);
-    tokenizer.end();
-    tokenizer.sink.text.into_inner()
+pub(super) fn text(html: &str, budget: &Budget) -> Result<String, OverBudget> {
+    let html = html.strip_prefix(BYTE_ORDER_MARK).unwrap_or(html);
+    let mut text = Vec::new();
+    let reader = Metered { html: html.as_bytes(), budget, is_interrupted: false };
+    Tokenizer::new_with_emitter(reader, Text::new(&mut text)).finish()?;
+    // It is made of whole pieces of what was read.
+    Ok(String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// A tendril has a 32-bit length.
-fn parts(mut html: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        let mut end = html.len().min(1 << 20);
-        while !html.is_char_boundary(end) {
-            end -= 1;
-        }
-        let part;
-        (part, html) = html.split_at(end);
-        (!part.is_empty()).then_some(part)
-    })
+/// A page, every piece of which is a step that the budget is asked for.
+struct Metered<'a> {
+    html: &'a [u8],
+    budget: &'a Budget,
+    /// Whether an ampersand was put before the quote that comes next.
+    is_interrupted: bool,
 }
 
-#[derive(Default)]
-struct Text {
-    text: RefCell<String>,
-    /// Inside an element whose text nobody sees. Such an element ends with its own end tag alone.
-    is_hidden: Cell<bool>,
-}
+impl Reader for Metered<'_> {
+    type Error = OverBudget;
 
-impl Text {
-    fn end_line(&self) {
-        let mut text = self.text.borrow_mut();
-        if !text.is_empty() && !text.ends_with('\n') {
-            text.push('\n');
-        }
+    fn read_byte(&mut self) -> Result<Option<u8>, OverBudget> {
+        self.budget.step()?;
+        self.is_interrupted = false;
+        Ok(self.html.split_off_first().copied())
     }
 
-    fn tag(&self, tag: &Tag) -> TokenSinkResult<()> {
-        let name = &*tag.name;
-        if !INLINE.contains(&name) {
-            self.end_line();
+    fn try_read_string(&mut self, expected: &[u8], case_sensitive: bool) -> Result<bool, OverBudget> {
+        self.budget.step()?;
+        let is_next =
+            |next: &[u8]| next == expected || (!case_sensitive && next.eq_ignore_ascii_case(expected));
+        let is_found = self.html.get(..expected.len()).is_some_and(is_next);
+        if is_found {
+            self.html = &self.html[expected.len()..];
         }
-        let kind = match name {
-            "script" => RawKind::ScriptData,
-            "style" | "iframe" | "noembed" | "noframes" | "xmp" => RawKind::Rawtext,
-            "title" | "textarea" => RawKind::Rcdata,
-            _ => return TokenSinkResult::Continue,
-        };
-        let is_start = tag.kind == TagKind::StartTag;
-        self.is_hidden.set(is_start && !matches!(name, "title" | "textarea" | "xmp"));
-        if is_start { TokenSinkResult::RawData(kind) } else { TokenSinkResult::Continue }
+        Ok(is_found)
     }
-}
 
-impl TokenSink for Text {
-    type Handle = ();
-
-    fn process_token(&self, token: Token, _line_number: u64) -> TokenSinkResult<()> {
-        match token {
-            Token::TagToken(tag) => return self.tag(&tag),
-            Token::CharacterTokens(characters) if !self.is_hidden.get() => {
-                self.text.borrow_mut().push_str(&characters);
-            }
-            _ => {}
+    /// Puts an ampersand before the quote that ends the value of an attribute, which nobody sees.
+    ///
+    /// From one quoted value to the next the tokenizer goes by calls inside calls, and a tag of some ten thousand of them
+    /// would overflow the stack. Where a character reference may begin it returns.
+    fn read_until<'b>(
+        &'b mut self,
+        needle: &[u8],
+        buffer: &'b mut [u8; 4],
+    ) -> Result<Option<&'b [u8]>, OverBudget> {
+        self.budget.step()?;
+        let is_end_of_value = || needle.contains(&b'"') && needle.contains(&b'&');
+        if !self.is_interrupted && self.html.first() == Some(&b'"') && is_end_of_value() {
+            self.is_interrupted = true;
+            return Ok(Some(b"&"));
         }
-        TokenSinkResult::Continue
+        self.is_interrupted = false;
+        let mut rest = self.html.to_reader();
+        let Ok(piece) = rest.read_until(needle, buffer);
+        let Some(n_bytes) = piece.map(<[u8]>::len) else { return Ok(None) };
+        let piece;
+        (piece, self.html) = self.html.split_at(n_bytes);
+        Ok(Some(piece))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn text(html: &str) -> String {
+        super::text(html, &Budget::new(html.len())).unwrap()
+    }
 
     #[test]
     fn what_a_reader_sees() {
@@ -106,11 +99,25 @@ mod tests {
             ("<td>1</td><td>2", "1\n2"),
             ("a<script>never closed", "a\n"),
             ("a &lt;b&gt; <unknown attr=\"<p>\">c", "a <b> \nc"),
+            ("\u{feff}a<é\r\nb\0c", "a<é\nbc"),
         ] {
             assert_eq!(text(html), expected, "{html}");
         }
         assert_eq!(text(&"<div>".repeat(1_000_000)), "");
         let long = "字".repeat(1 << 20);
         assert_eq!(text(&long), long);
+    }
+
+    /// A tag of 2.2 MB took minutes: each attribute was looked for among all before it. The steps are what a reader does,
+    /// and the budget of a page that has none left says so.
+    #[test]
+    fn a_tag_may_have_any_number_of_attributes() {
+        let attributes: String = (0..300_000).map(|n| format!(" a{n}=\"{n}>\"")).collect();
+        assert_eq!(text(&format!("a<p{attributes}>b</p{attributes}>c")), "a\nb\nc");
+        for attribute in [" a=\"b\"", "a=\"\"", " a='b'", " a=b", " a", "/", " a=\"&amp\"", "="] {
+            assert_eq!(text(&format!("a<p {}>b", attribute.repeat(300_000))), "a\nb", "{attribute}");
+        }
+        let over = super::text("a", &Budget::spent()).unwrap_err();
+        assert!(over.to_string().contains("was given up"), "{over}");
     }
 }

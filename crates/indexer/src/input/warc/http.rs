@@ -5,6 +5,7 @@ use std::io::{self, Read};
 
 use encoding_rs::Encoding;
 
+use super::super::budget::Budget;
 use super::super::encoding::decode;
 use super::html;
 
@@ -46,6 +47,7 @@ pub(super) fn page_text(answer: &[u8]) -> Result<Option<Cow<'_, str>>, String> {
         body = Cow::Owned(whole);
     }
     body = unpack(body, header("content-encoding").as_deref())?;
+    let budget = Budget::new(answer.len() + body.len());
     let charset = content_type.split_once("charset=").map(|(_, charset)| label(charset.as_bytes()));
     let declared = charset.unwrap_or_else(|| if is_html { declaration(&body) } else { None });
     let text = match (declared, body) {
@@ -54,7 +56,8 @@ pub(super) fn page_text(answer: &[u8]) -> Result<Option<Cow<'_, str>>, String> {
         (None, Cow::Borrowed(body)) => decode(body)?,
         (None, Cow::Owned(body)) => Cow::Owned(decode(&body)?.into_owned()),
     };
-    Ok(Some(if is_html { Cow::Owned(html::text(&text)) } else { text }))
+    let whole = |text: &str| html::text(text, &budget).map_err(|over| over.to_string());
+    Ok(Some(if is_html { Cow::Owned(whole(&text)?) } else { text }))
 }
 
 /// A body sent in chunks; `None` if it does not look like that.

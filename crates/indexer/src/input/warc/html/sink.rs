@@ -1,0 +1,120 @@
+//! What becomes of the pieces of a page as they are found: text is kept, and of tags only their names count.
+
+use std::convert::Infallible;
+
+use html5gum::{Emitter, Error, State};
+
+/// Elements inside a line; every other one begins or ends one.
+const INLINE: [&[u8]; 31] = [
+    b"a", b"abbr", b"acronym", b"b", b"bdi", b"bdo", b"big", b"cite", b"code", b"data", b"del", b"dfn",
+    b"em", b"font", b"i", b"img", b"ins", b"kbd", b"mark", b"q", b"s", b"samp", b"small", b"span", b"strong",
+    b"sub", b"sup", b"time", b"u", b"var", b"wbr",
+];
+
+/// As much of a name as tells those that matter from all others.
+const NAME_BYTES: usize = 16;
+
+/// Appends the text of a page to what is given.
+pub(super) struct Text<'a> {
+    text: &'a mut Vec<u8>,
+    /// Inside an element whose text nobody sees. Such an element ends with its own end tag alone.
+    is_hidden: bool,
+    is_end_tag: bool,
+    /// Of the tag that is being read, as far as it is needed.
+    name: Vec<u8>,
+    last_start_tag: Vec<u8>,
+}
+
+impl<'a> Text<'a> {
+    pub(super) fn new(text: &'a mut Vec<u8>) -> Self {
+        let (name, last_start_tag) = Default::default();
+        Self { text, is_hidden: false, is_end_tag: false, name, last_start_tag }
+    }
+
+    fn end_line(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with(b"\n") {
+            self.text.push(b'\n');
+        }
+    }
+
+    fn init_tag(&mut self, is_end_tag: bool) {
+        self.name.clear();
+        self.is_end_tag = is_end_tag;
+    }
+}
+
+impl Emitter for Text<'_> {
+    type Token = Infallible;
+
+    fn emit_string(&mut self, string: &[u8]) {
+        // A null character comes alone, and is none of the page's.
+        if !self.is_hidden && string != b"\0" {
+            self.text.extend_from_slice(string);
+        }
+    }
+
+    fn init_start_tag(&mut self) {
+        self.init_tag(false);
+    }
+
+    fn init_end_tag(&mut self) {
+        self.init_tag(true);
+    }
+
+    fn push_tag_name(&mut self, part: &[u8]) {
+        let n_free = NAME_BYTES - self.name.len();
+        self.name.extend_from_slice(&part[..part.len().min(n_free)]);
+    }
+
+    fn emit_current_tag(&mut self) -> Option<State> {
+        if !INLINE.contains(&&*self.name) {
+            self.end_line();
+        }
+        if !self.is_end_tag {
+            self.last_start_tag.clone_from(&self.name);
+        }
+        let state = match &*self.name {
+            b"script" => State::ScriptData,
+            b"style" | b"iframe" | b"noembed" | b"noframes" | b"xmp" => State::RawText,
+            b"title" | b"textarea" => State::RcData,
+            _ => return None,
+        };
+        let is_seen = matches!(&*self.name, b"title" | b"textarea" | b"xmp");
+        self.is_hidden = !self.is_end_tag && !is_seen;
+        (!self.is_end_tag).then_some(state)
+    }
+
+    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
+        self.is_end_tag && !self.last_start_tag.is_empty() && self.name == self.last_start_tag
+    }
+
+    fn set_last_start_tag(&mut self, name: Option<&[u8]>) {
+        self.last_start_tag = name.unwrap_or_default().to_vec();
+    }
+
+    fn pop_token(&mut self) -> Option<Infallible> {
+        None
+    }
+
+    fn should_emit_errors(&mut self) -> bool {
+        false
+    }
+
+    fn emit_eof(&mut self) {}
+    fn emit_error(&mut self, _: Error) {}
+    fn init_comment(&mut self) {}
+    fn emit_current_comment(&mut self) {}
+    fn emit_current_doctype(&mut self) {}
+    fn set_self_closing(&mut self) {}
+    fn set_force_quirks(&mut self) {}
+    fn push_comment(&mut self, _: &[u8]) {}
+    fn push_doctype_name(&mut self, _: &[u8]) {}
+    fn init_doctype(&mut self) {}
+    fn init_attribute(&mut self) {}
+    fn push_attribute_name(&mut self, _: &[u8]) {}
+    fn push_attribute_value(&mut self, _: &[u8]) {}
+    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
+}
