@@ -15,12 +15,15 @@ mod field_path;
 mod fields;
 mod files;
 mod format;
+mod guarded;
 mod header;
 mod json;
 mod lines;
 mod location;
 mod made_ids;
 mod members;
+#[cfg(test)]
+mod mutations;
 mod parquet;
 mod rank;
 mod records;
@@ -35,7 +38,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use field_path::FieldPath;
-pub(crate) use fields::{Columns, FieldNames, Fields};
+pub(crate) use fields::{Columns, FieldNames, Fields, Record};
 pub(crate) use files::Origin;
 pub(crate) use format::Format;
 pub(crate) use header::Header;
@@ -44,19 +47,21 @@ pub(crate) use made_ids::{FILES_MAX, MadeIds, RoundIds};
 pub(crate) use members::Members;
 pub(crate) use parquet::{ParquetFile, ROWS_AT_A_TIME, copy, guarded, open_parquet};
 pub(crate) use rank::{Rank, RankBy};
-pub(crate) use records::{Chunk, Place, Position};
+pub(crate) use records::{Chunk, Place, Position, RawRecord};
 pub(crate) use remote::is_remote;
 pub(crate) use whole_rows::{Delimited, WholeRows};
 
 use anyhow::Context;
 
 use crate::cli::InputArgs;
+use crate::internal_error::caught;
 use compression::Counted;
 use csv::Csv;
 use files::Source;
+use guarded::Guarded;
 use lines::Lines;
 use parquet::Parquet;
-use records::{RecordError, Records};
+use records::{Form, RecordError, Records};
 use text::WholeFile;
 use warc::Warc;
 
@@ -76,9 +81,20 @@ pub(crate) struct Inputs {
 
 /// Cuts one source into records.
 trait RecordReader {
-    /// The next records, in their order; `None` at the end. A source that cannot be read on ends with a record that
-    /// says so.
-    fn next_records(&mut self) -> Option<Records>;
+    /// How its records are to be understood.
+    fn form(&self) -> Form;
+
+    /// Appends the next records, in their order, until there are enough for a portion; none at the end. A source that cannot
+    /// be read on ends with a record that says so.
+    fn append_records(&mut self, records: &mut Records);
+
+    /// The next records; `None` at the end.
+    #[cfg(test)]
+    fn next_records(&mut self) -> Option<Records> {
+        let mut records = Records::new(self.form());
+        self.append_records(&mut records);
+        records.if_any()
+    }
 }
 
 impl Inputs {
@@ -151,17 +167,19 @@ impl Inputs {
                 n_before += chunk.records.len() as u64;
                 n_skipped == chunk.records.len() || send(chunk)
             };
-            let mut reader =
-                match reader(source, &self.n_bytes_read, columns, &self.whole_rows, self.record_bytes_max) {
-                    Ok(reader) => reader,
-                    Err(error) => {
-                        let records = Records::broken(1, RecordError::Broken(error.to_string()));
-                        if !send(records) {
-                            return;
-                        }
-                        continue;
+            let opened = caught(|| {
+                reader(source, &self.n_bytes_read, columns, &self.whole_rows, self.record_bytes_max)
+                    .map_err(|error| error.to_string())
+            });
+            let mut reader = match opened.and_then(|opened| opened) {
+                Ok(reader) => Guarded::new(reader),
+                Err(why) => {
+                    if !send(Records::broken(1, RecordError::Broken(why))) {
+                        return;
                     }
-                };
+                    continue;
+                }
+            };
             while let Some(records) = reader.next_records() {
                 if !send(records) {
                     return;
@@ -208,7 +226,7 @@ mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
 
-    fn open(paths: &[&str]) -> Inputs {
+    pub(super) fn open(paths: &[&str]) -> Inputs {
         let cli = Cli::parse_from([&["indexer", "fingerprint"], paths].concat());
         let Command::Fingerprint(args) = cli.command else { unreachable!() };
         Inputs::open(&args.input).unwrap()

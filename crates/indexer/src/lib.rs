@@ -11,6 +11,7 @@ mod document_frequencies;
 mod durable;
 mod excerpt;
 mod input;
+mod internal_error;
 mod job;
 mod journal;
 mod keep;
@@ -42,6 +43,7 @@ use crate::stop::Stopped;
 /// stop while there is a journal.
 #[must_use]
 pub fn main() -> ExitCode {
+    internal_error::install_hook();
     let cli = Cli::from_command_line();
     if let Err(error) = program::see_limits() {
         progress::complain(format_args!("{}", program::error(&error)));

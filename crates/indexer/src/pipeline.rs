@@ -11,7 +11,8 @@ use index::{DocumentId, Source};
 use simhash::Fingerprint;
 
 use crate::excerpt::excerpt;
-use crate::input::{Chunk, Fields, Inputs, Origin, Place, Position, Rank};
+use crate::input::{Chunk, Fields, Inputs, Origin, Place, Position, Rank, RawRecord, Record};
+use crate::internal_error::caught;
 use crate::shard::Shard;
 
 /// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
@@ -138,7 +139,7 @@ impl Pipeline<'_> {
             let mut line = Box::default();
             let record = raw.map_err(ToString::to_string);
             let place = Place { origin: &chunk.origin, number, position };
-            let record = record.and_then(|raw| Ok((raw, self.fields.parse(raw, place)?)));
+            let record = record.and_then(|raw| Ok((raw, caught(|| self.fields.parse(raw, place))??)));
             let is_other = |shard: Shard| match &record {
                 Ok((_, Some(record))) => !shard.holds(record.id.as_str()),
                 Ok((_, None)) => true,
@@ -152,37 +153,78 @@ impl Pipeline<'_> {
                 Err(reason) => Err(reason),
                 Ok((_, None)) => return None,
                 Ok((raw, Some(record))) => {
-                    if self.wanted.lines {
-                        line = self.fields.line(raw, &record).into();
+                    let made = caught(|| self.features(scratch, raw, record));
+                    if made.is_err() {
+                        // It is half filled.
+                        *scratch = Scratch::default();
                     }
-                    let text = if self.wanted.texts { (&*record.text).into() } else { Box::default() };
-                    let excerpt = match self.wanted.excerpt_columns {
-                        0 => Box::default(),
-                        n_columns => excerpt(&record.text, n_columns).into(),
-                    };
-                    let mut terms = String::new();
-                    if self.wanted.terms {
-                        self.fingerprinter.for_each_term(scratch, &record.text, |term| {
-                            terms.push_str(term);
-                            terms.push('\n');
-                        });
-                    }
-                    let mut fingerprint = || self.fingerprinter.fingerprint_with(scratch, &record.text);
-                    let no_fingerprint = self.wanted.no_fingerprints || self.wanted.terms;
-                    Ok(Features {
-                        fingerprint: if no_fingerprint { None } else { fingerprint() },
-                        terms: terms.into(),
-                        n_text_bytes: record.text.len(),
-                        id: record.id,
-                        source: record.source,
-                        rank: record.rank,
-                        excerpt,
-                        text,
+                    made.map(|(made_line, features)| {
+                        line = made_line;
+                        features
                     })
                 }
             };
             Some(Fingerprinted { number, position, line, outcome })
         });
         Batch { origin: Arc::clone(&chunk.origin), n_file: chunk.n_file, records: records.collect() }
+    }
+
+    /// What a record gives, and the line that stands for it.
+    fn features(
+        &self,
+        scratch: &mut Scratch,
+        raw: RawRecord<'_>,
+        record: Record<'_>,
+    ) -> (Box<[u8]>, Features) {
+        let line = if self.wanted.lines { self.fields.line(raw, &record).into() } else { Box::default() };
+        let text = if self.wanted.texts { (&*record.text).into() } else { Box::default() };
+        let excerpt = match self.wanted.excerpt_columns {
+            0 => Box::default(),
+            n_columns => excerpt(&record.text, n_columns).into(),
+        };
+        let mut terms = String::new();
+        if self.wanted.terms {
+            self.fingerprinter.for_each_term(scratch, &record.text, |term| {
+                terms.push_str(term);
+                terms.push('\n');
+            });
+        }
+        let mut fingerprint = || self.fingerprinter.fingerprint_with(scratch, &record.text);
+        let no_fingerprint = self.wanted.no_fingerprints || self.wanted.terms;
+        let features = Features {
+            fingerprint: if no_fingerprint { None } else { fingerprint() },
+            terms: terms.into(),
+            n_text_bytes: record.text.len(),
+            id: record.id,
+            source: record.source,
+            rank: record.rank,
+            excerpt,
+            text,
+        };
+        (line, features)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use features::{Dictionaries, Recipe, Segmenter, Weights};
+
+    use super::*;
+
+    /// A panic in the work on one record ended the program with 101, and a round of `collect` with it, for ever.
+    #[test]
+    fn a_panic_costs_one_record() {
+        let (segmenter, weights) = (Segmenter::Words, Weights::Uniform);
+        let recipe = Recipe { segmenter, weights, dictionary: None, idf: None, ..Recipe::default() };
+        let fingerprinter = Fingerprinter::new(recipe, &Dictionaries::default()).unwrap();
+        let (chunk, fields) = Chunk::with_a_false_length();
+        let wanted = Wanted::default();
+        let pipeline =
+            Pipeline { fingerprinter: &fingerprinter, fields: &fields, n_threads: 1, wanted, shard: None };
+        let batch = pipeline.fingerprint(&mut Scratch::default(), &chunk);
+        let ids =
+            batch.records.iter().map(|record| record.outcome.as_ref().map(|features| features.id.as_str()));
+        let [Ok("1"), Err(why), Ok("3")] = ids.collect::<Vec<_>>()[..] else { panic!() };
+        assert!(why.contains("internal error") && why.contains("please report it"), "{why}");
     }
 }

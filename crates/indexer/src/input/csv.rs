@@ -74,8 +74,11 @@ impl<R> Csv<R> {
 }
 
 impl<R: BufRead> RecordReader for Csv<R> {
-    fn next_records(&mut self) -> Option<Records> {
-        let mut records = Records::new(Form::Row);
+    fn form(&self) -> Form {
+        Form::Row
+    }
+
+    fn append_records(&mut self, records: &mut Records) {
         while !self.ended && !records.is_full() {
             let row = self
                 .skip_blank_lines()
@@ -99,10 +102,9 @@ impl<R: BufRead> RecordReader for Csv<R> {
                 Ok((number, Row::TooLong)) => {
                     records.push_error(number, RecordError::TooLong(self.record_bytes_max));
                 }
-                Ok((number, Row::Whole)) => self.take_row(number, &mut records),
+                Ok((number, Row::Whole)) => self.take_row(number, records),
             }
         }
-        records.if_any()
     }
 }
 

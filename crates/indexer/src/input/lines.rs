@@ -30,9 +30,12 @@ impl<R> Lines<R> {
 }
 
 impl<R: BufRead> RecordReader for Lines<R> {
+    fn form(&self) -> Form {
+        Form::Json
+    }
+
     /// The next lines that are not blank.
-    fn next_records(&mut self) -> Option<Records> {
-        let mut records = Records::new(Form::Json);
+    fn append_records(&mut self, records: &mut Records) {
         while !self.ended && !records.is_full() {
             let appended = self.append_line(records.bytes_mut());
             if matches!(appended, Ok(Appended::End)) {
@@ -61,7 +64,6 @@ impl<R: BufRead> RecordReader for Lines<R> {
                 }
             }
         }
-        records.if_any()
     }
 }
 

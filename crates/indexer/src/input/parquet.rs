@@ -8,7 +8,6 @@ mod file;
 mod unit;
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +24,7 @@ use super::fields::Columns;
 use super::location::Location;
 use super::records::{Cell, Form, RecordError, Records};
 use super::whole_rows::WholeRows;
+use crate::internal_error::caught;
 use decimal::Decimal;
 use unit::Unit;
 
@@ -174,8 +174,11 @@ impl Parquet {
 }
 
 impl RecordReader for Parquet {
-    fn next_records(&mut self) -> Option<Records> {
-        let mut records = Records::new(Form::Row);
+    fn form(&self) -> Form {
+        Form::Row
+    }
+
+    fn append_records(&mut self, records: &mut Records) {
         while !records.is_full() {
             let number = match &self.group {
                 Some(group) => group.rows.start,
@@ -186,7 +189,7 @@ impl RecordReader for Parquet {
                 if self.group.is_none() {
                     self.group = Some(self.open_group()?);
                 }
-                self.read_rows(&mut records)
+                self.read_rows(records)
             });
             if let Err(error) = read {
                 // What follows in this group cannot be found any more; the next one has a place of its own.
@@ -199,7 +202,6 @@ impl RecordReader for Parquet {
                 self.n_bytes_read.fetch_add(done.n_bytes, Ordering::Relaxed);
             }
         }
-        records.if_any()
     }
 }
 
@@ -347,9 +349,8 @@ fn read<T: DataType>(
 
 /// Does something with a file that may be damaged.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(ParquetError::General("the reader of Parquet broke off".to_owned())))
+    caught(work).unwrap_or_else(|_| Err(ParquetError::General("the reader of Parquet broke off".to_owned())))
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -154,6 +154,20 @@ impl Chunk {
         let positions = (self.n_before + 1..).map(|n_records| Position { n_file: self.n_file, n_records });
         positions.zip(self.records.iter()).skip(self.n_skipped)
     }
+
+    /// Three rows, of which the second says that it is longer than it is, and the fields to read them by.
+    #[cfg(test)]
+    pub(crate) fn with_a_false_length() -> (Self, super::Fields) {
+        let mut records = Records::new(Form::Row);
+        for number in 1..=3 {
+            records.push_text_cell(number.to_string().as_bytes());
+            records.push_cell(Cell::Text(if number == 2 { 1 } else { 0 }));
+            records.push(number);
+        }
+        let origin = Arc::new(Origin::named("rows", 0));
+        let fields = super::Fields::new(super::fields::testing::names(&["text"], false));
+        (Self { origin, n_file: 0, records, n_before: 0, n_skipped: 0 }, fields)
+    }
 }
 
 impl Records {
@@ -172,12 +186,38 @@ impl Records {
         self.entries.len()
     }
 
+    /// Makes sure that what the entries say is there.
+    ///
+    /// # Panics
+    /// Where the reader has taken away bytes of a record that it had handed over.
+    pub(super) fn check(&self) {
+        assert!(self.has_last(), "a reader took bytes of a record away");
+    }
+
+    /// Takes entries away whose bytes or cells are not there: a reader that panicked may leave such.
+    pub(super) fn drop_unsound(&mut self) {
+        while !self.has_last() {
+            self.entries.pop();
+        }
+    }
+
+    fn has_last(&self) -> bool {
+        let is_there = |last: &Entry| last.end <= self.bytes.len() && last.end_cell <= self.cells.len();
+        self.entries.last().is_none_or(is_there)
+    }
+
     /// Whether it is time for the next portion.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() >= CHUNK_BYTES || self.entries.len() >= CHUNK_RECORDS
     }
 
+    /// The number of the last one.
+    pub(super) fn last_number(&self) -> Option<u64> {
+        self.entries.last().map(|entry| entry.number)
+    }
+
     /// Itself, unless it is empty.
+    #[cfg(test)]
     pub(super) fn if_any(self) -> Option<Self> {
         (!self.entries.is_empty()).then_some(self)
     }
@@ -215,6 +255,7 @@ impl Records {
 
     /// Makes the pending bytes and cells a record.
     pub(super) fn push(&mut self, number: u64) {
+        self.check();
         let (end, end_cell) = (self.bytes.len(), self.cells.len());
         self.entries.push(Entry { number, end, end_cell, error: None });
     }

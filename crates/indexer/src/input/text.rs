@@ -17,9 +17,12 @@ impl<R> WholeFile<R> {
 }
 
 impl<R: BufRead> RecordReader for WholeFile<R> {
-    fn next_records(&mut self) -> Option<Records> {
-        let reader = self.reader.take()?;
-        let mut records = Records::new(Form::Text);
+    fn form(&self) -> Form {
+        Form::Text
+    }
+
+    fn append_records(&mut self, records: &mut Records) {
+        let Some(reader) = self.reader.take() else { return };
         // One byte more tells a text that just fits from one that does not.
         match reader.take(self.record_bytes_max as u64 + 1).read_to_end(records.bytes_mut()) {
             Ok(n) if n > self.record_bytes_max => {
@@ -28,6 +31,5 @@ impl<R: BufRead> RecordReader for WholeFile<R> {
             Ok(_) => records.push(1),
             Err(error) => records.push_error(1, RecordError::Broken(error.to_string())),
         }
-        Some(records)
     }
 }

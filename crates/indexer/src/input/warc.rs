@@ -51,8 +51,11 @@ impl<R> Warc<R> {
 }
 
 impl<R: BufRead> RecordReader for Warc<R> {
-    fn next_records(&mut self) -> Option<Records> {
-        let mut records = Records::new(Form::Response);
+    fn form(&self) -> Form {
+        Form::Response
+    }
+
+    fn append_records(&mut self, records: &mut Records) {
         while !self.ended && !records.is_full() {
             let was_lost = self.lost;
             let found = self.read_record(records.bytes_mut());
@@ -89,7 +92,6 @@ impl<R: BufRead> RecordReader for Warc<R> {
                 }
             }
         }
-        records.if_any()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is made of whole rows, with the columns that nobody looks for, where an output is to have them.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 /// What is to be made of them.
@@ -37,16 +39,7 @@ impl Lines {
         match rows {
             WholeRows::Unused | WholeRows::ReadAgain => Ok(None),
             WholeRows::Json => {
-                let mut known: Vec<String> = Vec::new();
-                for name in names {
-                    let name = String::from_utf8_lossy(name);
-                    // Readers of JSON take the last of two fields of one name, and readers of CSV the first.
-                    let mut others = (2..).map(|n| format!("{name}_{n}"));
-                    let is_taken = known.iter().any(|other| *other == name);
-                    let other = if is_taken { others.find(|other| !known.contains(other)) } else { None };
-                    known.push(other.unwrap_or_else(|| name.into_owned()));
-                }
-                Ok(Some(Self::Json(known.into_iter().map(|name| Value::from(name).to_string()).collect())))
+                Ok(Some(Self::Json(distinct(names).map(|name| Value::from(name).to_string()).collect())))
             }
             WholeRows::Delimited(Delimited { delimiter, columns }) => {
                 let places = places(columns, names).ok_or("it has other columns than the output")?;
@@ -98,16 +91,35 @@ impl Delimited {
     }
 }
 
+/// The names, with a number added to one that was there before: readers of JSON take the last of two fields of one name, and
+/// readers of CSV the first.
+fn distinct(names: &[&[u8]]) -> impl Iterator<Item = String> {
+    let mut known = HashSet::new();
+    // The number to be tried next, by name: a header may call all of its columns the same.
+    let mut numbers: HashMap<String, u64> = HashMap::new();
+    names.iter().map(move |name| {
+        let name = String::from_utf8_lossy(name).into_owned();
+        let mut distinct = name.clone();
+        while !known.insert(distinct.clone()) {
+            let number = numbers.entry(name.clone()).or_insert(2);
+            distinct = format!("{name}_{number}");
+            *number += 1;
+        }
+        distinct
+    })
+}
+
 /// Where each of the `columns` is among the `names`, if those are the same ones.
 fn places(columns: &[Vec<u8>], names: &[&[u8]]) -> Option<Vec<usize>> {
     if columns == names {
         return Some((0..names.len()).collect());
     }
-    let place = |column: &Vec<u8>| {
-        let mut places = (0..names.len()).filter(|place| names[*place] == column);
-        // Of two columns of one name nobody knows which is which.
-        places.next().filter(|_| places.next().is_none())
-    };
+    let mut by_name: HashMap<&[u8], Option<usize>> = HashMap::new();
+    for (place, name) in names.iter().enumerate() {
+        // Of two columns of one name it is not known which is which.
+        by_name.entry(name).and_modify(|known| *known = None).or_insert(Some(place));
+    }
+    let place = |column: &Vec<u8>| by_name.get(&column[..]).copied().flatten();
     let places: Option<Vec<usize>> = columns.iter().map(place).collect();
     places.filter(|_| columns.len() == names.len())
 }
@@ -191,6 +203,9 @@ mod tests {
         let row: [&[u8]; 4] = [b"7", "\u{5730}\n".as_bytes(), b"", b"x"];
         let expected = "{\"id\":\"7\",\"a \\\"b\\\"\":\"\u{5730}\\n\",\"id_2\":\"\",\"id_2_2\":\"x\"}";
         check(&WholeRows::Json, &names, &row, Ok(expected));
+        let same: Vec<&[u8]> = vec![b"a"; 1 << 16];
+        // Each was compared with all before it, once for each number that was tried.
+        assert_eq!(distinct(&same).last().unwrap(), "a_65536");
         check(&WholeRows::Json, &["a"], &[b"\xff"], Err("column \"a\" is not valid UTF-8 after its byte 0"));
     }
 }

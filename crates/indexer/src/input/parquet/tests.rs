@@ -21,7 +21,7 @@ const SCHEMA: &str = "message m {
 }";
 
 /// Two row groups of so many rows; every third text is null.
-fn sample(n_rows: i64) -> Vec<u8> {
+pub(in super::super) fn sample(n_rows: i64) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
     let mut writer =
         SerializedFileWriter::new(Vec::new(), schema, Arc::new(WriterProperties::builder().build())).unwrap();

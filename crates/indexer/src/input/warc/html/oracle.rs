@@ -7,6 +7,7 @@ use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer};
 
 use super::super::super::budget::Budget;
+use super::super::super::mutations::Numbers;
 
 const INLINE: [&str; 31] = [
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font",
@@ -134,16 +135,6 @@ const TEXTS: [&str; 16] = [
     "a", "word", " ", "\n", "\r\n", "\r", "\t", "\u{c}", "\0", "字", "é", "😀", "\u{feff}", "\u{a0}", "1",
     ";",
 ];
-
-/// Numbers that are the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
-    }
-}
 
 #[test]
 fn the_text_is_that_of_a_browsers_tokenizer() {
