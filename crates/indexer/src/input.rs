@@ -55,6 +55,7 @@ use anyhow::Context;
 
 use crate::cli::InputArgs;
 use crate::internal_error::caught;
+use budget::Meter;
 use compression::Counted;
 use csv::Csv;
 use files::Source;
@@ -197,8 +198,9 @@ fn reader(
     record_bytes_max: usize,
 ) -> io::Result<Box<dyn RecordReader>> {
     let unpacked = |source: Source| -> io::Result<_> {
-        let content = compression::unpacked(Counted::new(source.open()?, n_bytes_read))?;
-        Ok(BufReader::with_capacity(READ_BUFFER_BYTES, content))
+        let meter = Meter::start();
+        let content = compression::unpacked(meter.of(Counted::new(source.open()?, n_bytes_read)))?;
+        Ok(BufReader::with_capacity(READ_BUFFER_BYTES, meter.of(content)))
     };
     let csv = |source, delimiter| -> io::Result<_> {
         let csv = Csv::new(unpacked(source)?, delimiter, columns.clone(), record_bytes_max);

@@ -8,6 +8,9 @@
 use std::cell::Cell;
 use std::error::Error;
 use std::fmt;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -21,12 +24,11 @@ const PER_MIB: Duration = Duration::from_secs(2);
 /// Steps between two looks at the clock.
 const STEPS: u32 = 4096;
 
-/// The time that is left for one record, or one source.
+/// The time that is left for one record.
 #[derive(Debug)]
 pub(super) struct Budget {
-    clock: fn() -> Duration,
-    start: Duration,
-    n_bytes: Cell<u64>,
+    watch: Watch,
+    n_bytes: u64,
     n_steps: Cell<u32>,
 }
 
@@ -44,35 +46,74 @@ impl Budget {
     }
 
     fn by(clock: fn() -> Duration, n_bytes: usize) -> Self {
-        let n_bytes = Cell::new(n_bytes as u64);
         // So that the first step looks at the clock.
-        Self { clock, start: clock(), n_bytes, n_steps: Cell::new(STEPS - 1) }
+        Self { watch: Watch::start(clock), n_bytes: n_bytes as u64, n_steps: Cell::new(STEPS - 1) }
     }
 
     /// One that is spent at once.
     #[cfg(test)]
     pub(super) fn spent() -> Self {
-        Self { start: Duration::ZERO, ..Self::by(|| Duration::MAX, 0) }
-    }
-
-    /// There are more bytes than it was known.
-    pub(super) fn add(&self, n_bytes: usize) {
-        self.n_bytes.set(self.n_bytes.get().saturating_add(n_bytes as u64));
+        Self { watch: Watch { clock: || Duration::MAX, start: Duration::ZERO }, ..Self::new(0) }
     }
 
     /// Takes a step, which is short and takes the same time whatever was read before.
     pub(super) fn step(&self) -> Result<(), OverBudget> {
         let n_steps = self.n_steps.get() + 1;
         self.n_steps.set(n_steps % STEPS);
-        if n_steps < STEPS { Ok(()) } else { self.check() }
+        if n_steps < STEPS { Ok(()) } else { self.watch.check(self.n_bytes) }
+    }
+}
+
+/// When something began, by the clock that it is measured with.
+#[derive(Clone, Copy, Debug)]
+struct Watch {
+    clock: fn() -> Duration,
+    start: Duration,
+}
+
+impl Watch {
+    fn start(clock: fn() -> Duration) -> Self {
+        Self { clock, start: clock() }
     }
 
-    /// Looks at the clock.
-    pub(super) fn check(&self) -> Result<(), OverBudget> {
-        let n_bytes = self.n_bytes.get();
+    /// Whether so many bytes explain the time since.
+    fn check(self, n_bytes: u64) -> Result<(), OverBudget> {
         let allowed = BASE + PER_MIB.mul_f64(n_bytes as f64 / f64::from(1 << 20));
         let is_spent = (self.clock)().saturating_sub(self.start) > allowed;
         if is_spent { Err(OverBudget { allowed, n_bytes }) } else { Ok(()) }
+    }
+}
+
+/// The budget of one source, which grows with what is read: before it is unpacked and after.
+#[derive(Clone)]
+pub(super) struct Meter {
+    watch: Watch,
+    n_bytes: Arc<AtomicU64>,
+}
+
+/// What is read through it counts.
+pub(super) struct Metered<R> {
+    inner: R,
+    meter: Meter,
+}
+
+impl Meter {
+    /// From now on, in this thread.
+    pub(super) fn start() -> Self {
+        Self { watch: Watch::start(processor_time), n_bytes: Arc::default() }
+    }
+
+    pub(super) fn of<R>(&self, inner: R) -> Metered<R> {
+        Metered { inner, meter: self.clone() }
+    }
+}
+
+impl<R: Read> Read for Metered<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        let n_bytes = self.meter.n_bytes.fetch_add(n as u64, Ordering::Relaxed) + n as u64;
+        self.meter.watch.check(n_bytes).map_err(io::Error::other)?;
+        Ok(n)
     }
 }
 
@@ -105,24 +146,37 @@ mod tests {
 
     #[test]
     fn it_grows_with_the_bytes_and_is_looked_at_now_and_then() {
-        let budget = Budget::by(|| NOW.get(), 0);
-        NOW.set(BASE);
-        budget.check().unwrap();
-        NOW.set(BASE + Duration::from_millis(1));
-        let over = budget.step().unwrap_err();
+        for (n_bytes, allowed) in [(0, BASE), (1 << 20, BASE + PER_MIB), (3 << 19, BASE + PER_MIB * 3 / 2)] {
+            NOW.set(Duration::ZERO);
+            let budget = Budget::by(|| NOW.get(), n_bytes);
+            NOW.set(allowed);
+            budget.step().unwrap();
+            NOW.set(allowed + Duration::from_millis(1));
+            assert_eq!((1..).find(|_| budget.step().is_err()), Some(STEPS));
+        }
+        let over = Budget::spent().step().unwrap_err();
         assert!(over.to_string().contains("more than 20 s for 0 bytes"), "{over}");
-        budget.add(1 << 20);
-        budget.check().unwrap();
+    }
+
+    #[test]
+    fn a_source_is_given_up_where_its_bytes_do_not_explain_the_time() {
+        NOW.set(Duration::ZERO);
+        let meter = Meter { watch: Watch::start(|| NOW.get()), n_bytes: Arc::default() };
+        let mut source = meter.of(meter.of(io::repeat(b'x')));
+        let mut mib = vec![0; 1 << 20];
         NOW.set(BASE + 2 * PER_MIB);
-        let n_steps = (1..).find(|_| budget.step().is_err());
-        assert_eq!(n_steps, Some(STEPS));
-        assert!(Budget::spent().step().is_err());
+        source.read_exact(&mut mib).unwrap_err();
+        // What goes in counts, and what comes out.
+        source.read_exact(&mut mib).unwrap();
+        NOW.set(Duration::MAX);
+        let error = source.read(&mut mib).unwrap_err();
+        assert!(error.to_string().contains("was given up"), "{error}");
     }
 
     #[test]
     fn the_clock_is_of_this_thread() {
         let before = processor_time();
         assert!(processor_time() >= before);
-        Budget::new(0).check().unwrap();
+        Budget::new(0).step().unwrap();
     }
 }
