@@ -85,8 +85,8 @@ trait RecordReader {
     /// How its records are to be understood.
     fn form(&self) -> Form;
 
-    /// Appends the next records, in their order, until there are enough for a portion; none at the end. A source that cannot
-    /// be read on ends with a record that says so.
+    /// Appends the next records, in their order, until there are enough for a portion; none at the end. A source that
+    /// cannot be read on ends with a record that says so.
     fn append_records(&mut self, records: &mut Records);
 
     /// The next records; `None` at the end.

@@ -23,8 +23,8 @@ pub(crate) fn install_hook() {
     }));
 }
 
-/// Does something that must not, and might, panic; the error is the reason a person sees. What `work` had changed halfway is for
-/// the caller to throw away.
+/// Does something that must not, and might, panic; the error is the reason a person sees. What `work` had changed halfway
+/// is for the caller to throw away.
 pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let was_guarded = IS_GUARDED.replace(true);
     let done = panic::catch_unwind(AssertUnwindSafe(work));

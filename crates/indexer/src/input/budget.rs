@@ -1,7 +1,7 @@
 //! A budget of time: what takes much longer than its bytes explain is given up, with a reason.
 //!
-//! This is the last net. Every reader is meant to be linear in its bytes, and is bounded by them. Where one is not after
-//! all, a record of a few bytes must not hold a run for hours. The time is that of the processor in this thread, so a slow
+//! This is the last net. Every reader is meant to be linear in its bytes, and is bounded by them. Where one is not
+//! after all, a record of a few bytes must not hold a run for hours. It is processor time of one thread, so a slow
 //! disk or a busy machine spends nothing, and so generous that no ordinary record comes near it: what is read does not
 //! depend on the machine.
 

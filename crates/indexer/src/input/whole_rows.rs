@@ -91,8 +91,8 @@ impl Delimited {
     }
 }
 
-/// The names, with a number added to one that was there before: readers of JSON take the last of two fields of one name, and
-/// readers of CSV the first.
+/// The names, with a number added to one that was there before: readers of JSON take the last of two fields of one name,
+/// and readers of CSV the first.
 fn distinct(names: &[&[u8]]) -> impl Iterator<Item = String> {
     let mut known = HashSet::new();
     // The number to be tried next, by name: a header may call all of its columns the same.

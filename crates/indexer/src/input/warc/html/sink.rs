@@ -17,7 +17,7 @@ const NAME_BYTES: usize = 16;
 /// Appends the text of a page to what is given.
 pub(super) struct Text<'a> {
     text: &'a mut Vec<u8>,
-    /// Inside an element whose text nobody sees. Such an element ends with its own end tag alone.
+    /// Inside an element whose text is not shown. Such an element ends with its own end tag alone.
     is_hidden: bool,
     is_end_tag: bool,
     /// Of the tag that is being read, as far as it is needed.
