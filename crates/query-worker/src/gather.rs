@@ -55,8 +55,8 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
         waiting.n_callers += usize::from(begins);
         drop(waiting);
         if begins {
-            let gather = Arc::clone(self);
-            task::spawn_blocking(move || gather.call_until_nothing_waits());
+            let caller = Caller(Some(Arc::clone(self)));
+            task::spawn_blocking(move || caller.run());
         }
         receiver
     }
@@ -85,10 +85,32 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
         let n_items = waiting.items.len().min(self.n_items_max);
         Some(waiting.items.drain(..n_items).unzip())
     }
+}
 
+impl<T, R> Gather<T, R> {
     fn waiting(&self) -> MutexGuard<'_, Waiting<T, R>> {
         // Nothing in here panics halfway.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One of those that make calls. It is counted before it has a thread, and no more where the system gives it none: the
+/// calls would else wait for it for ever.
+struct Caller<T, R>(Option<Arc<Gather<T, R>>>);
+
+impl<T: Send + 'static, R: Send + 'static> Caller<T, R> {
+    fn run(mut self) {
+        if let Some(gather) = self.0.take() {
+            gather.call_until_nothing_waits();
+        }
+    }
+}
+
+impl<T, R> Drop for Caller<T, R> {
+    fn drop(&mut self) {
+        if let Some(gather) = self.0.take() {
+            gather.waiting().n_callers -= 1;
+        }
     }
 }
 
@@ -142,6 +164,18 @@ mod tests {
         for (item, answer) in (1..).zip(later) {
             assert_eq!(answer.blocking_recv(), Ok(item));
         }
+    }
+
+    /// It was counted as one that makes calls, so that none was ever made again. Outside of a runtime there are no
+    /// threads.
+    #[test]
+    fn a_caller_that_gets_no_thread() {
+        let gather = Gather::new(1, 1, |items: Vec<u32>| items);
+        assert!(catch_unwind(AssertUnwindSafe(|| gather.join(1))).is_err());
+        assert_eq!(gather.waiting().n_callers, 0);
+        let runtime = runtime();
+        let _entered = runtime.enter();
+        assert_eq!(gather.join(2).blocking_recv(), Ok(2));
     }
 
     #[test]
