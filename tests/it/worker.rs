@@ -1,6 +1,7 @@
 //! `query-worker`: HTTP in, HTTP out.
 
 mod batches;
+mod bounds;
 mod connections;
 mod contract;
 mod documents;

@@ -162,7 +162,9 @@ impl Connections {
 /// How HTTP is spoken.
 fn http() -> http1::Builder {
     let mut http = http1::Builder::new();
-    http.max_buf_size(HEAD_BYTES_MAX);
+    // The buffer is looked at between two reads, each of which may fill more than was asked for; so it bounds the
+    // memory, and the head has a bound of its own.
+    http.max_buf_size(HEAD_BYTES_MAX).max_header_size(HEAD_BYTES_MAX);
     // Who says that it has no more to ask is still answered. Whoever has gone looks the same: the request goes on, which
     // the work for the store does in any case, and keeps its place for no longer than a request may take.
     http.half_close(true);

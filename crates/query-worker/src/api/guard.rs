@@ -17,6 +17,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::Problem;
 use crate::keys::{Key, Keys, Scope};
 
+/// The most bytes of a path with its query. The longest that means anything has the longest id, with each byte escaped.
+const URI_BYTES_MAX: usize = 16 << 10;
+
 /// The name of the security scheme in the description of the API.
 pub(super) const SCHEME: &str = "key";
 
@@ -117,6 +120,9 @@ pub(super) async fn guard(
 ) -> Response {
     if let Err(problem) = check_host(request.version(), request.headers(), guard.hosts.as_deref()) {
         return problem.into_response();
+    }
+    if request.uri().path_and_query().is_some_and(|path| path.as_str().len() > URI_BYTES_MAX) {
+        return Problem::uri_too_long(URI_BYTES_MAX).into_response();
     }
     let mut pass = None;
     // What matches no path is answered 404 to everybody.

@@ -172,6 +172,15 @@ impl Problem {
         Self::new(Kind::TooLarge, "The request body is too large", detail)
     }
 
+    /// 414: the address is longer than any that has an answer.
+    #[must_use]
+    pub fn uri_too_long(uri_bytes_max: usize) -> Self {
+        let detail = format!(
+            "the path of a request may have {uri_bytes_max} bytes, with its query; what is long belongs into the body"
+        );
+        Self::new(Kind::UriTooLong, "The address of the request is too long", detail)
+    }
+
     /// 415: the body is packed.
     #[must_use]
     pub fn encoded() -> Self {
@@ -240,18 +249,14 @@ impl Problem {
         Self::new(Kind::TooManyConnections, "The worker has no place for one connection more", detail)
     }
 
-    /// 400, 414 or 431: what came is no request that could be handled.
+    /// 400 or 431: what came is no request that could be handled.
     #[must_use]
     pub(crate) fn bad_head(status: StatusCode, head_bytes_max: usize) -> Self {
         match status {
-            StatusCode::URI_TOO_LONG => {
-                let detail = format!("the address of a request may have less than {head_bytes_max} bytes");
-                Self::new(Kind::UriTooLong, "The address of the request is too long", detail)
-            }
             StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
                 let detail = format!(
-                    "the head of a request may have {head_bytes_max} bytes, its address included, and 100 lines; what is \
-                     long belongs into the body"
+                    "the head of a request may have {head_bytes_max} bytes, its first line included, and 100 headers; \
+                     what is long belongs into the body"
                 );
                 Self::new(Kind::HeadTooLarge, "The head of the request is too large", detail)
             }
