@@ -194,6 +194,11 @@ impl Worker {
         &self.base
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends SIGTERM.
     pub(crate) fn send_stop(&self) {
         self.send("-TERM");

@@ -18,6 +18,7 @@ use simhash::Sketch;
 
 use self::layout::{Keys, decode_id, decode_record};
 use self::scripts::Scripts;
+pub(crate) use self::server::CONNECTIONS_MAX;
 use self::server::{Server, Waits};
 use crate::retention::Horizon;
 use crate::store::{check_batch, check_documents, not_created, page_len};

@@ -6,6 +6,7 @@ use std::time::Duration;
 use std::{fmt, fs};
 
 use crate::embedded::EmbeddedStore;
+use crate::redis::CONNECTIONS_MAX as REDIS_CONNECTIONS_MAX;
 use crate::{Clock, Error, HbaseStore, MemoryStore, Mode, RedisStore, Result, Store};
 
 /// Where an index is.
@@ -255,6 +256,18 @@ impl fmt::Display for StoreUri {
 }
 
 impl StoreUri {
+    /// How many file handles the store may have open at once in this process.
+    #[must_use]
+    pub fn n_handles_max(&self) -> usize {
+        match self {
+            Self::Memory => 0,
+            // The directory, LMDB's two files, and those again while the map grows or the directory is synced.
+            Self::Embedded(_) => 8,
+            Self::Hbase(HbaseUri { n_connections, .. }) => *n_connections,
+            Self::Redis(_) => REDIS_CONNECTIONS_MAX,
+        }
+    }
+
     /// Opens the store. It may be without metadata yet, also with [`Mode::MustExist`].
     ///
     /// # Errors

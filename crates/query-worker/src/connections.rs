@@ -4,6 +4,7 @@
 //! there is the business of [`crate::api`].
 
 mod refusing;
+mod seats;
 #[cfg(test)]
 mod tests;
 mod timed;
@@ -24,13 +25,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tower_service::Service;
-use tracing::{debug, warn};
+use tracing::{debug, info, warn};
 
 use self::refusing::Refusing;
+use self::seats::Seats;
 use self::timed::{InTurn, Timed, Turns};
 use crate::api::Problem;
 use crate::limits::Limits;
@@ -42,9 +44,13 @@ use crate::tls::Tls;
 /// The most bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
-/// The most connections that are being told at once that there is no place for them. What comes beyond these is closed
-/// without a word.
-const REFUSALS_MAX: usize = 64;
+/// The most connections that wait at once for one that is idle to make place for them, or are being told that none
+/// does. What comes beyond these is closed without a word.
+pub(crate) const REFUSALS_MAX: usize = 64;
+
+/// How long a connection that is idle may take to make place. It ends at once; where its client has just begun to ask
+/// it does so after the answer.
+const PLACE_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// How long a client may take to read that there is no place for it.
 const REFUSAL_WAIT_MAX: Duration = Duration::from_secs(1);
@@ -57,6 +63,7 @@ const FIRST_BYTE_WAIT_MAX: Duration = Duration::from_millis(500);
 const FULL_WAIT: Duration = Duration::from_millis(200);
 
 /// Takes connections and serves them.
+#[derive(Clone)]
 pub(crate) struct Connections {
     router: Router,
     limits: Limits,
@@ -66,6 +73,7 @@ pub(crate) struct Connections {
     metrics: Arc<Metrics>,
     /// One permit for each connection that is open.
     places: Arc<Semaphore>,
+    seats: Arc<Seats>,
     refusals: Arc<Semaphore>,
 }
 
@@ -76,15 +84,31 @@ impl Connections {
             (worker.limits().clone(), worker.stage(), Arc::clone(worker.metrics()));
         let places = Arc::new(Semaphore::new(limits.connections_max as usize));
         let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
-        Self { router, limits, tls, stage, http: http(), metrics, places, refusals }
+        let seats = Arc::default();
+        Self { router, limits, tls, stage, http: http(), metrics, places, seats, refusals }
     }
 
     /// Takes connections for as long as it is polled.
     pub(crate) async fn take(&self, listener: &TcpListener) -> Infallible {
+        let mut can_take = true;
         loop {
             match listener.accept().await {
-                Ok((stream, _)) => self.begin(stream),
-                Err(error) => after(error).await,
+                Ok((stream, _)) => {
+                    if !can_take {
+                        info!("connections are taken again");
+                    }
+                    can_take = true;
+                    self.begin(stream);
+                }
+                Err(error) if is_clients(&error) => {}
+                // Nothing of it is a reason to stop, nor one to say so five times a second.
+                Err(error) => {
+                    if can_take {
+                        warn!(%error, "no connection can be taken now");
+                    }
+                    can_take = false;
+                    tokio::time::sleep(FULL_WAIT).await;
+                }
             }
         }
     }
@@ -116,27 +140,46 @@ impl Connections {
     fn begin(&self, stream: TcpStream) {
         // Answers are small: none should wait for the acknowledgement of the one before. Where it fails, they do.
         stream.set_nodelay(true).unwrap_or(());
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            // Before the handshake nothing can be said.
-            if self.tls.is_none()
-                && let Ok(refusal) = Arc::clone(&self.refusals).try_acquire_owned()
+        match Arc::clone(&self.places).try_acquire_owned() {
+            Ok(place) => drop(tokio::spawn(self.serving(stream, place))),
+            Err(_) => self.begin_later(stream),
+        }
+    }
+
+    /// Has a connection that is idle make place for this one, or tells its client that none is.
+    fn begin_later(&self, stream: TcpStream) {
+        let Ok(refusal) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
+        let place = self.seats.call_one().then(|| Arc::clone(&self.places).acquire_owned());
+        let this = self.clone();
+        tokio::spawn(async move {
+            if let Some(place) = place
+                && let Ok(Ok(place)) = tokio::time::timeout(PLACE_WAIT_MAX, place).await
             {
-                let problem = Problem::too_many_connections(self.limits.connections_max);
-                let metrics = Arc::clone(&self.metrics);
-                tokio::spawn(async move {
-                    refuse(stream, &problem, &metrics).await;
-                    drop(refusal);
-                });
+                drop(refusal);
+                this.serving(stream, place).await;
+            } else if this.tls.is_none() {
+                // Before the handshake nothing could be said.
+                let problem = Problem::too_many_connections(this.limits.connections_max);
+                refuse(stream, &problem, &this.metrics).await;
             }
-            return;
-        };
+        });
+    }
+
+    /// Serves a connection that has a place, to its end.
+    fn serving(
+        &self,
+        stream: TcpStream,
+        place: OwnedSemaphorePermit,
+    ) -> impl Future<Output = ()> + Send + 'static {
         let (http, router) = (self.http.clone(), self.router.clone());
         let (limits, stage) = (self.limits.clone(), self.stage.clone());
         let (metrics, counted) = (Arc::clone(&self.metrics), self.metrics.connected());
         let acceptor = self.tls.as_ref().map(|tls| tls.acceptor());
-        tokio::spawn(async move {
+        let turns = Turns::seated(&self.seats);
+        async move {
+            let _seat = Seat(Arc::clone(&turns));
             match acceptor {
-                None => serve(stream, http, router, &limits, stage, metrics).await,
+                None => serve(stream, http, router, &limits, stage, metrics, turns).await,
                 Some(acceptor) => {
                     let shaken = tokio::time::timeout(
                         limits.header_seconds_max,
@@ -146,16 +189,26 @@ impl Connections {
                     let shaken = tokio::select! {
                         shaken = shaken => shaken,
                         () = reached(&mut until, Stage::Ending) => Ok(Err(io::ErrorKind::ConnectionAborted.into())),
+                        () = turns.called() => Ok(Err(io::ErrorKind::ConnectionAborted.into())),
                     };
                     match shaken {
-                        Ok(Ok(stream)) => serve(stream, http, router, &limits, stage, metrics).await,
+                        Ok(Ok(stream)) => serve(stream, http, router, &limits, stage, metrics, turns).await,
                         Ok(Err(error)) => debug!(%error, "a TLS handshake failed"),
                         Err(_) => debug!("a TLS handshake took too long"),
                     }
                 }
             }
             drop((counted, place));
-        });
+        }
+    }
+}
+
+/// A connection's seat, which it leaves at its end.
+struct Seat(Arc<Turns>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.leave();
     }
 }
 
@@ -196,8 +249,8 @@ fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     limits: &Limits,
     mut stage: watch::Receiver<Stage>,
     metrics: Arc<Metrics>,
+    turns: Arc<Turns>,
 ) -> impl Future<Output = ()> + Send + 'static {
-    let turns = Arc::new(Turns::default());
     let stream = Timed::new(stream, limits, Arc::clone(&turns));
     let refusal = move |status: StatusCode| {
         Bytes::from(request::refuse(&metrics, &Problem::bad_head(status, HEAD_BYTES_MAX)))
@@ -219,8 +272,11 @@ fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         });
         let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
         let stop = async {
-            reached(&mut stage, Stage::Stopping).await;
-            if turns.n() == 0 {
+            let is_called = tokio::select! {
+                () = turns.called() => true,
+                () = reached(&mut stage, Stage::Stopping) => false,
+            };
+            if !is_called && turns.n() == 0 {
                 let ending = reached(&mut stage, Stage::Ending);
                 tokio::time::timeout(FIRST_BYTE_WAIT_MAX, ending).await.unwrap_or(());
             }
@@ -259,14 +315,6 @@ async fn refuse(mut stream: TcpStream, problem: &Problem, metrics: &Metrics) {
     };
     // Whoever has gone needs no answer.
     tokio::time::timeout(REFUSAL_WAIT_MAX, said).await.unwrap_or(Ok(())).unwrap_or(());
-}
-
-/// What to do after a connection could not be taken. Nothing of it is a reason to stop.
-async fn after(error: io::Error) {
-    if !is_clients(&error) {
-        warn!(%error, "no connection can be taken now");
-        tokio::time::sleep(FULL_WAIT).await;
-    }
 }
 
 /// Whether a connection could not be taken because its client has gone again.

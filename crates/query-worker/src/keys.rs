@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -16,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use tokio::sync::Semaphore;
+
+use crate::reload::{self, Reloaded};
 
 /// What a key may be for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
@@ -62,28 +63,11 @@ impl Keys {
     /// # Errors
     /// The file cannot be read, others may write to it, or something in it is not as it should be.
     pub fn open(file: &Path) -> anyhow::Result<Self> {
-        let keys = read(file)?;
+        let keys = parse_file(file, &read(file)?)?;
         Ok(Self { file: file.to_owned(), current: RwLock::new(keys) })
     }
 
-    /// Where they come from.
-    #[must_use]
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
-    /// Reads the file again, and says how many keys there are now. What a key has under way still counts, unless its bound
-    /// has changed.
-    ///
-    /// # Errors
-    /// As [`Keys::open`]; the keys that were in force stay so.
-    pub fn reload(&self) -> anyhow::Result<usize> {
-        let keys = read(&self.file)?;
-        let n_keys = keys.len();
-        self.replace(keys);
-        Ok(n_keys)
-    }
-
+    /// What a key has under way still counts, unless its bound has changed.
     fn replace(&self, mut keys: Vec<Arc<Key>>) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         for key in &mut keys {
@@ -119,6 +103,26 @@ impl Keys {
     }
 }
 
+impl Reloaded for Keys {
+    const WHAT: &'static str = "the keys";
+    const LABEL: &'static str = "keys";
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.file.clone()]
+    }
+
+    fn read(&self) -> anyhow::Result<Vec<Vec<u8>>> {
+        Ok(vec![read(&self.file)?])
+    }
+
+    fn take(&self, contents: &[Vec<u8>]) -> anyhow::Result<usize> {
+        let keys = parse_file(&self.file, contents.first().map_or(&[], Vec::as_slice))?;
+        let n_keys = keys.len();
+        self.replace(keys);
+        Ok(n_keys)
+    }
+}
+
 /// A file of keys.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -137,14 +141,17 @@ struct KeyEntry {
     requests_max: Option<u32>,
 }
 
-fn read(file: &Path) -> anyhow::Result<Vec<Arc<Key>>> {
-    let text =
-        read_private(file).with_context(|| format!("failed to read the keys of `{}`", file.display()))?;
-    parse(&text).with_context(|| format!("the keys of `{}` cannot be used", file.display()))
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    read_private(file).with_context(|| format!("failed to read the keys of `{}`", file.display()))
+}
+
+fn parse_file(file: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Arc<Key>>> {
+    let text = std::str::from_utf8(bytes).context("this is no UTF-8");
+    text.and_then(parse).with_context(|| format!("the keys of `{}` cannot be used", file.display()))
 }
 
 /// Who may write to the file may let anybody in.
-fn read_private(file: &Path) -> anyhow::Result<String> {
+fn read_private(file: &Path) -> anyhow::Result<Vec<u8>> {
     let mut open = File::open(file)?;
     #[cfg(unix)]
     {
@@ -152,9 +159,7 @@ fn read_private(file: &Path) -> anyhow::Result<String> {
         let mode = open.metadata()?.permissions().mode();
         ensure!(mode & 0o022 == 0, "others may write to it; `chmod go-w {}` mends that", file.display());
     }
-    let mut text = String::new();
-    open.read_to_string(&mut text)?;
-    Ok(text)
+    Ok(reload::read_whole(&mut open)?)
 }
 
 fn parse(text: &str) -> anyhow::Result<Vec<Arc<Key>>> {

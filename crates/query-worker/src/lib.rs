@@ -11,6 +11,7 @@ mod check;
 pub mod config;
 mod connections;
 mod gather;
+mod handles;
 pub mod keys;
 pub mod limits;
 pub mod log;
@@ -31,6 +32,7 @@ pub mod tls;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::CommandFactory;
@@ -104,6 +106,7 @@ fn print_new_key(name: &str, scopes: &[Scope]) -> anyhow::Result<()> {
 fn run(config: &Config) -> anyhow::Result<()> {
     let keys = config.keys()?;
     let tls = config.tls()?;
+    handles::raise();
     let worker = Worker::open(config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -124,13 +127,17 @@ fn run(config: &Config) -> anyhow::Result<()> {
             warn!(%address, "keys and texts are sent in the clear, unless something before the worker does TLS");
         }
         if let Some(tls) = tls.clone() {
-            reload::watch(tls.files(), "the certificates", move || tls.reload())?;
+            reload::watch(tls, Arc::clone(worker.metrics()), Arc::clone(worker.outdated()))?;
         }
         if let Some(keys) = keys.clone() {
-            reload::watch(vec![keys.file().to_owned()], "the keys", move || keys.reload())?;
+            reload::watch(keys, Arc::clone(worker.metrics()), Arc::clone(worker.outdated()))?;
         }
         if keys.is_none() && tls.is_none() {
             reload::watch_nothing()?;
+        }
+        let (asked, connections_max) = (config.limits.connections_max, worker.limits().connections_max);
+        if connections_max < asked {
+            warn!(connections_max, asked, "the process may not open enough files for --connections-max");
         }
         let signals = Signals::listen()?;
         info!(%address, store = config.store.uri().unwrap_or_default(), "ready");

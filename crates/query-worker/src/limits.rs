@@ -42,7 +42,8 @@ pub struct Limits {
     /// How long the body of a request may take to arrive, or a line of a batch
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_BODY_SECONDS_MAX")]
     pub body_seconds_max: Duration,
-    /// Connections open at once; one more is answered 503 and closed
+    /// Connections open at once; for one more the one that is idle longest is closed, or else it is answered 503 and
+    /// closed. Fewer where the process may not open so many files
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = count(), env = "PIGEONHOLE_CONNECTIONS_MAX")]
     pub connections_max: u32,
     /// How long the head of a request may take from its first byte on; then the connection is closed

@@ -44,6 +44,7 @@ pub(crate) struct Metrics {
     insertions: Family<Labels<&'static str, 1>, Counter>,
     store_call_duration: Histograms<&'static str>,
     store_errors: Family<Labels<&'static str, 1>, Counter>,
+    reloads: Family<Labels<&'static str, 2>, Counter>,
 }
 
 /// What holds at the moment of asking.
@@ -55,6 +56,9 @@ pub(crate) struct Now<'a> {
     pub(crate) n_log_lines_dropped: u64,
     /// How many texts are kept, and their bytes.
     pub(crate) recent_texts: (usize, usize),
+    /// Whether what is in force is not what its files say, by what it is called.
+    pub(crate) outdated: Vec<(&'static str, bool)>,
+    pub(crate) n_connections_max: usize,
     /// None where the store does not say.
     pub(crate) status: Option<Status>,
 }
@@ -75,7 +79,14 @@ impl Metrics {
             insertions: Family::default(),
             store_call_duration: Family::new_with_constructor(by_seconds),
             store_errors: Family::default(),
+            reloads: Family::default(),
         };
+        // From the start, so that the first failure is an increase.
+        for files in ["certificates", "keys"] {
+            for outcome in ["refused", "taken", "unreadable"] {
+                drop(metrics.reloads.get_or_create(&[("files", files), ("outcome", outcome)]));
+            }
+        }
         let registry = &mut metrics.registry;
         registry.register("requests", "Requests answered", metrics.requests.clone());
         let help = "From a request's head to the end of its answer";
@@ -105,6 +116,8 @@ impl Metrics {
             metrics.store_call_duration.clone(),
         );
         registry.register("store_errors", "Calls of the store that failed", metrics.store_errors.clone());
+        let help = "Looks at files that are read again, where there was something to say";
+        registry.register("reloads", help, metrics.reloads.clone());
         metrics
     }
 
@@ -168,6 +181,10 @@ impl Metrics {
         }
     }
 
+    pub(crate) fn reloaded(&self, files: &'static str, outcome: &'static str) {
+        self.reloads.get_or_create(&[("files", files), ("outcome", outcome)]).inc();
+    }
+
     /// All figures as text.
     pub(crate) fn written(&self, now: &Now<'_>) -> String {
         let mut text = String::new();
@@ -200,6 +217,12 @@ impl Now<'_> {
         registry.register("recent_texts", "Texts of documents kept for the page", gauge(n_texts));
         let help = "What these take of the memory";
         registry.register_with_unit("recent_texts_kept", help, Unit::Bytes, gauge(n_bytes));
+        registry.register("connections_max", "Connections open, at most", gauge(self.n_connections_max));
+        let outdated: Family<Labels<&'static str, 1>, Gauge> = Family::default();
+        for &(files, is_outdated) in &self.outdated {
+            outdated.get_or_create(&[("files", files)]).set(is_outdated.into());
+        }
+        registry.register("files_outdated", "Whether what is in force is not what its files say", outdated);
         let Some(status) = self.status else { return registry };
         if let Some(n_documents) = status.n_documents {
             registry.register("documents", "Documents in the index", ConstGauge::new(n_documents));
@@ -275,6 +298,8 @@ mod tests {
             taken,
             n_log_lines_dropped,
             recent_texts,
+            outdated: vec![("keys", false)],
+            n_connections_max: 1,
             status: Some(status),
         };
         let mut served: BTreeMap<String, (String, BTreeSet<String>)> = BTreeMap::new();

@@ -20,11 +20,13 @@ use crate::api::{self, Access, Problem};
 use crate::calls::Calls;
 use crate::config::Config;
 use crate::connections::Connections;
+use crate::handles;
 use crate::limits::Limits;
 use crate::log;
 use crate::measured::Measured;
 use crate::metrics::{Metrics, Now};
 use crate::recent::RecentTexts;
+use crate::reload::Outdated;
 use crate::tls::Tls;
 
 /// How long the store may take to say how it is, at the end and for the metrics.
@@ -86,6 +88,7 @@ pub struct Worker {
     limits: Limits,
     stage: watch::Sender<Stage>,
     metrics: Arc<Metrics>,
+    outdated: Arc<Outdated>,
     /// One permit: asking a store that hangs for its figures must not pile up either.
     counting: Arc<Semaphore>,
 }
@@ -94,9 +97,13 @@ impl Worker {
     /// Opens or creates the index and builds the fingerprinter of its recipe.
     ///
     /// # Errors
-    /// The index cannot be opened, or not with the recipe or scheme that the configuration insists on.
+    /// The index is not there, cannot be opened, or not with the recipe or scheme that the configuration insists on;
+    /// or the process may not open enough files for a single connection.
     pub fn open(config: &Config) -> anyhow::Result<Self> {
         let Asked { uri, dictionaries, options } = Self::asked(config)?;
+        let place: StoreUri = uri.parse()?;
+        let mut limits = config.limits.clone();
+        limits.connections_max = handles::connections_max(config.limits.connections_max, &place)?;
         let metrics = Arc::new(Metrics::new());
         let measured = |uri: &StoreUri| -> index::Result<Box<dyn Store>> {
             let store = uri.open_with_clock(options.mode, options.clock(), Some(config.store_wait()))?;
@@ -108,8 +115,7 @@ impl Worker {
             .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
         // So that the first query is as quick as the later ones.
         index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        let limits = config.limits.clone();
-        Ok(Self { metrics, ..Self::over(index, fingerprinter, &uri.parse()?, limits) })
+        Ok(Self { metrics, ..Self::over(index, fingerprinter, &place, limits) })
     }
 
     /// What the configuration asks for, before anything is opened or made by it.
@@ -142,6 +148,7 @@ impl Worker {
             limits,
             stage: watch::Sender::new(Stage::Serving),
             metrics: Arc::new(Metrics::new()),
+            outdated: Arc::default(),
             counting: Arc::new(Semaphore::new(1)),
         }
     }
@@ -254,6 +261,11 @@ impl Worker {
         &self.metrics
     }
 
+    /// What is in force and not what its files say.
+    pub(crate) fn outdated(&self) -> &Arc<Outdated> {
+        &self.outdated
+    }
+
     /// All figures as text, those of the store only where it gives them soon.
     pub(crate) async fn figures(self: Arc<Self>) -> String {
         let status = match Arc::clone(&self.counting).try_acquire_owned() {
@@ -270,6 +282,8 @@ impl Worker {
             taken: self.admission.taken(&self.limits),
             n_log_lines_dropped: log::n_dropped(),
             recent_texts: self.recent_texts.size(),
+            outdated: self.outdated.each().collect(),
+            n_connections_max: self.limits.connections_max as usize,
             status,
         })
     }

@@ -1,6 +1,6 @@
 //! TLS: the certificate, which is read again when its files change.
 
-use std::fs;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -10,6 +10,8 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
+
+use crate::reload::{self, Reloaded};
 
 /// The certificate by which the worker is known.
 pub struct Tls {
@@ -24,24 +26,9 @@ impl Tls {
     /// # Errors
     /// They cannot be read, or the key is not that of the certificate.
     pub fn open(certificate: &Path, key: &Path) -> anyhow::Result<Self> {
-        let current = RwLock::new(read(certificate, key)?.0);
+        let read = [read(certificate, CHAIN)?, read(key, KEY)?];
+        let current = RwLock::new(parse([certificate, key], &read)?.0);
         Ok(Self { certificate: certificate.to_owned(), key: key.to_owned(), current })
-    }
-
-    /// What it is read from.
-    #[must_use]
-    pub fn files(&self) -> Vec<PathBuf> {
-        vec![self.certificate.clone(), self.key.clone()]
-    }
-
-    /// Reads the files again, and says how long the chain is now. Connections that are open stay as they are.
-    ///
-    /// # Errors
-    /// As [`Tls::open`]; the certificate of before stays.
-    pub fn reload(&self) -> anyhow::Result<usize> {
-        let (current, n_certificates) = read(&self.certificate, &self.key)?;
-        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
-        Ok(n_certificates)
     }
 
     pub(crate) fn acceptor(&self) -> TlsAcceptor {
@@ -49,14 +36,50 @@ impl Tls {
     }
 }
 
-fn read(certificate: &Path, key: &Path) -> anyhow::Result<(Arc<ServerConfig>, usize)> {
-    let of = |file: &Path, what: &str| format!("failed to read the {what} of `{}`", file.display());
-    let chain = read_pem(certificate, "openssl x509").with_context(|| of(certificate, "certificate"))?;
-    let chain = CertificateDer::pem_slice_iter(&chain).collect::<Result<Vec<_>, _>>();
-    let chain = chain.map_err(explain).with_context(|| of(certificate, "certificate"))?;
+/// Connections that are open stay as they are.
+impl Reloaded for Tls {
+    const WHAT: &'static str = "the certificates";
+    const LABEL: &'static str = "certificates";
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.certificate.clone(), self.key.clone()]
+    }
+
+    fn read(&self) -> anyhow::Result<Vec<Vec<u8>>> {
+        Ok(vec![read(&self.certificate, CHAIN)?, read(&self.key, KEY)?])
+    }
+
+    fn take(&self, contents: &[Vec<u8>]) -> anyhow::Result<usize> {
+        let (current, n_certificates) = parse([&self.certificate, &self.key], contents)?;
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = current;
+        Ok(n_certificates)
+    }
+}
+
+/// What is in one of the two files.
+const CHAIN: &str = "certificate";
+const KEY: &str = "key";
+
+fn read(file: &Path, what: &str) -> anyhow::Result<Vec<u8>> {
+    let read = File::open(file).and_then(|mut open| reload::read_whole(&mut open));
+    read.with_context(|| of(file, what))
+}
+
+fn of(file: &Path, what: &str) -> String {
+    format!("failed to read the {what} of `{}`", file.display())
+}
+
+/// What the files of the certificate and of its key make, and how long the chain is.
+fn parse(files: [&Path; 2], contents: &[Vec<u8>]) -> anyhow::Result<(Arc<ServerConfig>, usize)> {
+    let ([certificate, key], [chain, private]) = (files, contents) else {
+        anyhow::bail!("a certificate and its key are two files");
+    };
+    check_pem(certificate, chain, "openssl x509").with_context(|| of(certificate, CHAIN))?;
+    let chain = CertificateDer::pem_slice_iter(chain).collect::<Result<Vec<_>, _>>();
+    let chain = chain.map_err(explain).with_context(|| of(certificate, CHAIN))?;
     ensure!(!chain.is_empty(), "there is no certificate in `{}`", certificate.display());
-    let private = read_pem(key, "openssl pkey").with_context(|| of(key, "key"))?;
-    let private = PrivateKeyDer::from_pem_slice(&private).map_err(explain).with_context(|| of(key, "key"))?;
+    check_pem(key, private, "openssl pkey").with_context(|| of(key, KEY))?;
+    let private = PrivateKeyDer::from_pem_slice(private).map_err(explain).with_context(|| of(key, KEY))?;
     let n_certificates = chain.len();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().context("failed to set up TLS")?;
@@ -68,9 +91,8 @@ fn read(certificate: &Path, key: &Path) -> anyhow::Result<(Arc<ServerConfig>, us
     Ok((Arc::new(config), n_certificates))
 }
 
-/// Reads a file of PEM. `tool` turns into that what is in another form.
-fn read_pem(file: &Path, tool: &str) -> anyhow::Result<Vec<u8>> {
-    let bytes = fs::read(file)?;
+/// Whether a file may be PEM that can be used. `tool` turns into that what is in another form.
+fn check_pem(file: &Path, bytes: &[u8], tool: &str) -> anyhow::Result<()> {
     let has = |part: &str| bytes.windows(part.len()).any(|window| window == part.as_bytes());
     let shown = file.display();
     // What both begin with in DER, a SEQUENCE (X.690, 8.9).
@@ -83,7 +105,7 @@ fn read_pem(file: &Path, tool: &str) -> anyhow::Result<Vec<u8>> {
         "it is encrypted, and the worker knows no password; `openssl pkey -in {shown} -out FILE` asks for it and \
          decrypts; keep FILE from others"
     );
-    Ok(bytes)
+    Ok(())
 }
 
 /// What is wrong with PEM, for people.

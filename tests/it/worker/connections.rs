@@ -3,14 +3,13 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::Stdio;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::TEXT;
 use super::keys::{add_key, key_file};
-use crate::support::{Worker, program, without_settings};
+use super::{TEXT, open_batch};
+use crate::support::Worker;
 
 fn connect(worker: &Worker) -> TcpStream {
     TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap()
@@ -27,7 +26,8 @@ fn rest(mut connection: &TcpStream) -> String {
 #[test]
 fn one_connection_too_many() {
     let worker = Worker::start("memory:", &["--connections-max", "2"]);
-    let open = [connect(&worker), connect(&worker)];
+    // Those of which something is under way make no place.
+    let open = [(); 2].map(|()| open_batch(&worker, ""));
     let refused = connect(&worker);
     (&refused).write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     let answer = rest(&refused);
@@ -36,7 +36,7 @@ fn one_connection_too_many() {
     let problem = (503, serde_json::from_str(body).unwrap());
     super::is_problem(problem, 503, "too-many-connections");
     // The place of one that ends is free again.
-    open[0].shutdown(Shutdown::Both).unwrap();
+    open[0].get_ref().shutdown(Shutdown::Both).unwrap();
     crate::support::until(|| {
         let next = connect(&worker);
         (&next).write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
@@ -156,19 +156,4 @@ fn clients_that_trickle_are_given_up() {
         let answer = answer.join().unwrap();
         assert!(answer.contains(ends) && answer.is_empty() == ends.is_empty(), "{answer}");
     }
-}
-
-/// When the process may open no more files, it goes on with those that it has, and takes the others later.
-#[test]
-fn no_file_for_one_connection_more() {
-    let mut shell = std::process::Command::new("sh");
-    without_settings(&mut shell);
-    shell.args(["-c", "ulimit -n 32; exec \"$0\" \"$@\""]).arg(program("query-worker"));
-    shell.args(["--store", "memory:", "--listen", "127.0.0.1:0"]);
-    let mut worker = Worker::start_as(shell.stdin(Stdio::null()));
-    let many: Vec<TcpStream> = (0..64).map(|_| connect(&worker)).collect();
-    let log = worker.log_until("no connection can be taken now");
-    assert!(log.contains("Too many open files"), "{log}");
-    drop(many);
-    assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
 }

@@ -17,7 +17,7 @@ use crate::store::not_created;
 use crate::{ConnectionCounts, Error, ErrorKind, Result};
 
 /// More would wait for the server's one thread, not for us.
-const CONNECTIONS_MAX: usize = 16;
+pub(crate) const CONNECTIONS_MAX: usize = 16;
 
 /// How long to wait, and for what.
 #[derive(Clone, Copy)]

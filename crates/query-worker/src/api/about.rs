@@ -19,6 +19,9 @@ use crate::server::Worker;
 #[derive(Serialize, ToSchema)]
 pub(super) struct Health {
     status: &'static str,
+    /// What is wrong though requests are answered: keys or a certificate that cannot be read again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// The index that is asked and inserted into.
@@ -65,7 +68,7 @@ pub(super) struct About {
     )
 )]
 pub(super) async fn alive() -> Json<Health> {
-    Json(Health { status: "ok" })
+    Json(Health { status: "ok", warnings: Vec::new() })
 }
 
 /// The store can be reached and searched.
@@ -80,8 +83,9 @@ pub(super) async fn alive() -> Json<Health> {
     )
 )]
 pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Health>, Problem> {
+    let warnings = worker.outdated().warnings();
     worker.ready().await?;
-    Ok(Json(Health { status: "ready" }))
+    Ok(Json(Health { status: "ready", warnings }))
 }
 
 /// What is counted and timed, for Prometheus. Not one of the requests that are counted as work.

@@ -244,8 +244,9 @@ impl Problem {
     /// 503: as many connections as allowed are open.
     #[must_use]
     pub(crate) fn too_many_connections(connections_max: u32) -> Self {
-        let detail =
-            format!("{connections_max} connections are open (--connections-max); try again in a second");
+        let detail = format!(
+            "{connections_max} connections are open, and none is idle (--connections-max); try again in a second"
+        );
         Self::new(Kind::TooManyConnections, "The worker has no place for one connection more", detail)
     }
 

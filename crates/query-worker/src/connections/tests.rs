@@ -15,6 +15,10 @@ const LONG_ANSWER_BYTES: usize = 1 << 20;
 
 /// Serves one end of a pipe by the default limits and gives the other, and what happens to the first.
 fn begin() -> (DuplexStream, watch::Sender<Stage>, tokio::task::JoinHandle<Instant>) {
+    begin_with(Turns::seated(&Arc::default()))
+}
+
+fn begin_with(turns: Arc<Turns>) -> (DuplexStream, watch::Sender<Stage>, tokio::task::JoinHandle<Instant>) {
     let (client, stream) = tokio::io::duplex(PIPE_BYTES);
     let router = Router::new()
         .route("/", get(async || "soon"))
@@ -23,7 +27,7 @@ fn begin() -> (DuplexStream, watch::Sender<Stage>, tokio::task::JoinHandle<Insta
     let stage = watch::Sender::new(Stage::Serving);
     let limits = Config::parse_from(["query-worker"]).limits;
     let metrics = Arc::new(Metrics::new());
-    let served = serve(stream, http(), router, &limits, stage.subscribe(), metrics);
+    let served = serve(stream, http(), router, &limits, stage.subscribe(), metrics, turns);
     let ended = tokio::spawn(async move {
         served.await;
         Instant::now()
@@ -112,6 +116,28 @@ async fn an_answer_that_is_read_slowly() {
         assert!(n > 0, "cut off after {n_read} bytes");
         n_read += n;
         sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// One that waits for its client ends at once; one that is to answer does so first.
+#[tokio::test(start_paused = true)]
+async fn one_that_makes_place() {
+    for (sent, n_answers, n_seconds) in [
+        ("", 0, 0),
+        ("GET / HTTP/1.1\r\n\r\n", 1, 0),
+        ("GET /late HTTP/1.1\r\n\r\n", 1, 999),
+        ("GET / HTTP/1.1\r\n\r\nGET /late HTTP/1.1\r\n\r\n", 2, 999),
+    ] {
+        let turns = Turns::seated(&Arc::default());
+        let (mut client, _stage, ended) = begin_with(Arc::clone(&turns));
+        client.write_all(sent.as_bytes()).await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+        let begun = Instant::now();
+        turns.call();
+        let mut answers = String::new();
+        client.read_to_string(&mut answers).await.unwrap();
+        assert_eq!(answers.matches("HTTP/1.1 200").count(), n_answers, "{answers}");
+        assert_eq!(seconds(begun, ended.await.unwrap()), n_seconds, "{sent}");
     }
 }
 

@@ -3,15 +3,17 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
 use tokio::time::{Duration, Instant, Sleep};
 
+use super::seats::{Rank, Seats};
 use crate::limits::Limits;
 
 /// How much a client reads at least in the time that it has for that. Only a bound on each write would let it take a byte
@@ -22,19 +24,64 @@ const ANSWER_BYTES_MIN: usize = 64 << 10;
 const LINGER_MAX: Duration = Duration::from_secs(1);
 
 /// Whose turn it is on a connection: the client's, or ours while we answer a request.
-#[derive(Default)]
 pub(super) struct Turns {
     /// Grows with each turn.
     n: AtomicU64,
     closes_when_idle: AtomicBool,
     closes_in_heads: AtomicBool,
+    seats: Arc<Seats>,
+    /// Its seat among the connections that wait for their client; none once it has ended.
+    seat: Mutex<Option<Rank>>,
+    /// It is to make place for another connection.
+    called: Notify,
 }
 
 impl Turns {
+    /// The client's first turn, on a seat.
+    pub(super) fn seated(seats: &Arc<Seats>) -> Arc<Self> {
+        let turns = Arc::new(Self {
+            n: AtomicU64::new(0),
+            closes_when_idle: AtomicBool::new(false),
+            closes_in_heads: AtomicBool::new(false),
+            seats: Arc::clone(seats),
+            seat: Mutex::new(None),
+            called: Notify::new(),
+        });
+        *turns.seat() = Some(seats.sit(None, false, &turns));
+        turns
+    }
+
     /// It is our turn until the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Turn {
         self.n.fetch_add(1, Ordering::Relaxed);
         Turn(Arc::clone(self))
+    }
+
+    /// Whether it is the client's turn.
+    pub(super) fn is_clients(&self) -> bool {
+        self.n().is_multiple_of(2)
+    }
+
+    /// Has the connection make place as soon as it is idle.
+    pub(super) fn call(&self) {
+        self.called.notify_one();
+    }
+
+    /// Resolves when the connection is to make place.
+    pub(super) async fn called(&self) {
+        self.called.notified().await;
+    }
+
+    /// The connection has ended, and needs its seat no more.
+    pub(super) fn leave(&self) {
+        if let Some(rank) = self.seat().take() {
+            self.seats.leave(rank);
+        }
+    }
+
+    fn seat(&self) -> MutexGuard<'_, Option<Rank>> {
+        // Nothing panics while it is held.
+        self.seat.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many turns there have been. It is even while the client has its turn.
@@ -64,7 +111,12 @@ pub(super) struct Turn(Arc<Turns>);
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.0.n.fetch_add(1, Ordering::Relaxed);
+        let turns = &self.0;
+        turns.n.fetch_add(1, Ordering::Relaxed);
+        let mut seat = turns.seat();
+        if seat.is_some() {
+            *seat = Some(turns.seats.sit(*seat, true, turns));
+        }
     }
 }
 
