@@ -119,8 +119,9 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
+    /// Over an index that is there, or else a new one.
     pub(crate) fn start(store: &str, more: &[&str]) -> Self {
-        let args = [&["--store", store, "--listen", "127.0.0.1:0"], more].concat();
+        let args = [&["--create-index", "--store", store, "--listen", "127.0.0.1:0"], more].concat();
         Self::start_as(&mut command("query-worker", args))
     }
 

@@ -9,6 +9,7 @@ use index::{ErrorKind, Index, MemoryStore, Mode, StoreUri};
 use tokio::net::TcpSocket;
 
 use crate::config::Config;
+use crate::handles;
 use crate::server::Worker;
 
 /// Opens what a start opens, makes nothing, and says what there is.
@@ -16,19 +17,39 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
     config.keys()?;
     config.tls()?;
     let address = listening(config.listen)?;
+    handles::raise();
     let asked = Worker::asked(config)?;
     let uri = asked.uri;
-    if is_there(uri).with_context(|| format!("failed to open index `{uri}`"))? {
+    let connections = connections(config, uri)?;
+    // Where none is to be made a start says what is wrong.
+    if asked.options.mode == Mode::MustExist
+        || is_there(uri).with_context(|| format!("failed to open index `{uri}`"))?
+    {
         let worker = Worker::open(config)?;
         let scheme = worker.index().scheme().name();
-        return Ok(format!("all is well: the index at {uri} is there, of scheme {scheme}{address}\n"));
+        return Ok(format!(
+            "all is well: the index at {uri} is there, of scheme {scheme}{address}{connections}\n"
+        ));
     }
     // Whether one can be that is as asked for.
     Index::over(Box::new(MemoryStore::new()), &asked.options).context("no such index can be made")?;
     if let Ok(StoreUri::Embedded(path)) = uri.parse() {
         can_be_made(&path).with_context(|| format!("`{}` cannot be made", path.display()))?;
     }
-    Ok(format!("all is well: there is no index at {uri} yet, and a start makes one{address}\n"))
+    Ok(format!("all is well: there is no index at {uri} yet, and a start makes one{address}{connections}\n"))
+}
+
+/// Whether a start could take as many connections as are asked for. What there is to say is said as the end of a
+/// sentence.
+fn connections(config: &Config, uri: &str) -> anyhow::Result<String> {
+    let asked = config.limits.connections_max;
+    let connections_max = handles::connections_max(asked, &uri.parse()?)?;
+    if connections_max == asked {
+        return Ok(String::new());
+    }
+    Ok(format!(
+        "; of --connections-max {asked} only {connections_max} are taken, for the process may not open more files"
+    ))
 }
 
 /// Whether a start could listen there, found out without listening: a worker that starts meanwhile is not in the way of

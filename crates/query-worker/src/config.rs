@@ -29,6 +29,7 @@ use crate::tls::Tls;
     after_help = "\
 Examples:
   query-worker --store embedded:./news-index --listen 127.0.0.1:8080
+  query-worker --store embedded:./new-index --create-index
   curl localhost:8080/v1/query -d '{\"text\": \"have we seen this?\"}'
   curl localhost:8080/v1/documents -d '{\"id\": \"a1\", \"text\": \"insert this if it is new\"}'
   query-worker new-key --name crawler --scopes read,write >>keys.toml
@@ -44,6 +45,10 @@ pub struct Config {
     /// Where to find the index.
     #[command(flatten)]
     pub store: StoreArgs,
+    /// Make a new, empty index where there is none; without this the worker refuses to start there. With it a slip in
+    /// --store, or a disk that is not mounted, is served as an index that knows nothing
+    #[arg(long, env = "PIGEONHOLE_CREATE_INDEX", help_heading = "Index")]
+    pub create_index: bool,
     /// How a new index is to fingerprint, or what an existing one is expected to.
     #[command(flatten)]
     pub recipe: RecipeArgs,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context;
 use features::cli::RecipeArgs;
 use features::{Analysis, Dictionaries, Fingerprinter, Scratch};
-use index::{DocumentId, Index, Mode, OpenOptions, Status, Store, StoreUri};
+use index::{DocumentId, ErrorKind, Index, Mode, OpenOptions, Status, Store, StoreUri};
 use simhash::Fingerprint;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -94,7 +94,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Opens or creates the index and builds the fingerprinter of its recipe.
+    /// Opens the index, or creates it where that is asked for, and builds the fingerprinter of its recipe.
     ///
     /// # Errors
     /// The index is not there, cannot be opened, or not with the recipe or scheme that the configuration insists on;
@@ -109,8 +109,11 @@ impl Worker {
             let store = uri.open_with_clock(options.mode, options.clock(), Some(config.store_wait()))?;
             Ok(Box::new(Measured { store, metrics: Arc::clone(&metrics) }))
         };
-        let index = Index::open_with(uri, &options, measured)
-            .with_context(|| format!("failed to open index `{uri}`"))?;
+        let index = Index::open_with(uri, &options, measured).map_err(|error| {
+            let is_missing = error.kind() == ErrorKind::NotFound && options.mode == Mode::MustExist;
+            let hint = if is_missing { " (a new, empty one is made only with --create-index)" } else { "" };
+            anyhow::Error::new(error).context(format!("failed to open index `{uri}`{hint}"))
+        })?;
         let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
             .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
         // So that the first query is as quick as the later ones.
@@ -128,7 +131,10 @@ impl Worker {
         let recipe = config.recipe.recipe(&dictionaries);
         Fingerprinter::check(&recipe, &dictionaries).context("the recipe asked for cannot be followed")?;
         let insisted = config.recipe.explicit_fields(&dictionaries);
-        let options = config.store.open_options(Mode::CreateIfMissing, insisted, recipe.fields());
+        // An index in memory is a new one whenever it is opened.
+        let creates = config.create_index || uri.parse::<StoreUri>()? == StoreUri::Memory;
+        let mode = if creates { Mode::CreateIfMissing } else { Mode::MustExist };
+        let options = config.store.open_options(mode, insisted, recipe.fields());
         Ok(Asked { uri, dictionaries, options })
     }
 

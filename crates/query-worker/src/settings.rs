@@ -35,8 +35,8 @@ pub struct SettingsArgs {
     pub print_config: bool,
     /// Open the index and whatever else a start opens, but listen to nobody; exit with 0 if all is well, else with 2
     ///
-    /// An index that is not there yet is not made. That the address of --listen is in use is said and no failure: it may be
-    /// so by the worker that this one is to follow.
+    /// An index that is not there yet is not made, also with --create-index. That the address of --listen is in use is
+    /// said and no failure: it may be so by the worker that this one is to follow.
     #[arg(long, conflicts_with = "print_config")]
     pub check: bool,
 }

@@ -145,7 +145,8 @@ fn a_server_that_is_not_fit() {
 
     redis.cli(&["config", "set", "appendonly", "no"]);
     let url = redis.url("b");
-    let mut worker = command("query-worker", ["--store", &url, "--listen", "127.0.0.1:0"]).spawn().unwrap();
+    let args = ["--create-index", "--store", &url, "--listen", "127.0.0.1:0"];
+    let mut worker = command("query-worker", args).spawn().unwrap();
     let log = BufReader::new(worker.stderr.take().unwrap()).lines().map(Result::unwrap);
     let before: Vec<_> = log.take_while(|line| !line.contains("ready")).collect();
     worker.kill().unwrap();

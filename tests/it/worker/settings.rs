@@ -137,8 +137,12 @@ fn a_check_opens_and_makes_nothing() {
     let check_at =
         |store: &str, more: &[&str]| run("query-worker", [&["--check", "--store", store], more].concat());
     let check = |more: &[&str]| check_at(&store, more);
-    assert!(check(&[]).expect(0).stdout.contains("a start makes one"));
-    check(&["--scheme", "t11", "--max-distance", "9"]).expect(2);
+    // What a start says.
+    let missing = check(&[]).expect(2).stderr;
+    assert!(missing.contains("--create-index") && missing.contains("indexer index --store"), "{missing}");
+    let checked = check(&["--create-index"]).expect(0).stdout;
+    assert!(checked.contains("a start makes one"), "{checked}");
+    check(&["--create-index", "--scheme", "t11", "--max-distance", "9"]).expect(2);
     // Not even for a moment that lasts.
     assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 0);
     run("indexer", ["index", "-q", "--store", &store, news().to_str().unwrap()]).expect(0);
@@ -149,7 +153,10 @@ fn a_check_opens_and_makes_nothing() {
         (check(&["--idf", "/missing"]), "/missing"),
         (check_at("redis://127.0.0.1:1/x", &[]), "127.0.0.1:1"),
         // Where nobody can make anything, not even root.
-        (check_at("embedded:/proc/no/such/place", &[]), "failed to make a directory in `/proc`"),
+        (
+            check_at("embedded:/proc/no/such/place", &["--create-index"]),
+            "failed to make a directory in `/proc`",
+        ),
     ] {
         let said = checked.expect(2).stderr;
         assert!(said.contains(part), "{part:?}: {said}");

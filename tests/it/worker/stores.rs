@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{TEXT, is_problem};
 use crate::hbase::{Door, create, url};
-use crate::support::{Random, Redis, Worker, hbase, redis};
+use crate::support::{Random, Redis, Worker, command, hbase, redis, run};
 
 /// `--store-wait-seconds` of these tests, which is how long an answer may take that says that the store is away, and a
 /// little more for a machine that has much to do.
@@ -159,6 +159,49 @@ fn see_each_other(store: &str) {
         assert_eq!(other.delete(&format!("/v1/documents/{number}")).0, 204);
         assert_eq!(one.post("/v1/query", &json!({ "text": text(number) })).1["n_matches"], 0);
     }
+}
+
+/// A slip in the name made an empty index, which was served as if it were the one that was meant.
+fn is_not_made_unasked(store: &str) {
+    let start =
+        |more: &[&str]| run("query-worker", [&["--store", store, "--listen", "127.0.0.1:0"], more].concat());
+    for more in [&[][..], &["--check"], &["--scheme", "5c2"]] {
+        let said = start(more).expect(2).stderr;
+        for part in [store, "--create-index", "indexer index --store"] {
+            assert!(said.contains(part), "{part:?}: {said}");
+        }
+    }
+    let missing = run("pigeonhole", ["info", "--store", store]);
+    assert!(missing.expect(2).stderr.contains("there is no index"));
+    let made = Worker::start(store, &[]);
+    assert_eq!(insert(&made, 1).0, 201);
+    drop(made);
+    let args = ["--store", store, "--listen", "127.0.0.1:0"];
+    let again = Worker::start_as(&mut command("query-worker", args));
+    assert_eq!(again.get("/v1/documents/1").0, 200);
+}
+
+#[test]
+fn a_directory_without_an_index() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["missing", "empty"] {
+        let path = folder.path().join(name);
+        if name == "empty" {
+            std::fs::create_dir(&path).unwrap();
+        }
+        let files = || std::fs::read_dir(&path).map_or(0, Iterator::count);
+        let store = format!("embedded:{}", path.display());
+        let refused = run("query-worker", ["--store", &store, "--listen", "127.0.0.1:0"]);
+        refused.expect(2);
+        assert_eq!((path.exists(), files()), (name == "empty", 0));
+        is_not_made_unasked(&store);
+    }
+}
+
+#[test]
+fn a_redis_without_an_index() {
+    let Some(redis) = redis() else { return };
+    is_not_made_unasked(&redis.url("unmade"));
 }
 
 #[test]

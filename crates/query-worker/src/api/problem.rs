@@ -321,7 +321,7 @@ impl From<index::Error> for Problem {
         }
         let problem = match error.kind() {
             ErrorKind::NotFound => Self::store_unavailable(
-                "the store has no index any more; a worker that is started makes a new one, or restore it",
+                "the store has no index any more; restore it, or have a new one made (query-worker --create-index)",
             ),
             ErrorKind::StorageFull => {
                 Self::store_unavailable("the store's disk is full; nothing was written")
