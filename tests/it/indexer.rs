@@ -144,6 +144,36 @@ fn what_cannot_run_at_all_exits_with_2() {
     assert!(!folder.path().join("never made").exists(), "what is refused makes no index");
 }
 
+/// A slip in the name of an index made another one, in which nothing was a duplicate, and nothing was said.
+#[test]
+fn a_new_index_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (news, watched) = (news_arg(), folder.path().join("watched"));
+    fs::create_dir(&watched).unwrap();
+    let results = folder.path().join("results");
+    let (watched, results) = (watched.to_str().unwrap(), results.to_str().unwrap());
+    for (n, args) in [
+        vec!["index", &news],
+        vec!["dedup", &news],
+        vec!["collect", "--watch", watched, "--results", results, "--once"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let at = |name: &str| format!("embedded:{}", folder.path().join(format!("{name}-{n}")).display());
+        let said = |name: &str, more: &[&str]| {
+            let store = at(name);
+            run("indexer", [&args, &["--store", &*store][..], more].concat()).expect(0).stderr
+        };
+        let line = |name: &str| format!("indexer: there was no index at {}: a new one is made\n", at(name));
+        assert!(said("first", &[]).contains(&line("first")), "{args:?}");
+        assert!(!said("first", &[]).contains("a new one is made"), "{args:?}");
+        assert!(!said("quiet", &["-q"]).contains("a new one is made"), "{args:?}");
+    }
+    let in_memory = run("indexer", ["dedup", &news]).expect(0).stderr;
+    assert!(!in_memory.contains("a new one is made"), "{in_memory}");
+}
+
 #[test]
 fn a_text_that_loses_its_features_leaves_the_index() {
     let folder = tempfile::tempdir().unwrap();

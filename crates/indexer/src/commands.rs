@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use ::index::cli::StoreArgs;
-use ::index::{Index, Mode, OpenOptions};
+use ::index::{ErrorKind, Index, Mode, OpenOptions};
 use anyhow::{Context, bail};
 use features::Fingerprinter;
 use features::cli::RecipeArgs;
@@ -60,6 +60,29 @@ fn open(
     recipe: &RecipeArgs,
 ) -> anyhow::Result<(Index, Fingerprinter)> {
     opened(uri, mode, store, recipe, Index::open, Index::recipe)
+}
+
+/// As [`open`]; that a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all that the
+/// index that was meant knows be taken for new.
+fn open_or_make(
+    uri: &str,
+    mode: Mode,
+    store: &StoreArgs,
+    recipe: &RecipeArgs,
+    is_quiet: bool,
+) -> anyhow::Result<(Index, Fingerprinter)> {
+    let open = |uri: &str, options: &OpenOptions| {
+        match Index::open(uri, &OpenOptions { mode: Mode::MustExist, ..options.clone() }) {
+            Err(error) if error.kind() == ErrorKind::NotFound && mode == Mode::CreateIfMissing => {}
+            opened => return opened,
+        }
+        let made = Index::open(uri, options)?;
+        if !is_quiet {
+            complain(format_args!("there was no index at {uri}: a new one is made"));
+        }
+        Ok(made)
+    };
+    opened(uri, mode, store, recipe, open, Index::recipe)
 }
 
 /// As [`open`], whatever it is that is opened, as long as it has a recipe.

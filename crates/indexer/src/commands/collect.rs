@@ -23,7 +23,7 @@ use index::Mode;
 
 use self::round::Rounds;
 use self::watch::WatchFolder;
-use super::open;
+use super::open_or_make;
 use crate::cli::CollectArgs;
 use crate::job::refuse_remote;
 use crate::numbers::Grouped;
@@ -51,7 +51,8 @@ pub(super) fn run(args: &CollectArgs) -> anyhow::Result<Report> {
     refuse_remote([&*args.watch, &*args.results].into_iter(), Some(uri))?;
     check_places(args, uri)?;
     let folder = WatchFolder::open(&args.watch)?;
-    let (index, fingerprinter) = open(uri, Mode::CreateIfMissing, &args.store, &args.recipe)?;
+    let (index, fingerprinter) =
+        open_or_make(uri, Mode::CreateIfMissing, &args.store, &args.recipe, args.records.quiet)?;
     let stop = Stop::listen().context("failed to listen for signals")?;
     let mut rounds = Rounds::open(args, &folder, &index, &fingerprinter)?;
     if !args.records.quiet {

@@ -23,7 +23,7 @@ use super::groups::{self, Groups};
 use super::pending::Pending;
 use super::reporting::Reporting;
 use super::results::Results;
-use super::{describe, open, say_done};
+use super::{describe, open_or_make, say_done};
 use crate::cli::DedupArgs;
 use crate::job::{Item, Job, Sink};
 use crate::journal::{Calls, Description, Journal, KeptLog, Lengths};
@@ -87,7 +87,9 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     let lines = output.as_ref().is_some_and(KeptOutput::takes_lines);
     // A dry run makes no index either; in memory there is none to be spared.
     let spares_index = args.dry_run && uri != DEFAULT_STORE;
-    let open = |mode| open(uri, mode, &args.store, &args.recipe);
+    // In memory each is a new one.
+    let is_quiet = args.input.records.quiet || uri == DEFAULT_STORE;
+    let open = |mode| open_or_make(uri, mode, &args.store, &args.recipe, is_quiet);
     let (index, fingerprinter) = match uri {
         DEFAULT_STORE => open(Mode::CreateIfMissing)?,
         _ if spares_index => open(Mode::MustExist)?,

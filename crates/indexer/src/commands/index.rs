@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::decide::count;
-use super::{describe, open, say_done};
+use super::{describe, open_or_make, say_done};
 use crate::cli::IndexArgs;
 use crate::job::{Item, Job, Sink};
 use crate::journal::{Calls, Journal, Lengths};
@@ -38,7 +38,8 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
         print_to_stdout(&report)?;
         return Ok(report);
     }
-    let (index, fingerprinter) = job.with_index(|mode| open(uri, mode, &args.store, &args.recipe))?;
+    let open = |mode| open_or_make(uri, mode, &args.store, &args.recipe, args.input.records.quiet);
+    let (index, fingerprinter) = job.with_index(open)?;
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut sink = Inserts {
         index: &index,
