@@ -52,18 +52,8 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<u64> {
 }
 
 /// Opens the index at `uri`, or where the mode allows creates it as the arguments say, and builds the fingerprinter of its
-/// recipe.
-fn open(
-    uri: &str,
-    mode: Mode,
-    store: &StoreArgs,
-    recipe: &RecipeArgs,
-) -> anyhow::Result<(Index, Fingerprinter)> {
-    opened(uri, mode, store, recipe, Index::open, Index::recipe)
-}
-
-/// As [`open`]; that a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all that the
-/// index that was meant knows be taken for new.
+/// recipe. That a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all that the index
+/// that was meant knows be taken for new.
 fn open_or_make(
     uri: &str,
     mode: Mode,
@@ -85,7 +75,7 @@ fn open_or_make(
     opened(uri, mode, store, recipe, open, Index::recipe)
 }
 
-/// As [`open`], whatever it is that is opened, as long as it has a recipe.
+/// As [`open_or_make`], whatever it is that is opened, as long as it has a recipe.
 fn opened<T>(
     uri: &str,
     mode: Mode,

@@ -114,8 +114,14 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     let args = arguments(&input);
     let job = Job::new(&args.input, Some(&args.source), &[&kept], None, None).unwrap();
     let mut job = job.ranked(RankBy::Length).unwrap();
-    let (index, fingerprinter) =
-        crate::commands::open("memory:", index::Mode::CreateIfMissing, &args.store, &args.recipe).unwrap();
+    let (index, fingerprinter) = crate::commands::open_or_make(
+        "memory:",
+        index::Mode::CreateIfMissing,
+        &args.store,
+        &args.recipe,
+        true,
+    )
+    .unwrap();
     let documents = job.survey(&fingerprinter).unwrap();
     fs::write(&input, second).unwrap();
     let verdicts = decide(&mut rule(Decider::Index(index)), &documents).unwrap();
