@@ -12,6 +12,8 @@ mod directory;
 mod environment;
 mod examine;
 mod expiry;
+mod pages;
+mod place;
 mod ram;
 mod record;
 mod shared;
@@ -23,6 +25,7 @@ mod turns;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::time::Duration;
 
 use simhash::Sketch;
 
@@ -39,6 +42,12 @@ use crate::{
 /// Changes that the tables follow in one step: some milliseconds, for which searches wait and a snapshot is held.
 const FOLLOW_STEP: u64 = 16_384;
 
+/// For how long a call waits for its turn to write while others commit nothing, unless its caller says otherwise.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The same of [`Store::ready`], which is asked by those who want to know it soon.
+const READY_PATIENCE: Duration = Duration::from_secs(3);
+
 /// What the tests set smaller.
 #[derive(Clone, Copy)]
 struct Limits {
@@ -51,6 +60,8 @@ struct Limits {
     follow_step: u64,
     /// What a write sweeps at least of what has expired.
     swept_min: usize,
+    /// For how long a call waits for its turn.
+    patience: Duration,
 }
 
 impl Default for Limits {
@@ -61,6 +72,7 @@ impl Default for Limits {
             removals_kept_min: 1_000,
             follow_step: FOLLOW_STEP,
             swept_min: SWEPT_MIN,
+            patience: PATIENCE,
         }
     }
 }
@@ -86,6 +98,13 @@ impl EmbeddedStore {
         Self::open_with(path, mode, Limits::default(), Clock::system())
     }
 
+    /// As [`open`](Self::open), with a clock of its own for this handle; and a call gives up (`Busy`) that has waited for its
+    /// turn to write for `patience`, while others committed nothing. Of several handles in one process the first one decides.
+    pub(crate) fn opened(path: &Path, mode: Mode, clock: Clock, patience: Option<Duration>) -> Result<Self> {
+        let limits = Limits::default();
+        Self::open_with(path, mode, Limits { patience: patience.unwrap_or(limits.patience), ..limits }, clock)
+    }
+
     /// As [`open`](Self::open), with a clock of its own for this handle.
     ///
     /// # Errors
@@ -103,7 +122,7 @@ impl EmbeddedStore {
             return Ok(Self { shared, clock });
         }
         open.retain(|_, store| store.strong_count() > 0);
-        let environment = Environment::open(directory.clone(), limits.map_bytes)?;
+        let environment = Environment::open(directory.clone(), limits.map_bytes, limits.patience)?;
         let shared = Arc::new(Shared {
             environment,
             metadata: OnceLock::new(),
@@ -141,6 +160,11 @@ impl Store for EmbeddedStore {
 
     fn prepare(&self) -> Result<()> {
         self.shared.catch_up()
+    }
+
+    fn ready(&self) -> Result<()> {
+        self.shared.catch_up()?;
+        self.shared.environment.with(|opened| opened.can_write(READY_PATIENCE))
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {

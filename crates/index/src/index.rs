@@ -121,6 +121,14 @@ impl Index {
         self.store.prepare()
     }
 
+    /// See [`Store::ready`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn ready(&self) -> Result<()> {
+        self.store.ready()
+    }
+
     /// See [`Store::insert`].
     ///
     /// # Errors

@@ -72,6 +72,19 @@ pub trait Store: Send + Sync {
     /// `NotFound` before [`create`](Self::create), and those of a read.
     fn prepare(&self) -> Result<()>;
 
+    /// Tries what a service promises that uses the store: that it can be searched and written to. It writes nothing, and is
+    /// soon done: a service asks it before it says that it is ready, as often as it is asked itself. As
+    /// [`prepare`](Self::prepare), it makes the first search as fast as the later ones.
+    ///
+    /// # Errors
+    /// What a call would meet now; `Busy` where others keep this process from writing.
+    fn ready(&self) -> Result<()> {
+        self.prepare()?;
+        // A read as requests make it. Whether there is such a document makes no difference.
+        let some_id = DocumentId::new("ready").map_err(|error| crate::Error::invalid(error.to_string()))?;
+        self.get(&[some_id]).map(drop)
+    }
+
     /// Writes documents in their order: an id that is not there is `Inserted`, one that is there with the same sketch is
     /// `Unchanged`, and with another sketch `Replaced`. An id that comes twice in a batch meets its first occurrence.
     /// What is inserted or replaced gets the time of the store's clock. What is `Unchanged` is left as it is: neither is

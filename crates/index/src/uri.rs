@@ -276,8 +276,8 @@ impl StoreUri {
         self.open_with_clock(mode, Clock::system(), None)
     }
 
-    /// As [`open`](Self::open), with a clock, and a `patience`: calls wait for a server that has answered before no longer
-    /// than that until it answers again. Without it they wait as long as suits a batch job: two minutes.
+    /// As [`open`](Self::open), with a clock, and a `patience`: calls wait for a server that has answered before, or for a
+    /// turn to write, no longer than that. Without it they wait as long as suits a batch job: two minutes.
     ///
     /// # Errors
     /// As [`open`](Self::open); `InvalidArgument` for a clock that refuses where the store does not know when it was last
@@ -290,7 +290,7 @@ impl StoreUri {
     ) -> Result<Box<dyn Store>> {
         match self {
             Self::Memory => Ok(Box::new(MemoryStore::with_clock(clock))),
-            Self::Embedded(path) => Ok(Box::new(EmbeddedStore::open_with_clock(path, mode, clock)?)),
+            Self::Embedded(path) => Ok(Box::new(EmbeddedStore::opened(path, mode, clock, patience)?)),
             Self::Hbase(_) if clock.refuses_ahead() => Err(Error::invalid(
                 "an index in HBase does not know when it was last written to; leave --clock-ahead-max out (what has \
                  expired is dropped by the clocks of HBase's servers, not by this machine's)",

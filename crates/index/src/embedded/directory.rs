@@ -1,7 +1,8 @@
 //! The directory of an embedded store: which ones are taken, and which are somebody else's.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::environment::io_error;
@@ -10,20 +11,35 @@ use crate::{Error, ErrorKind, Mode, Result};
 /// LMDB's file of pages; a directory with it is, or is about to be, an environment.
 pub(super) const DATA_FILE: &str = "data.mdb";
 
+/// LMDB's locks and its table of readers.
+pub(super) const LOCK_FILE: &str = "lock.mdb";
+
 /// What may lie in a directory that is empty to us: the lock that LMDB makes before the data, and the root of a volume.
-const IGNORED_FILES: [&str; 2] = ["lock.mdb", "lost+found"];
+const IGNORED_FILES: [&str; 2] = [LOCK_FILE, "lost+found"];
+
+/// A directory for its owner only: who can open it can take the lock of those who write.
+const MODE: u32 = 0o700;
+/// What lets others open a directory.
+const OTHERS_READ: u32 = 0o044;
 
 /// The canonical path of a directory that holds a store or, if `mode` allows, is fit to hold one.
 pub(super) fn prepare(path: &Path, mode: Mode) -> Result<PathBuf> {
     let shown = path.display();
     match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => {}
+        Ok(metadata) if metadata.is_dir() => {
+            if metadata.permissions().mode() & OTHERS_READ != 0 {
+                tracing::warn!(
+                    directory = %shown,
+                    "other users may read the directory, so they can keep all writers from it; let its owner only: chmod 700"
+                );
+            }
+        }
         Ok(_) => {
             return Err(Error::invalid(format!("{shown} is a file; embedded: takes a directory of its own")));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => match mode {
             Mode::MustExist => return Err(not_found(path)),
-            Mode::CreateIfMissing => fs::create_dir_all(path).map_err(|error| {
+            Mode::CreateIfMissing => make(path).map_err(|error| {
                 io_error(&error, format!("failed to make the directory {shown}")).caused_by(error)
             })?,
         },
@@ -50,6 +66,15 @@ pub(super) fn prepare(path: &Path, mode: Mode) -> Result<PathBuf> {
         }
     }
     path.canonicalize().map_err(read)
+}
+
+/// Makes a directory, and those that it is to be in.
+fn make(path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        fs::create_dir_all(parent)?;
+    }
+    // As `recursive`, that it is there meanwhile is no error.
+    DirBuilder::new().recursive(true).mode(MODE).create(path)
 }
 
 /// Makes the names of newly made files outlive a loss of power.

@@ -5,22 +5,22 @@
 //! That needs that no transaction is open in this process; the gate sees to it. It also keeps all of `unsafe` in one
 //! call.
 
+mod transactions;
+
 use std::io;
-use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use heed::byteorder::BE;
 use heed::types::{Bytes, Str, U64};
-use heed::{
-    CommitOrAbort, Database, Env, EnvOpenOptions, MdbError, RoTxn, RwTxn, WithTls, env_closing_event,
-};
+use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, MdbError, RoTxn, env_closing_event};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-use super::directory;
-use super::turns::{Turn, Turns};
+use super::place::{Before, Place};
+use super::turns::Turns;
+use super::{directory, pages};
 use crate::{Error, ErrorKind, Result};
 
 /// Threads that have read and still run, of all processes together. Each keeps its place in LMDB's table of readers, so
@@ -41,6 +41,10 @@ const DATABASES: [&str; 4] = ["pigeonhole.meta", "pigeonhole.log", "pigeonhole.i
 /// An environment that opens itself anew when it has to.
 pub(super) struct Environment {
     directory: PathBuf,
+    /// Of the first opening: who opens anew must find the same files.
+    place: Arc<Place>,
+    /// For how long a writer waits while others hold the lock and commit nothing.
+    patience: Duration,
     /// `None` after a failure to open it anew; the next call tries again.
     gate: RwLock<Option<Opened>>,
 }
@@ -48,6 +52,10 @@ pub(super) struct Environment {
 /// An open environment and its databases. Drawn in `schema/embedded.md`.
 pub(super) struct Opened {
     env: Env,
+    place: Arc<Place>,
+    page_bytes: u64,
+    map_bytes: usize,
+    patience: Duration,
     writers: Turns,
     pub(super) meta: Database<'static, Str, Bytes>,
     /// Change number → record of the document that it inserted, as long as it is there.
@@ -82,10 +90,10 @@ impl From<Error> for Failure {
 impl Environment {
     /// Opens the environment in a directory that [`directory::prepare`] has found fit. A new one gets a map of
     /// `map_bytes`.
-    pub(super) fn open(directory: PathBuf, map_bytes: usize) -> Result<Self> {
+    pub(super) fn open(directory: PathBuf, map_bytes: usize, patience: Duration) -> Result<Self> {
         let map_bytes = (directory::data_bytes(&directory) == 0).then_some(map_bytes);
-        let opened = open(&directory, map_bytes, 0)?;
-        Ok(Self { directory, gate: RwLock::new(Some(opened)) })
+        let opened = open(&directory, map_bytes, patience, None, 0)?;
+        Ok(Self { directory, place: Arc::clone(&opened.place), patience, gate: RwLock::new(Some(opened)) })
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -102,7 +110,7 @@ impl Environment {
                 self.reopen(None, None)?;
                 continue;
             };
-            let (generation, map_bytes) = (opened.generation, opened.env.info().map_size);
+            let (generation, map_bytes) = (opened.generation, opened.map_bytes);
             let error = match work(opened) {
                 Ok(answer) => return Ok(answer),
                 Err(Failure::Store(error)) => return Err(error),
@@ -147,35 +155,9 @@ impl Environment {
         }
         // LMDB must not have one file open twice in one process: its locks would be lost.
         *gate = None;
-        *gate = Some(open(&self.directory, map_bytes, generation.map_or(0, |generation| generation + 1))?);
+        let generation = generation.map_or(0, |generation| generation + 1);
+        *gate = Some(open(&self.directory, map_bytes, self.patience, Some(&self.place), generation)?);
         Ok(())
-    }
-}
-
-/// A transaction that writes: nobody else does until it is dropped.
-pub(super) struct Writing<'a> {
-    // Dropped in this order.
-    txn: RwTxn<'a>,
-    _turn: Turn<'a>,
-}
-
-impl Writing<'_> {
-    pub(super) fn commit(self) -> Result<(), Failure> {
-        Ok(self.txn.commit()?)
-    }
-}
-
-impl<'a> Deref for Writing<'a> {
-    type Target = RwTxn<'a>;
-
-    fn deref(&self) -> &RwTxn<'a> {
-        &self.txn
-    }
-}
-
-impl DerefMut for Writing<'_> {
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.txn
     }
 }
 
@@ -183,15 +165,6 @@ impl Opened {
     #[cfg(test)]
     pub(super) fn env(&self) -> &Env {
         &self.env
-    }
-
-    pub(super) fn read_txn(&self) -> Result<RoTxn<'_, WithTls>, Failure> {
-        Ok(self.env.read_txn()?)
-    }
-
-    pub(super) fn write_txn(&self) -> Result<Writing<'_>, Failure> {
-        let turn = self.writers.take()?;
-        Ok(Writing { txn: self.env.write_txn()?, _turn: turn })
     }
 
     /// The number of the last change, 0 before the first.
@@ -207,16 +180,27 @@ impl Opened {
     /// Whether the file cannot grow. LMDB's own file, because a limit may be on it alone; it gets longer than LMDB needs
     /// now, which LMDB does not mind.
     fn is_full(&self) -> bool {
-        let Ok(file) = self.env.try_clone_inner_file() else { return false };
+        let file = self.place.data();
         let Ok(metadata) = file.metadata() else { return false };
         matches!(
-            fallocate(&file, FallocateFlags::empty(), metadata.len(), PROBE_BYTES),
+            fallocate(file, FallocateFlags::empty(), metadata.len(), PROBE_BYTES),
             Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG)
         )
     }
 }
 
-fn open(directory: &Path, map_bytes: Option<usize>, generation: u64) -> Result<Opened> {
+/// Opens the files at `place`, or those that are in the directory for the first time.
+fn open(
+    directory: &Path,
+    map_bytes: Option<usize>,
+    patience: Duration,
+    place: Option<&Arc<Place>>,
+    generation: u64,
+) -> Result<Opened> {
+    if let Some(place) = place {
+        place.check()?;
+    }
+    let before = Before::look(directory)?;
     let env = match open_env(directory, map_bytes) {
         Err(heed::Error::EnvAlreadyOpened) => {
             // An earlier store at this path, whose last owner is dropping it at this moment.
@@ -228,17 +212,28 @@ fn open(directory: &Path, map_bytes: Option<usize>, generation: u64) -> Result<O
         opened => opened,
     };
     let env = env.map_err(explain)?;
+    let data = env.try_clone_inner_file().map_err(explain)?;
+    let place = match place {
+        Some(place) if place.is_of(&data) => Arc::clone(place),
+        Some(place) => return Err(place.overwritten()),
+        None => Arc::new(Place::of(directory, &before, data)?),
+    };
+    place.check()?;
+    // Once more, and of the file that LMDB has: others may have begun it, or put another in its place.
+    let extent = pages::extent(place.data())?;
+    let page_bytes = extent.ok_or_else(|| place.overwritten())?.page_bytes;
     let writers = Turns::at(directory)?;
     // Slots of processes that were killed: their snapshots would keep pages from being used again.
     env.clear_stale_readers().map_err(explain)?;
     let databases = match find_databases(&env)? {
         Some(databases) => databases,
-        None => create_databases(&env, &writers)?,
+        None => create_databases(&env, &writers, patience)?,
     };
     let [meta, log, ids, removals] = databases;
     let (meta, log) = (meta.remap_key_type(), log.remap_key_type());
     let (ids, removals) = (ids.remap_data_type(), removals.remap_key_type());
-    Ok(Opened { env, writers, meta, log, ids, removals, generation })
+    let map_bytes = env.info().map_size;
+    Ok(Opened { env, place, page_bytes, map_bytes, patience, writers, meta, log, ids, removals, generation })
 }
 
 #[expect(
@@ -256,6 +251,14 @@ pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env
     // gives up locks or syncing. That no other program writes into the file is the caller's part, and said in the
     // README; heed refuses to open it twice in this process. No reference into the map outlives its transaction, and
     // no transaction outlives the environment: both are lifetimes that heed checks.
+    //
+    // A page of the map that the file does not have kills who touches it (SIGBUS). LMDB touches none behind its last page,
+    // and that the file has all up to there that are not free is checked before the map is made (`pages::extent`) and when
+    // a transaction begins, as is that the file is still the one at the path with the roots that LMDB wrote (`Place`).
+    //
+    // What remains is what breaks the caller's part: a program that truncates the file, or writes into it, between that
+    // look and the end of the transaction; and pages whose bytes have changed since, by a broken disk too. LMDB believes
+    // what is within a page, so these may kill the process; the records have sums, which keep them from being an answer.
     unsafe { options.open(directory) }
 }
 
@@ -281,8 +284,8 @@ fn find_databases(env: &Env) -> Result<Option<RawDatabases>> {
 }
 
 /// Makes all databases in an environment that has none; one that has others is not ours to write to.
-fn create_databases(env: &Env, writers: &Turns) -> Result<RawDatabases> {
-    let _turn = writers.take()?;
+fn create_databases(env: &Env, writers: &Turns, patience: Duration) -> Result<RawDatabases> {
+    let _turn = writers.take(patience, || Ok(env.info().last_txn_id))?;
     let txn = env.write_txn().map_err(explain)?;
     let created = env.create_databases_and_commit(txn, |opener, txn| {
         let unnamed = opener.create_database::<Bytes, Bytes>(txn, None)?;

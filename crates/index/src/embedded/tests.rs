@@ -6,8 +6,10 @@ mod follower;
 mod full_disk;
 mod growth;
 mod jumps;
+mod place;
 mod processes;
 mod retaining;
+mod turns;
 
 use std::path::Path;
 
@@ -22,8 +24,14 @@ use super::*;
 use crate::{ErrorKind, FORMAT_VERSION, Index, MemoryStore, OpenOptions};
 
 /// Small enough that every test meets every limit.
-const SMALL: Limits =
-    Limits { map_bytes: 1 << 16, removals_kept_max: 5, removals_kept_min: 5, follow_step: 7, swept_min: 3 };
+const SMALL: Limits = Limits {
+    map_bytes: 1 << 16,
+    removals_kept_max: 5,
+    removals_kept_min: 5,
+    follow_step: 7,
+    swept_min: 3,
+    patience: PATIENCE,
+};
 
 /// In memory where there is such a place: these tests pull the plug on processes, not on the machine.
 fn directory() -> TempDir {

@@ -61,6 +61,10 @@ impl Store for FailAt {
         self.pass(|store| store.prepare())
     }
 
+    fn ready(&self) -> Result<()> {
+        self.pass(|store| store.ready())
+    }
+
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
         self.pass(|store| store.insert(documents))
     }

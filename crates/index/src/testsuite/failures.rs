@@ -21,6 +21,7 @@ fn script(store: &FailAt) -> Vec<Document> {
     repeat(|| store.create(&example_metadata()));
     repeat(|| store.metadata());
     repeat(|| store.prepare());
+    repeat(|| store.ready());
     repeat(|| store.insert(&[document("a", 0), document("b", u64::MAX)]));
     repeat(|| store.insert_if_new(&[document("c", 1), document("d", 0xffff << 20)], 3));
     repeat(|| store.insert(&[document("a", 0xff << 50)]));

@@ -17,6 +17,7 @@ pub(super) fn nothing_works_before_create(store: &dyn Store) {
         assert_eq!(answer.err().map(|error| error.kind()), Some(ErrorKind::NotFound));
     }
     refused(store.prepare());
+    refused(store.ready());
     refused(store.insert(&[document("a", 0)]));
     refused(store.insert_if_new(&[document("a", 0)], 3));
     refused(store.remove(&[id("a")]));
