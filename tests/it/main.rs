@@ -10,6 +10,7 @@ mod corpora;
 mod crash;
 mod deploy;
 mod file_size;
+mod files;
 mod hbase;
 mod idf;
 mod indexer;

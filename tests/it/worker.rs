@@ -6,6 +6,7 @@ mod connections;
 mod contract;
 mod documents;
 mod explaining;
+mod files;
 mod handles;
 mod keys;
 mod limits;

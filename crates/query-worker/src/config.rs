@@ -106,7 +106,8 @@ pub struct Config {
         help_heading = "Service"
     )]
     pub allowed_host: Vec<String>,
-    /// How long a request waits for a store that has gone away to come back, before it is answered 503
+    /// How long a request waits for a store that has gone away to come back, or for its turn to write, before it is
+    /// answered 503
     #[arg(
         long,
         value_name = "SECONDS",

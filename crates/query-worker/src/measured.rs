@@ -40,6 +40,10 @@ impl Store for Measured {
         self.pass("prepare", |store| store.prepare())
     }
 
+    fn ready(&self) -> Result<()> {
+        self.pass("ready", |store| store.ready())
+    }
+
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
         self.pass("insert", |store| store.insert(documents))
     }

@@ -1,13 +1,13 @@
 //! The running service: what the handlers share, the crossing to blocking threads, and the orderly stop.
 
 use std::cell::RefCell;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use features::cli::RecipeArgs;
 use features::{Analysis, Dictionaries, Fingerprinter, Scratch};
-use index::{DocumentId, ErrorKind, Index, Mode, OpenOptions, Status, Store, StoreUri};
+use index::{ErrorKind, Index, Mode, OpenOptions, Status, Store, StoreUri};
 use simhash::Fingerprint;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -83,6 +83,8 @@ pub struct Worker {
     store: String,
     /// One permit: checks of a store that hangs must not pile up, nor take the place of requests.
     readiness: Arc<Semaphore>,
+    /// When the last check of the store began, and what came of it.
+    checked: Mutex<Option<(Instant, Result<(), Problem>)>>,
     admission: Admission,
     recent_texts: RecentTexts,
     limits: Limits,
@@ -149,6 +151,7 @@ impl Worker {
             fingerprinter,
             store: shown(store),
             readiness: Arc::new(Semaphore::new(1)),
+            checked: Mutex::default(),
             admission: Admission::new(&limits),
             recent_texts: RecentTexts::new(limits.recent_texts_bytes_max),
             limits,
@@ -236,8 +239,8 @@ impl Worker {
         if text.len() > bytes_max { Err(Problem::text_too_long(bytes_max)) } else { Ok(()) }
     }
 
-    /// Whether the store answers and can be searched, asked of the store itself. Not one of the requests that are counted: a
-    /// worker that is busy is not broken.
+    /// Whether the store can be searched and written to, asked of the store itself. Not one of the requests that are counted:
+    /// a worker that is busy is not broken.
     ///
     /// # Errors
     /// What the store says, that the worker is stopping, or [`Problem::not_ready`] where it says nothing for too long.
@@ -245,21 +248,30 @@ impl Worker {
         if *self.stage.borrow() > Stage::Serving {
             return Err(Problem::stopping());
         }
+        let asked = Instant::now();
         let check = async {
             let permit =
                 Arc::clone(&self.readiness).acquire_owned().await.map_err(|_| Problem::internal())?;
-            let probe = |worker: &Self| {
-                worker.index.prepare()?;
-                // A read as requests make it. Whether there is such a document makes no difference.
-                let some_id = DocumentId::new("readyz").map_err(|_| Problem::internal())?;
-                worker.index.get(&[some_id])?;
-                Ok(())
-            };
-            Arc::clone(&self).work(permit, probe).await
+            Arc::clone(&self).work(permit, move |worker| worker.check_store(asked)).await
         };
         tokio::time::timeout(READY_WAIT_MAX, check)
             .await
             .unwrap_or_else(|_| Err(Problem::not_ready(READY_WAIT_MAX)))
+    }
+
+    /// What came of a check of the store that began after `asked`: those who asked while another was under way share one.
+    fn check_store(&self, asked: Instant) -> Result<(), Problem> {
+        // It is replaced as a whole, so a panic leaves it right.
+        let mut checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((begun, answer)) = &*checked
+            && *begun >= asked
+        {
+            return answer.clone();
+        }
+        let begun = Instant::now();
+        let answer = self.index.ready().map_err(Problem::unready);
+        *checked = Some((begun, answer.clone()));
+        answer
     }
 
     /// What is counted and timed.

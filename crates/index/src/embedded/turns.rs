@@ -1,9 +1,9 @@
 //! Whose turn it is to write, among all threads of all processes.
 //!
 //! LMDB has a lock for that, a robust mutex that the processes share: when its owner is killed, the next one gets it. But
-//! when one is killed that *waits*, after it was woken and before it has taken the lock, nobody wakes the others, unless
-//! the lock is still free when the kernel looks. They sleep until somebody else has to wait too, which may be never. So
-//! nobody waits there: who wants LMDB's lock first takes one that the kernel itself hands on.
+//! when a process is killed that *waits*, after it was woken and before it has taken the lock, the others are not woken,
+//! unless the lock is still free when the kernel looks. They sleep until one more process has to wait, which may be never.
+//! So no process waits there: before LMDB's lock it takes one that the kernel itself hands on.
 //!
 //! Every user who may read the directory may take that lock, and keep it. So a wait ends: when for some time nothing was
 //! committed. A wait for the kernel cannot be given up, so a thread of its own makes it, one for each process; it outlives
@@ -56,7 +56,7 @@ enum Lock {
     Failed(Errno),
 }
 
-/// It is somebody's turn, until this is dropped.
+/// A turn, until this is dropped.
 pub(super) struct Turn<'a>(&'a Line);
 
 impl Turns {

@@ -71,14 +71,14 @@ pub(super) async fn alive() -> Json<Health> {
     Json(Health { status: "ok", warnings: Vec::new() })
 }
 
-/// The store can be reached and searched.
+/// The store can be searched and written to.
 #[utoipa::path(
     get,
     path = "/readyz",
     security(()),
     tag = "service",
     responses(
-        (status = 200, description = "The store can be reached and searched", body = Health),
+        (status = 200, description = "The store can be searched and written to", body = Health),
         (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
     )
 )]

@@ -302,6 +302,16 @@ impl Problem {
         Self::store_unavailable(detail)
     }
 
+    /// 503: the store cannot be used, whatever it is.
+    #[must_use]
+    pub fn unready(error: index::Error) -> Self {
+        let problem = Self::from(error);
+        if problem.status() == StatusCode::SERVICE_UNAVAILABLE {
+            return problem;
+        }
+        Self::store_unavailable("the store is damaged, or fails in another way; the worker's log says how")
+    }
+
     fn store_unavailable(detail: impl Into<String>) -> Self {
         Self::new(Kind::StoreUnavailable, "The store cannot be used now", detail)
     }
@@ -321,7 +331,11 @@ impl From<index::Error> for Problem {
         }
         let problem = match error.kind() {
             ErrorKind::NotFound => Self::store_unavailable(
-                "the store has no index any more; restore it, or have a new one made (query-worker --create-index)",
+                "the store has no index any more, or not the one that this worker has open; restore it, \
+                 or restart the worker (a new one is made by query-worker --create-index)",
+            ),
+            ErrorKind::Busy => Self::store_unavailable(
+                "others keep this worker from the store, and its log says how; the same request may succeed later",
             ),
             ErrorKind::StorageFull => {
                 Self::store_unavailable("the store's disk is full; nothing was written")

@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::time::Duration;
 
 use heed::{RoTxn, RwTxn, WithTls};
+use rustix::fs::{FallocateFlags, fallocate};
 
 use super::{Failure, Opened};
 use crate::Result;
@@ -14,7 +15,7 @@ use crate::embedded::turns::Turn;
 /// How often the number of the last transaction is read before it counts as wrong.
 const LOOKS_MAX: usize = 1000;
 
-/// A transaction that writes: nobody else does until it is dropped.
+/// A transaction that writes: no other one does until it is dropped.
 pub(in crate::embedded) struct Writing<'a> {
     // Dropped in this order.
     txn: RwTxn<'a>,
@@ -110,8 +111,10 @@ impl Opened {
     fn lengthen(&self, n_bytes: u64) -> Result<()> {
         let n_bytes_numbered = self.numbered_bytes();
         if n_bytes < n_bytes_numbered && pages::extent(self.place.data())?.is_some() {
-            // Where it cannot, those who come later look for the pages among the free ones.
-            let _ = self.place.data().set_len(n_bytes_numbered);
+            // In a way that never makes a file shorter. Where it fails, those who come later look for the pages among the
+            // free ones.
+            let more = n_bytes_numbered - n_bytes;
+            let _ = fallocate(self.place.data(), FallocateFlags::empty(), n_bytes, more);
         }
         Ok(())
     }
