@@ -66,7 +66,6 @@ struct Root {
 /// # Errors
 /// `Corrupt` where a page is missing that is in use, or the roots are no roots.
 pub(super) fn extent(file: &File) -> Result<Option<Extent>> {
-    let mut missing = None;
     for _ in 0..ATTEMPTS_MAX {
         let Some(root) = read_root(file)? else { return Ok(None) };
         // In this order: pages are written before the root that has them, so a file that others write to is never too short.
@@ -88,17 +87,15 @@ pub(super) fn extent(file: &File) -> Result<Option<Extent>> {
         }
         match free {
             Ok(free) if free.len() as u64 == root.last_page + 1 - n_whole => return Ok(Some(extent)),
-            Ok(_) => missing = Some(truncated(n_bytes, n_bytes_numbered)),
-            Err(error) if error.kind() == ErrorKind::Corrupt => {
-                missing = Some(truncated(n_bytes, n_bytes_numbered).caused_by(error));
-            }
-            Err(error) => return Err(error),
+            Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
+            // The tree of free pages may be what is cut off.
+            Ok(_) | Err(_) => return Err(truncated(n_bytes, n_bytes_numbered)),
         }
-        break;
     }
-    Err(missing.unwrap_or_else(|| {
-        Error::new(ErrorKind::Busy, "the store was written again and again while it was looked at; try again")
-    }))
+    Err(Error::new(
+        ErrorKind::Busy,
+        "the store was written again and again while it was looked at; try again",
+    ))
 }
 
 /// What a file is told of from which pages are missing that LMDB has written.
