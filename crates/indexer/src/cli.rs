@@ -16,6 +16,7 @@ pub(crate) use self::collect::{CollectArgs, ResultsFormat};
 pub(crate) use self::idf::{IdfArgs, IdfMergeArgs};
 use crate::input::{FieldPath, Format};
 use crate::keep::Keep;
+use crate::output::Role;
 use crate::report_file::Target;
 use crate::shard::Shard;
 
@@ -155,7 +156,7 @@ pub(crate) struct BulkRowsArgs {
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
     /// The folder for the rows: a new one, or of a run that broke off
-    #[arg(long, value_name = "ROWS", help_heading = "Output")]
+    #[arg(long, value_name = "ROWS", value_parser = Role::Rows.parser(), help_heading = "Output")]
     pub(crate) rows: PathBuf,
 }
 
@@ -195,10 +196,10 @@ pub(crate) struct DedupArgs {
     /// others id and text.
     ///
     /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it, to be deleted.
-    #[arg(long, value_name = "KEPT", help_heading = "Output")]
+    #[arg(long, value_name = "KEPT", value_parser = Role::Kept.parser(), help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Write one JSON object for each dropped document: id, duplicate_of, both fingerprints and the distance
-    #[arg(long, value_name = "DUPS", help_heading = "Output")]
+    #[arg(long, value_name = "DUPS", value_parser = Role::Duplicates.parser(), help_heading = "Output")]
     pub(crate) duplicates: Option<PathBuf>,
     /// Write one JSON object for each cluster: all documents that hang together by being near, kept or dropped, and the edges between them
     ///
@@ -211,7 +212,7 @@ pub(crate) struct DedupArgs {
     ///
     /// What is dropped does not depend on it: a document goes only for a kept one within the distance, never for a chain.
     /// The clusters are found at the end of the run, which holds every document's id until then and some 100 bytes beside.
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", value_parser = Role::Clusters.parser(), help_heading = "Output")]
     pub(crate) clusters: Option<PathBuf>,
     /// What becomes of a chained cluster, in which two nodes are further apart than the distance: A near B near C, but not A near C
     #[arg(
@@ -278,7 +279,7 @@ pub(crate) struct InputArgs {
     #[arg(long, env = "PIGEONHOLE_MAKE_IDS")]
     pub(crate) make_ids: bool,
     /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or row) and reason
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = Role::Rejects.parser())]
     pub(crate) rejects: Option<PathBuf>,
     /// Take only one of OF equal parts of the documents, by a hash of their ids: 0/3, 1/3 and 2/3 are all of three workers
     ///
@@ -338,7 +339,7 @@ pub(crate) struct JournalArgs {
     /// directory. A job with other inputs or options is refused; remove the directory to begin anew. Inputs and outputs must
     /// be files; it goes with neither --report nor --clusters, which are made of what one run has seen, nor --dry-run. Ctrl-C and SIGTERM stop it at the next checkpoint, some seconds on, with exit status 130 and 143; a second
     /// one, or one in the first of two readings (--keep), stops it at once, and what came after the last checkpoint is done again.
-    #[arg(long, value_name = "DIR", env = "PIGEONHOLE_JOURNAL")]
+    #[arg(long, value_name = "DIR", env = "PIGEONHOLE_JOURNAL", value_parser = Role::Journal.parser())]
     pub(crate) journal: Option<PathBuf>,
     /// Take a checkpoint after this many records, or 64 MiB of text, whichever comes first
     #[arg(

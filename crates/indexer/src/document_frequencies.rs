@@ -14,10 +14,10 @@ pub(crate) use table::TermTable;
 
 use std::path::Path;
 
-use anyhow::ensure;
+use anyhow::Context;
 use features::document_frequencies::{Header, Writer};
 
-use crate::output::Output;
+use crate::output::{Output, Role};
 use crate::report::Frequencies;
 
 /// The file that a command leaves.
@@ -29,12 +29,7 @@ pub(crate) struct Target {
 impl Target {
     /// A file without the terms of fewer documents.
     pub(crate) fn create(path: &Path, min_df: u64) -> anyhow::Result<Self> {
-        let suffix = path.extension().unwrap_or_default().to_ascii_lowercase();
-        ensure!(
-            suffix != "gz" && suffix != "zst",
-            "{} would be packed, and a dictionary is read as it is; leave out the end of the name",
-            path.display()
-        );
+        Role::Frequencies.of(path).with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(Self { output: Output::create(path)?, min_df })
     }
 

@@ -4,6 +4,7 @@
 //! goes on.
 
 mod kept;
+mod names;
 mod parquet;
 mod row_set;
 
@@ -18,6 +19,7 @@ use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
 pub(crate) use kept::KeptOutput;
+pub(crate) use names::{Role, Written};
 
 use crate::journal::Lengths;
 

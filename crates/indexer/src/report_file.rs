@@ -11,10 +11,9 @@ use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
-use anyhow::bail;
 use serde::Serialize;
 
-use crate::output::Output;
+use crate::output::{Output, Role, Written};
 
 /// Of the format of the JSON.
 pub(crate) const VERSION: u32 = 1;
@@ -160,11 +159,9 @@ impl FromStr for Target {
     type Err = anyhow::Error;
 
     fn from_str(path: &str) -> anyhow::Result<Self> {
-        let suffix = Path::new(path).extension().unwrap_or_default().to_ascii_lowercase();
-        let form = match suffix.to_str() {
-            Some("json") => Form::Json,
-            Some("html" | "htm") => Form::Page,
-            _ => bail!("its name must end in .json, or in .html for a page"),
+        let form = match Role::Report.of(Path::new(path))? {
+            Written::Page => Form::Page,
+            _ => Form::Json,
         };
         Ok(Self { path: path.into(), form })
     }

@@ -221,7 +221,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
         (&["news.csv"], "kept.csv.XZ", "gzip (.gz) or zstd (.zst)"),
         (&["news.parquet"], "kept.csv", "which takes csv and tsv only"),
         (&["news.parquet"], "kept.parquet.gz", "Parquet is packed inside"),
-        (&["news.jsonl"], "kept.warc", "WARC is not written"),
+        (&["news.jsonl"], "kept.warc", "the name promises .warc"),
         (&["news.csv"], "kept.csv.bz2", "gzip (.gz) or zstd (.zst)"),
         (&["damaged.parquet"], "kept.parquet", "failed to read"),
     ] {
@@ -272,4 +272,35 @@ fn results_stay_where_all_is_rejected() {
     // Nothing to be read is no mistake.
     assert_eq!(run_with_input("indexer", ["dedup", "-q", "-", "--output", &kept], b"").expect(0).stderr, "");
     assert_eq!(fs::read_to_string(&kept).unwrap(), "");
+}
+
+/// They were written as lines of JSON, exit status 0.
+#[test]
+fn names_that_promise_another_format_are_refused_before_anything_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (news, store) = (news_arg(), format!("embedded:{}", at("index")));
+    fs::create_dir(at("watched")).unwrap();
+    let watched = at("watched");
+    for (command, flag, name) in [
+        (&["dedup", &news][..], "--output", "kept.xlsx"),
+        (&["dedup", &news], "--duplicates", "dropped.parquet"),
+        (&["dedup", &news], "--clusters", "clusters.parquet"),
+        (&["dedup", &news], "--clusters", "clusters.csv.gz"),
+        (&["dedup", &news], "--rejects", "rejects.tsv"),
+        (&["dedup", &news], "--report", "report.parquet"),
+        (&["index", &news, "--store", &store], "--journal", "journal.json"),
+        (&["idf", &news], "--output", "news.parquet"),
+        (&["idf-merge", &news], "--output", "news.idf.bz2"),
+        (&["bulk-rows", &news, "--store", "hbase://localhost:1/x"], "--rows", "rows.parquet"),
+        (&["collect", "--once", "--watch", &watched, "--store", &store], "--results", "items.parquet"),
+    ] {
+        let path = at(name);
+        let refused = run("indexer", command.iter().copied().chain([flag, &path])).expect(2);
+        let said = &refused.stderr;
+        for part in [&*path, "promises", "written"] {
+            assert!(said.contains(part), "{flag} {name} should say {part:?}: {said}");
+        }
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing was made");
 }

@@ -27,7 +27,7 @@ use super::open_or_make;
 use crate::cli::CollectArgs;
 use crate::job::refuse_remote;
 use crate::numbers::Grouped;
-use crate::output::{place_of, print_to_stdout};
+use crate::output::{Role, place_of, print_to_stdout};
 use crate::progress::complain;
 use crate::report::Report;
 use crate::stop::{Stop, Stopped};
@@ -49,6 +49,9 @@ pub(super) fn run(args: &CollectArgs) -> anyhow::Result<Report> {
     let uri = args.store.uri().context("name the index with --store, for example --store embedded:./seen")?;
     ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
     refuse_remote([&*args.watch, &*args.results].into_iter(), Some(uri))?;
+    Role::Results(args.results_format)
+        .of(&args.results)
+        .with_context(|| format!("the results cannot be in {}", args.results.display()))?;
     check_places(args, uri)?;
     let folder = WatchFolder::open(&args.watch)?;
     let (index, fingerprinter) =

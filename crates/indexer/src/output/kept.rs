@@ -3,18 +3,15 @@
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, ensure};
 
 use super::parquet::ParquetOutput;
-use super::{OUTPUT, Output};
+use super::{OUTPUT, Output, Role, Written};
 use crate::input::{Delimited, Format, Inputs, WholeRows};
 use crate::job::Item;
 use crate::journal::{Journal, Lengths};
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Names that promise what is not written.
-const PACKED_OTHERWISE: [&str; 6] = [".bz2", ".xz", ".lz4", ".br", ".zip", ".7z"];
 
 pub(crate) enum KeptOutput {
     /// A line for each document.
@@ -98,27 +95,13 @@ impl KeptOutput {
 
 /// What is to be written; JSON Lines where the name does not say.
 fn format_of(path: &Path) -> anyhow::Result<Format> {
-    let name = path.to_string_lossy();
-    let path = path.display();
-    let lower = name.to_ascii_lowercase();
-    ensure!(
-        !PACKED_OTHERWISE.iter().any(|suffix| lower.ends_with(suffix)),
-        "outputs are packed with gzip (.gz) or zstd (.zst), so {path} cannot be written; name another one"
-    );
-    match Format::of(&name) {
-        Some(Format::Warc) => {
-            bail!("WARC is not written; name an output that ends in .jsonl, not {path}")
-        }
-        Some(Format::Parquet) => {
-            ensure!(
-                lower.ends_with(".parquet"),
-                "Parquet is packed inside, and {path} would be packed twice; name an output that ends in .parquet"
-            );
-            Ok(Format::Parquet)
-        }
-        Some(format @ (Format::Csv | Format::Tsv)) => Ok(format),
-        Some(Format::Jsonl | Format::Text) | None => Ok(Format::Jsonl),
-    }
+    let written = Role::Kept.of(path).with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(match written {
+        Written::Parquet => Format::Parquet,
+        Written::Csv => Format::Csv,
+        Written::Tsv => Format::Tsv,
+        _ => Format::Jsonl,
+    })
 }
 
 /// The columns of the first file of CSV, which all of them have, and whether it begins with a byte order mark.

@@ -1,0 +1,319 @@
+//! What each output is written as, and what its name may promise: nobody shall find one format under the name of another.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{bail, ensure};
+use clap::builder::{PathBufValueParser, TypedValueParser};
+
+use crate::cli::ResultsFormat;
+
+/// An output, by what it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The documents that stay.
+    Kept,
+    Duplicates,
+    Clusters,
+    Rejects,
+    Report,
+    /// In how many documents each term occurs.
+    Frequencies,
+    /// The folder of a job.
+    Journal,
+    /// The folder of rows for a bulk load.
+    Rows,
+    /// The folder of what is collected, in files of this format.
+    Results(ResultsFormat),
+}
+
+/// How an output is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Written {
+    JsonLines,
+    Csv,
+    Tsv,
+    Parquet,
+    /// One object for the whole file.
+    Json,
+    Page,
+    /// Lines of terms and counts, which readers check to the byte.
+    Frequencies,
+    /// Files under names of their own.
+    Folder,
+}
+
+/// Ends of names that promise what no output is written as.
+const PROMISES: [&str; 46] = [
+    ".arff",
+    ".arrow",
+    ".avro",
+    ".bson",
+    ".db",
+    ".doc",
+    ".docx",
+    ".duckdb",
+    ".epub",
+    ".feather",
+    ".h5",
+    ".hdf5",
+    ".htm",
+    ".html",
+    ".idf",
+    ".ipc",
+    ".json5",
+    ".markdown",
+    ".md",
+    ".msgpack",
+    ".npy",
+    ".npz",
+    ".odf",
+    ".ods",
+    ".odt",
+    ".orc",
+    ".pdf",
+    ".pickle",
+    ".pkl",
+    ".pptx",
+    ".proto",
+    ".psv",
+    ".rst",
+    ".rtf",
+    ".sqlite",
+    ".sqlite3",
+    ".tar",
+    ".toml",
+    ".warc",
+    ".wet",
+    ".xhtml",
+    ".xls",
+    ".xlsx",
+    ".xml",
+    ".yaml",
+    ".yml",
+];
+
+/// How files are packed that can be.
+const PACKED: [&str; 2] = [".gz", ".zst"];
+
+/// Names that promise another packing.
+const PACKED_OTHERWISE: [&str; 17] = [
+    ".7z", ".br", ".bz2", ".gzip", ".lz", ".lz4", ".lzma", ".lzo", ".rar", ".snappy", ".sz", ".tgz", ".xz",
+    ".z", ".zip", ".zlib", ".zstd",
+];
+
+impl Role {
+    /// Everything that it can be written as; the first is what a name gets that promises nothing.
+    const fn writes(self) -> &'static [Written] {
+        match self {
+            Self::Kept => &[Written::JsonLines, Written::Parquet, Written::Csv, Written::Tsv],
+            Self::Duplicates | Self::Clusters | Self::Rejects => &[Written::JsonLines],
+            Self::Report => &[Written::Json, Written::Page],
+            Self::Frequencies => &[Written::Frequencies],
+            Self::Journal | Self::Rows | Self::Results(_) => &[Written::Folder],
+        }
+    }
+
+    /// What is written under this name; refuses one that promises something else.
+    pub(crate) fn of(self, path: &Path) -> anyhow::Result<Written> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        if let Self::Results(format) = self
+            && name.ends_with(&format!(".{}", format.suffix()))
+        {
+            return Ok(Written::Folder);
+        }
+        let writes = self.writes();
+        let otherwise = PACKED_OTHERWISE.iter().find(|suffix| name.ends_with(*suffix));
+        let packing = PACKED.iter().copied().find(|suffix| name.ends_with(suffix)).unwrap_or_default();
+        let can_be_packed = writes.iter().any(|written| written.can_be_packed());
+        if let Some(suffix) = otherwise {
+            ensure!(
+                !can_be_packed,
+                "outputs are packed with gzip (.gz) or zstd (.zst), and the name promises {suffix}; name another one"
+            );
+            bail!("the name promises {suffix}, and {}", self.instead());
+        }
+        let stem = &name[..name.len() - packing.len()];
+        let ending = stem.rfind('.').map_or("", |dot| &stem[dot..]);
+        let written = writes.iter().copied().find(|written| written.endings().contains(&ending));
+        let promises = || PROMISES.contains(&ending) || Written::ALL.iter().any(|any| any.promises(ending));
+        let written = match written {
+            Some(written) => written,
+            None if promises() => bail!("the name promises {ending}, and {}", self.instead()),
+            // It says how it is to be written, or it is not known.
+            None if self == Self::Report => bail!("{}", self.instead()),
+            None => writes[0],
+        };
+        ensure!(
+            packing.is_empty() || written != Written::Parquet,
+            "Parquet is packed inside, and would be packed twice; name an output that ends in .parquet"
+        );
+        ensure!(
+            packing.is_empty() || written.can_be_packed(),
+            "the name promises {packing}, and {}",
+            self.instead()
+        );
+        Ok(written)
+    }
+
+    /// The argument for it: a path whose name was checked.
+    pub(crate) fn parser(self) -> impl TypedValueParser<Value = PathBuf> {
+        PathBufValueParser::new().try_map(move |path| self.of(&path).map(|_| path))
+    }
+
+    /// What is written, and how to name it.
+    fn instead(self) -> String {
+        let show = |written: &Written| format!("{} ({})", written.what(), written.endings().join(" "));
+        match self {
+            Self::Journal | Self::Rows => {
+                "a folder is written, of files with names of their own; name it like a folder".to_owned()
+            }
+            Self::Results(format) => format!(
+                "a folder is written, of files that end in .{0} (--results-format); name it like a folder",
+                format.suffix()
+            ),
+            Self::Frequencies => {
+                "lines of text are written, not packed; name a file that ends in .idf or .txt".to_owned()
+            }
+            _ => {
+                let writes = self.writes().iter().map(show).collect::<Vec<_>>().join(", ");
+                let packed = match self.writes().iter().all(|written| written.can_be_packed()) {
+                    true => " plain or packed (.gz .zst)",
+                    false => "",
+                };
+                format!("what is written here is {writes}{packed}; name a file that ends so")
+            }
+        }
+    }
+}
+
+impl Written {
+    const ALL: [Self; 8] = [
+        Self::JsonLines,
+        Self::Csv,
+        Self::Tsv,
+        Self::Parquet,
+        Self::Json,
+        Self::Page,
+        Self::Frequencies,
+        Self::Folder,
+    ];
+
+    fn what(self) -> &'static str {
+        match self {
+            Self::JsonLines => "JSON Lines",
+            Self::Csv => "CSV",
+            Self::Tsv => "TSV",
+            Self::Parquet => "Parquet",
+            Self::Json => "JSON",
+            Self::Page => "a page",
+            Self::Frequencies => "lines of text",
+            Self::Folder => "a folder",
+        }
+    }
+
+    /// The ends of names that fit it. Lines of JSON are also read from files that end in .json, and are text.
+    fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::JsonLines => &[".jsonl", ".ndjson", ".json", ".txt", ".text"],
+            Self::Csv => &[".csv"],
+            Self::Tsv => &[".tsv"],
+            Self::Parquet => &[".parquet"],
+            Self::Json => &[".json"],
+            Self::Page => &[".html", ".htm"],
+            Self::Frequencies => &[".idf", ".txt", ".text"],
+            Self::Folder => &[],
+        }
+    }
+
+    fn promises(self, ending: &str) -> bool {
+        self.endings().contains(&ending)
+    }
+
+    fn can_be_packed(self) -> bool {
+        matches!(self, Self::JsonLines | Self::Csv | Self::Tsv)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROLES: [Role; 9] = [
+        Role::Kept,
+        Role::Duplicates,
+        Role::Clusters,
+        Role::Rejects,
+        Role::Report,
+        Role::Frequencies,
+        Role::Journal,
+        Role::Rows,
+        Role::Results(ResultsFormat::Jsonl),
+    ];
+
+    #[test]
+    fn names_that_fit() {
+        for (role, name, expected) in [
+            (Role::Kept, "kept", Written::JsonLines),
+            (Role::Kept, "-", Written::JsonLines),
+            (Role::Kept, "/dev/null", Written::JsonLines),
+            (Role::Kept, "of.2026-01-31", Written::JsonLines),
+            (Role::Kept, "a.parquet/kept.JSONL.GZ", Written::JsonLines),
+            (Role::Kept, "kept.parquet", Written::Parquet),
+            (Role::Kept, "kept.csv.zst", Written::Csv),
+            (Role::Kept, "kept.TSV", Written::Tsv),
+            (Role::Duplicates, "dropped.ndjson.zst", Written::JsonLines),
+            (Role::Clusters, "clusters.json", Written::JsonLines),
+            (Role::Rejects, "rejects.txt", Written::JsonLines),
+            (Role::Rejects, "rejects.gz", Written::JsonLines),
+            (Role::Report, "report.json", Written::Json),
+            (Role::Report, "report.HTML", Written::Page),
+            (Role::Frequencies, "news.idf", Written::Frequencies),
+            (Role::Frequencies, "counts", Written::Frequencies),
+            (Role::Journal, "job.of.monday", Written::Folder),
+            (Role::Rows, "rows/", Written::Folder),
+            (Role::Results(ResultsFormat::Parquet), "items.parquet", Written::Folder),
+            (Role::Results(ResultsFormat::JsonlZst), "items.jsonl.zst", Written::Folder),
+        ] {
+            assert_eq!(role.of(Path::new(name)).unwrap(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_promise_something_else() {
+        for (role, name, part) in [
+            (Role::Kept, "kept.xlsx", "promises .xlsx, and what is written here is JSON Lines (.jsonl"),
+            (Role::Kept, "kept.csv.XZ", "gzip (.gz) or zstd (.zst)"),
+            (Role::Kept, "kept.parquet.gz", "Parquet is packed inside"),
+            (Role::Duplicates, "dropped.parquet", "promises .parquet"),
+            (Role::Duplicates, "dropped.csv.gz", "promises .csv"),
+            (Role::Clusters, "clusters.tsv", "promises .tsv"),
+            (Role::Rejects, "rejects.html", "plain or packed (.gz .zst)"),
+            (Role::Report, "report", "JSON (.json), a page (.html .htm)"),
+            (Role::Report, "report.pdf", "promises .pdf"),
+            (Role::Report, "report.json.gz", "promises .gz"),
+            (Role::Frequencies, "news.jsonl", "promises .jsonl"),
+            (Role::Frequencies, "news.idf.gz", "promises .gz"),
+            (Role::Journal, "job.json", "a folder is written"),
+            (Role::Rows, "rows.parquet", "a folder is written"),
+            (Role::Results(ResultsFormat::Jsonl), "items.parquet", "end in .jsonl (--results-format)"),
+            (Role::Results(ResultsFormat::Parquet), "items.jsonl", "end in .parquet"),
+        ] {
+            let refused = role.of(Path::new(name)).unwrap_err().to_string();
+            assert!(refused.contains(part), "{name}: {refused}");
+        }
+    }
+
+    /// Whatever a name promises, an output either is that or is refused under it.
+    #[test]
+    fn no_output_takes_a_promise_that_it_does_not_keep() {
+        let known = Written::ALL.iter().flat_map(|written| written.endings());
+        for ending in known.chain(&PROMISES).chain(&PACKED_OTHERWISE) {
+            for role in ROLES {
+                let fits = role.writes().iter().any(|written| written.promises(ending))
+                    || (role == Role::Results(ResultsFormat::Jsonl) && *ending == ".jsonl");
+                let path = format!("a folder/name{ending}");
+                assert_eq!(role.of(Path::new(&path)).is_ok(), fits, "{role:?} {ending}");
+            }
+        }
+    }
+}
