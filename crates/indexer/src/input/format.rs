@@ -17,12 +17,12 @@ pub(crate) enum Format {
     Parquet,
     /// A file is a document: its path is the id, all of it the text, in any usual encoding
     Text,
-    /// WARC: the HTML pages and plain texts that servers answered with status 200
+    /// WARC and WET: HTML pages and plain texts, those with an HTTP answer where its status is 200
     Warc,
 }
 
 /// The known ends of names, which a suffix of [`COMPRESSED`] may follow.
-const SUFFIXES: [(&str, Format); 8] = [
+const SUFFIXES: [(&str, Format); 9] = [
     (".jsonl", Format::Jsonl),
     (".ndjson", Format::Jsonl),
     (".json", Format::Jsonl),
@@ -31,6 +31,7 @@ const SUFFIXES: [(&str, Format); 8] = [
     (".parquet", Format::Parquet),
     (".txt", Format::Text),
     (".warc", Format::Warc),
+    (".wet", Format::Warc),
 ];
 
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".bz2"];
@@ -76,6 +77,7 @@ mod tests {
             ("a.JSON.GZ", Some(Format::Jsonl)),
             ("a.b.ndjson.zst", Some(Format::Jsonl)),
             ("a.txt.bz2", Some(Format::Text)),
+            ("CC-MAIN-1.warc.wet.gz", Some(Format::Warc)),
             ("a.gz", None),
             ("a.jsonl.gz.gz", None),
             ("jsonl", None),

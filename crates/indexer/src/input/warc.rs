@@ -1,4 +1,5 @@
-//! WARC cut into records, of which the responses are handed on: their header lines, a blank line, and what the server sent.
+//! WARC and WET cut into records, of which those are handed on that hold documents ([`kinds`]): their header lines, a blank
+//! line, and what the server sent, or the document itself. A file that has no such record says so at its end.
 //!
 //! A record that cannot be read is named, and reading goes on at the next line that begins one; in a file that was packed
 //! record by record, as most are, that is the next member that can be unpacked. A length that is too great takes the
@@ -6,9 +7,12 @@
 
 mod html;
 mod http;
+mod kinds;
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
+
+use kinds::{Holds, Kinds};
 
 use super::RecordReader;
 use super::records::{Form, RecordError, Records};
@@ -31,11 +35,16 @@ pub(super) struct Warc<R> {
     /// Met behind a record that is good itself.
     failure: Option<io::Error>,
     record_bytes_max: usize,
+    /// What was passed over.
+    kinds: Kinds,
+    /// Whether there was a document, or what was named in place of one.
+    has_any: bool,
     ended: bool,
 }
 
 enum Found {
-    Response,
+    /// A response, or the document itself.
+    Document,
     /// A request, metadata: whatever is no document.
     Other,
     TooLong,
@@ -45,8 +54,17 @@ enum Found {
 
 impl<R> Warc<R> {
     pub(super) fn new(reader: R, record_bytes_max: usize) -> Self {
-        let (number, n_failures) = (0, 0);
-        Self { reader, number, lost: false, n_failures, failure: None, record_bytes_max, ended: false }
+        Self {
+            reader,
+            number: 0,
+            lost: false,
+            n_failures: 0,
+            failure: None,
+            record_bytes_max,
+            kinds: Kinds::default(),
+            has_any: false,
+            ended: false,
+        }
     }
 }
 
@@ -63,8 +81,16 @@ impl<R: BufRead> RecordReader for Warc<R> {
                 self.number += 1;
             }
             match found {
-                Ok(Found::End) => self.ended = true,
-                Ok(Found::Response) => records.push(self.number),
+                Ok(Found::End) => {
+                    self.ended = true;
+                    self.has_any |= records.len() > 0;
+                    if !self.has_any
+                        && let Some(complaint) = self.kinds.complaint()
+                    {
+                        records.push_error(self.number, RecordError::Damaged(complaint));
+                    }
+                }
+                Ok(Found::Document) => records.push(self.number),
                 Ok(Found::Other) => records.discard_pending(),
                 Ok(Found::TooLong) => {
                     records.push_error(self.number, RecordError::TooLong(self.record_bytes_max));
@@ -92,11 +118,12 @@ impl<R: BufRead> RecordReader for Warc<R> {
                 }
             }
         }
+        self.has_any |= records.len() > 0;
     }
 }
 
 impl<R: BufRead> Warc<R> {
-    /// Reads the next record, and appends it to `bytes` if it is a response.
+    /// Reads the next record, and appends it to `bytes` if it holds a document.
     fn read_record(&mut self, bytes: &mut Vec<u8>) -> io::Result<Found> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
@@ -126,10 +153,13 @@ impl<R: BufRead> Warc<R> {
         let Some(len) = header.get("Content-Length").and_then(|len| len.parse::<u64>().ok()) else {
             return Ok(Found::Damaged("its header names no length"));
         };
-        let is_response = header.get("WARC-Type").is_some_and(|kind| kind == "response");
+        let is_document = Holds::of(&header).is_some();
+        if !is_document {
+            self.kinds.add(&header);
+        }
         let fits = len <= self.record_bytes_max as u64;
         let mut content = self.reader.by_ref().take(len);
-        let n_read = if is_response && fits {
+        let n_read = if is_document && fits {
             content.read_to_end(bytes)? as u64
         } else {
             io::copy(&mut content, &mut io::sink())?
@@ -141,9 +171,9 @@ impl<R: BufRead> Warc<R> {
             return Ok(Found::Damaged("its length is wrong"));
         }
         self.n_failures = 0;
-        Ok(match (is_response, fits) {
+        Ok(match (is_document, fits) {
             (false, _) => Found::Other,
-            (true, true) => Found::Response,
+            (true, true) => Found::Document,
             (true, false) => Found::TooLong,
         })
     }
@@ -193,7 +223,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// A response as it was cut out of its file.
+/// A response, or what else holds a document, as it was cut out of its file.
 pub(super) struct Response<'a> {
     header: Header<'a>,
     body: &'a [u8],
@@ -213,7 +243,13 @@ impl<'a> Response<'a> {
 
     /// The text of the page, or none where the answer is no page: an error, a redirection, an image.
     pub(super) fn text(&self) -> Result<Option<Cow<'a, str>>, String> {
-        http::page_text(self.body)
+        match Holds::of(&self.header) {
+            Some(Holds::Document { is_html }) => {
+                let content_type = self.header.get("Content-Type").unwrap_or_default().to_ascii_lowercase();
+                http::decoded(Cow::Borrowed(self.body), &content_type, is_html).map(Some)
+            }
+            _ => http::page_text(self.body),
+        }
     }
 }
 
@@ -325,7 +361,8 @@ mod tests {
             for place in 0..whole.len() {
                 for row in read(whole[..place].to_vec(), 999) {
                     assert!(
-                        WHOLE.contains(&&*row) || row.contains("damaged") || row.contains("stopped"),
+                        WHOLE.contains(&&*row)
+                            || ["damaged", "stopped", "left out"].iter().any(|part| row.contains(part)),
                         "{row}"
                     );
                 }

@@ -31,11 +31,7 @@ pub(super) fn page_text(answer: &[u8]) -> Result<Option<Cow<'_, str>>, String> {
         Some(String::from_utf8_lossy(value).trim().to_ascii_lowercase())
     };
     let content_type = header("content-type").unwrap_or_default();
-    let is_html = match content_type.split(';').next().unwrap_or_default().trim() {
-        "text/html" | "application/xhtml+xml" => true,
-        "text/plain" => false,
-        _ => return Ok(None),
-    };
+    let Some(is_html) = is_html(&content_type) else { return Ok(None) };
     if response.code != Some(200) {
         return Ok(None);
     }
@@ -47,7 +43,25 @@ pub(super) fn page_text(answer: &[u8]) -> Result<Option<Cow<'_, str>>, String> {
         body = Cow::Owned(whole);
     }
     body = unpack(body, header("content-encoding").as_deref())?;
-    let budget = Budget::new(answer.len() + body.len());
+    decoded(body, &content_type, is_html).map(Some)
+}
+
+/// Whether what is of this type, in small letters, is HTML or plain text; none where it is neither.
+pub(super) fn is_html(content_type: &str) -> Option<bool> {
+    match content_type.split(';').next().unwrap_or_default().trim() {
+        "text/html" | "application/xhtml+xml" => Some(true),
+        "text/plain" => Some(false),
+        _ => None,
+    }
+}
+
+/// The text of a body of a type, in small letters, that is HTML or plain text.
+pub(super) fn decoded<'a>(
+    body: Cow<'a, [u8]>,
+    content_type: &str,
+    is_html: bool,
+) -> Result<Cow<'a, str>, String> {
+    let budget = Budget::new(body.len());
     let charset = content_type.split_once("charset=").map(|(_, charset)| label(charset.as_bytes()));
     let declared = charset.unwrap_or_else(|| if is_html { declaration(&body) } else { None });
     let text = match (declared, body) {
@@ -57,7 +71,7 @@ pub(super) fn page_text(answer: &[u8]) -> Result<Option<Cow<'_, str>>, String> {
         (None, Cow::Owned(body)) => Cow::Owned(decode(&body)?.into_owned()),
     };
     let whole = |text: &str| html::text(text, &budget).map_err(|over| over.to_string());
-    Ok(Some(if is_html { Cow::Owned(whole(&text)?) } else { text }))
+    Ok(if is_html { Cow::Owned(whole(&text)?) } else { text })
 }
 
 /// A body sent in chunks; `None` if it does not look like that.
