@@ -125,6 +125,8 @@ fn what_is_new_is_filed_by_source_and_half_day() {
     place.deliver("notes.doc", "…");
     let report = place.collect(&["--time-field", "time", "--duplicates"]).expect(1);
     assert!(report.stderr.contains("notes.doc is left where it is: its name does not end in"), "{report:?}");
+    let row = "left out                 1  (files that were not read: .doc 1)";
+    assert!(report.stdout.contains(row), "{report:?}");
     for left in ["half.jsonl.part", ".half.jsonl", "notes.doc"] {
         assert!(place.at("incoming").join(left).is_file());
     }

@@ -5,6 +5,7 @@ mod fields;
 pub(crate) mod formats;
 pub(crate) mod inputs;
 mod keep;
+mod left_out;
 mod nested;
 mod outputs;
 mod report;

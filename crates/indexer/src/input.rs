@@ -9,6 +9,7 @@
 
 mod budget;
 mod compression;
+mod content;
 mod csv;
 mod encoding;
 mod field_path;
@@ -18,6 +19,7 @@ mod format;
 mod guarded;
 mod header;
 mod json;
+mod left_out;
 mod lines;
 mod location;
 mod made_ids;
@@ -39,9 +41,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(crate) use field_path::FieldPath;
 pub(crate) use fields::{Columns, FieldNames, Fields, Record};
-pub(crate) use files::Origin;
+pub(crate) use files::{Origin, WHAT_TO_DO};
 pub(crate) use format::Format;
 pub(crate) use header::Header;
+pub(crate) use left_out::LeftOut;
 pub(crate) use location::{Identity, Location};
 pub(crate) use made_ids::{FILES_MAX, MadeIds, RoundIds};
 pub(crate) use members::Members;
@@ -75,6 +78,8 @@ pub(crate) struct Inputs {
     pub(crate) n_bytes_read: Arc<AtomicU64>,
     /// Bytes there are to read, where every source is a regular file.
     pub(crate) n_bytes: Option<u64>,
+    /// What was found where inputs were looked for, and is not read.
+    pub(crate) left_out: LeftOut,
     record_bytes_max: usize,
     /// What is to be made of rows beside finding fields in them.
     pub(crate) whole_rows: WholeRows,
@@ -102,11 +107,12 @@ impl Inputs {
     /// Finds and tries to open all that the arguments name, so that a run does not find out half-way that the last one
     /// is missing.
     pub(crate) fn open(args: &InputArgs) -> anyhow::Result<Self> {
-        let (sources, n_bytes) = files::find(args)?;
+        let files::Listing { sources, n_bytes, left_out } = files::find(args)?;
         Ok(Self {
             sources,
             n_bytes_read: Arc::default(),
             n_bytes,
+            left_out,
             record_bytes_max: args.records.record_bytes_max,
             whole_rows: WholeRows::default(),
         })
@@ -117,7 +123,7 @@ impl Inputs {
         let sources = self.sources.iter().map(|source| source.again().ok_or(source.path()));
         let n_bytes_read = Arc::clone(&self.n_bytes_read);
         let (sources, whole_rows) = (sources.collect::<Result<_, _>>()?, self.whole_rows.clone());
-        Ok(Self { sources, n_bytes_read, whole_rows, ..*self })
+        Ok(Self { sources, n_bytes_read, whole_rows, left_out: self.left_out.clone(), ..*self })
     }
 
     /// The paths that are read.
@@ -198,8 +204,9 @@ fn reader(
     record_bytes_max: usize,
 ) -> io::Result<Box<dyn RecordReader>> {
     let unpacked = |source: Source| -> io::Result<_> {
+        let format = source.format();
         let meter = Meter::start();
-        let content = compression::unpacked(meter.of(Counted::new(source.open()?, n_bytes_read)))?;
+        let content = content::unpacked(meter.of(Counted::new(source.open()?, n_bytes_read)), format)?;
         Ok(BufReader::with_capacity(READ_BUFFER_BYTES, meter.of(content)))
     };
     let csv = |source, delimiter| -> io::Result<_> {
@@ -212,9 +219,15 @@ fn reader(
         Format::Tsv => csv(source, b'\t')?,
         Format::Parquet => {
             let parquet = Parquet::open(source.location(), columns, n_bytes_read, record_bytes_max);
-            Box::new(parquet.map_err(io::Error::other)?.with_whole_rows(whole_rows))
+            // What it is instead says more than what it is not.
+            let parquet = parquet.map_err(|error| match source.complaint() {
+                Some(complaint) => io::Error::other(format!("the file {complaint}")),
+                None => io::Error::other(error),
+            });
+            Box::new(parquet?.with_whole_rows(whole_rows))
         }
-        Format::Text => Box::new(WholeFile::new(unpacked(source)?, record_bytes_max)),
+        Format::Text => Box::new(WholeFile::new(unpacked(source)?, Form::Text, record_bytes_max)),
+        Format::Html => Box::new(WholeFile::new(unpacked(source)?, Form::Html, record_bytes_max)),
         Format::Warc => Box::new(Warc::new(unpacked(source)?, record_bytes_max)),
     })
 }

@@ -15,8 +15,9 @@ use index::Mode;
 use serde_json::Value;
 
 use crate::cli::{InputArgs, JournalArgs, SourceArgs};
-use crate::input::{FieldNames, Fields, Inputs, MadeIds, Origin, RoundIds, is_remote};
+use crate::input::{FieldNames, Fields, Inputs, LeftOut, MadeIds, Origin, RoundIds, WHAT_TO_DO, is_remote};
 use crate::journal::{Checkpoint, Description, Journal, Lengths, Stage};
+use crate::numbers::Grouped;
 use crate::output::{KeptOutput, Output, is_stdout, place_of};
 use crate::pipeline::{Features, Pipeline, Wanted};
 use crate::progress::{Console, Progress};
@@ -112,6 +113,12 @@ impl Job {
         let results_in_terminal =
             outputs.iter().any(|path| is_stdout(path)) && program::stdout().is_terminal();
         let progress = Progress::new(&inputs, args.records.quiet || results_in_terminal);
+        if !inputs.left_out.is_empty() {
+            let left_out = &inputs.left_out;
+            progress.console().print(format_args!(
+                "left out: {left_out}, whose names do not say a known format; {WHAT_TO_DO}"
+            ));
+        }
         let rejects = Rejects::new(args.rejects.as_deref(), progress.console(), journal.as_ref())?;
         let fields = Fields::new(FieldNames {
             id: args.records.id_field.clone(),
@@ -173,6 +180,11 @@ impl Job {
         KeptOutput::new(path, &mut self.inputs, self.journal.as_ref())
     }
 
+    /// What was found where inputs were looked for, and is not read.
+    pub(crate) fn left_out(&self) -> &LeftOut {
+        &self.inputs.left_out
+    }
+
     /// The paths that are read.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &Path> {
         self.inputs.paths()
@@ -189,12 +201,15 @@ impl Job {
             self;
         let stop = journal.as_ref().map(|_| Stop::listen()).transpose()?;
         journal.as_ref().map_or(Ok(()), Journal::begin)?;
+        let left_out = inputs.left_out.clone();
         let mut so_far = journal.as_ref().map(|journal| journal.checkpoint().clone()).unwrap_or_default();
         let survey_time = surveyed_from.map_or(Duration::ZERO, |from| from.elapsed());
         progress.start(so_far.time + survey_time);
+        let mut n_no_documents = 0;
         if so_far.stage == Stage::Reading {
             let pipeline = Pipeline { fingerprinter, fields: &fields, n_threads, wanted, shard };
             pipeline.run(inputs, so_far.position, |batch| {
+                n_no_documents += batch.n_no_documents;
                 for record in batch.records {
                     so_far.n_read += 1;
                     so_far.position = record.position;
@@ -225,6 +240,12 @@ impl Job {
                 take_checkpoint(journal, &mut so_far, sink, &mut rejects)?;
             }
         }
+        if so_far.n_read == 0 && n_no_documents > 0 {
+            progress.console().print(format_args!(
+                "no document was found: {} answers are no pages (their status is not 200, or they are neither HTML nor text)",
+                Grouped(n_no_documents)
+            ));
+        }
         if so_far.n_read > 0 && rejects.n_rejected() == so_far.n_read && !sink.may_be_empty() {
             rejects.finish()?;
             return Err(AllRejected(so_far.n_read).into());
@@ -232,7 +253,8 @@ impl Job {
         let counts = sink.finish(&mut rejects)?;
         let time = progress.elapsed();
         let Checkpoint { n_read, n_text_bytes, .. } = so_far;
-        let report = Report { counts, n_read, n_rejected: rejects.finish()?, n_text_bytes, time };
+        let n_rejected = rejects.finish()?;
+        let report = Report { counts, n_read, n_rejected, n_text_bytes, left_out, time };
         if let Some(journal) = &mut journal {
             journal.finish(&report)?;
         }

@@ -49,6 +49,8 @@ pub(crate) struct Batch {
     /// Which of the inputs that is.
     pub(crate) n_file: usize,
     pub(crate) records: Vec<Fingerprinted>,
+    /// What was read and holds no document: answers of servers that are no pages.
+    pub(crate) n_no_documents: u64,
 }
 
 /// What became of one record.
@@ -135,11 +137,13 @@ impl Pipeline<'_> {
     }
 
     fn fingerprint(&self, scratch: &mut Scratch, chunk: &Chunk) -> Batch {
+        let mut n_no_documents = 0;
         let records = chunk.records().filter_map(|(position, (number, raw))| {
             let mut line = Box::default();
             let record = raw.map_err(ToString::to_string);
             let place = Place { origin: &chunk.origin, number, position };
             let record = record.and_then(|raw| Ok((raw, caught(|| self.fields.parse(raw, place))??)));
+            n_no_documents += u64::from(matches!(record, Ok((_, None))));
             let is_other = |shard: Shard| match &record {
                 Ok((_, Some(record))) => !shard.holds(record.id.as_str()),
                 Ok((_, None)) => true,
@@ -166,7 +170,8 @@ impl Pipeline<'_> {
             };
             Some(Fingerprinted { number, position, line, outcome })
         });
-        Batch { origin: Arc::clone(&chunk.origin), n_file: chunk.n_file, records: records.collect() }
+        let records = records.collect();
+        Batch { origin: Arc::clone(&chunk.origin), n_file: chunk.n_file, records, n_no_documents }
     }
 
     /// What a record gives, and the line that stands for it.

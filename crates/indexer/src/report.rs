@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::input::LeftOut;
 use crate::numbers::{Grouped, megabytes, megabytes_per_second};
 
 /// Counts of one run. Every record read is in exactly one of them.
@@ -16,6 +17,9 @@ pub(crate) struct Report {
     pub(crate) n_rejected: u64,
     /// Of the texts, in UTF-8.
     pub(crate) n_text_bytes: u64,
+    /// Files that were found and not read.
+    #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
+    pub(crate) left_out: LeftOut,
     pub(crate) time: Duration,
 }
 
@@ -155,6 +159,10 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         writeln!(f, "rejected      {:>12}", Grouped(self.n_rejected))?;
+        if !self.left_out.is_empty() {
+            let (n, endings) = (self.left_out.n(), self.left_out.by_ending());
+            writeln!(f, "left out      {:>12}  (files that were not read: {endings})", Grouped(n))?;
+        }
         if let Counts::Deduplicated(Deduplicated { clusters: Some(clusters), .. }) = self.counts {
             write!(f, "{clusters}")?;
         }

@@ -13,10 +13,14 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use crate::input::LeftOut;
 use crate::output::{Output, Role, Written};
 
 /// Of the format of the JSON.
 pub(crate) const VERSION: u32 = 1;
+
+/// How many endings of files that were left out are listed.
+const ENDINGS_MAX: usize = 100;
 
 /// All that a report says.
 #[derive(Debug, Serialize)]
@@ -61,6 +65,30 @@ pub(crate) struct Inputs {
     pub(crate) n: u64,
     /// The first of them.
     pub(crate) names: Vec<String>,
+    /// What was found beside them and is not read.
+    pub(crate) left_out: FilesLeftOut,
+}
+
+/// Files whose names do not say a known format.
+#[derive(Debug, Serialize)]
+pub(crate) struct FilesLeftOut {
+    pub(crate) n: u64,
+    /// What most of their names end in, with how many do.
+    pub(crate) endings: Vec<Ending>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Ending {
+    pub(crate) ending: String,
+    pub(crate) n: u64,
+}
+
+impl From<&LeftOut> for FilesLeftOut {
+    fn from(left_out: &LeftOut) -> Self {
+        let endings = left_out.endings().into_iter().take(ENDINGS_MAX);
+        let endings = endings.map(|(ending, n)| Ending { ending: ending.to_owned(), n }).collect();
+        Self { n: left_out.n(), endings }
+    }
 }
 
 /// What decided about what is a near-duplicate.

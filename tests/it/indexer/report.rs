@@ -55,7 +55,10 @@ fn the_report_says_what_is_printed_and_what_was_found() {
         assert!(group["excerpt"].as_str().unwrap().chars().count() > 60);
     }
     assert!(groups.is_sorted_by(|a, b| a["n_duplicates"].as_u64() >= b["n_duplicates"].as_u64()));
-    assert_eq!(report["inputs"], json!({ "n": 1, "names": [news_arg()] }));
+    assert_eq!(
+        report["inputs"],
+        json!({ "n": 1, "names": [news_arg()], "left_out": { "n": 0, "endings": [] } })
+    );
     assert_eq!(report["options"]["scheme"], "5c2");
     let bytes = |field: &str| report[field].as_u64().unwrap();
     assert!(0 < bytes("text_bytes_dropped") && bytes("text_bytes_dropped") < bytes("text_bytes"));

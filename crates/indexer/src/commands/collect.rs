@@ -53,7 +53,7 @@ pub(super) fn run(args: &CollectArgs) -> anyhow::Result<Report> {
         .of(&args.results)
         .with_context(|| format!("the results cannot be in {}", args.results.display()))?;
     check_places(args, uri)?;
-    let folder = WatchFolder::open(&args.watch)?;
+    let mut folder = WatchFolder::open(&args.watch)?;
     let (index, fingerprinter) =
         open_or_make(uri, Mode::CreateIfMissing, &args.store, &args.recipe, args.records.quiet)?;
     let stop = Stop::listen().context("failed to listen for signals")?;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &CollectArgs) -> anyhow::Result<Report> {
         let how = if args.once { "collecting" } else { "watching" };
         complain(format_args!("{how} {}", args.watch.display()));
     }
-    match collect(args, folder, &mut rounds, &stop) {
+    match collect(args, &mut folder, &mut rounds, &stop) {
         // Whoever runs a service stops it this way.
         Err(error) if !error.is::<Stopped>() && rounds.is_under_way() => {
             return Err(
@@ -75,7 +75,7 @@ pub(super) fn run(args: &CollectArgs) -> anyhow::Result<Report> {
         }
         _ => {}
     }
-    let report = rounds.report();
+    let report = rounds.report(folder.left_out().clone());
     print_to_stdout(&report)?;
     Ok(report)
 }
@@ -83,7 +83,7 @@ pub(super) fn run(args: &CollectArgs) -> anyhow::Result<Report> {
 /// One round after another, until told to stop, or until nothing waits if that is asked for.
 fn collect(
     args: &CollectArgs,
-    mut folder: WatchFolder,
+    folder: &mut WatchFolder,
     rounds: &mut Rounds<'_>,
     stop: &Stop,
 ) -> anyhow::Result<()> {
@@ -101,7 +101,7 @@ fn collect(
             continue;
         }
         next_round = Instant::now() + Duration::from_secs(args.every_seconds);
-        match rounds.next(&mut folder, stop) {
+        match rounds.next(folder, stop) {
             Ok(false) if args.once => return Ok(()),
             Ok(_) => retry = RETRY,
             // What is wrong from the beginning is for a person to see, unless it may pass, as a full disk does.

@@ -28,7 +28,7 @@ impl Reporting {
         let shown = names.iter().take(INPUTS_SHOWN).map(|name| name.display().to_string());
         Ok(Self {
             targets,
-            inputs: Inputs { n: names.len() as u64, names: shown.collect() },
+            inputs: Inputs { n: names.len() as u64, names: shown.collect(), left_out: job.left_out().into() },
             options: Options {
                 dry_run: args.dry_run,
                 keep: args.keep.to_string(),

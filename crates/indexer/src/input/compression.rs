@@ -20,12 +20,20 @@ const ZSTD_MAGIC: &[u8] = b"\x28\xb5\x2f\xfd";
 const BZIP2_MAGIC: &[u8] = b"BZh";
 const BZIP2_NEXT: [&[u8]; 2] = [b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90"];
 
+/// What was opened.
+pub(super) struct Opened {
+    /// Unpacked where it was packed, anything else as it is.
+    pub(super) content: Box<dyn Read + Send>,
+    pub(super) is_packed: bool,
+}
+
 /// The content of `raw`: unpacked where it is packed, anything else as it is.
-pub(super) fn unpacked(mut raw: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
     let head = head(&mut raw)?;
+    let is_packed = is_packed(&head);
     let (gzip, zstd, bzip2) = (head.starts_with(GZIP_MAGIC), head.starts_with(ZSTD_MAGIC), is_bzip2(&head));
     let raw = Cursor::new(head).chain(raw);
-    Ok(if gzip {
+    let content: Box<dyn Read + Send> = if gzip {
         Box::new(Members::new(BufReader::with_capacity(READ_BUFFER_BYTES, raw)))
     } else if zstd {
         Box::new(zstd::Decoder::new(raw)?)
@@ -33,7 +41,13 @@ pub(super) fn unpacked(mut raw: impl Read + Send + 'static) -> io::Result<Box<dy
         Box::new(MultiBzDecoder::new(raw))
     } else {
         Box::new(raw)
-    })
+    };
+    Ok(Opened { content, is_packed })
+}
+
+/// Whether what begins like this is packed in a way that is known here.
+pub(super) fn is_packed(head: &[u8]) -> bool {
+    head.starts_with(GZIP_MAGIC) || head.starts_with(ZSTD_MAGIC) || is_bzip2(head)
 }
 
 /// The first bytes; a pipe may give them one at a time.
@@ -92,7 +106,7 @@ mod tests {
 
     fn read(raw: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut content = Vec::new();
-        unpacked(Cursor::new(raw))?.read_to_end(&mut content)?;
+        open(Cursor::new(raw))?.content.read_to_end(&mut content)?;
         Ok(content)
     }
 

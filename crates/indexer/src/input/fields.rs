@@ -13,7 +13,7 @@ use super::made_ids::MadeIds;
 use super::members::Members;
 use super::rank::{Rank, RankBy, Ranking};
 use super::records::{Cell, Form, Place, RawRecord};
-use super::warc::Response;
+use super::warc::{Response, page_text};
 
 /// Where a record has its id unless somebody says otherwise.
 const ID_FIELD: &str = "id";
@@ -173,9 +173,10 @@ impl Fields {
         match record.form {
             Form::Json => self.record(self.json.parse(record.bytes)?, place).map(Some),
             Form::Row => self.record(self.row(record)?, place).map(Some),
-            Form::Text => {
+            Form::Text | Form::Html => {
                 let id = DocumentId::new(place.origin.stem()).map_err(|error| error.to_string())?;
-                let text = decode(record.bytes)?;
+                let is_html = record.form == Form::Html;
+                let text = if is_html { page_text(record.bytes)? } else { decode(record.bytes)? };
                 let rank = self.rank(&text, None);
                 let source = self.source_default.clone();
                 Ok(Some(Record { id, has_unique_id: false, text, source, rank }))

@@ -7,11 +7,13 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use glob::{MatchOptions, glob_with};
 use walkdir::WalkDir;
 
 use super::Format;
+use super::content::Content;
+use super::left_out::LeftOut;
 use super::location::Location;
 use super::remote::{self, Remote, is_remote};
 use crate::cli::InputArgs;
@@ -78,6 +80,12 @@ impl Source {
         self.format
     }
 
+    /// Why it cannot be read as what it is to be, where it plainly is something else and can be opened again.
+    pub(super) fn complaint(&self) -> Option<String> {
+        let content = Content::look(self.location.open().ok()?, true)?;
+        content.complaint(self.format)
+    }
+
     pub(super) fn origin(&self) -> Origin {
         if is_stdin(self.path()) {
             return Origin { name: "stdin".to_owned(), stem_start: 0 };
@@ -94,15 +102,24 @@ impl Source {
     }
 }
 
-/// Finds and tries to open all that `args` name, in the order of the arguments; also gives their length in bytes, where
-/// all of them have one.
-pub(super) fn find(args: &InputArgs) -> anyhow::Result<(Vec<Source>, Option<u64>)> {
+/// What is to be read.
+pub(super) struct Listing {
+    /// In the order of the arguments.
+    pub(super) sources: Vec<Source>,
+    /// How long all of them are together, where each of them has a length.
+    pub(super) n_bytes: Option<u64>,
+    pub(super) left_out: LeftOut,
+}
+
+/// Finds and tries to open all that `args` name.
+pub(super) fn find(args: &InputArgs) -> anyhow::Result<Listing> {
     let lists = args.files_from.iter();
     let n_stdin = args.files.iter().chain(lists).filter(|path| is_stdin(path)).count();
     ensure!(n_stdin <= 1, "standard input (-) can be read only once");
     let wait = Duration::from_secs(args.input_wait_seconds);
     let format = args.records.format;
-    let mut found = Found { sources: Vec::new(), n_bytes: Some(0), format, remote: None, wait };
+    let listing = Listing { sources: Vec::new(), n_bytes: Some(0), left_out: LeftOut::default() };
+    let mut found = Found { listing, format, remote: None, wait };
     for path in &args.files {
         match path.to_str() {
             Some(address) if is_remote(path) => found.add_remote(address, true)?,
@@ -127,12 +144,22 @@ pub(super) fn find(args: &InputArgs) -> anyhow::Result<(Vec<Source>, Option<u64>
         }
     }
     found.check_stems(args.make_ids)?;
-    Ok((found.sources, found.n_bytes))
+    Ok(found.listing)
+}
+
+/// How a file was come by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// It was asked for by its own name, and is refused where it cannot be read.
+    Name,
+    /// A glob matches it. Where its name does not say what it is, what is in it decides.
+    Glob,
+    /// It lies in a folder, and its name says what it is.
+    Folder,
 }
 
 struct Found {
-    sources: Vec<Source>,
-    n_bytes: Option<u64>,
+    listing: Listing,
     /// What the user says they all are.
     format: Option<Format>,
     /// Where something lies elsewhere.
@@ -144,29 +171,68 @@ struct Found {
 impl Found {
     /// Adds a file, or what is in a folder. Records are known by the path below `base`, or below the folder.
     fn add(&mut self, path: &Path, base: &Path) -> anyhow::Result<()> {
-        if path.is_dir() { self.add_folder(path, path) } else { self.add_file(path, base) }
+        if !path.is_dir() {
+            return self.add_file(path, base, By::Name);
+        }
+        let (n_before, left_out) = (self.listing.sources.len(), self.add_folder(path, path)?);
+        ensure!(self.listing.sources.len() > n_before, nothing_known_in(&path.to_string_lossy(), &left_out));
+        self.listing.left_out.merge(&left_out);
+        Ok(())
     }
 
-    fn add_file(&mut self, path: &Path, base: &Path) -> anyhow::Result<()> {
-        let format = self.format.or_else(|| Format::of(&path.to_string_lossy())).unwrap_or(Format::Jsonl);
+    fn add_file(&mut self, path: &Path, base: &Path, by: By) -> anyhow::Result<()> {
+        let name = path.to_string_lossy();
+        let mut format = self.format.or_else(|| Format::of(&name));
         let (opened, len): (Option<Box<dyn Read + Send>>, _) = if is_stdin(path) {
             (Some(Box::new(io::stdin())), None)
         } else {
             let failed = || format!("failed to open {}", path.display());
             let file = File::open(path).with_context(failed)?;
             let metadata = file.metadata().with_context(failed)?;
-            if metadata.is_file() { (None, Some(metadata.len())) } else { (Some(Box::new(file)), None) }
+            if metadata.is_file() {
+                if by == By::Name || (by == By::Glob && format.is_none()) {
+                    let content = Content::look(file, format.is_some());
+                    match Self::judge(format, content) {
+                        Ok(judged) => format = judged,
+                        Err(_) if by == By::Glob => {
+                            self.listing.left_out.add(&name);
+                            return Ok(());
+                        }
+                        Err(why) => bail!("{} {why}", path.display()),
+                    }
+                }
+                (None, Some(metadata.len()))
+            } else {
+                (Some(Box::new(file)), None)
+            }
         };
+        let format = format.unwrap_or(Format::Jsonl);
         ensure!(
             format != Format::Parquet || opened.is_none(),
             "Parquet begins with its end, so {} cannot be read as it comes; write it to a file first",
             path.display()
         );
-        self.n_bytes = self.n_bytes.zip(len).map(|(sum, len)| sum + len);
+        let listing = &mut self.listing;
+        listing.n_bytes = listing.n_bytes.zip(len).map(|(sum, len)| sum + len);
         let n_bytes = |path: &Path| path.as_os_str().as_encoded_bytes().len();
         let stem_start = path.strip_prefix(base).map_or(0, |stem| n_bytes(path) - n_bytes(stem));
-        self.sources.push(Source { location: Location::Local(path.to_owned()), stem_start, format, opened });
+        listing.sources.push(Source {
+            location: Location::Local(path.to_owned()),
+            stem_start,
+            format,
+            opened,
+        });
         Ok(())
+    }
+
+    /// The format of a file, by what it is said to be and what it plainly is; the error is why it cannot be read.
+    fn judge(said: Option<Format>, content: Option<Content>) -> Result<Option<Format>, String> {
+        match (said, content) {
+            (said, None) => Ok(said),
+            (None, Some(Content::Known(format))) => Ok(Some(format)),
+            (None, Some(content)) => Err(content.to_string()),
+            (Some(format), Some(content)) => content.complaint(format).map_or(Ok(said), Err),
+        }
     }
 
     /// Adds what an address stands for, by the rules for local files. An argument may be a glob, and records are known by
@@ -176,47 +242,65 @@ impl Found {
             Some(remote) => remote,
             None => self.remote.insert(Remote::new(self.wait)?),
         };
-        let takes = |name: &str| self.format.is_some() || Format::of(name).is_some();
+        let mut left_out = LeftOut::default();
+        let takes = |name: &str| {
+            let is_taken = self.format.is_some() || Format::of(name).is_some();
+            if !is_taken {
+                left_out.add(name);
+            }
+            is_taken
+        };
+        let mut by_content = None;
         let (objects, stem_start) = match remote.find(address, is_argument, takes)? {
             remote::Found::File(object) => {
+                let said = self.format.or_else(|| Format::of(object.name()));
+                if said.is_none() {
+                    let judged = Self::judge(said, Content::look(object.open_head(), false));
+                    by_content = judged.map_err(|why| anyhow!("{} {why}", object.name()))?;
+                }
                 let last = object.name().rfind('/').map_or(0, |slash| slash + 1);
                 (vec![object], if is_argument { last } else { 0 })
             }
-            remote::Found::Folder(objects, _) if objects.is_empty() => bail!(nothing_known_in(address)),
+            remote::Found::Folder(objects, _) if objects.is_empty() => {
+                bail!(nothing_known_in(address, &left_out))
+            }
             remote::Found::Matches(objects, _) if objects.is_empty() => {
-                bail!("there is no {address}, and as a glob it matches nothing")
+                bail!("there is no {address}, and as a glob it matches nothing{}", beside(&left_out))
             }
             remote::Found::Folder(objects, start) | remote::Found::Matches(objects, start) => {
                 (objects, start)
             }
         };
         for object in objects {
-            let format = self.format.or_else(|| Format::of(object.name())).unwrap_or(Format::Jsonl);
-            self.n_bytes = self.n_bytes.map(|sum| sum + object.n_bytes());
-            self.sources.push(Source {
-                location: Location::Remote(object),
-                stem_start,
-                format,
-                opened: None,
-            });
+            let said = self.format.or_else(|| Format::of(object.name()));
+            let format = said.or(by_content).unwrap_or(Format::Jsonl);
+            self.listing.n_bytes = self.listing.n_bytes.map(|sum| sum + object.n_bytes());
+            let location = Location::Remote(object);
+            self.listing.sources.push(Source { location, stem_start, format, opened: None });
         }
+        self.listing.left_out.merge(&left_out);
         Ok(())
     }
 
-    /// Adds the files in `folder` and the folders in it, sorted by name.
-    fn add_folder(&mut self, folder: &Path, base: &Path) -> anyhow::Result<()> {
-        let n_before = self.sources.len();
+    /// Adds the files in `folder` and the folders in it, sorted by name; gives those that it leaves out.
+    fn add_folder(&mut self, folder: &Path, base: &Path) -> anyhow::Result<LeftOut> {
+        let mut left_out = LeftOut::default();
         let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
         let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
         for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name())) {
             let entry = entry.with_context(|| format!("failed to read the folder {}", folder.display()))?;
-            let is_known = || Format::of(&entry.file_name().to_string_lossy()).is_some();
-            if entry.file_type().is_file() && (self.format.is_some() || is_known()) {
-                self.add_file(entry.path(), base)?;
+            if entry.file_type().is_dir() {
+                continue;
+            }
+            let name = entry.file_name().to_string_lossy();
+            // What is no regular file may never end.
+            if entry.file_type().is_file() && (self.format.is_some() || Format::of(&name).is_some()) {
+                self.add_file(entry.path(), base, By::Folder)?;
+            } else {
+                left_out.add(&name);
             }
         }
-        ensure!(self.sources.len() > n_before, nothing_known_in(&folder.to_string_lossy()));
-        Ok(())
+        Ok(left_out)
     }
 
     /// Adds what a glob matches, sorted by name. Records are known by what follows the folders without wildcards.
@@ -228,17 +312,24 @@ impl Found {
             .take_while(|step| !step.as_os_str().to_string_lossy().contains(GLOB_CHARACTERS))
             .filter(|step| *step != Component::CurDir)
             .collect();
-        let n_before = self.sources.len();
+        let n_before = self.listing.sources.len();
+        let n_left_out_before = self.listing.left_out.n();
         for path in glob_with(pattern, GLOB).with_context(failed)? {
             let path = path.with_context(failed)?;
             if path.is_dir() {
-                self.add_folder(&path, &base)?;
+                let left_out = self.add_folder(&path, &base)?;
+                self.listing.left_out.merge(&left_out);
             } else {
-                self.add_file(&path, &base)?;
+                self.add_file(&path, &base, By::Glob)?;
             }
         }
-        if self.sources.len() == n_before {
-            bail!("there is no file {pattern}, and as a glob it matches nothing; look at it with ls");
+        if self.listing.sources.len() == n_before {
+            let left_out = &self.listing.left_out;
+            ensure!(
+                left_out.n() > n_left_out_before,
+                "there is no file {pattern}, and as a glob it matches nothing; look at it with ls"
+            );
+            bail!("nothing that {pattern} matches can be read: {left_out}; {WHAT_TO_DO}");
         }
         Ok(())
     }
@@ -246,7 +337,7 @@ impl Found {
     /// Refuses sources whose records would get the same ids, all of which may be made.
     fn check_stems(&self, make_ids: bool) -> anyhow::Result<()> {
         let mut stems = HashSet::new();
-        for source in self.sources.iter().filter(|source| make_ids || source.format == Format::Text) {
+        for source in self.listing.sources.iter().filter(|source| make_ids || source.format.is_document()) {
             let origin = source.origin();
             ensure!(
                 stems.insert(origin.stem().to_owned()),
@@ -259,12 +350,22 @@ impl Found {
     }
 }
 
-fn nothing_known_in(folder: &str) -> String {
+/// What to do about files that are left out.
+pub(crate) const WHAT_TO_DO: &str =
+    "write what is in them as text or JSON Lines, or say with --format what they are";
+
+fn nothing_known_in(folder: &str, left_out: &LeftOut) -> String {
     format!(
-        "no file in the folder {folder} has a name that ends in one of {} (and .gz .zst .bz2); name the files, or say \
+        "no file in the folder {folder} has a name that ends in one of {} (and .gz .zst .bz2){}; name the files, or say \
          with --format what all files in it are",
-        Format::suffixes()
+        Format::suffixes(),
+        beside(left_out)
     )
+}
+
+/// What was found instead.
+fn beside(left_out: &LeftOut) -> String {
+    if left_out.is_empty() { String::new() } else { format!("; it has {left_out}") }
 }
 
 fn is_stdin(path: &Path) -> bool {

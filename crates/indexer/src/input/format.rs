@@ -17,12 +17,14 @@ pub(crate) enum Format {
     Parquet,
     /// A file is a document: its path is the id, all of it the text, in any usual encoding
     Text,
+    /// A file is a page: its path is the id, and what a reader sees of its HTML the text
+    Html,
     /// WARC and WET: HTML pages and plain texts, those with an HTTP answer where its status is 200
     Warc,
 }
 
 /// The known ends of names, which a suffix of [`COMPRESSED`] may follow.
-const SUFFIXES: [(&str, Format); 9] = [
+const SUFFIXES: [(&str, Format); 16] = [
     (".jsonl", Format::Jsonl),
     (".ndjson", Format::Jsonl),
     (".json", Format::Jsonl),
@@ -30,6 +32,13 @@ const SUFFIXES: [(&str, Format); 9] = [
     (".tsv", Format::Tsv),
     (".parquet", Format::Parquet),
     (".txt", Format::Text),
+    (".text", Format::Text),
+    (".md", Format::Text),
+    (".markdown", Format::Text),
+    (".rst", Format::Text),
+    (".html", Format::Html),
+    (".htm", Format::Html),
+    (".xhtml", Format::Html),
     (".warc", Format::Warc),
     (".wet", Format::Warc),
 ];
@@ -40,8 +49,20 @@ impl Format {
     /// The format that a file of this name has, as far as names say.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
-        let name = COMPRESSED.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(&name);
+        let (name, _) = Self::split_packing(&name);
         SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
+    }
+
+    /// A name in small letters, without the end that says how the file is packed, and that end; which is empty where there is
+    /// none.
+    pub(crate) fn split_packing(name: &str) -> (&str, &str) {
+        let stem = COMPRESSED.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
+        name.split_at(stem.len())
+    }
+
+    /// Whether a file is one document, which is called like it.
+    pub(crate) fn is_document(self) -> bool {
+        matches!(self, Self::Text | Self::Html)
     }
 
     /// What stands between the cells of a row, where there are any.
@@ -49,7 +70,7 @@ impl Format {
         match self {
             Self::Csv => Some(b','),
             Self::Tsv => Some(b'\t'),
-            Self::Jsonl | Self::Parquet | Self::Text | Self::Warc => None,
+            Self::Jsonl | Self::Parquet | Self::Text | Self::Html | Self::Warc => None,
         }
     }
 
@@ -77,7 +98,11 @@ mod tests {
             ("a.JSON.GZ", Some(Format::Jsonl)),
             ("a.b.ndjson.zst", Some(Format::Jsonl)),
             ("a.txt.bz2", Some(Format::Text)),
+            ("README.md", Some(Format::Text)),
+            ("a.XHTML", Some(Format::Html)),
             ("CC-MAIN-1.warc.wet.gz", Some(Format::Warc)),
+            ("a.wet", Some(Format::Warc)),
+            ("a.docx", None),
             ("a.gz", None),
             ("a.jsonl.gz.gz", None),
             ("jsonl", None),

@@ -3,7 +3,8 @@
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 
-use super::compression::{Counted, unpacked};
+use super::compression::Counted;
+use super::content::unpacked;
 use super::csv::Csv;
 use super::files::Source;
 
@@ -20,12 +21,13 @@ impl Header {
     /// The header of a source, if it has any. One that can be opened only once is as it was afterwards, but for being
     /// unpacked.
     pub(super) fn peek(source: &mut Source, record_bytes_max: usize) -> io::Result<Option<Self>> {
-        let delimiter = source.format().delimiter().expect("only CSV has a header");
+        let format = source.format();
+        let delimiter = format.delimiter().expect("only CSV has a header");
         let (raw, is_once) = match source.opened.take() {
             Some(opened) => (opened, true),
             None => (source.location().open()?, false),
         };
-        let inner = BufReader::new(unpacked(Counted::new(raw, &Arc::default()))?);
+        let inner = BufReader::new(unpacked(Counted::new(raw, &Arc::default()), format)?);
         let mut remembering = Remembering { inner, bytes: Vec::new() };
         let names = Csv::new(&mut remembering, delimiter, Default::default(), record_bytes_max).names()?;
         let Remembering { inner, bytes } = remembering;

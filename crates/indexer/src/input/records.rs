@@ -47,7 +47,9 @@ pub(super) enum Form {
     Row,
     /// The whole content of a file.
     Text,
-    /// A response of a WARC file.
+    /// The same, which is HTML.
+    Html,
+    /// A response of a WARC file, or another record of it that holds a document.
     Response,
 }
 
@@ -97,7 +99,7 @@ impl<'a> RawRecord<'a> {
                 let line = &self.bytes[self.cells.iter().map(text_bytes).sum()..];
                 (!line.is_empty()).then_some(line)
             }
-            Form::Text | Form::Response => None,
+            Form::Text | Form::Html | Form::Response => None,
         }
     }
 }

@@ -39,6 +39,9 @@ pub(super) use windows::Windows;
 /// How long a server may send nothing before it is asked again.
 const STALL: Duration = Duration::from_secs(30);
 
+/// How much of a file is fetched to tell what it is, packed or not.
+const HEAD_BYTES: u64 = 64 << 10;
+
 /// Whether a path is the address of something elsewhere.
 pub(crate) fn is_remote(path: &Path) -> bool {
     path.to_str().is_some_and(|path| url::scheme(path).is_some())
@@ -147,6 +150,11 @@ impl Object {
     /// All of it, in its order.
     pub(super) fn open(&self) -> impl Read + Send + use<> {
         self.fetch(0..self.n_bytes())
+    }
+
+    /// The beginning of it, which is enough to tell what it is.
+    pub(super) fn open_head(&self) -> impl Read + Send + use<> {
+        self.fetch(0..self.n_bytes().min(HEAD_BYTES))
     }
 
     /// In parts, in any order.

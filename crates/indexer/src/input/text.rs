@@ -1,4 +1,4 @@
-//! A file that is one document: all of it is the text, and its path is the id.
+//! A file that is one document, a text or a page: all of it is that, and its path is the id.
 
 use std::io::{BufRead, Read};
 
@@ -7,18 +7,19 @@ use super::records::{Form, RecordError, Records};
 
 pub(super) struct WholeFile<R> {
     reader: Option<R>,
+    form: Form,
     record_bytes_max: usize,
 }
 
 impl<R> WholeFile<R> {
-    pub(super) fn new(reader: R, record_bytes_max: usize) -> Self {
-        Self { reader: Some(reader), record_bytes_max }
+    pub(super) fn new(reader: R, form: Form, record_bytes_max: usize) -> Self {
+        Self { reader: Some(reader), form, record_bytes_max }
     }
 }
 
 impl<R: BufRead> RecordReader for WholeFile<R> {
     fn form(&self) -> Form {
-        Form::Text
+        self.form
     }
 
     fn append_records(&mut self, records: &mut Records) {

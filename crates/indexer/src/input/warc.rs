@@ -223,6 +223,11 @@ impl<'a> Header<'a> {
     }
 }
 
+/// The text of a file that is HTML.
+pub(super) fn page_text(page: &[u8]) -> Result<Cow<'_, str>, String> {
+    http::decoded(Cow::Borrowed(page), "", true)
+}
+
 /// A response, or what else holds a document, as it was cut out of its file.
 pub(super) struct Response<'a> {
     header: Header<'a>,
@@ -257,7 +262,7 @@ impl<'a> Response<'a> {
 mod tests {
     use std::io::{BufReader, Write};
 
-    use super::super::compression::unpacked;
+    use super::super::compression::open;
     use super::super::fields::testing::{names, rows};
     use super::*;
 
@@ -293,7 +298,7 @@ mod tests {
 
     /// The ids of the pages and the reasons, with their numbers.
     fn read(content: Vec<u8>, record_bytes_max: usize) -> Vec<String> {
-        let content = BufReader::with_capacity(7, unpacked(io::Cursor::new(content)).unwrap());
+        let content = BufReader::with_capacity(7, open(io::Cursor::new(content)).unwrap().content);
         let rows = rows(&mut Warc::new(content, record_bytes_max), names(&["text"], false));
         rows.into_iter().map(|(number, row)| format!("{number} {}", row.unwrap_or_else(|why| why))).collect()
     }

@@ -4,7 +4,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::diff::{Part, diff};
-use super::{Example, Group, ReportFile};
+use super::{Ending, Example, FilesLeftOut, Group, ReportFile};
 use crate::numbers::{Grouped, megabytes};
 
 const STYLE: &str = include_str!("page.css");
@@ -77,6 +77,9 @@ fn summary(report: &ReportFile) -> Markup {
                 (format!("{:.1} MB of {:.1} MB of text were dropped ({:.1} %), in {:.1} seconds.",
                     megabytes(dropped), megabytes(bytes), percent(dropped, bytes), report.seconds))
             }
+            @if report.inputs.left_out.n > 0 {
+                p { (left_out(&report.inputs.left_out)) }
+            }
             @if let Some(clusters) = &report.clusters {
                 p {
                     "Clusters of near-duplicates: " (Grouped(clusters.n).to_string()) ". Chained, with two documents further apart "
@@ -86,6 +89,13 @@ fn summary(report: &ReportFile) -> Markup {
             }
         }
     }
+}
+
+/// What was found and not read.
+fn left_out(left_out: &FilesLeftOut) -> String {
+    let endings = left_out.endings.iter().map(|Ending { ending, n }| format!("{ending} {}", Grouped(*n)));
+    let endings = endings.collect::<Vec<_>>().join(", ");
+    format!("Files left out, whose names do not say a known format: {} ({endings}).", Grouped(left_out.n))
 }
 
 fn distances(report: &ReportFile) -> Markup {

@@ -31,7 +31,7 @@ use crate::cli::{CollectArgs, InputArgs, JournalArgs, ResultsFormat};
 use crate::commands::describe;
 use crate::commands::pending::Pending;
 use crate::durable;
-use crate::input::{RankBy, RoundIds};
+use crate::input::{LeftOut, RankBy, RoundIds};
 use crate::job::Job;
 use crate::journal::Journal;
 use crate::output::{DUPLICATES, REJECTS, place_of};
@@ -136,9 +136,9 @@ impl<'a> Rounds<'a> {
         self.n_done == 0
     }
 
-    /// What this process has done.
-    pub(super) fn report(&self) -> Report {
-        self.done.clone()
+    /// What this process has done, beside what it left where it was.
+    pub(super) fn report(&self, left_out: LeftOut) -> Report {
+        Report { left_out, ..self.done.clone() }
     }
 
     /// Goes on with the round that is under way, or does the next one; false if nothing waits.
@@ -373,6 +373,7 @@ fn no_report() -> Report {
         n_read: 0,
         n_rejected: 0,
         n_text_bytes: 0,
+        left_out: LeftOut::default(),
         time: Duration::ZERO,
     }
 }

@@ -18,7 +18,8 @@ use anyhow::{Context, ensure};
 use walkdir::WalkDir;
 
 use crate::durable;
-use crate::input::{FILES_MAX, Format};
+use crate::input::{FILES_MAX, Format, LeftOut};
+use crate::numbers::Grouped;
 use crate::progress::complain;
 
 const TAKEN: &str = ".taken";
@@ -35,8 +36,10 @@ const ROUND_BYTES: u64 = 256 << 20;
 
 pub(super) struct WatchFolder {
     path: PathBuf,
-    /// Files that somebody has been told of.
+    /// Files that stay where they are, and that were said to.
     named: HashSet<PathBuf>,
+    /// Those of them whose names do not say what they are, as there were when they were looked at last.
+    left_out: LeftOut,
     /// Whether some file was too young when they were looked at last.
     has_young: bool,
     /// Until this is closed.
@@ -63,7 +66,7 @@ impl WatchFolder {
         let lock = lock.with_context(|| {
             format!("another collector watches {}; give each one a folder of its own", path.display())
         })?;
-        Ok(Self { path, named: HashSet::new(), has_young: false, lock })
+        Ok(Self { path, named: HashSet::new(), left_out: LeftOut::default(), has_young: false, lock })
     }
 
     /// Refuses a folder that is another one now than when it was opened: what was remembered is gone with the other.
@@ -96,12 +99,18 @@ impl WatchFolder {
         self.has_young
     }
 
+    /// The files that were left where they are, as their names do not say what they are.
+    pub(super) fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
     /// The files that can be taken, the oldest first. `format` is what the user says they are.
     pub(super) fn waiting(&mut self, format: Option<Format>) -> anyhow::Result<Vec<Waiting>> {
         let failed = || format!("failed to read the folder {}", self.path.display());
         let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
         let entries = WalkDir::new(&self.path).min_depth(1).into_iter();
         let (mut waiting, mut unfit) = (Vec::new(), HashSet::new());
+        let mut unknown = Unknown::default();
         self.has_young = false;
         for entry in entries.filter_entry(|entry| !is_hidden(entry.file_name())) {
             let entry = match entry {
@@ -116,7 +125,9 @@ impl WatchFolder {
             let why = if !entry.file_type().is_file() {
                 "it is no regular file".to_owned()
             } else if format.or_else(|| Format::of(&name)).is_none() {
-                format!("its name does not end in one of {}; --format says what all are", Format::suffixes())
+                unknown.add(&name, entry.path(), !self.named.contains(entry.path()));
+                unfit.insert(entry.into_path());
+                continue;
             } else {
                 match File::open(entry.path()).and_then(|file| file.metadata()) {
                     Err(error) if is_gone(Some(&error)) => continue,
@@ -143,6 +154,8 @@ impl WatchFolder {
             }
             unfit.insert(entry.into_path());
         }
+        unknown.say();
+        self.left_out = unknown.all;
         // One that comes again is named again.
         self.named = unfit;
         waiting.sort_unstable();
@@ -173,6 +186,42 @@ impl WatchFolder {
             durable::sync(folder).with_context(failed)?;
         }
         Ok(())
+    }
+}
+
+/// Files whose names do not say what they are.
+#[derive(Default)]
+struct Unknown {
+    all: LeftOut,
+    /// Those that were not there before, and the first of them.
+    new: LeftOut,
+    first: Option<PathBuf>,
+}
+
+impl Unknown {
+    fn add(&mut self, name: &str, path: &Path, is_new: bool) {
+        self.all.add(name);
+        if is_new {
+            self.new.add(name);
+            self.first.get_or_insert_with(|| path.to_owned());
+        }
+    }
+
+    /// Says what is new of them, on one line however many they are.
+    fn say(&self) {
+        let Some(first) = &self.first else { return };
+        let (first, endings) = (first.display(), Format::suffixes());
+        match self.new.n() - 1 {
+            0 => complain(format_args!(
+                "{first} is left where it is: its name does not end in one of {endings}; --format says what all are"
+            )),
+            n_more => complain(format_args!(
+                "{first} and {} more are left where they are ({}): their names do not end in one of {endings}; --format \
+                 says what all are",
+                Grouped(n_more),
+                self.new.by_ending()
+            )),
+        }
     }
 }
 
@@ -209,6 +258,8 @@ mod tests {
             ("half.jsonl.tmp", 10),
             ("half.jsonl.PART", 10),
             ("unknown", 10),
+            ("a.docx", 10),
+            ("feed/b.docx", 0),
         ] {
             file(folder.path(), name, age);
         }
@@ -216,8 +267,10 @@ mod tests {
         let waiting = watched.waiting(None).unwrap();
         assert_eq!(names(&waiting), ["c.jsonl", "feed/deep/a.csv.gz", "b.jsonl"]);
         assert!(watched.has_young());
-        assert_eq!(watched.named.len(), 1, "{:?}", watched.named);
-        assert_eq!(names(&watched.waiting(Some(Format::Jsonl)).unwrap()).len(), 4);
+        assert_eq!(watched.named.len(), 3, "{:?}", watched.named);
+        assert_eq!(watched.left_out().to_string(), "3 files (.docx 2, no ending 1)");
+        assert_eq!(names(&watched.waiting(Some(Format::Jsonl)).unwrap()).len(), 5);
+        assert!(watched.left_out().is_empty());
         watched.take("r1", &waiting).unwrap();
         assert!(folder.path().join(".taken/r1/feed/deep/a.csv.gz").is_file());
         assert_eq!(watched.waiting(None).unwrap(), []);

@@ -22,12 +22,13 @@ pub(in crate::input) enum Found {
 }
 
 impl Remote {
-    /// Finds what `text` names. Of folders it takes only the files that `takes` likes by their names.
+    /// Finds what `text` names. Of folders it takes only the files that `takes` likes by their names, of which each is
+    /// asked for once.
     pub(in crate::input) fn find(
         &self,
         text: &str,
         may_be_glob: bool,
-        takes: impl Fn(&str) -> bool,
+        mut takes: impl FnMut(&str) -> bool,
     ) -> anyhow::Result<Found> {
         let url = Url::parse(text)?;
         let storage = self.storage(&url)?;
@@ -60,7 +61,7 @@ impl Remote {
             bail!("there is no {}", url.name());
         }
         let start = if folder.is_empty() { 0 } else { folder.len() + 1 };
-        let is_taken = |key: &str| key.get(start..).is_some_and(|name| !is_hidden(name)) && takes(key);
+        let mut is_taken = |key: &str| key.get(start..).is_some_and(|name| !is_hidden(name)) && takes(key);
         let files = files.into_iter().filter(|(key, _)| is_taken(key));
         let objects = files.map(|(key, version)| self.object(&storage, url.name_of(&key), &key, version));
         Ok(Found::Folder(objects.collect(), url.name_of("").len() + start))
@@ -71,7 +72,7 @@ impl Remote {
         &self,
         url: &Url<'_>,
         storage: &Arc<dyn Storage>,
-        takes: impl Fn(&str) -> bool,
+        mut takes: impl FnMut(&str) -> bool,
     ) -> anyhow::Result<Found> {
         let pattern = Pattern::new(url.path).map_err(|error| anyhow!("failed to read the glob: {error}"))?;
         let literal = url.path.find(GLOB_CHARACTERS).unwrap_or_default();
@@ -81,7 +82,7 @@ impl Remote {
             Err(failure) => bail!("failed to look at {}: {}", url.name(), failure.why()),
             Ok(files) => files,
         };
-        let is_match = |key: &str| {
+        let mut is_match = |key: &str| {
             if pattern.matches_with(key, GLOB) {
                 return true;
             }

@@ -1,0 +1,279 @@
+//! What a file plainly is, by how it begins: one whose name says something else, or nothing, is not read as what it is not.
+//!
+//! Only what cannot be mistaken counts. Of what begins like nothing in here the name is believed.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use super::Format;
+use super::compression;
+
+/// How much of a file is looked at.
+const HEAD_BYTES: usize = 1024;
+
+/// What a file plainly is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Of a format that is read.
+    Known(Format),
+    /// Text in UTF-16, which is read where encodings are told apart.
+    Utf16,
+    /// What is not read.
+    Foreign(&'static str),
+}
+
+const PACKED_TWICE: Content = Content::Foreign("packed twice");
+const PACKED_PARQUET: Content = Content::Foreign("Parquet that was packed once more");
+const BINARY: Content = Content::Foreign("binary, or UTF-16 without a byte order mark");
+
+/// What begins like this is no text: a control character is in it, or follows it.
+const BINARY_MAGICS: [(&[u8], &str); 18] = [
+    (b"PK\x03\x04", "a ZIP archive, as .docx .xlsx .odt .epub are"),
+    (b"PK\x05\x06", "an empty ZIP archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Office file, as .doc .xls .ppt are"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF87a", "a GIF image"),
+    (b"GIF89a", "a GIF image"),
+    (b"RIFF", "an image, sound or film (RIFF)"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"\xfd7zXZ\x00", "packed with xz"),
+    (b"\x04\x22\x4d\x18", "packed with lz4"),
+    (b"\xff\x06\x00\x00sNaPpY", "packed with Snappy"),
+    (b"ORC", "ORC"),
+    (b"Obj\x01", "Avro"),
+    (b"ARROW1", "Arrow"),
+    (b"FEA1", "Feather"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x7fELF", "a program"),
+];
+
+/// What begins like this is written in characters, and in none that a person begins a text with.
+const TEXT_MAGICS: [(&[u8], &str); 2] = [(b"%PDF-1.", "PDF"), (b"{\\rtf1", "RTF")];
+
+const TAR_MAGIC: &[u8] = b"ustar";
+const TAR_MAGIC_AT: usize = 257;
+
+impl Content {
+    /// Of what begins like this, unpacked.
+    fn of(head: &[u8]) -> Option<Self> {
+        let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+        let has_control = head.iter().any(is_control);
+        let foreign = |magics: &[(&[u8], &'static str)]| {
+            magics.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, what)| Self::Foreign(what))
+        };
+        if is_warc(head) {
+            Some(Self::Known(Format::Warc))
+        } else if is_html(head) {
+            Some(Self::Known(Format::Html))
+        } else if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+            Some(Self::Utf16)
+        } else if !has_control {
+            foreign(&TEXT_MAGICS)
+        } else if head.starts_with(b"PAR1") {
+            Some(Self::Known(Format::Parquet))
+        } else if compression::is_packed(head) {
+            Some(PACKED_TWICE)
+        } else if head.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(TAR_MAGIC)) {
+            Some(Self::Foreign("a tar archive"))
+        } else {
+            foreign(&BINARY_MAGICS).or_else(|| foreign(&TEXT_MAGICS))
+        }
+    }
+
+    /// Of a whole file as it is stored; none where it begins like nothing special, or cannot be read, which reading it will
+    /// say. What no name vouches for is no text either where it holds zero bytes.
+    pub(super) fn look(raw: impl Read + Send + 'static, is_named: bool) -> Option<Self> {
+        let mut opened = compression::open(raw).ok()?;
+        let mut head = Vec::with_capacity(HEAD_BYTES);
+        // What breaks off was long enough or not.
+        let _ = opened.content.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
+        match Self::of(&head) {
+            Some(Self::Known(Format::Parquet)) if opened.is_packed => Some(PACKED_PARQUET),
+            None if !is_named && head.contains(&0) => Some(BINARY),
+            content => content,
+        }
+    }
+
+    /// Why it is not to be read as this, where it is something else.
+    pub(super) fn complaint(self, format: Format) -> Option<String> {
+        let reads_any_encoding = matches!(format, Format::Text | Format::Html);
+        match self {
+            Self::Known(found) if found == format => None,
+            // The source of a page is a text, too.
+            Self::Known(Format::Html) if format == Format::Text => None,
+            Self::Known(found) => Some(format!("is {found}, not {format}; --format {found} reads it")),
+            Self::Utf16 if reads_any_encoding => None,
+            Self::Utf16 => Some(format!("is in UTF-16, and {format} is read in UTF-8; write it in that")),
+            Self::Foreign(_) => Some(self.to_string()),
+        }
+    }
+}
+
+/// Why what it is cannot be read.
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(format) => write!(f, "is {format}"),
+            Self::Utf16 => f.write_str("is in UTF-16, which is read in texts only"),
+            &PACKED_TWICE => f.write_str("is packed twice; unpack it once"),
+            &PACKED_PARQUET => {
+                f.write_str("is Parquet that was packed once more, and is read in parts; unpack it")
+            }
+            Self::Foreign(what) => {
+                write!(f, "is {what}, and cannot be read; write what is in it as text or JSON Lines first")
+            }
+        }
+    }
+}
+
+/// A version and a header follow what may begin a text.
+fn is_warc(head: &[u8]) -> bool {
+    let Some(version) = head.strip_prefix(b"WARC/") else { return false };
+    version.first().is_some_and(u8::is_ascii_digit) && contains(head, b"\nwarc-type:")
+}
+
+fn is_html(head: &[u8]) -> bool {
+    let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
+    let begins = |start: &[u8]| text.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
+    let is_element = || text.get(5).is_some_and(|next| *next == b'>' || next.is_ascii_whitespace());
+    begins(b"<!doctype html")
+        || (begins(b"<html") && is_element())
+        || (begins(b"<?xml") && (contains(text, b"<!doctype html") || contains(text, b"<html")))
+}
+
+/// `part` is in small letters.
+fn contains(head: &[u8], part: &[u8]) -> bool {
+    head.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
+}
+
+/// The unpacked content of `raw`, of which the first read fails if it plainly is not of `format`.
+pub(super) fn unpacked(raw: impl Read + Send + 'static, format: Format) -> io::Result<Expected> {
+    let opened = compression::open(raw)?;
+    let (inner, is_packed) = (opened.content, opened.is_packed);
+    Ok(Expected { inner, is_packed, format: Some(format), failure: None })
+}
+
+/// What was opened to be read as some format.
+pub(super) struct Expected {
+    inner: Box<dyn Read + Send>,
+    is_packed: bool,
+    /// Until it was looked at.
+    format: Option<Format>,
+    /// Met behind what was looked at.
+    failure: Option<io::Error>,
+}
+
+impl Expected {
+    /// Reads what is looked at into the beginning of `buffer`, in one piece: a pipe may give it byte by byte.
+    fn read_head(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut n = 0;
+        while n < HEAD_BYTES.min(buffer.len()) {
+            match self.inner.read(&mut buffer[n..]) {
+                Ok(0) => break,
+                Ok(more) => n += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if n == 0 => return Err(error),
+                Err(error) => {
+                    self.failure = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok(n)
+    }
+}
+
+impl Read for Expected {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        let Some(format) = self.format else { return self.inner.read(buffer) };
+        let n = self.read_head(buffer)?;
+        self.format = None;
+        let content = match Content::of(&buffer[..n]) {
+            Some(Content::Known(Format::Parquet)) if self.is_packed => Some(PACKED_PARQUET),
+            content => content,
+        };
+        match content.and_then(|content| content.complaint(format)) {
+            Some(complaint) => Err(io::Error::other(format!("the file {complaint}"))),
+            None => Ok(n),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    const WARC: &[u8] = b"WARC/1.0\r\nWARC-Type: warcinfo\r\n";
+
+    #[test]
+    fn what_cannot_be_mistaken_is_told() {
+        for (head, expected) in [
+            (WARC, Some(Content::Known(Format::Warc))),
+            (b"WARC/1.0 is a format of the web", None),
+            (b"PAR1\x15\x04", Some(Content::Known(Format::Parquet))),
+            (b"PAR1,PAR2,PAR3\n", None),
+            (b"\xef\xbb\xbf\n<!DOCTYPE html>", Some(Content::Known(Format::Html))),
+            (b"<HTML lang=en>", Some(Content::Known(Format::Html))),
+            (b"<?xml version='1.0'?><html>", Some(Content::Known(Format::Html))),
+            (b"<htmlish>", None),
+            (b"{\"text\":\"<html>\"}", None),
+            (b"\xff\xfea\0", Some(Content::Utf16)),
+            (b"GIF89a is how it begins", None),
+            (b"ORCA\n", None),
+            (b"\x1f\x8b\x08\x00", Some(PACKED_TWICE)),
+            (b"", None),
+        ] {
+            assert_eq!(Content::of(head), expected, "{}", head.escape_ascii());
+        }
+        for foreign in [&b"PK\x03\x04\x14"[..], b"%PDF-1.7\n", b"{\\rtf1\\ansi", b"ORC\x08\x03"] {
+            assert!(matches!(Content::of(foreign), Some(Content::Foreign(_))), "{}", foreign.escape_ascii());
+        }
+        let tar = [&b"name"[..], &[0; 253], b"ustar\0"].concat();
+        assert_eq!(Content::of(&tar), Some(Content::Foreign("a tar archive")));
+    }
+
+    #[test]
+    fn a_whole_file_is_looked_at_through_its_packing() {
+        let look = |raw: &[u8], is_named| Content::look(Cursor::new(raw.to_vec()), is_named);
+        let packed = |content: &[u8]| zstd::encode_all(content, 1).unwrap();
+        assert_eq!(look(&packed(WARC), true), Some(Content::Known(Format::Warc)));
+        assert_eq!(look(&packed(b"PAR1\x15\x04"), true), Some(PACKED_PARQUET));
+        assert_eq!(look(&packed(&packed(b"{}")), true), Some(PACKED_TWICE));
+        assert_eq!((look(b"a\0b", true), look(b"a\0b", false)), (None, Some(BINARY)));
+    }
+
+    #[test]
+    fn the_first_read_of_something_else_fails_and_nothing_of_the_rest_is_lost() {
+        struct ByteByByte(Cursor<Vec<u8>>);
+        impl Read for ByteByByte {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                if self.0.position() == 3000 {
+                    return Err(io::Error::other("the disk is gone"));
+                }
+                let n = buffer.len().min(1);
+                self.0.read(&mut buffer[..n])
+            }
+        }
+        let read = |content: &[u8], format| {
+            let mut read = Vec::new();
+            let raw = ByteByByte(Cursor::new(content.to_vec()));
+            let result = io::BufReader::new(unpacked(raw, format).unwrap()).read_to_end(&mut read);
+            (read, result.map_err(|error| error.to_string()))
+        };
+        let lines = vec![b'x'; 5000];
+        assert_eq!(read(&lines, Format::Jsonl), (lines[..3000].to_vec(), Err("the disk is gone".to_owned())));
+        assert_eq!(read(b"{}", Format::Jsonl), (b"{}".to_vec(), Ok(2)));
+        let (none, error) = read(WARC, Format::Jsonl);
+        assert_eq!(none, b"");
+        assert_eq!(error.unwrap_err(), "the file is warc, not jsonl; --format warc reads it");
+        assert_eq!(read(WARC, Format::Warc).1, Ok(WARC.len()));
+        assert!(read(b"<html>\n", Format::Csv).1.is_err() && read(b"<html>\n", Format::Text).1.is_ok());
+        assert!(read(b"\xff\xfea\0", Format::Tsv).1.is_err() && read(b"\xff\xfea\0", Format::Html).1.is_ok());
+    }
+}
