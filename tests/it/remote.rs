@@ -131,7 +131,12 @@ fn check_names(folder: &Path, elsewhere: &Elsewhere) {
         let run = elsewhere.run(&["fingerprint", "-q", "--make-ids", "--segmenter", "words", input]);
         assert!(run.code.is_some_and(|code| code < 2), "{run:#?}");
         let left_out = run.stderr.lines().find(|line| line.contains("left out: ")).unwrap_or_default();
-        assert_eq!(left_out.contains("1 file (no ending 1)"), input.ends_with('/'), "{input}: {}", run.stderr);
+        assert_eq!(
+            left_out.contains("1 file (no ending 1)"),
+            input.ends_with('/'),
+            "{input}: {}",
+            run.stderr
+        );
         run.stdout + left_out
     };
     for below in ["", "more", "corpus.jsonl", "corpus.*", "*/n*.gz", "corpus.text?", "[m]*"] {

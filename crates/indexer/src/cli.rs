@@ -255,10 +255,10 @@ pub(crate) struct InputArgs {
     /// Files, folders, globs in quotes ('crawl/*.jsonl.gz'), s3:// gs:// hdfs:// http(s)://; - reads standard input
     ///
     /// They are read in the order given: of a folder every file whose name says a known format (--format has the list),
-    /// also in the folders inside, and of a glob every match, both sorted by name. The other files of a folder are left out,
-    /// counted by how their names end; names that begin with a dot are passed over. An empty file has no record; an empty
-    /// text or page is a document without features. Files may be packed with gzip, zstd or bzip2, which is told by their
-    /// content.
+    /// also in the folders inside, and of a glob every match, both sorted by name. The other files of a folder are left
+    /// out, counted by how their names end; names that begin with a dot are passed over. An empty file has no record; an
+    /// empty text or page is a document without features. Files may be packed with gzip, zstd or bzip2, which is told by
+    /// their content.
     ///
     /// s3://BUCKET/KEY takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL,
     /// gs:// GOOGLE_APPLICATION_CREDENTIALS, hdfs://HOST:PORT/PATH HADOOP_CONF_DIR and HADOOP_USER_NAME from the
@@ -301,9 +301,10 @@ pub(crate) struct InputArgs {
 pub(crate) struct RecordArgs {
     /// What the inputs are [default: by the end of a name, else by how it begins, else jsonl]
     ///
-    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt .text .md .markdown .rst text, .html .htm
-    /// .xhtml html, .warc .wet warc; .gz .zst .bz2 may follow. With this, every file of a folder is read. A file that plainly
-    /// is something else, by how it begins, is not read: refused where it was named itself, and else one rejected record.
+    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt .text .md .markdown .rst text, .html
+    /// .htm .xhtml html, .warc .wet warc; .gz .zst .bz2 may follow. With this, every file of a folder is read. A file that
+    /// plainly is something else, by how it begins, is not read: refused where it was named itself, and else one rejected
+    /// record.
     #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT")]
     pub(crate) format: Option<Format>,
     /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as /meta/id [default: id]

@@ -242,7 +242,8 @@ impl Job {
         }
         if so_far.n_read == 0 && n_no_documents > 0 {
             progress.console().print(format_args!(
-                "no document was found: {} answers are no pages (their status is not 200, or they are neither HTML nor text)",
+                "no document was found: {} answers are no pages (their status is not 200, or they are neither HTML nor \
+                 text)",
                 Grouped(n_no_documents)
             ));
         }

@@ -1,4 +1,5 @@
-//! What a file plainly is, by how it begins: one whose name says something else, or nothing, is not read as what it is not.
+//! What a file plainly is, by how it begins: one whose name says something else, or nothing, is not read as what it
+//! is not.
 //!
 //! Only what cannot be mistaken counts. Of what begins like nothing in here the name is believed.
 
@@ -81,8 +82,8 @@ impl Content {
         }
     }
 
-    /// Of a whole file as it is stored; none where it begins like nothing special, or cannot be read, which reading it will
-    /// say. What no name vouches for is no text either where it holds zero bytes.
+    /// Of a whole file as it is stored; none where it begins like nothing special, or cannot be read, which reading it
+    /// will say. What no name vouches for is no text either where it holds zero bytes.
     pub(super) fn look(raw: impl Read + Send + 'static, is_named: bool) -> Option<Self> {
         let mut opened = compression::open(raw).ok()?;
         let mut head = Vec::with_capacity(HEAD_BYTES);

@@ -53,8 +53,8 @@ impl Format {
         SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
     }
 
-    /// A name in small letters, without the end that says how the file is packed, and that end; which is empty where there is
-    /// none.
+    /// A name in small letters, without the end that says how the file is packed, and that end, which is empty where
+    /// there is none.
     pub(crate) fn split_packing(name: &str) -> (&str, &str) {
         let stem = COMPRESSED.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
         name.split_at(stem.len())

@@ -1,4 +1,5 @@
-//! Files that were found and are not read, because their names do not say a known format: counted by how their names end.
+//! Files that were found and are not read, because their names do not say a known format: counted by how their names
+//! end.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! WARC and WET cut into records, of which those are handed on that hold documents ([`kinds`]): their header lines, a blank
-//! line, and what the server sent, or the document itself. A file that has no such record says so at its end.
+//! WARC and WET cut into records, of which those are handed on that hold documents ([`kinds`]): their header lines, a
+//! blank line, and what the server sent, or the document itself. A file that has no such record says so at its end.
 //!
 //! A record that cannot be read is named, and reading goes on at the next line that begins one; in a file that was packed
 //! record by record, as most are, that is the next member that can be unpacked. A length that is too great takes the

@@ -1,4 +1,4 @@
-//! What each output is written as, and what its name may promise: nobody shall find one format under the name of another.
+//! What each output is written as, and what its name may promise: a name that says a format says the right one.
 
 use std::path::{Path, PathBuf};
 
