@@ -142,8 +142,8 @@ fn what_was_in_the_index_before_is_called_so() {
 fn a_report_that_cannot_be_is_refused() {
     let news = news_arg();
     for (path, part) in [
-        ("report.txt", "must end in .json"),
-        ("-", "must end in .json"),
+        ("report.txt", "name a file that ends so"),
+        ("-", "name a file that ends so"),
         ("/no/such/folder/report.json", "/no/such/folder"),
     ] {
         let run = run("indexer", ["dedup", "-q", &news, "--report", path]).expect(2);
