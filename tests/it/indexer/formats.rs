@@ -153,7 +153,8 @@ fn a_folder_of_texts_is_a_corpus() {
     let args = ["fingerprint", "-q", "--record-bytes-max", "4999", folder.path().to_str().unwrap()];
     let stderr = run("indexer", args).expect(1).stderr;
     assert!(
-        stderr.contains("picture.txt:1: no text") && stderr.contains("long.txt:1: the record is longer"),
+        stderr.contains("picture.txt:1: reading stopped here: the file is a PNG image")
+            && stderr.contains("long.txt:1: the record is longer"),
         "{stderr}"
     );
 }
