@@ -10,7 +10,7 @@ mod posting;
 
 use std::collections::BTreeMap;
 
-use index::{Document, DocumentId, FORMAT_VERSION, Metadata, Mode, Store, StoreUri};
+use index::{Document, DocumentId, FORMAT_VERSION, Identity, Metadata, Mode, Store, StoreUri};
 use simhash::TableScheme;
 
 use self::check::check;
@@ -43,8 +43,9 @@ fn n_groups(usual: usize) -> usize {
 }
 
 fn metadata() -> Metadata {
-    let (scheme, recipe) = (TableScheme::default(), [].into());
-    Metadata { format_version: FORMAT_VERSION, max_distance: MAX_DISTANCE, retain: None, scheme, recipe }
+    let (scheme, recipe, identity) = (TableScheme::default(), [].into(), Identity::new([1; 16]));
+    let (format_version, max_distance) = (FORMAT_VERSION, MAX_DISTANCE);
+    Metadata { format_version, max_distance, retain: None, scheme, recipe, identity }
 }
 
 fn open(url: &str) -> Box<dyn Store> {

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use index::{
-    Clock, Document, DocumentId, FORMAT_VERSION, Insertion, MemoryStore, Metadata, Mode, RedisStore, Store,
-    StoreUri, testsuite,
+    Clock, Document, DocumentId, FORMAT_VERSION, Identity, Insertion, MemoryStore, Metadata, Mode,
+    RedisStore, Store, StoreUri, testsuite,
 };
 use serde_json::{Value, json};
 use simhash::{BucketKey, Fingerprint, SCHEME_NAMES, Sketch, TableScheme};
@@ -37,8 +37,8 @@ fn create(url: &str) -> Box<dyn Store> {
 
 fn metadata() -> Metadata {
     let scheme = TableScheme::default();
-    let (max_distance, recipe) = (scheme.max_distance(), [].into());
-    Metadata { format_version: FORMAT_VERSION, max_distance, scheme, retain: None, recipe }
+    let (max_distance, recipe, identity) = (scheme.max_distance(), [].into(), Identity::new([1; 16]));
+    Metadata { format_version: FORMAT_VERSION, max_distance, scheme, retain: None, recipe, identity }
 }
 
 fn document(id: &str, bits: u64) -> Document {

@@ -24,14 +24,15 @@ mod turns;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use simhash::Sketch;
 
 use self::environment::Environment;
 use self::expiry::Seen;
-use self::shared::{METADATA_KEY, Shared, read_metadata};
+use self::shared::{METADATA_KEY, Shared};
+use crate::identity::Known;
 use crate::retention::SWEPT_MIN;
 use crate::store::{check_batch, check_documents, page_len};
 use crate::{
@@ -125,7 +126,7 @@ impl EmbeddedStore {
         let environment = Environment::open(directory.clone(), limits.map_bytes, limits.patience)?;
         let shared = Arc::new(Shared {
             environment,
-            metadata: OnceLock::new(),
+            known: Known::new(format!("embedded:{}", directory.display())),
             seen: Seen::default(),
             ram: RwLock::new(None),
             limits,
@@ -139,7 +140,7 @@ impl Store for EmbeddedStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
         self.shared.environment.with(|opened| {
             let txn = opened.read_txn()?;
-            read_metadata(opened, &txn)
+            Ok(self.shared.find_metadata(opened, &txn)?.cloned())
         })
     }
 
@@ -147,12 +148,13 @@ impl Store for EmbeddedStore {
         let environment = &self.shared.environment;
         let stored = environment.with(|opened| {
             let mut txn = opened.write_txn()?;
-            if let Some(stored) = read_metadata(opened, &txn)? {
-                return Ok(stored);
+            if let Some(stored) = self.shared.find_metadata(opened, &txn)? {
+                return Ok(stored.clone());
             }
-            opened.meta.put(&mut txn, METADATA_KEY, &metadata.encode()?)?;
+            let record = metadata.encode()?;
+            opened.meta.put(&mut txn, METADATA_KEY, &record)?;
             txn.commit()?;
-            Ok(metadata.clone())
+            Ok(self.shared.known.check(Some(&record))?.clone())
         })?;
         directory::sync(environment.directory())?;
         Ok(stored)
@@ -248,7 +250,7 @@ impl Store for EmbeddedStore {
     fn status(&self) -> Result<Status> {
         let n_documents = self.shared.environment.with(|opened| {
             let txn = opened.read_txn()?;
-            if read_metadata(opened, &txn)?.is_none() {
+            if self.shared.find_metadata(opened, &txn)?.is_none() {
                 return Ok(0);
             }
             let horizon = self.shared.horizon(opened, &txn, &self.clock)?;

@@ -13,6 +13,8 @@ pub enum ErrorKind {
     NotFound,
     /// The index is there, and is not of the scheme, recipe or version that was asked for.
     Mismatch,
+    /// The index is another one than was opened: it was made anew since. Opening it again may do.
+    Replaced,
     /// The request can never succeed: a malformed URL, a batch above its limit, a directory that is something else.
     InvalidArgument,
     /// Somebody else decides: a read-only directory, another user's files.

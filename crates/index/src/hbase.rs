@@ -28,7 +28,6 @@ mod thrift;
 mod write;
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use simhash::{Sketch, TableScheme};
@@ -55,8 +54,6 @@ use crate::{
 /// nobody, so what it writes while another insertion is between its search and its end is not noticed by that one.
 pub struct HbaseStore {
     rows: Box<dyn Rows>,
-    /// Set once it is there; it never changes.
-    metadata: OnceLock<Metadata>,
     clock: Clock,
     counters: Counters,
 }
@@ -116,7 +113,7 @@ impl HbaseStore {
     }
 
     fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {
-        Self { rows, metadata: OnceLock::new(), clock, counters: Counters::default() }
+        Self { rows, clock, counters: Counters::default() }
     }
 
     fn access(&self) -> Result<Access<'_>> {
@@ -126,26 +123,32 @@ impl HbaseStore {
     }
 
     fn created(&self) -> Result<&Metadata> {
-        if let Some(metadata) = self.metadata.get() {
-            return Ok(metadata);
+        match self.rows.known().metadata() {
+            Some(metadata) => Ok(metadata),
+            None => self.find()?.ok_or_else(not_created),
         }
-        let metadata = self.metadata()?.ok_or_else(not_created)?;
-        Ok(self.metadata.get_or_init(|| metadata))
     }
-}
 
-impl Store for HbaseStore {
-    fn metadata(&self) -> Result<Option<Metadata>> {
+    /// What is stored now, which must be what was seen first.
+    fn find(&self) -> Result<Option<&Metadata>> {
         // A gateway says of a missing table or family only when it is read, not when it is written to.
         for (table, column) in [(Table::Index, &b"f"[..]), (Table::Documents, RECORD_COLUMN)] {
             self.rows.get(table, &[column], &[METADATA_ROW.to_vec()])?;
         }
         let rows = self.rows.get(Table::Documents, &[METADATA_COLUMN], &[METADATA_ROW.to_vec()])?;
         let cell = rows.into_iter().flatten().next();
-        let Some(cell) = cell else { return Ok(None) };
-        let metadata = Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error))?;
-        retention::check(&*self.rows, metadata.retain, false)?;
-        Ok(Some(metadata))
+        if let Some(cell) = &cell {
+            // Before the store is held to it: tables that do not fit may be mended.
+            let metadata = Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error))?;
+            retention::check(&*self.rows, metadata.retain, false)?;
+        }
+        self.rows.known().find(cell.as_ref().map(|cell| cell.value.as_slice()))
+    }
+}
+
+impl Store for HbaseStore {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        Ok(self.find()?.cloned())
     }
 
     fn create(&self, metadata: &Metadata) -> Result<Metadata> {
@@ -154,10 +157,11 @@ impl Store for HbaseStore {
         }
         retention::check(&*self.rows, metadata.retain, true)?;
         let (row, column) = (METADATA_ROW.to_vec(), METADATA_COLUMN.to_vec());
-        let put = Swap { row, column, from: None, to: metadata.encode()?, time_to_live: None };
+        let record = metadata.encode()?;
+        let put = Swap { row, column, from: None, to: record.clone(), time_to_live: None };
         let swapped = self.rows.swap(Table::Documents, &[put])?;
         if swapped == [Swapped::Done] {
-            return Ok(metadata.clone());
+            return Ok(self.rows.known().check(Some(&record))?.clone());
         }
         self.metadata()?.ok_or_else(|| match swapped[..] {
             [Swapped::Unknown] => {
@@ -168,7 +172,9 @@ impl Store for HbaseStore {
     }
 
     fn prepare(&self) -> Result<()> {
-        self.created().map(|_| ())
+        self.created()?;
+        // Also where it was there before.
+        self.rows.get(Table::Documents, &[METADATA_COLUMN], &[METADATA_ROW.to_vec()]).map(|_| ())
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {

@@ -327,7 +327,7 @@ mod tests {
 
     use super::*;
     use crate::testsuite::{FakeClock, document, spread};
-    use crate::{FORMAT_VERSION, Retention};
+    use crate::{FORMAT_VERSION, Identity, Retention};
 
     /// Ten turn-overs hold no more than one does; and after a long rest, each write sweeps a bounded piece.
     #[test]
@@ -336,7 +336,8 @@ mod tests {
         let store = MemoryStore::with_clock(clock.clock());
         let (scheme, retain) = (TableScheme::default(), Retention::from_seconds(10));
         let recipe = BTreeMap::new();
-        let metadata = Metadata { format_version: FORMAT_VERSION, scheme, max_distance: 3, retain, recipe };
+        let (format_version, identity) = (FORMAT_VERSION, Identity::new([1; 16]));
+        let metadata = Metadata { format_version, scheme, max_distance: 3, retain, recipe, identity };
         store.create(&metadata).unwrap();
         let held = || {
             let contents = store.read().unwrap();

@@ -2,16 +2,23 @@
 //!
 //! It is stored as JSON that a person can read, with a checksum. Of the recipe this crate knows only that it has named
 //! fields.
+//!
+//! Version 2 has an identity. Programs that know version 1 only refuse it by its version, and rightly: they do not check which
+//! index they write into. An index of version 1 stays what it is, and a digest of what it says of itself is its identity.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use simhash::TableScheme;
 
-use crate::{Error, ErrorKind, Result, Retention};
+use crate::{Error, ErrorKind, Identity, Result, Retention};
 
 /// The version that this program writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
+
+/// The first one with an identity.
+const IDENTITY_VERSION: u32 = 2;
 
 /// What is stored with the index when it is created, and never changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +33,8 @@ pub struct Metadata {
     pub retain: Option<Retention>,
     /// How a text becomes a fingerprint.
     pub recipe: BTreeMap<String, String>,
+    /// Which index it is. It is stored from version 2 on, and before that follows from all else.
+    pub identity: Identity,
 }
 
 /// The stored form. Masks are hexadecimal, because many readers of JSON keep only 53 bits of a number.
@@ -38,6 +47,8 @@ struct Stored {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retain_seconds: Option<u32>,
     recipe: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    identity: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     crc32: String,
 }
@@ -64,12 +75,30 @@ struct Version {
 }
 
 impl Stored {
-    /// Of the JSON without the checksum itself: fields come in their order, maps in the order of their keys.
-    fn checksum(&mut self) -> Result<String> {
+    /// The JSON without the checksum: fields come in their order, maps in the order of their keys.
+    fn unsealed(&mut self) -> Result<Vec<u8>> {
         self.crc32 = String::new();
-        let bytes = serde_json::to_vec(self)
-            .map_err(|error| damaged("it cannot be written again").caused_by(error))?;
-        Ok(format!("{:08x}", crc32fast::hash(&bytes)))
+        serde_json::to_vec(self).map_err(|error| damaged("it cannot be written again").caused_by(error))
+    }
+
+    fn checksum(&mut self) -> Result<String> {
+        Ok(format!("{:08x}", crc32fast::hash(&self.unsealed()?)))
+    }
+
+    /// The one that is stored, or before there were any a digest.
+    fn identity(&mut self) -> Result<Identity> {
+        match &self.identity {
+            Some(digits) if self.format_version >= IDENTITY_VERSION => {
+                Identity::parse(digits).ok_or_else(|| damaged("its identity"))
+            }
+            None if self.format_version < IDENTITY_VERSION => {
+                let digest: [u8; 32] = Sha256::digest(self.unsealed()?).into();
+                let mut bytes = [0; 16];
+                bytes.copy_from_slice(&digest[..16]);
+                Ok(Identity::new(bytes))
+            }
+            _ => Err(damaged("its version and its identity do not fit")),
+        }
     }
 }
 
@@ -99,6 +128,7 @@ impl Metadata {
             max_distance: self.max_distance,
             retain_seconds: self.retain.map(Retention::as_seconds),
             recipe: self.recipe.clone(),
+            identity: (self.format_version >= IDENTITY_VERSION).then(|| self.identity.to_string()),
             crc32: String::new(),
         };
         stored.crc32 = stored.checksum()?;
@@ -125,9 +155,10 @@ impl Metadata {
         let mut stored: Stored = serde_json::from_slice(bytes)
             .map_err(|error| damaged("its fields are not as expected").caused_by(error))?;
         let checksum = std::mem::take(&mut stored.crc32);
-        if format_version != FORMAT_VERSION || checksum != stored.checksum()? {
+        if format_version == 0 || checksum != stored.checksum()? {
             return Err(damaged("its checksum does not fit"));
         }
+        let identity = stored.identity()?;
         let mut masks = Vec::new();
         for StoredTable { flag, mask } in &stored.scheme.tables {
             masks.push((
@@ -145,7 +176,7 @@ impl Metadata {
             retain => retain.flatten(),
         };
         let Stored { max_distance, recipe, .. } = stored;
-        Ok(Self { format_version, scheme, max_distance, retain, recipe })
+        Ok(Self { format_version, scheme, max_distance, retain, recipe, identity })
     }
 }
 
@@ -162,14 +193,13 @@ mod tests {
             recipe: [("version", "1"), ("segmenter", "jieba \"0.11\"")]
                 .map(|(field, value)| (field.to_owned(), value.to_owned()))
                 .into(),
+            identity: Identity::new(*b"the golden index"),
         }
     }
 
     /// Fixed bytes: a change here is a new format version.
-    #[test]
-    fn golden() {
-        let expected = r#"{
-  "format_version": 1,
+    const GOLDEN: &str = r#"{
+  "format_version": 2,
   "scheme": {
     "name": "halves",
     "max_distance": 1,
@@ -189,15 +219,50 @@ mod tests {
     "segmenter": "jieba \"0.11\"",
     "version": "1"
   },
-  "crc32": "56256c66"
+  "identity": "74686520676f6c64656e20696e646578",
+  "crc32": "9e4ab2b8"
 }"#;
-        assert_eq!(String::from_utf8(example().encode().unwrap()).unwrap(), expected);
-        assert_eq!(Metadata::decode(expected.as_bytes()).unwrap(), example());
+
+    fn check_golden(metadata: &Metadata, expected: &str) {
+        assert_eq!(String::from_utf8(metadata.encode().unwrap()).unwrap(), expected);
+        assert_eq!(Metadata::decode(expected.as_bytes()).unwrap(), *metadata);
+    }
+
+    #[test]
+    fn golden() {
+        check_golden(&example(), GOLDEN);
         let retaining = Metadata { retain: Retention::from_seconds(172_800), ..example() };
-        let expected = expected.replace("  \"recipe\"", "  \"retain_seconds\": 172800,\n  \"recipe\"");
-        let expected = expected.replace("56256c66", "23ba4e86");
-        assert_eq!(String::from_utf8(retaining.encode().unwrap()).unwrap(), expected);
-        assert_eq!(Metadata::decode(expected.as_bytes()).unwrap(), retaining);
+        let expected = GOLDEN.replace("  \"recipe\"", "  \"retain_seconds\": 172800,\n  \"recipe\"");
+        check_golden(&retaining, &expected.replace("9e4ab2b8", "1e1cac59"));
+    }
+
+    /// What programs before version 2 have written is read, and written again as it was. Its identity is a digest.
+    #[test]
+    fn golden_without_an_identity() {
+        let expected = GOLDEN.replace("version\": 2", "version\": 1");
+        let expected = expected.replace("  \"identity\": \"74686520676f6c64656e20696e646578\",\n", "");
+        let expected = expected.replace("9e4ab2b8", "56256c66");
+        let old = Metadata::decode(expected.as_bytes()).unwrap();
+        assert_eq!(old.identity.to_string(), "6a977deac28026c381802c470641eee7");
+        check_golden(&old, &expected);
+        assert_eq!(
+            Metadata { format_version: FORMAT_VERSION, identity: example().identity, ..old },
+            example()
+        );
+        let indented_otherwise = expected.replace("  ", "\t");
+        assert_eq!(
+            Metadata::decode(indented_otherwise.as_bytes()).unwrap().identity.to_string(),
+            "6a977deac28026c381802c470641eee7"
+        );
+        let retaining = expected.replace("  \"recipe\"", "  \"retain_seconds\": 172800,\n  \"recipe\"");
+        let retaining = Metadata::decode(retaining.replace("56256c66", "23ba4e86").as_bytes()).unwrap();
+        assert_eq!(retaining.retain, Retention::from_seconds(172_800));
+        // Neither is one version taken for the other.
+        for changed in
+            [expected.replace("version\": 1", "version\": 2"), GOLDEN.replace("version\": 2", "version\": 1")]
+        {
+            assert_eq!(Metadata::decode(changed.as_bytes()).unwrap_err().kind(), ErrorKind::Corrupt);
+        }
     }
 
     #[test]
@@ -232,9 +297,16 @@ mod tests {
 
     #[test]
     fn the_future_is_told_from_damage() {
-        let future = br#"{"format_version": 2, "shape": "unknown"}"#;
+        let future = br#"{"format_version": 3, "shape": "unknown"}"#;
         assert_eq!(Metadata::decode(future).unwrap_err().kind(), ErrorKind::Mismatch);
-        for bytes in ["", "{}", "null", r#"{"format_version": 0}"#, r#"{"format_version": 1}"#] {
+        for bytes in [
+            "",
+            "{}",
+            "null",
+            r#"{"format_version": 0}"#,
+            r#"{"format_version": 1}"#,
+            r#"{"format_version": 2}"#,
+        ] {
             assert_eq!(Metadata::decode(bytes.as_bytes()).unwrap_err().kind(), ErrorKind::Corrupt, "{bytes}");
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use simhash::TableScheme;
 
 use crate::metadata::FORMAT_VERSION;
-use crate::{Clock, Error, ErrorKind, Metadata, Result, Retention};
+use crate::{Clock, Error, ErrorKind, Identity, Metadata, Result, Retention};
 
 /// What to do where there is no index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,8 @@ impl OpenOptions {
         let mut recipe = self.recipe_default.clone();
         recipe.extend(self.recipe.clone());
         let retain = self.retain;
-        Ok(Metadata { format_version: FORMAT_VERSION, scheme, max_distance, retain, recipe })
+        let (format_version, identity) = (FORMAT_VERSION, Identity::draw()?);
+        Ok(Metadata { format_version, scheme, max_distance, retain, recipe, identity })
     }
 
     /// Refuses an index that differs from what the caller insists on, and names every field that does.

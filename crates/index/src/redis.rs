@@ -11,17 +11,17 @@ mod layout;
 mod scripts;
 mod server;
 
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use simhash::Sketch;
 
 use self::layout::{Keys, decode_id, decode_record};
-use self::scripts::Scripts;
+use self::scripts::{Begun, Scripts};
 pub(crate) use self::server::CONNECTIONS_MAX;
 use self::server::{Server, Waits};
+use crate::identity::Known;
 use crate::retention::Horizon;
-use crate::store::{check_batch, check_documents, not_created, page_len};
+use crate::store::{check_batch, check_documents, page_len};
 use crate::{
     Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page,
     RedisUri, Result, Selection, Status, Store, StoredDocument,
@@ -42,8 +42,8 @@ pub struct RedisStore {
     server: Server,
     keys: Keys,
     scripts: Scripts,
-    /// Set once it is there; it never changes.
-    known: OnceLock<Metadata>,
+    /// Scripts and reads compare what is stored with it, each in the same moment as its work.
+    known: Known,
     clock: Clock,
 }
 
@@ -64,7 +64,8 @@ impl RedisStore {
         let password = uri.read_password()?;
         let server = Server::new(&uri.host, uri.port, uri.db, password.as_deref(), Waits::default())?;
         let (keys, scripts) = (Keys::new(&uri.name), Scripts::new());
-        Ok(Self { server, keys, scripts, known: OnceLock::new(), clock })
+        let known = Known::new(format!("redis://{}:{}/{}", uri.host, uri.port, uri.name));
+        Ok(Self { server, keys, scripts, known, clock })
     }
 
     /// As [`new`](Self::new), with another wait for a server that is away.
@@ -85,11 +86,26 @@ impl RedisStore {
 
     /// The metadata, of which an index has one for all its life.
     fn known(&self) -> Result<&Metadata> {
-        if let Some(metadata) = self.known.get() {
-            return Ok(metadata);
+        match self.known.metadata() {
+            Some(metadata) => Ok(metadata),
+            None => self.check(),
         }
-        let metadata = self.metadata()?.ok_or_else(not_created)?;
-        Ok(self.known.get_or_init(|| metadata))
+    }
+
+    /// The metadata, if what is stored now is the index that was seen first.
+    fn check(&self) -> Result<&Metadata> {
+        self.known.check(self.stored()?.as_deref())
+    }
+
+    /// The metadata as they are stored.
+    fn stored(&self) -> Result<Option<Vec<u8>>> {
+        self.server.run(|connection| redis::cmd("GET").arg(&self.keys.metadata).query(connection))
+    }
+
+    /// What a script has to know of the index.
+    fn begun(&self) -> Result<Begun<'_>> {
+        let horizon = self.horizon()?;
+        Ok(Begun { server: &self.server, keys: &self.keys, known: &self.known, horizon })
     }
 
     /// What is there now.
@@ -103,20 +119,13 @@ impl RedisStore {
         let mut insertions = Vec::with_capacity(documents.len());
         while insertions.len() < documents.len() {
             let rest = &documents[insertions.len()..];
-            insertions.extend(self.scripts.insert(
-                &self.server,
-                &self.keys,
-                metadata,
-                rest,
-                if_new,
-                &self.clock,
-            )?);
+            insertions.extend(self.scripts.insert(&self.begun()?, metadata, rest, if_new, &self.clock)?);
         }
         Ok(insertions)
     }
 
-    /// The records of these documents, of those that are there, all as of one moment. The metadata comes with them, because a server that has
-    /// lost an index must not be taken for an empty one.
+    /// The records of these documents, of those that are there, all as of one moment. The metadata comes with them, because
+    /// a server that has lost an index, or has got another one, must not be taken for an empty one.
     fn records(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         let mut get = redis::cmd("MGET");
         get.arg(&self.keys.metadata);
@@ -124,9 +133,10 @@ impl RedisStore {
             get.arg(self.keys.document(id));
         }
         let mut records: Vec<Option<Vec<u8>>> = self.server.run(|connection| get.query(connection))?;
-        if records.len() != ids.len() + 1 || records.remove(0).is_none() {
-            return Err(not_created());
+        if records.len() != ids.len() + 1 {
+            return Err(Error::new(ErrorKind::Internal, "Redis answered with another number of records"));
         }
+        self.known.check(records.remove(0).as_deref())?;
         let horizon = self.horizon()?;
         let decode = |(id, record): (&DocumentId, Option<Vec<u8>>)| {
             let stored = record.map(|record| decode_record(id, &record)).transpose()?;
@@ -138,12 +148,13 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
-        let stored: Option<Vec<u8>> =
-            self.server.run(|connection| redis::cmd("GET").arg(&self.keys.metadata).query(connection))?;
-        stored.map(|bytes| Metadata::decode(&bytes)).transpose()
+        Ok(self.known.find(self.stored()?.as_deref())?.cloned())
     }
 
     fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        if let Some(stored) = self.metadata()? {
+            return Ok(stored);
+        }
         let bytes = metadata.encode()?;
         let mut set = redis::cmd("SET");
         set.arg(&self.keys.metadata).arg(bytes).arg("NX");
@@ -153,7 +164,7 @@ impl Store for RedisStore {
     }
 
     fn prepare(&self) -> Result<()> {
-        self.known().map(|_| ())
+        self.check().map(|_| ())
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
@@ -170,7 +181,7 @@ impl Store for RedisStore {
         let mut removed = Vec::with_capacity(ids.len());
         while removed.len() < ids.len() {
             let rest = &ids[removed.len()..];
-            removed.extend(self.scripts.remove(&self.server, &self.keys, rest, selection, by)?);
+            removed.extend(self.scripts.remove(&self.begun()?, rest, selection, by)?);
         }
         Ok(removed)
     }
@@ -183,18 +194,11 @@ impl Store for RedisStore {
 
     fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
-        let horizon = self.horizon()?;
+        let begun = self.begun()?;
         let mut answers = Vec::with_capacity(queries.len());
         while answers.len() < queries.len() {
             let rest = &queries[answers.len()..];
-            answers.extend(self.scripts.near(
-                &self.server,
-                &self.keys,
-                rest,
-                max_distance,
-                limit,
-                horizon,
-            )?);
+            answers.extend(self.scripts.near(&begun, rest, max_distance, limit)?);
         }
         Ok(answers)
     }
@@ -231,15 +235,13 @@ impl Store for RedisStore {
             horizon => horizon?.expired_until_ms(),
         };
         let mut count = redis::pipe();
-        count.atomic().zcard(&self.keys.ids);
-        if let Some(expired_until_ms) = horizon {
-            count.zcount(&self.keys.times, "-inf", expired_until_ms);
-        }
-        let counts: Vec<u64> = self.server.run(|connection| count.query(connection))?;
-        let n_documents = match counts[..] {
-            [n_stored, n_expired] => n_stored.saturating_sub(n_expired),
-            _ => counts.first().copied().unwrap_or(0),
-        };
+        count.atomic().get(&self.keys.metadata).zcard(&self.keys.ids);
+        // Nothing is as old as this where documents stay for good, and there are no times.
+        count.zcount(&self.keys.times, "-inf", horizon.unwrap_or(i64::MIN));
+        let (stored, n_stored, n_expired): (Option<Vec<u8>>, u64, u64) =
+            self.server.run(|connection| count.query(connection))?;
+        self.known.find(stored.as_deref())?;
+        let n_documents = n_stored.saturating_sub(n_expired);
         Ok(Status {
             n_documents: Some(n_documents),
             connections: Some(self.server.connections()),

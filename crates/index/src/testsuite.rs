@@ -8,6 +8,7 @@ mod finding;
 mod jumping;
 mod keys;
 mod limits;
+mod made_anew;
 mod model;
 mod races;
 mod retaining;
@@ -18,12 +19,13 @@ use std::time::Duration;
 use simhash::{Fingerprint, Sketch, TableScheme};
 
 use crate::{
-    Clock, Cursor, Document, DocumentId, FORMAT_VERSION, MAX_BATCH, Metadata, Store, StoredDocument,
+    Clock, Cursor, Document, DocumentId, FORMAT_VERSION, Identity, MAX_BATCH, Metadata, Store, StoredDocument,
 };
 
 pub use crate::hbase::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 pub use fail_at::FailAt;
 pub use fake_clock::FakeClock;
+pub use made_anew::Place;
 
 /// Runs every case, each on a store of its own from `open`, which must be empty and without metadata, and take the time
 /// from the clock that it is given.
@@ -96,11 +98,20 @@ pub fn check_what_stays(open: &dyn Fn(Clock) -> Box<dyn Store>) {
     }
 }
 
+/// The cases of an index that is taken away or made anew under an open store, each in a place of its own. A store that nobody
+/// else can reach has none.
+///
+/// # Panics
+/// As [`check`].
+pub fn check_made_anew(open: &dyn Fn() -> Place) {
+    made_anew::check(open);
+}
+
 fn example_metadata() -> Metadata {
     let scheme = TableScheme::default();
     let recipe = [("version".to_owned(), "1".to_owned())].into();
-    let max_distance = scheme.max_distance();
-    Metadata { format_version: FORMAT_VERSION, max_distance, scheme, retain: None, recipe }
+    let (max_distance, identity) = (scheme.max_distance(), Identity::new(*b"the suite's own."));
+    Metadata { format_version: FORMAT_VERSION, max_distance, scheme, retain: None, recipe, identity }
 }
 
 fn create(store: &dyn Store) {

@@ -1,7 +1,7 @@
 //! An open store: its environment, and its search tables, which follow the commits. How to read in a snapshot, search, and
 //! write; not what.
 
-use std::sync::{OnceLock, RwLock};
+use std::sync::RwLock;
 
 use heed::RoTxn;
 use tables::Tables;
@@ -11,8 +11,8 @@ use super::batch::Batch;
 use super::environment::{Environment, Failure, Opened};
 use super::expiry::Seen;
 use super::ram::Ram;
+use crate::identity::Known;
 use crate::retention::Horizon;
-use crate::store::not_created;
 use crate::{Clock, Error, ErrorKind, Metadata, Result};
 
 /// Under which key of `meta` the metadata is stored.
@@ -24,8 +24,8 @@ const SHARED_ATTEMPTS_MAX: usize = 3;
 /// A store that is open, behind all handles to it.
 pub(super) struct Shared {
     pub(super) environment: Environment,
-    /// Set once it is there; it never changes.
-    pub(super) metadata: OnceLock<Metadata>,
+    /// Every snapshot is compared with it.
+    pub(super) known: Known,
     /// Where the live documents began.
     pub(super) seen: Seen,
     /// `None` until the first search.
@@ -34,12 +34,18 @@ pub(super) struct Shared {
 }
 
 impl Shared {
+    /// The metadata in a snapshot, which must be those of the index that was seen first.
     pub(super) fn metadata(&self, opened: &Opened, txn: &RoTxn<'_>) -> Result<&Metadata, Failure> {
-        if let Some(metadata) = self.metadata.get() {
-            return Ok(metadata);
-        }
-        let metadata = read_metadata(opened, txn)?.ok_or_else(not_created)?;
-        Ok(self.metadata.get_or_init(|| metadata))
+        Ok(self.known.check(opened.meta.get(txn, METADATA_KEY)?)?)
+    }
+
+    /// As [`metadata`](Self::metadata), where there may be no index yet.
+    pub(super) fn find_metadata(
+        &self,
+        opened: &Opened,
+        txn: &RoTxn<'_>,
+    ) -> Result<Option<&Metadata>, Failure> {
+        Ok(self.known.find(opened.meta.get(txn, METADATA_KEY)?)?)
     }
 
     /// What is there now, by the clock of a handle.
@@ -78,6 +84,7 @@ impl Shared {
                 // In this order: the tables are never ahead of a snapshot that is taken after them.
                 let ram = self.ram.read().map_err(|_| Error::poisoned())?;
                 let txn = opened.read_txn()?;
+                self.metadata(opened, &txn)?;
                 match &*ram {
                     Some(ram) if ram.applied == opened.last_change(&txn)? => {
                         work(opened, &txn, &*ram.tables).map(Some)
@@ -109,6 +116,7 @@ impl Shared {
                 let ram = self.ram.read().map_err(|_| Error::poisoned())?;
                 if let Some(ram) = &*ram {
                     let txn = opened.read_txn()?;
+                    self.metadata(opened, &txn)?;
                     let last = opened.last_change(&txn)?;
                     if ram.applied >= last {
                         return Ok((ram.applied, last));
@@ -183,11 +191,4 @@ fn built(ram: &Option<Ram>) -> Result<&Ram> {
     ram.as_ref().ok_or_else(|| {
         Error::new(ErrorKind::Internal, "the search tables were dropped while they were in use")
     })
-}
-
-pub(super) fn read_metadata(opened: &Opened, txn: &RoTxn<'_>) -> Result<Option<Metadata>, Failure> {
-    match opened.meta.get(txn, METADATA_KEY)? {
-        Some(bytes) => Ok(Some(Metadata::decode(bytes)?)),
-        None => Ok(None),
-    }
 }

@@ -6,6 +6,7 @@ mod follower;
 mod full_disk;
 mod growth;
 mod jumps;
+mod made_anew;
 mod place;
 mod processes;
 mod retaining;
@@ -21,7 +22,7 @@ use super::batch::Batch;
 use super::environment::Opened;
 use super::ram::Ram;
 use super::*;
-use crate::{ErrorKind, FORMAT_VERSION, Index, MemoryStore, OpenOptions};
+use crate::{ErrorKind, FORMAT_VERSION, Identity, Index, MemoryStore, OpenOptions};
 
 /// Small enough that every test meets every limit.
 const SMALL: Limits = Limits {
@@ -52,6 +53,7 @@ fn metadata() -> Metadata {
         scheme,
         retain: None,
         recipe: [].into(),
+        identity: Identity::new([1; 16]),
     }
 }
 

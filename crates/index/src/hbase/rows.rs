@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::identity::Known;
 use crate::{ConnectionCounts, Result};
 
 /// The most results of one page: rows, or pieces of rows.
@@ -144,6 +145,10 @@ pub(crate) trait Rows: Send + Sync {
 
     /// What HBase calls a table.
     fn name(&self, table: Table) -> &str;
+
+    /// The index that was seen first. Once there is one, every call but [`time_to_live`](Self::time_to_live) fails where the
+    /// tables are not its any more, after its work: what an `Ok` says was read or written was this index's.
+    fn known(&self) -> &Known;
 
     /// Applies mutations, in no order.
     fn apply(&self, mutations: &Mutations) -> Result<()>;

@@ -28,7 +28,7 @@ use super::HbaseStore;
 use super::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 use super::thrift::{Options, ThriftRows};
 use crate::testsuite::{document, get, id, sketch, spread};
-use crate::{Clock, Cursor, Document, ErrorKind, FORMAT_VERSION, Insertion, Metadata, Store};
+use crate::{Clock, Cursor, Document, ErrorKind, FORMAT_VERSION, Identity, Insertion, Metadata, Store};
 
 /// When the tests begin, in milliseconds.
 const BEGIN: i64 = 1_763_735_000_000;
@@ -127,8 +127,9 @@ fn cells_of(document: &Document) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 fn metadata() -> Metadata {
     let scheme = TableScheme::default();
-    let max_distance = scheme.max_distance();
-    Metadata { format_version: FORMAT_VERSION, scheme, max_distance, retain: None, recipe: BTreeMap::new() }
+    let (max_distance, recipe) = (scheme.max_distance(), BTreeMap::new());
+    let (format_version, identity) = (FORMAT_VERSION, Identity::new([1; 16]));
+    Metadata { format_version, scheme, max_distance, retain: None, recipe, identity }
 }
 
 /// Everything in the store, in the order of ids.

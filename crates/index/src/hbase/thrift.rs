@@ -7,6 +7,7 @@ mod pool;
 mod protocol;
 mod scan;
 mod tasks;
+mod witness;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -19,8 +20,10 @@ use self::connection::{Exception, Failure, Timeouts};
 use self::pool::{Exhausted, Pool, Pooled};
 use self::scan::Scan;
 use self::tasks::{Apply, Describe, Get, SwapTask, Task};
+use self::witness::Witness;
 use super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
 use crate::away::Away;
+use crate::identity::Known;
 use crate::{ConnectionCounts, Error, ErrorKind, Result};
 
 /// The most scanners that one connection opens at a time. What is written ahead of the replies must fit the buffers of
@@ -85,6 +88,7 @@ impl Default for Options {
 pub(crate) struct ThriftRows {
     index_table: String,
     document_table: String,
+    known: Known,
     pool: Pool,
     away: Away,
     options: Options,
@@ -97,10 +101,15 @@ impl ThriftRows {
         Self {
             index_table: name.to_owned(),
             document_table: format!("{name}_docs"),
+            known: Known::new(format!("hbase://{gateway}/{name}")),
             away: Away::default(),
             pool: Pool::new(gateway, options.n_connections, timeouts, options.first_reply_timeout),
             options,
         }
+    }
+
+    fn witness(&self) -> Witness<'_> {
+        Witness::new(self.document_table.as_bytes(), &self.known)
     }
 
     /// How many items a task gets, so that all connections have work and none has too much at a time.
@@ -308,8 +317,10 @@ impl Rows for ThriftRows {
         let len = self.share(spans.len(), SCANS_MIN, SCANS_MAX);
         let table = self.name(table).as_bytes();
         let tasks = spans.chunks(len).zip((0..).step_by(len));
-        let tasks = tasks.map(|(spans, first)| Scan::new(table, family, first, spans)).collect();
+        let tasks =
+            tasks.map(|(spans, first)| Scan::new(table, family, first, spans, self.witness())).collect();
         self.run(tasks, &mut |task: Scan<'_>| {
+            task.witness.check()?;
             (task.first..).zip(task.pages).try_for_each(|(number, page)| visit(number, page))
         })
     }
@@ -318,10 +329,12 @@ impl Rows for ThriftRows {
         let len = self.share(rows.len(), GETS_MIN, GETS_MAX);
         let table = self.name(table).as_bytes();
         let tasks = rows.chunks(len).zip((0..).step_by(len));
-        let tasks =
-            tasks.map(|(keys, first)| Get { table, columns, first, keys, rows: Vec::new() }).collect();
+        let get =
+            |(keys, first)| Get { table, columns, first, keys, witness: self.witness(), rows: Vec::new() };
+        let tasks = tasks.map(get).collect();
         let mut found = vec![Vec::new(); rows.len()];
         self.run(tasks, &mut |task: Get<'_>| {
+            task.witness.check()?;
             let mut cells: HashMap<_, _> = task.rows.into_iter().map(|row| (row.key, row.cells)).collect();
             for (found, key) in found[task.first..].iter_mut().zip(task.keys) {
                 *found = cells.remove(key).unwrap_or_default();
@@ -349,6 +362,10 @@ impl Rows for ThriftRows {
         }
     }
 
+    fn known(&self) -> &Known {
+        &self.known
+    }
+
     fn apply(&self, mutations: &Mutations) -> Result<()> {
         let len = self.share(mutations.mutations.len(), MUTATIONS_MIN, MUTATIONS_MAX);
         let task = |chunk| Apply {
@@ -356,18 +373,20 @@ impl Rows for ThriftRows {
             timestamp: mutations.timestamp,
             time_to_live: mutations.time_to_live,
             mutations: chunk,
+            witness: self.witness(),
         };
         let tasks = mutations.mutations.chunks(len).map(task).collect();
-        self.run(tasks, &mut |_: Apply<'_>| Ok(()))
+        self.run(tasks, &mut |task: Apply<'_>| task.witness.check())
     }
 
     fn swap(&self, table: Table, swaps: &[Swap]) -> Result<Vec<Swapped>> {
         let len = self.share(swaps.len(), SWAPS_MIN, SWAPS_MAX);
         let table = self.name(table).as_bytes();
         let tasks = swaps.chunks(len).zip((0..).step_by(len));
-        let tasks = tasks.map(|(swaps, first)| SwapTask::new(table, first, swaps)).collect();
+        let tasks = tasks.map(|(swaps, first)| SwapTask::new(table, first, swaps, self.witness())).collect();
         let mut answers = vec![Swapped::Unknown; swaps.len()];
         self.run(tasks, &mut |task: SwapTask<'_>| {
+            task.witness.check()?;
             answers[task.first..][..task.answers.len()].copy_from_slice(&task.answers);
             Ok(())
         })?;

@@ -5,10 +5,13 @@ local METADATA, IDS, DOCUMENTS, RUNS, BUCKETS = KEYS[1], KEYS[2], KEYS[3], KEYS[
 local TIMES, RUN_TIMES = KEYS[6], KEYS[7]
 local call, byte, sub = redis.call, string.byte, string.sub
 
+-- How the metadata of the index end for which the script is run: with its identity, and a checksum over all of them.
+local SEAL = ARGV[1]
+
 -- What was inserted at this time or before has expired; in milliseconds since 1970. Nil where documents stay for good,
 -- and then there are no times but those in the records.
-local EXPIRED = tonumber(ARGV[1])
-local AFTER = '(' .. ARGV[1]
+local EXPIRED = tonumber(ARGV[2])
+local AFTER = '(' .. ARGV[2]
 
 -- How many runs of a bucket, or ids of a run, are read at a time.
 local PAGE = 128
@@ -18,8 +21,12 @@ local SMALL = 128
 -- through for the few that have not.
 local ANSWERED = 1000
 
-if call('EXISTS', METADATA) == 0 then
-  return redis.error_reply('NOINDEX there is no index')
+do
+  local metadata = call('GET', METADATA)
+  if not metadata then return redis.error_reply('NOINDEX there is no index') end
+  if SEAL == '' or sub(metadata, -#SEAL) ~= SEAL then
+    return redis.error_reply('REPLACED the index is another one')
+  end
 end
 
 -- Where the time of a record begins: after its version and its run. Then come the length of its source and the source.
@@ -92,7 +99,7 @@ end
 
 -- Whether anything has expired and was not swept yet. Mostly nothing has, and then no run need be looked through.
 local function has_expired()
-  return EXPIRED and call('ZCOUNT', TIMES, '-inf', ARGV[1]) > 0
+  return EXPIRED and call('ZCOUNT', TIMES, '-inf', ARGV[2]) > 0
 end
 
 -- How many documents of a run are there, some ids of them, among which the first `limit`, and how many ids were looked at.

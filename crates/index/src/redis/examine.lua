@@ -1,7 +1,7 @@
 -- Looks at what SCAN and its like have listed, and mends it in the same moment if it may. Nothing comes between, so what is
--- not as it should be here is so indeed. ARGV after the first: what is looked at; 1 if it mends; then pairs. Answers for each
+-- not as it should be here is so indeed. ARGV after the first two: what is looked at; 1 if it mends; then pairs. Answers for each
 -- pair 1 where something is wrong, and 0 where nothing is, or where it has gone since.
-local what, mends = ARGV[2], ARGV[3] == '1'
+local what, mends = ARGV[3], ARGV[4] == '1'
 
 -- The record of a document, or false; and whether there is one that cannot be read, of which nobody knows where it belongs.
 local function readable(id)
@@ -91,7 +91,7 @@ function check.b(bucket, run)
 end
 
 local answers, is_wrong_anywhere = {}, false
-for i = 4, #ARGV, 2 do
+for i = 5, #ARGV, 2 do
   local is_wrong = check[what](ARGV[i], ARGV[i + 1])
   is_wrong_anywhere = is_wrong_anywhere or is_wrong
   answers[#answers + 1] = is_wrong and 1 or 0

@@ -16,14 +16,16 @@ const PAGE: usize = 1_000;
 /// The contract of [`Store::examine`](crate::Store::examine).
 pub(super) fn examine(store: &RedisStore, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
     let mut examination = Examination { store, mends, report, told: HashSet::new() };
-    store.known()?;
+    // The scripts check which index it is, and where nothing is listed none is called.
+    store.check()?;
     // What mending takes out of runs may leave buckets with runs that have no ids, so buckets come last.
     let keys = &store.keys;
     examination.scan(&keys.documents, Examination::documents)?;
     examination.scan(&keys.runs, |this, runs| this.members("r", &this.store.keys.runs, runs))?;
     examination.scan(&keys.run_times, |this, runs| this.members("t", &this.store.keys.run_times, runs))?;
     examination.members("i", b"", vec![keys.ids.clone(), keys.times.clone()])?;
-    examination.scan(&keys.buckets, |this, buckets| this.members("b", &this.store.keys.buckets, buckets))
+    examination.scan(&keys.buckets, |this, buckets| this.members("b", &this.store.keys.buckets, buckets))?;
+    store.check().map(|_| ())
 }
 
 struct Examination<'a, 'r> {
@@ -117,11 +119,9 @@ impl Examination<'_, '_> {
     /// Has a script look at these.
     fn check(&mut self, what: &str, entries: Vec<Listed>) -> Result<()> {
         (self.report)(Examined::Items(entries.len() as u64));
-        let RedisStore { server, keys, scripts, .. } = self.store;
         let mut rest = entries.as_slice();
         while !rest.is_empty() {
-            let horizon = self.store.horizon()?;
-            let wrong = scripts.examine(server, keys, (what, self.mends), rest, horizon)?;
+            let wrong = self.store.scripts.examine(&self.store.begun()?, (what, self.mends), rest)?;
             let (looked_at, left) = rest.split_at(wrong.len());
             rest = left;
             for ((a, b, _), _) in looked_at.iter().zip(wrong).filter(|(_, is_wrong)| *is_wrong) {

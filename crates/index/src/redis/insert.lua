@@ -1,11 +1,11 @@
--- Inserts. ARGV after the first: how much may be swept; the caller's time, how far it may be ahead, and 1 if nothing is to
--- be written then; the distance within which nothing may be, or -1; how much may be read; then pairs of an id and its
+-- Inserts. ARGV after the first two: how much may be swept; the caller's time, how far it may be ahead, and 1 if nothing is
+-- to be written then; the distance within which nothing may be, or -1; how much may be read; then pairs of an id and its
 -- record. Answers what `sweep` does, then for each document U (unchanged), I (inserted), R (replaced), or for a duplicate
 -- runs each with an id after it, of which the least is the nearest. Where too much was read, the last documents are left
 -- without an answer.
-local most, budget = tonumber(ARGV[6]), tonumber(ARGV[7])
-local ahead_of = sweep(tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1')
-if ahead_of > 0 and ARGV[5] == '1' then return { ahead_of } end
+local most, budget = tonumber(ARGV[7]), tonumber(ARGV[8])
+local ahead_of = sweep(tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] == '1')
+if ahead_of > 0 and ARGV[6] == '1' then return { ahead_of } end
 -- What is inserted here has not expired.
 local filters = most >= 0 and has_expired()
 
@@ -31,7 +31,7 @@ local function nearest(id, record)
 end
 
 local answers, wrote = { ahead_of }, false
-for i = 8, #ARGV, 2 do
+for i = 9, #ARGV, 2 do
   local id, record = ARGV[i], ARGV[i + 1]
   local old = record_of(id)
   local was_there = old and is_live(old)

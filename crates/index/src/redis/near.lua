@@ -1,10 +1,10 @@
--- Searches. ARGV after the first: the greatest distance, how many matches are wanted, how much may be read; then queries
+-- Searches. ARGV after the first two: the greatest distance, how many matches are wanted, how much may be read; then queries
 -- of a fingerprint and keys each. Answers for each query how many match, how many runs were read, and runs each with an
 -- id after it, among them the nearest. Where too much was read, the last queries are left without an answer.
-local most, limit, budget = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local most, limit, budget = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local filters = has_expired()
 local answers = {}
-for i = 5, #ARGV do
+for i = 6, #ARGV do
   local query = ARGV[i]
   local high, low = struct.unpack('>I4I4', query)
   local found, n_read = near_runs(high, low, most, query, 9, #query)

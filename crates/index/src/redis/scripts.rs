@@ -3,12 +3,13 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use redis::{FromRedisValue, Script, Value};
+use redis::{FromRedisValue, Script, ScriptInvocation, Value};
 use simhash::Sketch;
 use tables::Cost;
 
 use super::layout::{Keys, decode_match, encode_query, encode_record};
 use super::server::Server;
+use crate::identity::Known;
 use crate::last_write::check_ahead;
 use crate::retention::{Horizon, SWEPT_MIN, n_swept_max};
 use crate::search::Nearest;
@@ -39,6 +40,16 @@ pub(super) struct Scripts {
     examine: Script,
 }
 
+/// What every call of a script begins with.
+#[derive(Clone, Copy)]
+pub(super) struct Begun<'a> {
+    pub(super) server: &'a Server,
+    pub(super) keys: &'a Keys,
+    /// The index that must be there. No script is called before it was seen.
+    pub(super) known: &'a Known,
+    pub(super) horizon: Horizon,
+}
+
 /// What one call of a script may look at: two names each, and in how many buckets a document is.
 pub(super) type Listed = (Vec<u8>, Vec<u8>, usize);
 
@@ -57,21 +68,19 @@ impl Scripts {
     /// Answers the first queries, at least one of them.
     pub(super) fn near(
         &self,
-        server: &Server,
-        keys: &Keys,
+        begun: &Begun<'_>,
         queries: &[Sketch],
         max_distance: u32,
         limit: usize,
-        horizon: Horizon,
     ) -> Result<Vec<Neighbours>> {
         let queries = first(queries, |query| query.keys().len());
         let mut call = self.near.prepare_invoke();
-        begin(&mut call, keys, horizon);
+        begun.begin(&mut call);
         call.arg(max_distance.min(64)).arg(limit.min(LIMIT_MAX)).arg(READ_MAX);
         for query in queries {
             call.arg(encode_query(query));
         }
-        let found: Vec<(u64, u64, Vec<Vec<u8>>)> = server.run(|connection| call.invoke(connection))?;
+        let found: Vec<(u64, u64, Vec<Vec<u8>>)> = begun.call(&call)?;
         check_answers(found.len(), queries.len())?;
         let neighbours =
             |(query, (n_matches, n_candidates, matches)): (&Sketch, (u64, u64, Vec<Vec<u8>>))| {
@@ -88,8 +97,7 @@ impl Scripts {
     /// Inserts the first documents, at least one of them, as of now; with a distance, where nothing is near.
     pub(super) fn insert(
         &self,
-        server: &Server,
-        keys: &Keys,
+        begun: &Begun<'_>,
         metadata: &Metadata,
         documents: &[Document],
         if_new: Option<u32>,
@@ -97,12 +105,12 @@ impl Scripts {
     ) -> Result<Vec<Insertion>> {
         let documents = first(documents, |document| document.sketch.keys().len());
         let mut call = self.insert.prepare_invoke();
-        let now = begin_write(&mut call, keys, metadata.retain, clock, documents.len());
+        let now = begun.begin_write(&mut call, metadata.retain, clock, documents.len());
         call.arg(if_new.map_or(-1, |distance| i64::from(distance.min(64)))).arg(READ_MAX);
         for document in documents {
             call.arg(document.id.as_str()).arg(encode_record(document, now, &metadata.scheme));
         }
-        let (ahead_of, answers): (i64, Vec<Value>) = write(server, &call)?;
+        let (ahead_of, answers): (i64, Vec<Value>) = begun.write(&call)?;
         warn(clock, now, ahead_of)?;
         check_answers(answers.len(), documents.len())?;
         documents
@@ -115,22 +123,21 @@ impl Scripts {
     /// Removes those of the first documents that match, and looks at one at least.
     pub(super) fn remove(
         &self,
-        server: &Server,
-        keys: &Keys,
+        begun: &Begun<'_>,
         ids: &[DocumentId],
         selection: &Selection,
         (retain, clock): (Option<Retention>, &Clock),
     ) -> Result<Vec<bool>> {
         let ids = first(ids, |_| 0);
         let mut call = self.remove.prepare_invoke();
-        let now = begin_write(&mut call, keys, retain, clock, ids.len());
+        let now = begun.begin_write(&mut call, retain, clock, ids.len());
         let from = selection.inserted_from.unwrap_or(Timestamp::MIN).as_ms();
         let before = selection.inserted_until.map_or(Timestamp::MAX.as_ms() + 1, Timestamp::as_ms);
         call.arg(selection.source.as_ref().map_or("", Source::as_str)).arg(from).arg(before);
         for id in ids {
             call.arg(id.as_str());
         }
-        let (ahead_of, removed): (i64, Vec<i64>) = write(server, &call)?;
+        let (ahead_of, removed): (i64, Vec<i64>) = begun.write(&call)?;
         warn(clock, now, ahead_of)?;
         check_answers(removed.len(), ids.len())?;
         Ok(removed.into_iter().map(|removed| removed == 1).collect())
@@ -139,58 +146,64 @@ impl Scripts {
     /// Looks at the first entries of one kind, at least one of them, and says with which something is wrong.
     pub(super) fn examine(
         &self,
-        server: &Server,
-        keys: &Keys,
+        begun: &Begun<'_>,
         (what, mends): (&str, bool),
         entries: &[Listed],
-        horizon: Horizon,
     ) -> Result<Vec<bool>> {
         let entries = first(entries, |(.., n_buckets)| *n_buckets);
         let mut call = self.examine.prepare_invoke();
-        begin(&mut call, keys, horizon);
-        call.key(keys.answer(&token())).arg(what).arg(i32::from(mends));
+        begun.begin(&mut call);
+        call.key(begun.keys.answer(&token())).arg(what).arg(i32::from(mends));
         for (a, b, _) in entries {
             call.arg(a).arg(b);
         }
-        let wrong: Vec<i64> = server.run(|connection| call.invoke(connection))?;
+        let wrong: Vec<i64> = begun.call(&call)?;
         check_answers(wrong.len(), entries.len())?;
         Ok(wrong.into_iter().map(|wrong| wrong == 1).collect())
     }
 }
 
-/// What every script is given first: the names, and what has expired.
-fn begin(call: &mut redis::ScriptInvocation<'_>, keys: &Keys, horizon: Horizon) {
-    call.key(&keys.metadata).key(&keys.ids).key(&keys.documents).key(&keys.runs).key(&keys.buckets);
-    call.key(&keys.times).key(&keys.run_times);
-    call.arg(horizon.expired_until_ms().map_or_else(String::new, |ms| ms.to_string()));
-}
-
-/// What the scripts that insert and remove are given next: where to keep their answers, and what they sweep by the clock.
-/// Returns its time.
-fn begin_write(
-    call: &mut redis::ScriptInvocation<'_>,
-    keys: &Keys,
-    retain: Option<Retention>,
-    clock: &Clock,
-    n_items: usize,
-) -> Timestamp {
-    let now = clock.now();
-    begin(call, keys, Horizon::new(retain, now));
-    call.key(keys.answer(&token())).key(&keys.last_write);
-    call.arg(n_swept_max(n_items, SWEPT_MIN)).arg(now.as_ms());
-    call.arg(clock.ahead_ms_max().min(AHEAD_MS_MAX)).arg(i32::from(clock.refuses_ahead()));
-    now
-}
-
-/// Calls a script that writes: when the index was last written to, if the clock is too far ahead of that, else 0; and what
-/// it answers for each item.
-fn write<T: FromRedisValue>(server: &Server, call: &redis::ScriptInvocation<'_>) -> Result<(i64, Vec<T>)> {
-    let mut answers: Vec<Value> = server.run(|connection| call.invoke(connection))?;
-    if answers.is_empty() {
-        return Err(unexpected());
+impl Begun<'_> {
+    /// What every script is given first: the names, which index it is, and what has expired.
+    fn begin(&self, call: &mut ScriptInvocation<'_>) {
+        let Self { keys, known, horizon, .. } = self;
+        call.key(&keys.metadata).key(&keys.ids).key(&keys.documents).key(&keys.runs).key(&keys.buckets);
+        call.key(&keys.times).key(&keys.run_times);
+        call.arg(known.seal().unwrap_or_default());
+        call.arg(horizon.expired_until_ms().map_or_else(String::new, |ms| ms.to_string()));
     }
-    let ahead_of = from_value(answers.remove(0))?;
-    Ok((ahead_of, answers.into_iter().map(from_value).collect::<Result<_>>()?))
+
+    /// What the scripts that insert and remove are given next: where to keep their answers, and what they sweep by the
+    /// clock. Returns its time.
+    fn begin_write(
+        &self,
+        call: &mut ScriptInvocation<'_>,
+        retain: Option<Retention>,
+        clock: &Clock,
+        n_items: usize,
+    ) -> Timestamp {
+        let now = clock.now();
+        Self { horizon: Horizon::new(retain, now), ..*self }.begin(call);
+        call.key(self.keys.answer(&token())).key(&self.keys.last_write);
+        call.arg(n_swept_max(n_items, SWEPT_MIN)).arg(now.as_ms());
+        call.arg(clock.ahead_ms_max().min(AHEAD_MS_MAX)).arg(i32::from(clock.refuses_ahead()));
+        now
+    }
+
+    /// Calls a script that writes: when the index was last written to, if the clock is too far ahead of that, else 0; and
+    /// what it answers for each item.
+    fn write<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<(i64, Vec<T>)> {
+        let mut answers: Vec<Value> = self.call(call)?;
+        if answers.is_empty() {
+            return Err(unexpected());
+        }
+        let ahead_of = from_value(answers.remove(0))?;
+        Ok((ahead_of, answers.into_iter().map(from_value).collect::<Result<_>>()?))
+    }
+
+    fn call<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T> {
+        self.server.run_on(self.known, |connection| call.invoke(connection))
+    }
 }
 
 fn from_value<T: FromRedisValue>(value: Value) -> Result<T> {

@@ -13,7 +13,7 @@ use redis::{
 
 use super::layout::damaged;
 use crate::away::Away;
-use crate::store::not_created;
+use crate::identity::Known;
 use crate::{ConnectionCounts, Error, ErrorKind, Result};
 
 /// More would wait for the server's one thread, not for us.
@@ -134,6 +134,19 @@ impl Server {
     pub(super) fn set_patience(&mut self, patience: Duration) {
         self.waits.server = patience;
         self.waits.reply = self.waits.reply.min(patience.max(REPLY_MIN));
+    }
+
+    /// As [`run`](Self::run), for a script, which looks first whether the index is there and still the same.
+    pub(super) fn run_on<T>(
+        &self,
+        known: &Known,
+        mut work: impl FnMut(&mut Connection) -> RedisResult<T>,
+    ) -> Result<T> {
+        self.run(|connection| match work(connection) {
+            Err(error) if says(&error, "NOINDEX") => Ok(Err(known.gone().caused_by(error))),
+            Err(error) if says(&error, "REPLACED") => Ok(Err(known.replaced().caused_by(error))),
+            done => done.map(Ok),
+        })?
     }
 
     /// Does `work` on a connection. Where the server does not answer, the work is repeated, so it must be right to do it
@@ -271,7 +284,6 @@ impl Server {
     fn explain(&self, error: RedisError) -> Error {
         let Self { address, .. } = self;
         let (kind, what) = match error.kind() {
-            _ if says(&error, "NOINDEX") => return not_created(),
             _ if says(&error, "DAMAGED") => {
                 let detail = error.to_string();
                 let id = detail.split_once("DAMAGED ").map_or("", |(_, id)| id);

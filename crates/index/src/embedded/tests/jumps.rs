@@ -114,7 +114,7 @@ fn what_is_noted_of_time() {
 fn a_clock_that_is_refused() {
     let directory = directory();
     let clock = FakeClock::at(T);
-    let refusing = clock.clock().refusing_ahead(std::time::Duration::from_secs(3_600));
+    let refusing = clock.clock().refusing_ahead(Duration::from_secs(3_600));
     let store = open_retaining(directory.path(), refusing);
     store.insert(&documents(0..3)).unwrap();
     turn(&clock, T + 3_600_001);

@@ -4,6 +4,7 @@ use super::super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visi
 use super::super::thrift::ThriftRows;
 use super::*;
 use crate::ConnectionCounts;
+use crate::identity::Known;
 
 /// How far the fake's clock runs with each request of somebody who may have to wait.
 pub(super) const PACE_MS: i64 = 1_000;
@@ -35,6 +36,10 @@ impl<F: Fn() + Send + Sync> Rows for Between<F> {
 
     fn name(&self, table: Table) -> &str {
         self.rows.name(table)
+    }
+
+    fn known(&self) -> &Known {
+        self.rows.known()
     }
 
     fn apply(&self, mutations: &Mutations) -> crate::Result<()> {

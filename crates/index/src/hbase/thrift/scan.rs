@@ -7,6 +7,7 @@ use thrift::protocol::TType;
 
 use super::connection::{Connection, Exception, Failure};
 use super::tasks::{Exceptions, Task, read_rows};
+use super::witness::Witness;
 use crate::hbase::rows::{PAGE_RESULTS, RESULT_CELLS, Row, Span, successor};
 
 /// One page of each of a few spans: all scanners are opened in one round, read and closed in the next.
@@ -23,6 +24,7 @@ pub(super) struct Scan<'a> {
     /// close was answered with an exception.
     leftover: Vec<i32>,
     exceptions: Exceptions,
+    pub(super) witness: Witness<'a>,
     pub(super) pages: Vec<Vec<Row>>,
 }
 
@@ -31,14 +33,20 @@ pub(super) struct Scan<'a> {
 enum Stage {
     /// To the closes of what is left over, and to the opens.
     Opening,
-    /// To a read and a close of each scanner.
+    /// To a read and a close of each scanner, and of the witness.
     Reading,
     /// To the closes of what is left over, for the last time.
     Closing,
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(table: &'a [u8], family: u8, first: usize, spans: &'a [Span]) -> Self {
+    pub(super) fn new(
+        table: &'a [u8],
+        family: u8,
+        first: usize,
+        spans: &'a [Span],
+        witness: Witness<'a>,
+    ) -> Self {
         Self {
             table,
             family,
@@ -48,6 +56,7 @@ impl<'a> Scan<'a> {
             open: VecDeque::new(),
             leftover: Vec::new(),
             exceptions: Exceptions::default(),
+            witness,
             pages: Vec::new(),
         }
     }
@@ -77,7 +86,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Reads and closes what is open.
-    fn request_pages(&self, connection: &mut Connection) -> Result<(), Failure> {
+    fn request_pages(&mut self, connection: &mut Connection) -> Result<(), Failure> {
         for &scanner in &self.open {
             connection.request("scannerGetList", |fields| {
                 fields.i32(1, scanner)?;
@@ -85,6 +94,7 @@ impl<'a> Scan<'a> {
             })?;
             request_close(connection, scanner)?;
         }
+        self.witness.request(connection)?;
         connection.flush()
     }
 
@@ -143,6 +153,7 @@ impl Task for Scan<'_> {
                     let is_closed = read_close(connection)?;
                     self.leftover.extend(self.open.pop_front().filter(|_| !is_closed));
                 }
+                self.witness.reply(connection, &mut self.exceptions)?;
             }
             Stage::Closing => {
                 self.read_closes(connection)?;

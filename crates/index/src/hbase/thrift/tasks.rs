@@ -9,6 +9,7 @@ use thrift::protocol::{TInputProtocol, TType};
 
 use super::connection::{Connection, Failure};
 use super::protocol::protocol_error;
+use super::witness::Witness;
 use crate::hbase::rows::{Cell, Mutation, Row, Swap, Swapped};
 
 /// A few requests that belong together.
@@ -28,6 +29,7 @@ pub(super) struct Get<'a> {
     /// The number of the first row in the call.
     pub(super) first: usize,
     pub(super) keys: &'a [Vec<u8>],
+    pub(super) witness: Witness<'a>,
     /// Those that are there, in the gateway's order.
     pub(super) rows: Vec<Row>,
 }
@@ -40,12 +42,15 @@ impl Task for Get<'_> {
             fields.list(3, TType::String, self.columns, |output, column| output.write_bytes(column))?;
             fields.attributes(4, &[])
         })?;
+        self.witness.request(connection)?;
         connection.flush()
     }
 
     fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
-        self.rows = connection.reply(read_rows)?.unwrap_or_default();
-        Ok(true)
+        let mut exceptions = Exceptions::default();
+        self.rows = exceptions.or_none(connection.reply(read_rows))?.unwrap_or_default();
+        self.witness.reply(connection, &mut exceptions)?;
+        exceptions.into_result().map(|()| true)
     }
 }
 
@@ -86,6 +91,7 @@ pub(super) struct Apply<'a> {
     /// Of what is put.
     pub(super) time_to_live: Option<Duration>,
     pub(super) mutations: &'a [Mutation],
+    pub(super) witness: Witness<'a>,
 }
 
 impl Task for Apply<'_> {
@@ -102,12 +108,15 @@ impl Task for Apply<'_> {
             fields.i64(3, self.timestamp)?;
             fields.attributes(4, attributes.as_slice())
         })?;
+        self.witness.request(connection)?;
         connection.flush()
     }
 
     fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
-        connection.reply(|_| Ok(()))?;
-        Ok(true)
+        let mut exceptions = Exceptions::default();
+        exceptions.or_none(connection.reply(|_| Ok(())))?;
+        self.witness.reply(connection, &mut exceptions)?;
+        exceptions.into_result().map(|()| true)
     }
 }
 
@@ -121,11 +130,13 @@ pub(super) struct SwapTask<'a> {
     pub(super) answers: Vec<Swapped>,
     is_sent: bool,
     exceptions: Exceptions,
+    pub(super) witness: Witness<'a>,
 }
 
 impl<'a> SwapTask<'a> {
-    pub(super) fn new(table: &'a [u8], first: usize, swaps: &'a [Swap]) -> Self {
-        Self { table, first, swaps, answers: Vec::new(), is_sent: false, exceptions: Exceptions::default() }
+    pub(super) fn new(table: &'a [u8], first: usize, swaps: &'a [Swap], witness: Witness<'a>) -> Self {
+        let exceptions = Exceptions::default();
+        Self { table, first, swaps, answers: Vec::new(), is_sent: false, exceptions, witness }
     }
 }
 
@@ -133,7 +144,8 @@ impl Task for SwapTask<'_> {
     fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
         if std::mem::replace(&mut self.is_sent, true) {
             self.answers.resize(self.swaps.len(), Swapped::Unknown);
-            return Ok(());
+            self.witness.request(connection)?;
+            return connection.flush();
         }
         for swap in self.swaps {
             let put = ThriftMutation {
@@ -154,6 +166,7 @@ impl Task for SwapTask<'_> {
                 fields.attributes(7, attributes.as_slice())
             })?;
         }
+        self.witness.request(connection)?;
         connection.flush()
     }
 
@@ -166,6 +179,7 @@ impl Task for SwapTask<'_> {
                 None => Swapped::Unknown,
             });
         }
+        self.witness.reply(connection, &mut self.exceptions)?;
         std::mem::take(&mut self.exceptions).into_result().map(|()| true)
     }
 }
