@@ -21,7 +21,7 @@ module ::PigeonholeInspect
   Client = Java::OrgApacheHadoopHbaseClient
 
   # The newest format of metadata that is known here.
-  FORMAT_VERSION = 1
+  FORMAT_VERSION = 2
   # Results fetched at once, and cells of one row in a result: a row may have a million.
   PAGE = 1000
   # Records fetched at once.

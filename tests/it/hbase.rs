@@ -1,5 +1,7 @@
 //! The programs and the store on a real HBase, through a real gateway.
 
+mod made_anew;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read, Write};

@@ -1,6 +1,7 @@
 //! The programs and the store on a real Redis.
 
 mod faults;
+mod made_anew;
 mod retaining;
 mod upkeep;
 

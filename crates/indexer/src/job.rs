@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use features::Fingerprinter;
-use index::Mode;
+use index::{Index, Mode};
 use serde_json::Value;
 
 use crate::cli::{InputArgs, JournalArgs, SourceArgs};
@@ -155,6 +155,11 @@ impl Job {
         }
         open(Mode::MustExist)
             .context("a job goes on with the index that it was begun with; where that was moved, put it back")
+    }
+
+    /// Refuses to go on with another index than the one that the job began with.
+    pub(crate) fn hold_to(&mut self, index: &Index) -> anyhow::Result<()> {
+        self.journal.as_mut().map_or(Ok(()), |journal| journal.hold_to(index))
     }
 
     /// Whether it takes one part of the documents only.

@@ -29,6 +29,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use index::Index;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +148,18 @@ impl Journal {
     /// Whether an earlier run has begun the job: then what it works with is there.
     pub(crate) fn was_begun(&self) -> bool {
         self.was_begun
+    }
+
+    /// Holds the job to the index that it began with.
+    pub(crate) fn hold_to(&mut self, index: &Index) -> anyhow::Result<()> {
+        let is_this = self.job.description.hold_to(&index.metadata().identity.to_string());
+        ensure!(
+            is_this,
+            "the index was made anew since the job of the journal {} began, and does not have what was written into the one \
+             before it; remove the journal to begin anew",
+            self.folder.display()
+        );
+        Ok(())
     }
 
     /// How far the job is.

@@ -32,6 +32,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         None => writeln!(out, "retain        until removed")?,
     }
     writeln!(out, "format        {}", index.metadata().format_version)?;
+    writeln!(out, "identity      {}", index.metadata().identity)?;
     for (field, value) in index.recipe() {
         writeln!(out, "recipe        {field} = {value}")?;
     }

@@ -263,6 +263,7 @@ fn word(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::NotFound => "not-found",
         ErrorKind::Mismatch => "mismatch",
+        ErrorKind::Replaced => "replaced",
         ErrorKind::InvalidArgument => "invalid-argument",
         ErrorKind::PermissionDenied => "permission-denied",
         ErrorKind::Unavailable => "unavailable",

@@ -13,6 +13,7 @@ static VARIES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         // What HBase's client logs where a machine is slow.
         (r"(?m)^\d{4}-\d\d-\d\d[T ][\d:]{8}[,.]\d+ +(DEBUG|INFO|WARN|ERROR) .*\n", ""),
         (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
+        (r#"identity"?[: ]+"?[0-9a-f]{32}"#, "IDENTITY"),
         (r"\d{8}T\d{9}Z-[0-9a-f]{8}", "ROUND"),
         (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z?", "TIME"),
         (r"date=\d{4}-\d\d-\d\d/half=(am|pm)", "HALF-DAY"),

@@ -226,7 +226,7 @@ fn inspect_says_in_one_line_what_is_wrong() {
         ("use nothing; count", "no table nothing: schema/create.rb makes"),
         ("use 'a b'; count", "no name of a table"),
         ("use damaged; info", "the metadata of damaged are damaged"),
-        ("use later; info", "later has format version 2, this script knows versions up to 1"),
+        ("use later; info", "later has format version 3, this script knows versions up to 2"),
         ("rows 9e37", "\"9e37\" is no fingerprint"),
         ("bucket 256 1", "\"256\" is no flag"),
         ("bucket 1 xyz", "\"xyz\" is no segment"),
@@ -244,7 +244,7 @@ fn inspect_says_in_one_line_what_is_wrong() {
         r#"
 %w[asked damaged later].each { |name| ask("made #{name}", 'create', 'TABLE' => name, 'REGIONS' => '1') }
 put 'damaged_docs', 'pigeonhole', 'm:metadata', '{"format_version":1,"scheme":{"name":"5c2"},"crc32":"00000000"}'
-put 'later_docs', 'pigeonhole', 'm:metadata', '{"format_version":2}'
+put 'later_docs', 'pigeonhole', 'm:metadata', '{"format_version":3}'
 "#,
     );
     for (i, (command, _)) in cases.iter().enumerate() {

@@ -95,9 +95,12 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         _ if spares_index => open(Mode::MustExist)?,
         _ => job.with_index(open)?,
     };
+    let is_in_memory = uri == DEFAULT_STORE;
+    if !is_in_memory {
+        job.hold_to(&index)?;
+    }
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut kept = HashMap::new();
-    let is_in_memory = uri == DEFAULT_STORE;
     let open_logs = |journal: &Journal| match rank_by {
         Some(_) => Logs::of_calls(journal, is_in_memory),
         None => Logs::open(journal, &saved, &index, is_in_memory, &mut kept),

@@ -32,7 +32,7 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
     ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
     let description = describe("index", &args.input, &args.source, &args.store, &args.recipe, &args.journal)?;
     let journal = description.map(|description| (&args.journal, description));
-    let job = Job::new(&args.input, Some(&args.source), &[], Some(uri), journal)?;
+    let mut job = Job::new(&args.input, Some(&args.source), &[], Some(uri), journal)?;
     if let Some(report) = job.done() {
         say_done(&job, iter::empty(), &args.input)?;
         print_to_stdout(&report)?;
@@ -40,6 +40,7 @@ pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
     }
     let open = |mode| open_or_make(uri, mode, &args.store, &args.recipe, args.input.records.quiet);
     let (index, fingerprinter) = job.with_index(open)?;
+    job.hold_to(&index)?;
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut sink = Inserts {
         index: &index,

@@ -17,6 +17,9 @@ pub(crate) struct Description {
     /// By the names that the user knows them by.
     options: BTreeMap<String, String>,
     inputs: Vec<Input>,
+    /// The identity of the index that it writes into, once that is open. Journals of before there were any have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    index: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -32,7 +35,8 @@ struct Input {
 
 impl Description {
     pub(crate) fn new(command: &str) -> Self {
-        Self { version: VERSION, command: command.to_owned(), options: BTreeMap::new(), inputs: Vec::new() }
+        let (options, inputs) = (BTreeMap::new(), Vec::new());
+        Self { version: VERSION, command: command.to_owned(), options, inputs, index: None }
     }
 
     /// Adds something that changes the result.
@@ -66,7 +70,13 @@ impl Description {
         }
     }
 
-    /// What of `other` is not as it is here.
+    /// Notes which index the job writes into, and says whether it may be this one: an index that was made anew does not
+    /// have what the job has written into the one before it.
+    pub(super) fn hold_to(&mut self, index: &str) -> bool {
+        self.index.get_or_insert_with(|| index.to_owned()) == index
+    }
+
+    /// What of `other` is not as it is here. Which index it writes into is known only later.
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
         if self.version != other.version {
             return Some("it was written by another version of this program".to_owned());
@@ -132,6 +142,19 @@ mod tests {
             this.difference(&Description { version: 1, ..job("text", &[]) }).as_deref(),
             Some("it was written by another version of this program")
         );
+    }
+
+    /// Also where the first run was one of a program that did not note it.
+    #[test]
+    fn it_is_of_the_first_index() {
+        let old = r#"{"version": 1, "command": "index", "options": {}, "inputs": []}"#;
+        for mut job in [Description::new("index"), serde_json::from_str(old).unwrap()] {
+            assert!(job.hold_to("one"));
+            let mut read: Description = serde_json::from_slice(&serde_json::to_vec(&job).unwrap()).unwrap();
+            assert!(read.hold_to("one"));
+            assert!(!read.hold_to("two"));
+            assert_eq!(job.difference(&Description::new("index")), None);
+        }
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub(super) struct About {
     recipe: BTreeMap<String, String>,
     /// Of the stored bytes.
     format_version: u32,
+    /// Which index it is, in 32 hexadecimal digits: one that is made anew in the same place has another.
+    identity: String,
     /// Null where the store does not count its documents.
     n_documents: Option<u64>,
     /// The largest request body, and the longest line of a batch, in bytes.
@@ -130,6 +132,7 @@ fn about(worker: &Worker) -> Result<About, Problem> {
         retain_seconds: metadata.retain.map(Retention::as_seconds),
         recipe: metadata.recipe.clone(),
         format_version: metadata.format_version,
+        identity: metadata.identity.to_string(),
         n_documents: worker.index().status()?.n_documents,
         body_bytes_max: worker.limits().body_bytes_max,
         text_bytes_max: worker.limits().text_bytes_max,

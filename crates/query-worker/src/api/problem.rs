@@ -337,6 +337,9 @@ impl From<index::Error> for Problem {
             ErrorKind::Busy => Self::store_unavailable(
                 "others keep this worker from the store, and its log says how; the same request may succeed later",
             ),
+            ErrorKind::Replaced => Self::store_unavailable(
+                "the store has another index than the one that this worker was started with; start the worker again",
+            ),
             ErrorKind::StorageFull => {
                 Self::store_unavailable("the store's disk is full; nothing was written")
             }

@@ -275,6 +275,7 @@ impl<'a> Rounds<'a> {
             }
             return Ok(report);
         }
+        job.hold_to(self.index)?;
         let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
         let calls = job.journal().map(|journal| journal.calls(saved.n_calls)).transpose()?;
         let mut sink = Collection {
