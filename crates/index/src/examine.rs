@@ -46,19 +46,29 @@ pub enum FindingKind {
     HalfRemoved,
     /// A document whose time of insertion is ahead of the clock: it stays for so much longer.
     Ahead,
+    /// A document under the keys of another scheme than the index's, so that searches may miss it: its writer took the index
+    /// for another one. One whose fingerprint alone is of another recipe looks like any other.
+    Foreign,
     /// Bytes that are not what was written.
     Damaged,
 }
 
 impl FindingKind {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 6] =
-        [Self::Unfiled, Self::Ghost, Self::DeadClaim, Self::HalfRemoved, Self::Ahead, Self::Damaged];
+    pub const ALL: [Self; 7] = [
+        Self::Unfiled,
+        Self::Ghost,
+        Self::DeadClaim,
+        Self::HalfRemoved,
+        Self::Ahead,
+        Self::Foreign,
+        Self::Damaged,
+    ];
 
     /// Whether what is found can be mended by what is known.
     #[must_use]
     pub fn is_mendable(self) -> bool {
-        !matches!(self, Self::Ahead | Self::Damaged)
+        !matches!(self, Self::Ahead | Self::Foreign | Self::Damaged)
     }
 }
 
@@ -70,6 +80,7 @@ impl fmt::Display for FindingKind {
             Self::DeadClaim => "dead claim",
             Self::HalfRemoved => "half removed",
             Self::Ahead => "ahead",
+            Self::Foreign => "foreign",
             Self::Damaged => "damaged",
         })
     }

@@ -19,11 +19,17 @@ What can be found:
   half removed  a removal whose process died; the document is gone, and something of it is left
   ahead         a document inserted by a clock that was ahead of this machine's by more than a day
                 (or --clock-ahead-max); an index with a retention keeps it for so much longer
+  foreign       a document under the keys of another scheme, by a program that took the index for
+                another one; searches may miss it. Remove it, and index it again
   damaged       bytes that are not what was written; calls that meet them fail
 
-`repair --apply` mends all but ahead and damaged. What is ahead is right if this machine's clock
-is behind. Else set the clocks right, take those documents out with `pigeonhole remove
---inserted-from TIME`, and index them again.
+`repair --apply` mends all but ahead, foreign and damaged. What is ahead is right if this
+machine's clock is behind. Else set the clocks right, take those documents out with `pigeonhole
+remove --inserted-from TIME`, and index them again.
+
+A document whose fingerprint is of another recipe, such as another seed, looks like any other, and
+cannot be found out. No program of this version writes one: each call makes sure that the index is
+the one that was opened (`pigeonhole info` shows its identity).
 
 What is damaged no program can mend: what was there is not known any more. Restore the store
 from a backup, or build the index anew from the texts; or, where you can do without what is
@@ -213,9 +219,11 @@ impl Findings<'_> {
 
     /// Says what to do about what is left.
     fn advise(&mut self, store: &str) -> io::Result<()> {
-        let [n_ahead, n_damaged] =
-            [FindingKind::Ahead, FindingKind::Damaged].map(|kind| self.of(kind).n_found);
-        let (is_damaged, is_mendable) = (n_damaged > 0, self.n_left() > n_damaged + n_ahead);
+        let [n_ahead, n_foreign, n_damaged] =
+            [FindingKind::Ahead, FindingKind::Foreign, FindingKind::Damaged]
+                .map(|kind| self.of(kind).n_found);
+        let n_lasting = n_foreign + n_damaged;
+        let (is_damaged, is_mendable) = (n_lasting > 0, self.n_left() > n_lasting + n_ahead);
         self.print(|out, findings| {
             match findings.says_mended {
                 _ if !is_mendable => {}
@@ -231,7 +239,7 @@ impl Findings<'_> {
             if is_damaged {
                 writeln!(
                     out,
-                    "# what is damaged cannot be mended; `pigeonhole repair --help` says what to do"
+                    "# what is foreign or damaged cannot be mended; `pigeonhole repair --help` says what to do"
                 )?;
             }
             Ok(())

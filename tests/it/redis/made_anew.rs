@@ -109,3 +109,24 @@ fn a_job_does_not_go_on() {
         assert_eq!(count(), n_documents);
     }
 }
+
+/// A program of before identities could write by another scheme. What it wrote is found; by another seed it could not be.
+#[test]
+fn what_another_scheme_has_filed_is_found() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let news = news();
+    let make = |name: &str, scheme: &str| {
+        let store = redis.url(name);
+        run("indexer", ["index", "-q", "--scheme", scheme, "--store", &store, news.to_str().unwrap()])
+            .expect(0);
+    };
+    make("a", "5c2");
+    make("b", "t11");
+    // The record of one index's document in the other one.
+    let copied = "local record = redis.call('GET', 'pigeonhole:{b}:d:en-harbour') \
+                  redis.call('SET', 'pigeonhole:{a}:d:en-harbour', record)";
+    redis.cli(&["eval", copied, "0"]);
+    let found = run("pigeonhole", ["verify", "-q", "--store", &redis.url("a")]).expect(1).stdout;
+    assert!(found.lines().any(|line| line.split_whitespace().eq(["foreign", "1"])), "{found}");
+    assert!(found.contains("en-harbour") && found.contains("cannot be mended"), "{found}");
+}

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::RedisStore;
-use super::layout::{decode_id, decode_record};
+use super::layout::{decode_id, decode_record, is_foreign};
 use super::scripts::Listed;
 use crate::{Examined, Finding, FindingKind, Result};
 
@@ -104,6 +104,9 @@ impl Examination<'_, '_> {
             match decode_id(&id).and_then(|id| decode_record(&id, &record)) {
                 Ok(stored) => {
                     let (document, at) = (&stored.document, stored.inserted_at);
+                    if is_foreign(&record, &document.sketch, &self.store.known()?.scheme) {
+                        self.found(FindingKind::Foreign, show(&id), false);
+                    }
                     let ahead = Finding::of_ahead(&document.id, at, &self.store.clock);
                     entries.push((id, Vec::new(), document.sketch.keys().len()));
                     if let Some(Finding { kind, place, is_mended }) = ahead {

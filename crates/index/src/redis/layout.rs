@@ -113,6 +113,12 @@ pub(super) fn encode_record(document: &Document, inserted_at: Timestamp, scheme:
     bytes
 }
 
+/// Whether a record says that its keys are those that the index's scheme gives its fingerprint, and another scheme gave them.
+pub(super) fn is_foreign(record: &[u8], sketch: &Sketch, scheme: &TableScheme) -> bool {
+    // After the version and the fingerprint.
+    record.get(9) == Some(&FOLLOWS) && scheme.sketch(sketch.fingerprint()) != *sketch
+}
+
 /// Reads the record of a document back.
 pub(super) fn decode_record(id: &DocumentId, bytes: &[u8]) -> Result<StoredDocument> {
     let Some((body, sealed)) = bytes.split_last_chunk::<4>() else {
