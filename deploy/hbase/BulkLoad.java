@@ -172,6 +172,7 @@ public class BulkLoad {
     }
     byte[] mark = Bytes.toBytes("load." + rows.timestamp);
     try (Table table = connection.getTable(documents)) {
+      checkStill(connection, documents, isNew, "nothing was loaded");
       String from = "from " + rows.folder.toAbsolutePath() + ", begun " + Instant.now();
       table.put(new Put(METADATA_ROW).addColumn(METADATA_FAMILY, mark, Bytes.toBytes(from)));
       complete(connection, index, INDEX_FAMILY, indexFiles, "no document can be found yet");
@@ -183,6 +184,8 @@ public class BulkLoad {
           isNew ? "the index is not there yet" : "each document is there as a whole, or not at all");
       if (isNew) {
         createIndex(table);
+      } else {
+        checkStill(connection, documents, false, "what was loaded may be in another one, so drop both tables and begin anew");
       }
       table.delete(new Delete(METADATA_ROW).addColumns(METADATA_FAMILY, mark));
     }
@@ -194,6 +197,18 @@ public class BulkLoad {
     if (rows.retainSeconds > 0 && rows.timestamp + 1000 * rows.retainSeconds <= System.currentTimeMillis()) {
       throw new IOException("the index keeps documents for " + rows.retainSeconds + " s, and these are older; make the rows anew");
     }
+    return isToBeMade(connection, documents);
+  }
+
+  /** The same again: writing the HFiles may take hours, in which the tables can be dropped and made anew. */
+  void checkStill(Connection connection, TableName documents, boolean isNew, String so) throws IOException {
+    if (isToBeMade(connection, documents) != isNew) {
+      throw new IOException("the index at " + rows.name + (isNew ? " was made" : " has gone") + " since this load began; " + so);
+    }
+  }
+
+  /** Whether there is no index; refuses another one than the rows were made for. */
+  boolean isToBeMade(Connection connection, TableName documents) throws IOException {
     try (Table table = connection.getTable(documents)) {
       byte[] stored = table.get(new Get(METADATA_ROW).addColumn(METADATA_FAMILY, METADATA)).value();
       if (stored != null && !Arrays.equals(stored, rows.metadata)) {

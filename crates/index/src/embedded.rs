@@ -138,17 +138,14 @@ impl EmbeddedStore {
 
 impl Store for EmbeddedStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
-        self.shared.environment.with(|opened| {
-            let txn = opened.read_txn()?;
-            Ok(self.shared.find_metadata(opened, &txn)?.cloned())
-        })
+        self.shared.environment.with(|opened| Ok(self.shared.find_metadata(opened)?.cloned()))
     }
 
     fn create(&self, metadata: &Metadata) -> Result<Metadata> {
         let environment = &self.shared.environment;
         let stored = environment.with(|opened| {
             let mut txn = opened.write_txn()?;
-            if let Some(stored) = self.shared.find_metadata(opened, &txn)? {
+            if let Some(stored) = self.shared.known.find(opened.meta.get(&txn, METADATA_KEY)?)? {
                 return Ok(stored.clone());
             }
             let record = metadata.encode()?;
@@ -249,10 +246,10 @@ impl Store for EmbeddedStore {
 
     fn status(&self) -> Result<Status> {
         let n_documents = self.shared.environment.with(|opened| {
-            let txn = opened.read_txn()?;
-            if self.shared.find_metadata(opened, &txn)?.is_none() {
+            if self.shared.find_metadata(opened)?.is_none() {
                 return Ok(0);
             }
+            let txn = opened.read_txn()?;
             let horizon = self.shared.horizon(opened, &txn, &self.clock)?;
             let live = self.shared.seen.live(opened, &txn, horizon)?;
             let n_stored = opened.log.len(&txn)?;

@@ -131,6 +131,11 @@ impl HbaseStore {
 
     /// What is stored now, which must be what was seen first.
     fn find(&self) -> Result<Option<&Metadata>> {
+        self.rows.known().find_in(|| self.stored())
+    }
+
+    /// The metadata as they are stored.
+    fn stored(&self) -> Result<Option<Vec<u8>>> {
         // A gateway says of a missing table or family only when it is read, not when it is written to.
         for (table, column) in [(Table::Index, &b"f"[..]), (Table::Documents, RECORD_COLUMN)] {
             self.rows.get(table, &[column], &[METADATA_ROW.to_vec()])?;
@@ -142,7 +147,7 @@ impl HbaseStore {
             let metadata = Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error))?;
             retention::check(&*self.rows, metadata.retain, false)?;
         }
-        self.rows.known().find(cell.as_ref().map(|cell| cell.value.as_slice()))
+        Ok(cell.map(|cell| cell.value))
     }
 }
 

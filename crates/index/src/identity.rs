@@ -108,6 +108,18 @@ impl Known {
         }
     }
 
+    /// As [`find`](Self::find), of what `read` gives. What is not there was perhaps read before another thread made it.
+    pub(crate) fn find_in<R: AsRef<[u8]>, E: From<Error>>(
+        &self,
+        read: impl FnOnce() -> Result<Option<R>, E>,
+    ) -> Result<Option<&Metadata>, E> {
+        let was_seen = self.seen.get().is_some();
+        match read()? {
+            None if !was_seen => Ok(None),
+            record => Ok(self.find(record.as_ref().map(R::as_ref))?),
+        }
+    }
+
     /// As [`find`](Self::find), where there must be an index.
     pub(crate) fn check(&self, record: Option<&[u8]>) -> Result<&Metadata> {
         self.find(record)?.ok_or_else(crate::store::not_created)

@@ -148,7 +148,7 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn metadata(&self) -> Result<Option<Metadata>> {
-        Ok(self.known.find(self.stored()?.as_deref())?.cloned())
+        Ok(self.known.find_in(|| self.stored())?.cloned())
     }
 
     fn create(&self, metadata: &Metadata) -> Result<Metadata> {
@@ -238,9 +238,14 @@ impl Store for RedisStore {
         count.atomic().get(&self.keys.metadata).zcard(&self.keys.ids);
         // Nothing is as old as this where documents stay for good, and there are no times.
         count.zcount(&self.keys.times, "-inf", horizon.unwrap_or(i64::MIN));
-        let (stored, n_stored, n_expired): (Option<Vec<u8>>, u64, u64) =
-            self.server.run(|connection| count.query(connection))?;
-        self.known.find(stored.as_deref())?;
+        let mut counts = (0_u64, 0_u64);
+        self.known.find_in(|| {
+            let (stored, n_stored, n_expired): (Option<Vec<u8>>, _, _) =
+                self.server.run(|connection| count.query(connection))?;
+            counts = (n_stored, n_expired);
+            Result::Ok(stored)
+        })?;
+        let (n_stored, n_expired) = counts;
         let n_documents = n_stored.saturating_sub(n_expired);
         Ok(Status {
             n_documents: Some(n_documents),

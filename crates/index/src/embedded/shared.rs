@@ -39,13 +39,12 @@ impl Shared {
         Ok(self.known.check(opened.meta.get(txn, METADATA_KEY)?)?)
     }
 
-    /// As [`metadata`](Self::metadata), where there may be no index yet.
-    pub(super) fn find_metadata(
-        &self,
-        opened: &Opened,
-        txn: &RoTxn<'_>,
-    ) -> Result<Option<&Metadata>, Failure> {
-        Ok(self.known.find(opened.meta.get(txn, METADATA_KEY)?)?)
+    /// As [`metadata`](Self::metadata), as of now, where there may be no index yet.
+    pub(super) fn find_metadata(&self, opened: &Opened) -> Result<Option<&Metadata>, Failure> {
+        self.known.find_in(|| {
+            let txn = opened.read_txn()?;
+            Result::<_, Failure>::Ok(opened.meta.get(&txn, METADATA_KEY)?.map(<[u8]>::to_vec))
+        })
     }
 
     /// What is there now, by the clock of a handle.
