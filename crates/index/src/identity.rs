@@ -92,9 +92,9 @@ impl Known {
     /// `Replaced` where it is another one, `NotFound` where it has gone, and those of [`Metadata::decode`].
     pub(crate) fn find(&self, record: Option<&[u8]>) -> Result<Option<&Metadata>> {
         match (self.seen.get(), record) {
-            (None, None) => return Ok(None),
-            (Some(_), None) => return Err(self.gone()),
-            (Some(seen), Some(record)) if seen.record == record => return Ok(Some(&seen.metadata)),
+            (None, None) => Ok(None),
+            (Some(_), None) => Err(self.gone()),
+            (Some(seen), Some(record)) if seen.record == record => Ok(Some(&seen.metadata)),
             (_, Some(record)) => {
                 let metadata = Metadata::decode(record)?;
                 let seen =

@@ -25,7 +25,7 @@ use crate::{
 pub use crate::hbase::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 pub use fail_at::FailAt;
 pub use fake_clock::FakeClock;
-pub use made_anew::Place;
+pub use made_anew::{Place, Remake};
 
 /// Runs every case, each on a store of its own from `open`, which must be empty and without metadata, and take the time
 /// from the clock that it is given.

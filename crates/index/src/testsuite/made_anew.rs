@@ -4,13 +4,15 @@
 use super::{contents, document, example_metadata, id, sketch};
 use crate::{Cursor, ErrorKind, Identity, Metadata, Result, Store};
 
+/// Takes an index away, and makes another one where it is given what that says of itself.
+pub type Remake = Box<dyn Fn(Option<&Metadata>)>;
+
 /// A store, and what others can do to it.
 pub struct Place {
     /// Without an index yet.
     pub store: Box<dyn Store>,
-    /// Takes away the index and all that is in it, as another process would, and makes another one where it is given what
-    /// that says of itself.
-    pub remake: Box<dyn Fn(Option<&Metadata>)>,
+    /// The index and all that is in it, as another process would.
+    pub remake: Remake,
     /// Another handle, as another process has one, once `store` is dropped.
     pub reopen: Box<dyn Fn() -> Box<dyn Store>>,
 }
@@ -75,10 +77,10 @@ fn check_fails(store: &dyn Store, kind: ErrorKind) {
             }
         }
     }
-    let (a, new) = (document("a", 0), document("new", 0xffff << 20));
+    let both = [document("a", 0), document("new", 0xffff << 20), document("near", 1)];
     for _ in 0..2 {
         fails("prepare", store.prepare(), kind);
-        for documents in [&[a.clone()][..], &[new.clone()], &[a.clone(), new.clone(), document("near", 1)]] {
+        for documents in [&both[..1], &both[1..2], &both] {
             fails("insert", store.insert(documents), kind);
             fails("insert_if_new", store.insert_if_new(documents, 3), kind);
         }
