@@ -82,13 +82,13 @@ fn a_job_does_not_go_on() {
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     fs::write(at("corpus.jsonl"), made_up_corpus(20_000, 3)).unwrap();
     let url = redis.url("job");
-    let args =
-        ["--store", &url, "--journal", &at("journal"), "--checkpoint-records", "500", &at("corpus.jsonl")];
-    let index = ["index", "-q"].iter().chain(&args);
-    let output = [&["dedup", "-q", "--output", &at("kept.jsonl")][..], &args].concat();
-    for job in [index.copied().collect::<Vec<_>>(), output] {
+    let [journal, kept, corpus] = ["journal", "kept.jsonl", "corpus.jsonl"].map(at);
+    let args = ["--store", &url, "--journal", &journal, "--checkpoint-records", "500", &corpus];
+    let index = [&["index", "-q"][..], &args].concat();
+    let dedup = [&["dedup", "-q", "--output", &kept][..], &args].concat();
+    for job in [index, dedup] {
         redis.cli(&["flushall"]);
-        fs::remove_dir_all(at("journal")).unwrap_or(());
+        fs::remove_dir_all(&journal).unwrap_or(());
         let running = command("indexer", &job).spawn().unwrap();
         let count = || redis.cli(&["zcard", "pigeonhole:{job}:ids"]).trim().parse::<u64>().unwrap_or(0);
         while count() < 2_000 {
