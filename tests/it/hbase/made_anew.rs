@@ -55,5 +55,5 @@ fn nothing_goes_on() {
     assert!(problem["detail"].as_str().unwrap().contains("has no index any more"), "{problem}");
     make("0");
     let worker = Worker::start(&store, &[]);
-    assert_eq!(worker.post("/v1/documents", &document).0, 200);
+    assert_eq!(worker.post("/v1/documents", &document).0, 201);
 }

@@ -70,7 +70,7 @@ fn a_worker_does_not_go_on() {
     let worker = Worker::start(&url, &[]);
     assert_eq!(worker.get("/readyz").0, 200);
     assert_eq!(worker.post("/v1/query", &text).0, 200);
-    assert_eq!(worker.post("/v1/documents", &document).0, 200);
+    assert_eq!(worker.post("/v1/documents", &document).0, 201);
     assert_ne!(digest(), before);
 }
 
