@@ -77,7 +77,7 @@ enum Stage {
     /// Its files are those in its folder.
     Reading,
     /// All of its files are written, and are moved to their places.
-    Publishing(Published),
+    Publishing(Box<Published>),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -163,7 +163,7 @@ impl<'a> Rounds<'a> {
     /// What the round is to publish; none where it was killed before it had taken a file.
     fn published(&mut self, round: &Round, folder: &WatchFolder) -> anyhow::Result<Option<Published>> {
         if let Stage::Publishing(published) = &round.stage {
-            return Ok(Some(published.clone()));
+            return Ok(Some((**published).clone()));
         }
         let taken = folder.taken(&round.name);
         if !taken::has_files(&taken)? {
@@ -176,7 +176,7 @@ impl<'a> Rounds<'a> {
             return Ok(None);
         }
         let published = self.decide(round, folder)?;
-        self.save(Round { stage: Stage::Publishing(published.clone()), ..round.clone() })?;
+        self.save(Round { stage: Stage::Publishing(Box::new(published.clone())), ..round.clone() })?;
         Ok(Some(published))
     }
 
