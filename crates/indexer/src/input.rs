@@ -242,9 +242,13 @@ mod tests {
     use crate::cli::{Cli, Command};
 
     pub(super) fn open(paths: &[&str]) -> Inputs {
+        try_open(paths).unwrap()
+    }
+
+    pub(super) fn try_open(paths: &[&str]) -> anyhow::Result<Inputs> {
         let cli = Cli::parse_from([&["indexer", "fingerprint"], paths].concat());
         let Command::Fingerprint(args) = cli.command else { unreachable!() };
-        Inputs::open(&args.input).unwrap()
+        Inputs::open(&args.input)
     }
 
     #[test]

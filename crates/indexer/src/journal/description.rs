@@ -147,8 +147,8 @@ mod tests {
     /// Also where the first run was one of a program that did not note it.
     #[test]
     fn it_is_of_the_first_index() {
-        let old = r#"{"version": 1, "command": "index", "options": {}, "inputs": []}"#;
-        for mut job in [Description::new("index"), serde_json::from_str(old).unwrap()] {
+        let old = format!(r#"{{"version": {VERSION}, "command": "index", "options": {{}}, "inputs": []}}"#);
+        for mut job in [Description::new("index"), serde_json::from_str(&old).unwrap()] {
             assert!(job.hold_to("one"));
             let mut read: Description = serde_json::from_slice(&serde_json::to_vec(&job).unwrap()).unwrap();
             assert!(read.hold_to("one"));
