@@ -54,7 +54,7 @@ fn the_operators_tool_says_so_and_has_changed_nothing_that_it_does_not_say() {
 fn the_worker_answers_so_and_has_what_it_acknowledged() {
     let place = tempfile::tempdir().unwrap();
     let store = format!("embedded:{}", place.path().join("index").to_str().unwrap());
-    let args = ["--store", &store, "--listen", "127.0.0.1:0"];
+    let args = ["--store", &store, "--create-index", "--listen", "127.0.0.1:0"];
     let worker = Worker::start_as(&mut limited(800, "query-worker", &args));
     let text = |n: usize| (0..20).map(|i| format!("word{} ", n * 31 + i * 7)).collect::<String>();
     let mut n_stored = 0;
