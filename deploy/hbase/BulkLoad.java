@@ -67,7 +67,7 @@ public class BulkLoad {
           + "After a failure or a kill run it again.\n"
           + "exit codes: 0 loaded, 1 not loaded, 64 wrong usage";
 
-  /** Of the row beside all documents; `crates/index/src/hbase/layout.rs` has the same. */
+  /** Of the row beside all documents; `crates/store-hbase/src/layout.rs` has the same. */
   static final byte[] METADATA_ROW = Bytes.toBytes("pigeonhole");
   static final byte[] METADATA_FAMILY = Bytes.toBytes("m");
   static final byte[] METADATA = Bytes.toBytes("metadata");

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use index::testsuite::FakeClock;
-use index::{Document, DocumentId, EmbeddedStore, Insertion, Mode, Store};
+use index::{Document, DocumentId, Insertion, Mode, Store};
 use simhash::{Fingerprint, TableScheme};
+use store_embedded::EmbeddedStore;
 
 use crate::support::{Run, news, run};
 

@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use index::{DocumentId, Index, OpenOptions};
+use index::{DocumentId, OpenOptions};
 use serde_json::Value;
 use simhash::{Fingerprint, SCHEME_NAMES};
 use tables::{Groups, self_join};
@@ -91,7 +91,7 @@ fn all_pairs_of_the_naive_scan_are_found() {
 }
 
 fn check_index(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)>) {
-    let index = Index::open("memory:", &OpenOptions::default()).unwrap();
+    let index = engine::open_index("memory:", &OpenOptions::default()).unwrap();
     let id = |i: usize| DocumentId::new(i.to_string()).unwrap();
     let documents: Vec<_> = fingerprints.iter().enumerate().map(|(i, f)| (id(i), *f)).collect();
     for batch in documents.chunks(1000) {

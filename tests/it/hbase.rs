@@ -12,9 +12,10 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hbase_thrift::hbase::{BatchMutation, HbaseSyncClient, Mutation, THbaseSyncClient, TRowResult, TScan};
-use index::{Clock, HbaseStore, testsuite};
+use index::{Clock, testsuite};
 use serde_json::{Value, json};
 use simhash::SCHEME_NAMES;
+use store_hbase::HbaseStore;
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 

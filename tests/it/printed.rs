@@ -108,8 +108,7 @@ fn the_log_of_the_worker_is_safe() {
     let folder = place.path().join(OBEYED);
     let store = format!("embedded:{}", folder.to_str().unwrap());
     for format in ["text", "json"] {
-        let args =
-            ["--store", &store, "--create-index", "--listen", "127.0.0.1:0", "--log-format", format];
+        let args = ["--store", &store, "--create-index", "--listen", "127.0.0.1:0", "--log-format", format];
         let mut worker = command("query-worker", args).stdout(Stdio::null()).spawn().unwrap();
         let mut log = String::new();
         let mut lines = BufReader::new(worker.stderr.take().unwrap());

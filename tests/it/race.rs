@@ -10,7 +10,8 @@ mod posting;
 
 use std::collections::BTreeMap;
 
-use index::{Document, DocumentId, FORMAT_VERSION, Identity, Metadata, Mode, Store, StoreUri};
+use engine::StoreUri;
+use index::{Clock, Document, DocumentId, FORMAT_VERSION, Identity, Metadata, Mode, Store};
 use simhash::TableScheme;
 
 use self::check::check;
@@ -49,7 +50,7 @@ fn metadata() -> Metadata {
 }
 
 fn open(url: &str) -> Box<dyn Store> {
-    url.parse::<StoreUri>().unwrap().open(Mode::CreateIfMissing).unwrap()
+    url.parse::<StoreUri>().unwrap().open(Mode::CreateIfMissing, Clock::system(), None).unwrap()
 }
 
 /// One process has it, so threads race.

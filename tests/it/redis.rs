@@ -9,23 +9,25 @@ use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use engine::StoreUri;
 use index::{
-    Clock, Document, DocumentId, FORMAT_VERSION, Identity, Insertion, MemoryStore, Metadata, Mode,
-    RedisStore, Store, StoreUri, testsuite,
+    Clock, Document, DocumentId, FORMAT_VERSION, Identity, Insertion, MemoryStore, Metadata, Mode, Store,
+    testsuite,
 };
 use serde_json::{Value, json};
 use simhash::{BucketKey, Fingerprint, SCHEME_NAMES, Sketch, TableScheme};
+use store_redis::{RedisStore, RedisUri};
 
 use crate::support::{
     Random, Redis, Worker, command, digest, free_ports, kept, made_up_corpus, matches, news, redis, run,
 };
 
 fn open(url: &str) -> Box<dyn Store> {
-    url.parse::<StoreUri>().unwrap().open(Mode::CreateIfMissing).unwrap()
+    url.parse::<StoreUri>().unwrap().open(Mode::CreateIfMissing, Clock::system(), None).unwrap()
 }
 
 fn open_with_clock(url: &str, clock: Clock) -> Box<dyn Store> {
-    let Ok(StoreUri::Redis(uri)) = url.parse() else { panic!("{url} is an index in Redis") };
+    let uri: RedisUri = url.strip_prefix("redis://").unwrap().parse().unwrap();
     Box::new(RedisStore::with_clock(&uri, clock).unwrap())
 }
 

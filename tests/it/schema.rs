@@ -84,7 +84,7 @@ fn open(hbase: &Hbase, table: &str, scheme: &str, n_regions: u32) -> Index {
             .into(),
         ..OpenOptions::default()
     };
-    Index::open(&format!("hbase://{}/{table}", hbase.gateway), &options).unwrap()
+    engine::open_index(&format!("hbase://{}/{table}", hbase.gateway), &options).unwrap()
 }
 
 fn id(text: &str) -> DocumentId {

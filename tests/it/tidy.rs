@@ -10,18 +10,27 @@ use crate::support::root;
 
 /// Who may know whom, to build, to run or to test. An edge more is a decision about the design, not a detail: change
 /// `README.md` with it.
-const EDGES: [(&str, &[&str]); 10] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("simhash", &[]),
     ("features", &["simhash"]),
     ("tables", &["simhash"]),
     ("index", &["simhash", "tables"]),
+    // The stores do not know each other.
+    ("store-embedded", &["index", "simhash", "tables"]),
+    ("store-hbase", &["index", "simhash", "tables"]),
+    ("store-redis", &["index", "simhash", "tables"]),
+    ("engine", &["features", "index", "simhash", "store-embedded", "store-hbase", "store-redis"]),
     ("manual", &[]),
     ("program", &[]),
-    ("indexer", &["features", "index", "manual", "program", "simhash", "tables"]),
-    ("query-worker", &["features", "index", "manual", "program", "simhash"]),
-    ("pigeonhole", &["features", "index", "manual", "program", "simhash"]),
+    // `store-hbase` for the rows of bulk loads, which are of no other store.
+    ("indexer", &["engine", "features", "index", "manual", "program", "simhash", "store-hbase", "tables"]),
+    ("query-worker", &["engine", "features", "index", "manual", "program", "simhash"]),
+    ("pigeonhole", &["engine", "features", "index", "manual", "program", "simhash"]),
     // The programs it runs as processes; the libraries are for its oracles.
-    ("pigeonhole-tests", &["index", "simhash", "tables"]),
+    (
+        "pigeonhole-tests",
+        &["engine", "index", "simhash", "store-embedded", "store-hbase", "store-redis", "tables"],
+    ),
 ];
 
 fn packages() -> Vec<Value> {

@@ -3,7 +3,8 @@
 use std::net::TcpStream;
 
 use hbase_thrift::hbase::{HbaseSyncClient, THbaseSyncClient};
-use index::{Document, DocumentId, HbaseStore, Store};
+use index::{Document, DocumentId, Store};
+use store_hbase::HbaseStore;
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 

@@ -67,16 +67,21 @@ impl Error {
         self.kind
     }
 
-    pub(crate) fn invalid(context: impl Into<String>) -> Self {
+    /// A request that can never succeed.
+    #[must_use]
+    pub fn invalid(context: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidArgument, context)
     }
 
-    pub(crate) fn corrupt(context: impl Into<String>) -> Self {
+    /// Stored bytes that are not what was written.
+    #[must_use]
+    pub fn corrupt(context: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corrupt, context)
     }
 
     /// A lock whose holder panicked: what it guards may be half changed.
-    pub(crate) fn poisoned() -> Self {
+    #[must_use]
+    pub fn poisoned() -> Self {
         Self::new(
             ErrorKind::Internal,
             "an earlier call panicked while it changed the store; restart the program",

@@ -26,7 +26,8 @@ pub struct Finding {
 
 impl Finding {
     /// A document that was inserted at a time that is ahead of the clock by more than it may be.
-    pub(crate) fn of_ahead(id: &DocumentId, inserted_at: Timestamp, clock: &Clock) -> Option<Self> {
+    #[must_use]
+    pub fn of_ahead(id: &DocumentId, inserted_at: Timestamp, clock: &Clock) -> Option<Self> {
         let is_ahead = inserted_at.as_ms() - clock.now().as_ms() > clock.ahead_ms_max();
         let place = || format!("{id} inserted at {inserted_at}");
         is_ahead.then(|| Self { kind: FindingKind::Ahead, place: place(), is_mended: false })

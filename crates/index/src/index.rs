@@ -8,10 +8,10 @@ use simhash::{Fingerprint, Sketch, TableScheme};
 
 use crate::{
     Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, NearDocuments,
-    Neighbours, OpenOptions, Page, Result, Selection, Source, Status, Store, StoreUri, StoredDocument,
+    Neighbours, OpenOptions, Page, Result, Selection, Source, Status, Store, StoredDocument,
 };
 
-/// Fingerprints under document ids, in the store that a URL names.
+/// Fingerprints under document ids, in a store.
 pub struct Index {
     store: Box<dyn Store>,
     metadata: Metadata,
@@ -46,30 +46,6 @@ pub struct Removed {
 }
 
 impl Index {
-    /// Opens the index at `uri`, or creates it where `options` allow.
-    ///
-    /// # Errors
-    /// `Mismatch` for an index that differs from what `options` insist on, naming the fields; `NotFound` where there is
-    /// none and it may not be made; and those of the store.
-    pub fn open(uri: &str, options: &OpenOptions) -> Result<Self> {
-        Self::open_with(uri, options, |uri| uri.open_with_clock(options.mode, options.clock(), None))
-    }
-
-    /// The index at `uri`, in the store that `open` makes of it.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open), and those of `open`.
-    pub fn open_with(
-        uri: &str,
-        options: &OpenOptions,
-        open: impl FnOnce(&StoreUri) -> Result<Box<dyn Store>>,
-    ) -> Result<Self> {
-        let uri: StoreUri = uri.parse()?;
-        // Options that cannot be are refused before anything is created for them.
-        options.new_metadata()?;
-        Self::over(open(&uri)?, options)
-    }
-
     /// The index in a store that is open already.
     ///
     /// # Errors
@@ -264,7 +240,10 @@ impl Index {
     }
 
     /// The [`digest`](Self::digest) of a store.
-    pub(crate) fn digest_of(store: &dyn Store) -> Result<(u64, String)> {
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn digest_of(store: &dyn Store) -> Result<(u64, String)> {
         let mut digests = Vec::new();
         let mut next = Some(Cursor::start());
         while let Some(after) = next {

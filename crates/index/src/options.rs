@@ -49,7 +49,10 @@ impl OpenOptions {
     }
 
     /// The metadata of a new index.
-    pub(crate) fn new_metadata(&self) -> Result<Metadata> {
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a scheme that is not known, and a distance above what it finds.
+    pub fn new_metadata(&self) -> Result<Metadata> {
         let scheme = match &self.scheme {
             Some(name) => parse_scheme(name)?,
             None => TableScheme::default(),

@@ -85,35 +85,35 @@ fn parse(text: &str) -> Option<u32> {
 }
 
 /// What every write sweeps at least where so much has expired, so that a backlog goes even if single documents come.
-pub(crate) const SWEPT_MIN: usize = 64;
+pub const SWEPT_MIN: usize = 64;
 
 /// How much of what has expired a write of `n_items` sweeps at most: as much again as it may insert, so that what comes
 /// never outruns what goes, and bounded, so that no write pays for a long rest before it.
-pub(crate) fn n_swept_max(n_items: usize, swept_min: usize) -> usize {
+pub fn n_swept_max(n_items: usize, swept_min: usize) -> usize {
     n_items.saturating_mul(2).saturating_add(swept_min)
 }
 
 /// Which documents are there at one moment: those inserted after another, by the index's retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Horizon {
+pub struct Horizon {
     /// In milliseconds since 1970; none where documents stay for good.
     expired_until: Option<i64>,
 }
 
 impl Horizon {
     /// What is there `now`: a document while `now < inserted_at + retain`.
-    pub(crate) fn new(retain: Option<Retention>, now: Timestamp) -> Self {
+    pub fn new(retain: Option<Retention>, now: Timestamp) -> Self {
         Self { expired_until: retain.map(|retain| now.as_ms() - retain.as_ms()) }
     }
 
     /// Whether a document that was inserted then is there.
-    pub(crate) fn is_live(self, inserted_at: Timestamp) -> bool {
+    pub fn is_live(self, inserted_at: Timestamp) -> bool {
         self.expired_until.is_none_or(|expired| inserted_at.as_ms() > expired)
     }
 
     /// The last time of insertion of those that are not there any more, in milliseconds, which may be before 1970; none
     /// where all are there for good.
-    pub(crate) fn expired_until_ms(self) -> Option<i64> {
+    pub fn expired_until_ms(self) -> Option<i64> {
         self.expired_until
     }
 }

@@ -210,22 +210,22 @@ impl Cursor {
     }
 
     /// Where a store of its own kind of cursors goes on.
-    pub(crate) fn from_bytes(bytes: Vec<u8>) -> Self {
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
     /// The bytes that the store gave, none for the start.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 
     /// After the document of this number, for stores that number their documents from 1.
-    pub(crate) fn after(number: u64) -> Self {
+    pub fn after(number: u64) -> Self {
         Self(number.to_be_bytes().to_vec())
     }
 
     /// The number it stands after, 0 for the start.
-    pub(crate) fn number(&self) -> Result<u64> {
+    pub fn number(&self) -> Result<u64> {
         match <[u8; 8]>::try_from(self.0.as_slice()) {
             Ok(bytes) => Ok(u64::from_be_bytes(bytes)),
             Err(_) if self.0.is_empty() => Ok(0),
@@ -304,7 +304,7 @@ fn with_documents(
 }
 
 /// Refuses a batch above [`MAX_BATCH`].
-pub(crate) fn check_batch(len: usize) -> Result<()> {
+pub fn check_batch(len: usize) -> Result<()> {
     if len > MAX_BATCH {
         return Err(crate::Error::invalid(format!(
             "a batch of {len} is too large; split it into at most {MAX_BATCH}"
@@ -314,7 +314,7 @@ pub(crate) fn check_batch(len: usize) -> Result<()> {
 }
 
 /// Refuses a batch above [`MAX_BATCH`], and a sketch above [`MAX_SKETCH_KEYS`].
-pub(crate) fn check_documents(documents: &[Document]) -> Result<()> {
+pub fn check_documents(documents: &[Document]) -> Result<()> {
     check_batch(documents.len())?;
     match documents.iter().find(|document| document.sketch.keys().len() > MAX_SKETCH_KEYS) {
         Some(document) => Err(crate::Error::invalid(format!(
@@ -327,7 +327,7 @@ pub(crate) fn check_documents(documents: &[Document]) -> Result<()> {
 }
 
 /// The length of a page for a limit, or an error for one of 0, which would never end.
-pub(crate) fn page_len(limit: usize) -> Result<usize> {
+pub fn page_len(limit: usize) -> Result<usize> {
     if limit == 0 {
         return Err(crate::Error::invalid("a scan needs a limit of at least 1"));
     }
@@ -335,6 +335,6 @@ pub(crate) fn page_len(limit: usize) -> Result<usize> {
 }
 
 /// What a store answers before it has been given metadata.
-pub(crate) fn not_created() -> crate::Error {
+pub fn not_created() -> crate::Error {
     crate::Error::new(crate::ErrorKind::NotFound, "there is no index here yet; create it first")
 }

@@ -22,7 +22,6 @@ use crate::{
     Clock, Cursor, Document, DocumentId, FORMAT_VERSION, Identity, MAX_BATCH, Metadata, Store, StoredDocument,
 };
 
-pub use crate::hbase::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 pub use fail_at::FailAt;
 pub use fake_clock::FakeClock;
 pub use made_anew::{Place, Remake};
@@ -118,20 +117,32 @@ fn create(store: &dyn Store) {
     assert_eq!(store.create(&example_metadata()).expect("a fresh store can be created"), example_metadata());
 }
 
-pub(crate) fn id(text: &str) -> DocumentId {
+/// The id `text`, which must be one.
+///
+/// # Panics
+/// Where it is none.
+#[must_use]
+pub fn id(text: &str) -> DocumentId {
     DocumentId::new(text).expect("ids of the suite are valid")
 }
 
-pub(crate) fn sketch(bits: u64) -> Sketch {
+/// The sketch of a fingerprint by the default scheme.
+#[must_use]
+pub fn sketch(bits: u64) -> Sketch {
     TableScheme::default().sketch(Fingerprint(bits))
 }
 
-pub(crate) fn document(name: &str, bits: u64) -> Document {
+/// A document without a source.
+///
+/// # Panics
+/// As [`id`].
+#[must_use]
+pub fn document(name: &str, bits: u64) -> Document {
     Document { id: id(name), sketch: sketch(bits), source: None }
 }
 
 /// Spreads a number over 64 bits, so that different ones are far apart (splitmix64, Steele et al., OOPSLA 2014).
-pub(crate) fn spread(number: u64) -> u64 {
+pub fn spread(number: u64) -> u64 {
     let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -155,7 +166,7 @@ fn contents(store: &dyn Store) -> Vec<Document> {
 }
 
 /// The documents with these ids.
-pub(crate) fn get(store: &dyn Store, ids: &[DocumentId]) -> Vec<Option<Document>> {
+pub fn get(store: &dyn Store, ids: &[DocumentId]) -> Vec<Option<Document>> {
     let stored = store.get(ids).expect("documents").into_iter();
     stored.map(|stored| stored.map(|stored| stored.document)).collect()
 }

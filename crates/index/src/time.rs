@@ -176,17 +176,17 @@ impl Clock {
     }
 
     /// By how many milliseconds it may be ahead of the last write before it is doubted.
-    pub(crate) fn ahead_ms_max(&self) -> i64 {
+    pub fn ahead_ms_max(&self) -> i64 {
         i64::try_from(self.ahead_max.unwrap_or(AHEAD_MAX).as_millis()).unwrap_or(i64::MAX)
     }
 
     /// Whether nothing is written by it while it is doubted.
-    pub(crate) fn refuses_ahead(&self) -> bool {
+    pub fn refuses_ahead(&self) -> bool {
         self.ahead_max.is_some()
     }
 
     /// Whether this is the first warning of this clock.
-    pub(crate) fn may_warn(&self) -> bool {
+    pub fn may_warn(&self) -> bool {
         !self.has_warned.swap(true, Ordering::Relaxed)
     }
 

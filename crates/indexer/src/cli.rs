@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
+use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
 use index::Source;
-use index::cli::StoreArgs;
 
 pub(crate) use self::collect::{CollectArgs, ResultsFormat};
 pub(crate) use self::idf::{IdfArgs, IdfMergeArgs};

@@ -21,9 +21,10 @@ mod verdict;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ::index::cli::StoreArgs;
-use ::index::{ErrorKind, Index, Mode, OpenOptions};
-use anyhow::{Context, bail};
+use ::index::{Index, Mode};
+use anyhow::bail;
+use engine::Engine;
+use engine::cli::StoreArgs;
 use features::Fingerprinter;
 use features::cli::RecipeArgs;
 
@@ -61,38 +62,11 @@ fn open_or_make(
     recipe: &RecipeArgs,
     is_quiet: bool,
 ) -> anyhow::Result<(Index, Fingerprinter)> {
-    let open = |uri: &str, options: &OpenOptions| {
-        match Index::open(uri, &OpenOptions { mode: Mode::MustExist, ..options.clone() }) {
-            Err(error) if error.kind() == ErrorKind::NotFound && mode == Mode::CreateIfMissing => {}
-            opened => return opened,
-        }
-        let made = Index::open(uri, options)?;
-        if !is_quiet {
-            complain(format_args!("there was no index at {uri}: a new one is made"));
-        }
-        Ok(made)
-    };
-    opened(uri, mode, store, recipe, open, Index::recipe)
-}
-
-/// As [`open_or_make`], whatever it is that is opened, as long as it has a recipe.
-fn opened<T>(
-    uri: &str,
-    mode: Mode,
-    store: &StoreArgs,
-    recipe: &RecipeArgs,
-    open: impl FnOnce(&str, &OpenOptions) -> ::index::Result<T>,
-    recipe_of: impl Fn(&T) -> &BTreeMap<String, String>,
-) -> anyhow::Result<(T, Fingerprinter)> {
-    let dictionaries = recipe.dictionaries()?;
-    let wanted = recipe.recipe(&dictionaries);
-    // Before an index is made by it.
-    Fingerprinter::check(&wanted, &dictionaries).context("the recipe asked for cannot be followed")?;
-    let options = store.open_options(mode, recipe.explicit_fields(&dictionaries), wanted.fields());
-    let index = open(uri, &options).with_context(|| format!("failed to open index `{uri}`"))?;
-    let fingerprinter = RecipeArgs::fingerprinter(recipe_of(&index), &dictionaries)
-        .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
-    Ok((index, fingerprinter))
+    let engine = Engine::open(uri, &store.options(mode, recipe)?)?;
+    if engine.was_made() && !is_quiet {
+        complain(format_args!("there was no index at {uri}: a new one is made"));
+    }
+    Ok(engine.into_parts())
 }
 
 /// What changes the result of a job with an index, but for its own outputs, where it has a journal, which is of no other

@@ -89,7 +89,7 @@ impl Job {
         refuse_remote(all_outputs.iter().copied().chain(folders), store)?;
         let inputs = Inputs::open(args)?;
         check_paths(inputs.paths(), &all_outputs)?;
-        let store = store.and_then(|uri| uri.strip_prefix("embedded:")).map(|path| place_of(Path::new(path)));
+        let store = store.and_then(engine::local_path).map(|path| place_of(&path));
         for output in all_outputs.iter().filter(|path| !is_stdout(path)) {
             let inside = store.as_ref().is_some_and(|store| place_of(output).starts_with(store));
             ensure!(!inside, "{} lies in the directory of the index; write elsewhere", output.display());
@@ -306,8 +306,10 @@ pub(crate) fn refuse_remote<'a>(
     places: impl Iterator<Item = &'a Path>,
     store: Option<&'a str>,
 ) -> anyhow::Result<()> {
-    let index = store.and_then(|uri| uri.strip_prefix("embedded:")).map(Path::new);
-    let Some(place) = places.chain(index).find(|place| is_remote(place)) else { return Ok(()) };
+    let index = store.and_then(engine::local_path);
+    let Some(place) = places.map(Path::to_owned).chain(index).find(|place| is_remote(place)) else {
+        return Ok(());
+    };
     bail!(
         "{} is elsewhere, and results, journals and indexes are local; write to a file and copy it",
         place.display()

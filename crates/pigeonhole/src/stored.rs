@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
+use engine::cli::ClockArgs;
+use engine::{Engine, Options};
 use features::Fingerprinter;
 use features::cli::RecipeArgs;
-use index::cli::ClockArgs;
 use index::{Index, Mode, OpenOptions};
 
 /// Which index.
@@ -24,15 +25,17 @@ impl StoredArgs {
         let clock_ahead_max = self.clock.clock_ahead_max;
         let options =
             OpenOptions { mode: Mode::MustExist, clock_ahead_max, recipe, ..OpenOptions::default() };
-        Index::open(&self.store, &options).with_context(|| format!("failed to open index `{}`", self.store))
+        engine::open_index(&self.store, &options)
+            .with_context(|| format!("failed to open index `{}`", self.store))
     }
 
     /// Opens it together with the fingerprinter of its recipe, whose dictionaries come from the arguments.
     pub(crate) fn open_with_recipe(&self, recipe: &RecipeArgs) -> anyhow::Result<(Index, Fingerprinter)> {
         let dictionaries = recipe.dictionaries()?;
-        let index = self.open(recipe.explicit_fields(&dictionaries))?;
-        let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
-            .context("failed to build the index's recipe")?;
-        Ok((index, fingerprinter))
+        let insisted = recipe.explicit_fields(&dictionaries);
+        let clock_ahead_max = self.clock.clock_ahead_max;
+        let options =
+            Options { mode: Mode::MustExist, clock_ahead_max, insisted, dictionaries, ..Options::default() };
+        Ok(Engine::open(&self.store, &options)?.into_parts())
     }
 }

@@ -27,7 +27,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use index::{DocumentId, Index, Mode, OpenOptions};
+use index::{DocumentId, Mode, OpenOptions};
 use simhash::Fingerprint;
 use tokio::task::LocalSet;
 
@@ -75,7 +75,7 @@ fn number(arg: &str) -> usize {
 fn fill(store: &str, n: usize) {
     const BATCH: usize = 10_000;
     let recipe_default = features::Recipe::default().fields();
-    let index = Index::open(store, &OpenOptions { recipe_default, ..OpenOptions::default() }).unwrap();
+    let index = engine::open_index(store, &OpenOptions { recipe_default, ..OpenOptions::default() }).unwrap();
     for first in (0..n).step_by(BATCH) {
         let document = |n| (DocumentId::new(format!("made-up:{n:016}")).unwrap(), made_up(n as u64));
         index.insert(&(first..n.min(first + BATCH)).map(document).collect::<Vec<_>>()).unwrap();
@@ -102,7 +102,7 @@ fn queried(n: u64, n_documents: u64) -> Fingerprint {
 /// Asks the store as a worker does, but without one: what is near, and what is known of it.
 fn direct(store: &str, n_documents: usize, n_threads: usize, seconds: &str, n_lines: usize) {
     let options = OpenOptions { mode: Mode::MustExist, ..OpenOptions::default() };
-    let index = Index::open(store, &options).unwrap();
+    let index = engine::open_index(store, &options).unwrap();
     index.prepare().unwrap();
     let (n_asked, n_matches) = (AtomicU64::new(0), AtomicU64::new(0));
     let start = Instant::now();

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use index::{Index, Insertion, MAX_BATCH, NearDocuments, NewDocument, StoreUri};
+use engine::StoreUri;
+use index::{CallSizes, Capabilities, Index, Insertion, MAX_BATCH, NearDocuments, NewDocument};
 use simhash::Fingerprint;
 
 use crate::api::Problem;
@@ -30,23 +31,15 @@ pub(crate) struct Calls {
 impl Calls {
     pub(crate) fn new(index: &Arc<Index>, store: &StoreUri) -> Self {
         let n_cores = thread::available_parallelism().map_or(1, usize::from);
-        // (calls at once, items a call), of searches and of insertions. Who is in one call waits for all that is in it, so where
-        // nothing is saved by asking for more at once, less is.
-        let [searches, insertions] = match store {
-            // A search needs a core. There is one writer at a time, who waits for the disk.
-            StoreUri::Memory | StoreUri::Embedded(_) => [(n_cores, 16), (1, 256)],
-            // One thread at the other end, and scripts of 128 documents.
-            StoreUri::Redis(_) => [(4, 64), (4, 128)],
-            // A search is two round trips for up to 64, the documents included. An insertion may wait for another process, so not many wait with it.
-            StoreUri::Hbase(_) => [(4, 64), (16, 64)],
-        };
+        let Capabilities { searches, insertions, .. } = store.capabilities();
+        let n_calls_max = |sizes: CallSizes| sizes.n_calls_max.unwrap_or(n_cores);
         let (searched, inserted_into) = (Arc::clone(index), Arc::clone(index));
         Self {
-            searches: Gather::new(searches.0, searches.1, move |items| {
+            searches: Gather::new(n_calls_max(searches), searches.n_items_max, move |items| {
                 let (searches, _permits): (Vec<_>, Vec<_>) = items.into_iter().unzip();
                 search_all(&searched, &searches)
             }),
-            insertions: Gather::new(insertions.0, insertions.1, move |items| {
+            insertions: Gather::new(n_calls_max(insertions), insertions.n_items_max, move |items| {
                 let (documents, _permits): (Vec<_>, Vec<_>) = items.into_iter().unzip();
                 insert_all(&inserted_into, &documents)
             }),

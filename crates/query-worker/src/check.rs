@@ -5,7 +5,8 @@ use std::path::Path;
 use std::{fs, io};
 
 use anyhow::Context;
-use index::{ErrorKind, Index, MemoryStore, Mode, StoreUri};
+use engine::StoreUri;
+use index::{Clock, ErrorKind, Index, MemoryStore, Mode};
 use tokio::net::TcpSocket;
 
 use crate::config::Config;
@@ -32,9 +33,10 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
         ));
     }
     // Whether one can be that is as asked for.
-    Index::over(Box::new(MemoryStore::new()), &asked.options).context("no such index can be made")?;
-    if let Ok(StoreUri::Embedded(path)) = uri.parse() {
-        can_be_made(&path).with_context(|| format!("`{}` cannot be made", path.display()))?;
+    let options = asked.options.open_options();
+    Index::over(Box::new(MemoryStore::new()), &options).context("no such index can be made")?;
+    if let Some(path) = uri.parse::<StoreUri>()?.capabilities().local_path {
+        can_be_made(path).with_context(|| format!("`{}` cannot be made", path.display()))?;
     }
     Ok(format!("all is well: there is no index at {uri} yet, and a start makes one{address}{connections}\n"))
 }
@@ -84,7 +86,7 @@ fn can_be_made(path: &Path) -> anyhow::Result<()> {
 }
 
 fn is_there(uri: &str) -> index::Result<bool> {
-    match uri.parse::<StoreUri>()?.open(Mode::MustExist) {
+    match uri.parse::<StoreUri>()?.open(Mode::MustExist, Clock::system(), None) {
         Ok(store) => Ok(store.metadata()?.is_some()),
         // A directory, which a start makes. Of tables that are missing, which it does not make, the metadata tells.
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),

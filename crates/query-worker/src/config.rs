@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::{Parser, Subcommand};
+use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
-use index::cli::StoreArgs;
 
 use crate::api::Access;
 use crate::keys::{Keys, Scope};

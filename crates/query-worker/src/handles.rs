@@ -4,7 +4,7 @@
 //! connections are bounded by what is left when all else has its own.
 
 use anyhow::ensure;
-use index::StoreUri;
+use engine::StoreUri;
 
 use crate::connections::REFUSALS_MAX;
 
@@ -42,7 +42,7 @@ pub(crate) fn connections_max(asked: u32, store: &StoreUri) -> anyhow::Result<u3
 
 fn fitted(handles_max: Option<u64>, asked: u32, store: &StoreUri) -> anyhow::Result<u32> {
     let Some(handles_max) = handles_max else { return Ok(asked) };
-    let reserved = (OWN + REFUSALS_MAX + store.n_handles_max()) as u64;
+    let reserved = (OWN + REFUSALS_MAX + store.capabilities().n_handles_max) as u64;
     ensure!(
         handles_max > reserved,
         "the process may open {handles_max} files, and needs {reserved} for itself and its store, so that none is left \

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use features::cli::RecipeArgs;
-use features::{Analysis, Dictionaries, Fingerprinter, Scratch};
-use index::{ErrorKind, Index, Mode, OpenOptions, Status, Store, StoreUri};
+use engine::{Engine, OpenError, Options, StoreUri};
+use features::{Analysis, Fingerprinter, Scratch};
+use index::{ErrorKind, Index, Mode, Status, Store};
 use simhash::Fingerprint;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -70,8 +70,7 @@ pub(crate) enum Stage {
 /// The index that the configuration asks for.
 pub(crate) struct Asked<'a> {
     pub(crate) uri: &'a str,
-    dictionaries: Dictionaries,
-    pub(crate) options: OpenOptions,
+    pub(crate) options: Options,
 }
 
 /// The index and what goes with it, shared by all requests.
@@ -102,22 +101,21 @@ impl Worker {
     /// The index is not there, cannot be opened, or not with the recipe or scheme that the configuration insists on;
     /// or the process may not open enough files for a single connection.
     pub fn open(config: &Config) -> anyhow::Result<Self> {
-        let Asked { uri, dictionaries, options } = Self::asked(config)?;
+        let Asked { uri, options } = Self::asked(config)?;
         let place: StoreUri = uri.parse()?;
         let mut limits = config.limits.clone();
         limits.connections_max = handles::connections_max(config.limits.connections_max, &place)?;
         let metrics = Arc::new(Metrics::new());
-        let measured = |uri: &StoreUri| -> index::Result<Box<dyn Store>> {
-            let store = uri.open_with_clock(options.mode, options.clock(), Some(config.store_wait()))?;
-            Ok(Box::new(Measured { store, metrics: Arc::clone(&metrics) }))
-        };
-        let index = Index::open_with(uri, &options, measured).map_err(|error| {
-            let is_missing = error.kind() == ErrorKind::NotFound && options.mode == Mode::MustExist;
-            let hint = if is_missing { " (a new, empty one is made only with --create-index)" } else { "" };
-            anyhow::Error::new(error).context(format!("failed to open index `{uri}`{hint}"))
+        let measured =
+            |store| -> Box<dyn Store> { Box::new(Measured { store, metrics: Arc::clone(&metrics) }) };
+        let engine = Engine::open_with(uri, &options, measured).map_err(|error| match error {
+            OpenError::Index { source, .. } if source.kind() == ErrorKind::NotFound => {
+                let hint = "a new, empty one is made only with --create-index";
+                anyhow::Error::new(source).context(format!("failed to open index `{uri}` ({hint})"))
+            }
+            error => error.into(),
         })?;
-        let fingerprinter = RecipeArgs::fingerprinter(index.recipe(), &dictionaries)
-            .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
+        let (index, fingerprinter) = engine.into_parts();
         // So that the first query is as quick as the later ones.
         index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
         Ok(Self { metrics, ..Self::over(index, fingerprinter, &place, limits) })
@@ -129,15 +127,13 @@ impl Worker {
             .store
             .uri()
             .context("name the index with --store, for example --store embedded:./my-index")?;
-        let dictionaries = config.recipe.dictionaries()?;
-        let recipe = config.recipe.recipe(&dictionaries);
-        Fingerprinter::check(&recipe, &dictionaries).context("the recipe asked for cannot be followed")?;
-        let insisted = config.recipe.explicit_fields(&dictionaries);
-        // An index in memory is a new one whenever it is opened.
-        let creates = config.create_index || uri.parse::<StoreUri>()? == StoreUri::Memory;
+        // An index that does not outlive the process is a new one whenever it is opened.
+        let creates = config.create_index || !uri.parse::<StoreUri>()?.capabilities().outlives_process;
         let mode = if creates { Mode::CreateIfMissing } else { Mode::MustExist };
-        let options = config.store.open_options(mode, insisted, recipe.fields());
-        Ok(Asked { uri, dictionaries, options })
+        let mut options = config.store.options(mode, &config.recipe)?;
+        options.patience = Some(config.store_wait());
+        options.check()?;
+        Ok(Asked { uri, options })
     }
 
     /// The worker over an index that is open already; `fingerprinter` is of the index's recipe. Calls of its store are not
@@ -149,7 +145,7 @@ impl Worker {
             calls: Calls::new(&index, store),
             index,
             fingerprinter,
-            store: shown(store),
+            store: store.public_name(),
             readiness: Arc::new(Semaphore::new(1)),
             checked: Mutex::default(),
             admission: Admission::new(&limits),
@@ -324,15 +320,6 @@ impl Worker {
             error!(error = %panicked, "a request's work broke off");
             Err(Problem::internal())
         })
-    }
-}
-
-/// A store's URL without its options: those name files of passwords.
-fn shown(store: &StoreUri) -> String {
-    match store {
-        StoreUri::Hbase(place) => format!("hbase://{}/{}", place.gateway, place.name),
-        StoreUri::Redis(place) => format!("redis://{}:{}/{}", place.host, place.port, place.name),
-        StoreUri::Memory | StoreUri::Embedded(_) => store.to_string(),
     }
 }
 

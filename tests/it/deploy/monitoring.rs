@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 
-use index::testsuite::FakeGateway;
 use serde_json::{Value, json};
+use store_hbase::FakeGateway;
 
 use super::{check, is_there, path, python, stdout, text, words, yaml};
 use crate::support::{Worker, run};

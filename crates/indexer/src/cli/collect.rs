@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
-use index::cli::StoreArgs;
 
 use super::{RecordArgs, SourceArgs};
 use crate::input::FieldPath;

@@ -7,12 +7,13 @@
 mod versions;
 mod writer;
 
-use ::index::BulkLoad;
+use ::index::Mode;
 use anyhow::{Context, anyhow};
+use features::cli::RecipeArgs;
+use store_hbase::BulkLoad;
 
 use self::versions::{Version, encode};
 use self::writer::Writer;
-use super::opened;
 use crate::bulk::{RowsFolder, Sorter};
 use crate::cli::BulkRowsArgs;
 use crate::job::{Item, Job, Sink};
@@ -32,10 +33,12 @@ const SORTING: &str = "failed to sort in the folder of rows; the same command ag
 pub(super) fn run(args: &BulkRowsArgs) -> anyhow::Result<Report> {
     let uri = args.store.uri().context("name the index with --store hbase://HOST:PORT/NAME")?;
     let job = Job::new(&args.input, Some(&args.source), &[&args.rows], None, None)?;
-    let (load, fingerprinter) =
-        opened(uri, ::index::Mode::CreateIfMissing, &args.store, &args.recipe, BulkLoad::begin, |load| {
-            &load.metadata().recipe
-        })?;
+    let options = args.store.options(Mode::CreateIfMissing, &args.recipe)?;
+    options.check()?;
+    let load = BulkLoad::begin(uri, &options.open_options())
+        .with_context(|| format!("failed to open index `{uri}`"))?;
+    let fingerprinter = RecipeArgs::fingerprinter(&load.metadata().recipe, &options.dictionaries)
+        .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
     let folder = RowsFolder::create(&args.rows)?;
     let console = (!args.input.records.quiet).then(|| job.console());
     let sorter = Sorter::new(folder.path(), DOCUMENTS_BYTES_MAX);

@@ -14,7 +14,6 @@ mod taken;
 mod watch;
 
 use std::io;
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -47,7 +46,10 @@ const RETRY_MAX: Duration = Duration::from_secs(300);
 
 pub(super) fn run(args: &CollectArgs) -> anyhow::Result<Report> {
     let uri = args.store.uri().context("name the index with --store, for example --store embedded:./seen")?;
-    ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
+    ensure!(
+        engine::outlives_process(uri),
+        "an index in memory: is gone when this program ends; use embedded:PATH"
+    );
     refuse_remote([&*args.watch, &*args.results].into_iter(), Some(uri))?;
     Role::Results(args.results_format)
         .of(&args.results)
@@ -139,8 +141,8 @@ fn check_places(args: &CollectArgs, uri: &str) -> anyhow::Result<()> {
         "there is no folder {} to watch; make it first, on the file system where its files are written",
         args.watch.display()
     );
-    let index = uri.strip_prefix("embedded:").map(Path::new);
-    for (what, place) in [("the results", Some(&*args.results)), ("the index", index)] {
+    let index = engine::local_path(uri);
+    for (what, place) in [("the results", Some(&*args.results)), ("the index", index.as_deref())] {
         let Some(place) = place else { continue };
         ensure!(
             !place_of(place).starts_with(&watch),

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use anyhow::Context;
-use index::{DocumentId, Index, Insertion, Match, Mode, NewDocument, OpenOptions};
+use index::{DocumentId, Index, Insertion, Match, MemoryStore, Mode, NewDocument, OpenOptions};
 use simhash::Fingerprint;
 
 /// Who decides which documents are new.
@@ -43,7 +43,7 @@ impl<I: Borrow<Index>> DryRun<I> {
             recipe_default: like.recipe().clone(),
             ..OpenOptions::default()
         };
-        let beside = Index::open("memory:", &options)?;
+        let beside = Index::over(Box::new(MemoryStore::new()), &options)?;
         Ok(Self { index, beside, replaced: HashSet::new() })
     }
 
@@ -129,7 +129,7 @@ mod tests {
         let mut seen = HashSet::new();
         for seed in 0..200 {
             let [real, dry] = [(); 2].map(|()| {
-                let index = Index::open("memory:", &OpenOptions::default()).unwrap();
+                let index = Index::over(Box::new(MemoryStore::new()), &OpenOptions::default()).unwrap();
                 index.insert(&documents(seed, 20)).unwrap();
                 index
             });

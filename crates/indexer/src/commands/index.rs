@@ -29,7 +29,10 @@ const FAILED: &str =
 pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
     let uri =
         args.store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
-    ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
+    ensure!(
+        engine::outlives_process(uri),
+        "an index in memory: is gone when this program ends; use embedded:PATH"
+    );
     let description = describe("index", &args.input, &args.source, &args.store, &args.recipe, &args.journal)?;
     let journal = description.map(|description| (&args.journal, description));
     let mut job = Job::new(&args.input, Some(&args.source), &[], Some(uri), journal)?;

@@ -25,7 +25,7 @@ impl Version {
 /// A string that sorts by the document's row, then by the number of the version: no id has a zero byte, so none continues
 /// where a shorter one has ended.
 pub(super) fn encode(id: &DocumentId, number: u64, version: &Version) -> Vec<u8> {
-    let mut entry = ::index::BulkLoad::document_row(id);
+    let mut entry = store_hbase::BulkLoad::document_row(id);
     entry.push(0);
     entry.extend_from_slice(&number.to_be_bytes());
     entry.push(u8::from(version.fingerprint.is_some()));
@@ -69,7 +69,7 @@ impl Versions {
         let id = DocumentId::new(id.unwrap_or_default())
             .context("what was sorted has come back as something else")?;
         ensure!(
-            ::index::BulkLoad::document_row(&id) == row,
+            store_hbase::BulkLoad::document_row(&id) == row,
             "what was sorted has come back as something else"
         );
         let (row, fingerprint) = (row.to_vec(), first.fingerprint);
@@ -135,7 +135,7 @@ mod tests {
                 for n in 0..4 {
                     let id = DocumentId::new(id).unwrap();
                     let entry = encode(&id, number, &version(n));
-                    let row = ::index::BulkLoad::document_row(&id);
+                    let row = store_hbase::BulkLoad::document_row(&id);
                     assert_eq!(decode(&entry).unwrap(), (&row[..], version(n)));
                     assert_eq!(Versions::new(&row, version(n)).unwrap().id, id);
                     entries.push((entry, row, number));
@@ -177,7 +177,7 @@ mod tests {
             for sequence in 0..4_u64.pow(len) {
                 let versions: Vec<_> = (0..len).map(|i| version(sequence / 4_u64.pow(i))).collect();
                 let mut folded =
-                    Versions::new(&::index::BulkLoad::document_row(&id), versions[0].clone()).unwrap();
+                    Versions::new(&store_hbase::BulkLoad::document_row(&id), versions[0].clone()).unwrap();
                 versions[1..].iter().for_each(|version| folded.add(version.clone()));
                 for before in [None, Some(1), Some(2), Some(3)].map(|bits| bits.map(Fingerprint)) {
                     let mut expected = before.map(|fingerprint| (fingerprint, None));

@@ -1,8 +1,9 @@
 //! From versions of documents, sorted by their rows, to the files.
 
-use ::index::{BulkLoad, DocumentId, Index, NewDocument, Standing};
+use ::index::{DocumentId, Index, NewDocument};
 use anyhow::Context;
 use simhash::{Fingerprint, ROW_KEY_LEN};
+use store_hbase::{BulkLoad, Standing};
 
 use super::SORTING;
 use super::versions::{Version, Versions, decode};

@@ -208,7 +208,7 @@ fn written(
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("clusters.jsonl");
     let options = OpenOptions { max_distance: Some(max_distance), ..OpenOptions::default() };
-    let index = Index::open("memory:", &options).unwrap();
+    let index = engine::open_index("memory:", &options).unwrap();
     let mut clusters = Clusters::new(Output::create(&path).unwrap(), chains, &index);
     clusters.limits = limits;
     for document in documents.iter().filter(|document| document.status != "in_index") {

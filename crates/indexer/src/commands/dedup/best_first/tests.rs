@@ -3,7 +3,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::Parser;
-use index::{DocumentId, Index, NewDocument, OpenOptions};
+use index::{DocumentId, NewDocument, OpenOptions};
 use simhash::Fingerprint;
 
 use super::*;
@@ -74,7 +74,7 @@ fn check(documents: &[Features], stored: &[Features]) {
     let stored = || stored.iter().filter_map(|features| Some((features.id.clone(), features.fingerprint?)));
     let expected = naive(documents, stored().collect());
     let [real, dry] = [(); 2].map(|()| {
-        let index = Index::open("memory:", &OpenOptions::default()).unwrap();
+        let index = engine::open_index("memory:", &OpenOptions::default()).unwrap();
         index.insert(&stored().map(NewDocument::from).collect::<Vec<_>>()).unwrap();
         index
     });

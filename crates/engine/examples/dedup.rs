@@ -1,0 +1,21 @@
+//! Drops near-duplicates from lines of text: what is near to none before it goes to stdout.
+#![expect(clippy::disallowed_methods, reason = "an example is no program that is installed")]
+
+use std::io::{self, Write};
+
+use engine::{Engine, Options, Outcome, Text};
+use index::DocumentId;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let engine = Engine::open("memory:", &Options::default())?;
+    let mut out = io::stdout().lock();
+    for (n, line) in (1..).zip(io::stdin().lines()) {
+        let line = line?;
+        let text = Text::new(DocumentId::new(format!("line {n}"))?, &line);
+        // One text is a batch of one here; a program with many gives them together.
+        if !matches!(engine.insert_if_new(&[text])?[..], [Outcome::Duplicate(_)]) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(())
+}

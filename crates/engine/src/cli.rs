@@ -1,0 +1,182 @@
+//! The flags by which every program names an index.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use features::cli::{DictionaryFileError, RecipeArgs};
+use index::{InvalidRetention, Mode, OpenOptions, Retention};
+use simhash::SCHEME_NAMES;
+
+use crate::{Options, StoreUri};
+
+/// Which index, and how it is built if it is new.
+#[derive(Args, Clone, Debug, Default)]
+pub struct StoreArgs {
+    /// Where the index is.
+    ///
+    /// embedded:PATH keeps it in a directory of this machine; several programs may use it at once. Example:
+    /// --store embedded:./news-index
+    ///
+    /// hbase://HOST:PORT/NAME keeps it in two tables of HBase, which schema/create.rb makes; HOST:PORT is a Thrift
+    /// gateway, best one beside the program. Any number of programs on any number of machines may use it at once.
+    /// ?connections=N after it allows up to N connections [default: 8]. Example: --store hbase://localhost:9090/news
+    ///
+    /// redis://HOST:PORT/NAME keeps it in a Redis server, under keys that begin with pigeonhole:{NAME}:. Any number of
+    /// programs on any number of machines may use it at once. ?db=N after it names another database than 0, and
+    /// &password-file=PATH a file with the password. Example: --store redis://localhost:6379/news
+    ///
+    /// memory: keeps it in this program only, and it is gone when the program ends.
+    #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", value_parser = check_uri, help_heading = "Index")]
+    store: Option<String>,
+
+    /// The table scheme: which blocks of the fingerprint must agree.
+    ///
+    /// An index keeps the scheme that it was made with, so this is for a new one [default: 5c2]; for an existing one
+    /// leave it out, or the program refuses where it differs.
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SCHEME_NAMES), help_heading = "Index")]
+    scheme: Option<String>,
+
+    /// In how many of the 64 bits near-duplicates may differ.
+    ///
+    /// An index keeps the distance that it was made with, so this is for a new one [default: 3, the most that the
+    /// schemes find]; a smaller one calls fewer documents duplicates. Example: --max-distance 2
+    #[arg(long, value_name = "BITS", help_heading = "Index")]
+    max_distance: Option<u32>,
+
+    /// How long documents stay after their insertion: a number with s, m, h, d or w, as in 36h or 1d12h.
+    ///
+    /// Past that they are found no more, keep no other document out, and their room is used again. An index keeps the
+    /// retention that it was made with, so this is for a new one [default: documents stay until somebody removes them].
+    /// Example: --retain 2d
+    #[arg(long, value_name = "DURATION", help_heading = "Index")]
+    retain: Option<Retention>,
+
+    #[command(flatten)]
+    clock: ClockArgs,
+}
+
+/// How far this machine's clock is believed.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct ClockArgs {
+    /// Write nothing while this machine's clock is ahead of the last write to the index by more than this.
+    ///
+    /// It is for an index with a retention, in which a clock that has jumped ahead makes everything look expired. Without
+    /// this option a clock that is more than a day ahead is warned of on stderr, and what has expired only by it is kept
+    /// until writes have gone on by it for a day. So give it where the index never rests that long. In HBase nothing is
+    /// expired by this machine's clock, and the option is refused. Example: --clock-ahead-max 1d
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PIGEONHOLE_CLOCK_AHEAD_MAX",
+        value_parser = parse_duration,
+        help_heading = "Index"
+    )]
+    pub clock_ahead_max: Option<Duration>,
+}
+
+fn parse_duration(text: &str) -> Result<Duration, InvalidRetention> {
+    text.parse().map(|span: Retention| Duration::from_secs(span.as_seconds().into()))
+}
+
+impl StoreArgs {
+    /// The URL, where one was given.
+    #[must_use]
+    pub fn uri(&self) -> Option<&str> {
+        self.store.as_deref()
+    }
+
+    /// How to open the index with its recipe.
+    ///
+    /// # Errors
+    /// Where a dictionary file of the recipe cannot be used.
+    pub fn options(&self, mode: Mode, recipe: &RecipeArgs) -> Result<Options, DictionaryFileError> {
+        let dictionaries = recipe.dictionaries()?;
+        Ok(Options {
+            mode,
+            scheme: self.scheme.clone(),
+            max_distance: self.max_distance,
+            retain: self.retain,
+            clock_ahead_max: self.clock.clock_ahead_max,
+            recipe: recipe.recipe(&dictionaries),
+            insisted: recipe.explicit_fields(&dictionaries),
+            dictionaries,
+            patience: None,
+        })
+    }
+
+    /// What these flags insist on, together with the fields of the recipe that the caller insists on, and the recipe of
+    /// a new index.
+    #[must_use]
+    pub fn open_options(
+        &self,
+        mode: Mode,
+        recipe: BTreeMap<String, String>,
+        recipe_default: BTreeMap<String, String>,
+    ) -> OpenOptions {
+        OpenOptions {
+            mode,
+            scheme: self.scheme.clone(),
+            max_distance: self.max_distance,
+            retain: self.retain,
+            clock_ahead_max: self.clock.clock_ahead_max,
+            recipe,
+            recipe_default,
+        }
+    }
+}
+
+fn check_uri(uri: &str) -> index::Result<String> {
+    uri.parse::<StoreUri>()?;
+    Ok(uri.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        store: StoreArgs,
+    }
+
+    #[test]
+    fn flags_become_options() {
+        let args = [
+            "program",
+            "--store",
+            "embedded:./x",
+            "--scheme",
+            "t11",
+            "--max-distance",
+            "2",
+            "--retain",
+            "2d",
+            "--clock-ahead-max",
+            "36h",
+        ];
+        let Program { store } = Program::parse_from(args);
+        assert_eq!(store.uri(), Some("embedded:./x"));
+        let options = store.open_options(Mode::MustExist, BTreeMap::new(), BTreeMap::new());
+        assert_eq!(options.mode, Mode::MustExist);
+        assert_eq!(options.scheme.as_deref(), Some("t11"));
+        assert_eq!(options.max_distance, Some(2));
+        assert_eq!(options.retain, Retention::from_seconds(172_800));
+        assert_eq!(options.clock_ahead_max, Some(Duration::from_secs(129_600)));
+        assert!(Program::try_parse_from(["program", "--clock-ahead-max", "2"]).is_err());
+        assert!(Program::try_parse_from(["program", "--retain", "2"]).is_err());
+        assert!(Program::try_parse_from(["program", "--store", "./x"]).is_err());
+    }
+
+    #[test]
+    fn the_help_names_every_scheme() {
+        let help = <Program as clap::CommandFactory>::command().render_long_help().to_string();
+        for name in SCHEME_NAMES {
+            assert!(help.contains(name), "{name}");
+        }
+    }
+}

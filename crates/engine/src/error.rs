@@ -1,0 +1,46 @@
+//! Why an engine cannot be opened.
+
+use std::fmt;
+
+use features::RecipeError;
+
+/// What kept an index from being opened with its recipe. Calls of an open engine fail with the errors of the store.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The recipe of the options cannot be followed. Nothing was opened or made.
+    Recipe(RecipeError),
+    /// The store or the index; its kind says what to do about it.
+    Index {
+        /// Where it was looked for.
+        uri: String,
+        /// Why it cannot be opened or made.
+        source: index::Error,
+    },
+    /// The recipe of the index cannot be followed with the dictionaries of the options.
+    StoredRecipe {
+        /// Where the index is.
+        uri: String,
+        /// What its recipe lacks.
+        source: RecipeError,
+    },
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Recipe(_) => f.write_str("the recipe asked for cannot be followed"),
+            Self::Index { uri, .. } => write!(f, "failed to open index `{uri}`"),
+            Self::StoredRecipe { uri, .. } => write!(f, "failed to build the recipe of `{uri}`"),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Recipe(source) | Self::StoredRecipe { source, .. } => Some(source),
+            Self::Index { source, .. } => Some(source),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Pigeonhole as a library: texts go in, near-duplicates come out, in whatever store a URL names.
+//!
+//! An [`Engine`] is an index that is open, together with the recipe that its fingerprints are made by. Its calls block,
+//! take batches and answer in their order; share it between threads. What an index is and what a store promises is told
+//! in the crate `index`, how a text becomes a fingerprint in `features`. The three programs are this crate with a command
+//! line, a journal, or HTTP around it.
+//!
+//! ```
+//! use engine::{Engine, Options, Outcome, Text};
+//! use index::DocumentId;
+//!
+//! let engine = Engine::open("memory:", &Options::default())?;
+//! let texts = [
+//!     Text::new(DocumentId::new("a").unwrap(), "The harbour office closes at noon on Fridays."),
+//!     Text::new(DocumentId::new("b").unwrap(), "the harbour office closes at noon on fridays"),
+//! ];
+//! let outcomes = engine.insert_if_new(&texts)?;
+//! assert_eq!(outcomes[0], Outcome::Inserted);
+//! assert!(matches!(&outcomes[1], Outcome::Duplicate(of) if of.id.as_str() == "a"));
+//! let found = engine.query(&["The harbour office closes at noon on Fridays!"], 10)?;
+//! assert_eq!(found[0].as_ref().unwrap().n_matches, 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "cli")]
+pub mod cli;
+mod engine;
+mod error;
+mod options;
+mod uri;
+
+/// Runs what the README shows.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+pub use engine::{Engine, Outcome, Text};
+pub use error::OpenError;
+pub use options::Options;
+pub use uri::{StoreUri, local_path, open_index, outlives_process};

@@ -1,0 +1,57 @@
+//! How an engine is opened.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use features::{Dictionaries, Fingerprinter, Recipe};
+use index::{Mode, OpenOptions, Retention};
+
+use crate::OpenError;
+
+/// What a new index is made with, and what an existing one has to agree with. The default takes an index as it is, and
+/// makes one with the default recipe where there is none.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What to do where there is no index.
+    pub mode: Mode,
+    /// The name of the table scheme; for a new index the default is `5c2`.
+    pub scheme: Option<String>,
+    /// The greatest distance of a near-duplicate, in bits; for a new index the default is the scheme's.
+    pub max_distance: Option<u32>,
+    /// How long documents stay after their insertion; in a new index they stay for good unless this is set.
+    pub retain: Option<Retention>,
+    /// How far the clock may be ahead of the last write; without it a clock that is far ahead is warned of.
+    pub clock_ahead_max: Option<Duration>,
+    /// The recipe of a new index.
+    pub recipe: Recipe,
+    /// The fields of `recipe` that an existing index must agree with, by name, with their values.
+    pub insisted: BTreeMap<String, String>,
+    /// The dictionaries that a recipe may name.
+    pub dictionaries: Dictionaries,
+    /// How long calls wait for a server that has answered before; two minutes unless this is set.
+    pub patience: Option<Duration>,
+}
+
+impl Options {
+    /// Whether the recipe can be followed, found out before an index is made by it.
+    ///
+    /// # Errors
+    /// [`OpenError::Recipe`].
+    pub fn check(&self) -> Result<(), OpenError> {
+        Fingerprinter::check(&self.recipe, &self.dictionaries).map_err(OpenError::Recipe)
+    }
+
+    /// What of them is for the index.
+    #[must_use]
+    pub fn open_options(&self) -> OpenOptions {
+        OpenOptions {
+            mode: self.mode,
+            scheme: self.scheme.clone(),
+            max_distance: self.max_distance,
+            retain: self.retain,
+            clock_ahead_max: self.clock_ahead_max,
+            recipe: self.insisted.clone(),
+            recipe_default: self.recipe.fields(),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! From a URL to the place it names. A new store is one more line here, and a crate of its own.
+
+use std::fmt;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use index::{Error, Index, MemoryUri, OpenOptions, Place, Result};
+
+/// A store that a URL can name.
+struct Backend {
+    /// What the URL begins with, up to the colon.
+    scheme: &'static str,
+    /// How to write it, for people.
+    usage: &'static str,
+    /// Reads what comes after the colon.
+    parse: fn(&str) -> Result<Arc<dyn Place>>,
+}
+
+/// All that this build can open.
+const BACKENDS: &[Backend] = &[
+    #[cfg(feature = "embedded")]
+    Backend {
+        scheme: "embedded",
+        usage: "embedded:PATH (a directory, for example embedded:./my-index)",
+        parse: parse::<store_embedded::EmbeddedUri>,
+    },
+    #[cfg(feature = "hbase")]
+    Backend {
+        scheme: "hbase",
+        usage: "hbase://HOST:PORT/NAME",
+        parse: |rest| match rest.strip_prefix("//") {
+            Some(rest) => parse::<store_hbase::HbaseUri>(rest),
+            None => Err(Error::invalid(
+                "hbase: needs a gateway and a name, for example hbase://localhost:9090/news",
+            )),
+        },
+    },
+    #[cfg(feature = "redis")]
+    Backend {
+        scheme: "redis",
+        usage: "redis://HOST:PORT/NAME",
+        parse: |rest| match rest.strip_prefix("//") {
+            Some(rest) => parse::<store_redis::RedisUri>(rest),
+            None => Err(Error::invalid(
+                "redis: needs a server and a name, for example redis://localhost:6379/news",
+            )),
+        },
+    },
+    Backend { scheme: "memory", usage: "memory:", parse: parse::<MemoryUri> },
+];
+
+fn parse<P: Place + FromStr<Err = Error> + 'static>(rest: &str) -> Result<Arc<dyn Place>> {
+    Ok(Arc::new(rest.parse::<P>()?))
+}
+
+/// Where an index is, in whatever store: a [`Place`] that was read from a URL.
+#[derive(Clone, Debug)]
+pub struct StoreUri(Arc<dyn Place>);
+
+impl FromStr for StoreUri {
+    type Err = Error;
+
+    fn from_str(uri: &str) -> Result<Self> {
+        let (scheme, rest) = uri.split_once(':').unwrap_or((uri, ""));
+        if let Some(backend) = BACKENDS.iter().find(|backend| uri.contains(':') && backend.scheme == scheme) {
+            return Ok(Self((backend.parse)(rest)?));
+        }
+        if scheme == "rediss" {
+            return Err(Error::invalid(
+                "rediss: is Redis over TLS, which this program does not speak; run a TLS proxy such as stunnel on this \
+                 machine, and name it by redis://localhost:PORT/NAME",
+            ));
+        }
+        let usages: Vec<&str> = BACKENDS.iter().map(|backend| backend.usage).collect();
+        let (last, others) = usages.split_last().expect("there is always a store in memory");
+        let usage =
+            if others.is_empty() { (*last).to_owned() } else { format!("{} or {last}", others.join(", ")) };
+        Err(Error::invalid(format!("{uri:?} names no store; use {usage}")))
+    }
+}
+
+impl Deref for StoreUri {
+    type Target = dyn Place;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl fmt::Display for StoreUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The directory of this machine that holds the index at `uri`, where one does.
+#[must_use]
+pub fn local_path(uri: &str) -> Option<PathBuf> {
+    uri.parse::<StoreUri>().ok()?.capabilities().local_path.map(Path::to_owned)
+}
+
+/// Whether an index at `uri` is there when this process has ended.
+#[must_use]
+pub fn outlives_process(uri: &str) -> bool {
+    uri.parse::<StoreUri>().is_ok_and(|place| place.capabilities().outlives_process)
+}
+
+/// Opens the index at `uri`, or creates it where `options` allow, for who needs no fingerprinter.
+///
+/// # Errors
+/// `Mismatch` for an index that differs from what `options` insist on, naming the fields; `NotFound` where there is none
+/// and it may not be made; and those of the store.
+pub fn open_index(uri: &str, options: &OpenOptions) -> Result<Index> {
+    let uri: StoreUri = uri.parse()?;
+    // Options that cannot be are refused before anything is created for them.
+    options.new_metadata()?;
+    Index::over(uri.open(options.mode, options.clock(), None)?, options)
+}
+
+#[cfg(all(test, feature = "embedded", feature = "hbase", feature = "redis"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        for (uri, expected) in [
+            ("memory:", Some("memory:")),
+            ("embedded:./a b", Some("embedded:./a b")),
+            ("embedded:/var/lib/x", Some("embedded:/var/lib/x")),
+            ("embedded:///var/lib/x", Some("embedded:/var/lib/x")),
+            ("embedded:x:y", Some("embedded:x:y")),
+            ("embedded://x", None),
+            ("memory:x", None),
+            ("memory", None),
+            ("embedded:", None),
+            ("", None),
+            ("./index", None),
+            ("lmdb:./index", None),
+            ("hbase://localhost:9091/news", Some("hbase://localhost:9091/news?connections=8")),
+            ("hbase://10.0.0.1/crawl:news-2.v1", Some("hbase://10.0.0.1:9090/crawl:news-2.v1?connections=8")),
+            ("hbase://[::1]:9090/a?connections=3", Some("hbase://[::1]:9090/a?connections=3")),
+            ("hbase://[::1]/a", Some("hbase://[::1]:9090/a?connections=8")),
+            ("hbase:", None),
+            ("hbase:localhost:9090/news", None),
+            ("hbase://localhost:9090", None),
+            ("hbase://localhost:9090/", None),
+            ("hbase://localhost:0/news", None),
+            ("hbase://localhost:x/news", None),
+            ("hbase://:9090/news", None),
+            ("hbase://me@localhost/news", None),
+            ("hbase://localhost/a/b", None),
+            ("hbase://localhost/-a", None),
+            ("hbase://localhost/:a", None),
+            ("hbase://localhost/a?connections=0", None),
+            ("hbase://localhost/a?connection=4", None),
+            ("hbase://localhost/a?connections=4&connections=5", None),
+            ("hbase://localhost/a_docs", None),
+            ("redis://localhost:6380/news", Some("redis://localhost:6380/news?db=0")),
+            ("redis://10.0.0.1/crawl:news-2.v1", Some("redis://10.0.0.1:6379/crawl:news-2.v1?db=0")),
+            ("redis://[::1]/a?db=3", Some("redis://[::1]:6379/a?db=3")),
+            ("redis://[::1]:1/a", Some("redis://[::1]:1/a?db=0")),
+            ("redis://h/a?db=1&password-file=/run/x y", Some("redis://h:6379/a?db=1&password-file=/run/x y")),
+            ("redis:", None),
+            ("redis:localhost/news", None),
+            ("redis://localhost", None),
+            ("redis://localhost/", None),
+            ("redis://localhost/0/news", None),
+            ("redis://localhost:0/news", None),
+            ("redis://localhost/{news}", None),
+            ("redis://localhost/-a", None),
+            ("redis://:secret@localhost/news", None),
+            ("redis://localhost/a?db=-1", None),
+            ("redis://localhost/a?db=", None),
+            ("redis://localhost/a?database=1", None),
+            ("redis://localhost/a?password-file=", None),
+            ("rediss://localhost/news", None),
+        ] {
+            let parsed = uri.parse::<StoreUri>().ok().map(|uri| uri.to_string());
+            assert_eq!(parsed.as_deref(), expected, "{uri}");
+            if let Some(parsed) = parsed {
+                let again: StoreUri = parsed.parse().expect("what is shown can be read");
+                assert_eq!(again.to_string(), parsed);
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_says_what_its_store_can_do() {
+        for (uri, local_path, outlives_process, public_name) in [
+            ("memory:", None, false, "memory:"),
+            ("embedded:/var/lib/x", Some("/var/lib/x"), true, "embedded:/var/lib/x"),
+            ("hbase://h/a?connections=3", None, true, "hbase://h:9090/a"),
+            ("redis://h/a?password-file=/run/x", None, true, "redis://h:6379/a"),
+        ] {
+            let uri: StoreUri = uri.parse().unwrap();
+            let found = uri.capabilities();
+            assert_eq!(found.local_path, local_path.map(Path::new), "{uri}");
+            assert_eq!(found.outlives_process, outlives_process, "{uri}");
+            assert_eq!(uri.public_name(), public_name);
+        }
+    }
+}

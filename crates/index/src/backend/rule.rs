@@ -1,0 +1,69 @@
+//! What inserting and removing mean, once for all stores that decide in this process.
+
+use simhash::Sketch;
+
+use crate::{Document, DocumentId, Insertion, Match, Selection, StoredDocument, Timestamp};
+
+/// A store in the middle of a write that nobody else can come between.
+pub trait Shelf {
+    /// Why a step failed.
+    type Error;
+
+    /// The number of `id`, and what is stored under it, also where that has expired and only takes up room.
+    fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>, Self::Error>;
+
+    /// Whether a document that was inserted then is still there, as of the beginning of the write.
+    fn is_live(&self, inserted_at: Timestamp) -> bool;
+
+    /// The nearest live document by distance, then id, leaving out the one numbered `except`.
+    fn nearest(
+        &self,
+        sketch: &Sketch,
+        max_distance: u32,
+        except: Option<u64>,
+    ) -> Result<Option<Match>, Self::Error>;
+
+    /// Files a document whose id is not there.
+    fn put(&mut self, document: &Document) -> Result<(), Self::Error>;
+
+    /// Takes away a document that [`find`](Self::find) has found.
+    fn take(&mut self, id: &DocumentId, number: u64, sketch: &Sketch) -> Result<(), Self::Error>;
+}
+
+/// The rule of [`Store::insert`](crate::Store::insert), and with a distance that of
+/// [`Store::insert_if_new`](crate::Store::insert_if_new).
+pub fn insert<S: Shelf>(
+    shelf: &mut S,
+    document: &Document,
+    if_new: Option<u32>,
+) -> Result<Insertion, S::Error> {
+    let old = shelf.find(&document.id)?;
+    let was_there = old.as_ref().is_some_and(|(_, old)| shelf.is_live(old.inserted_at));
+    if let Some((_, old)) = &old
+        && was_there
+        && old.document.sketch == document.sketch
+    {
+        return Ok(Insertion::Unchanged);
+    }
+    if let Some(max_distance) = if_new {
+        let own = old.as_ref().map(|&(number, _)| number);
+        if let Some(found) = shelf.nearest(&document.sketch, max_distance, own)? {
+            return Ok(Insertion::Duplicate(found));
+        }
+    }
+    if let Some((number, old)) = old {
+        shelf.take(&document.id, number, &old.document.sketch)?;
+    }
+    shelf.put(document)?;
+    Ok(if was_there { Insertion::Replaced } else { Insertion::Inserted })
+}
+
+/// The rule of [`Store::remove_if`](crate::Store::remove_if). One that has expired is left to who sweeps.
+pub fn remove<S: Shelf>(shelf: &mut S, id: &DocumentId, selection: &Selection) -> Result<bool, S::Error> {
+    let Some((number, stored)) = shelf.find(id)? else { return Ok(false) };
+    if !shelf.is_live(stored.inserted_at) || !selection.matches(&stored) {
+        return Ok(false);
+    }
+    shelf.take(id, number, &stored.document.sketch)?;
+    Ok(true)
+}

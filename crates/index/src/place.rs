@@ -1,0 +1,86 @@
+//! Where an index is, as a URL says it, and what a store there can do. Every backend has a [`Place`] of its own; which
+//! there are is for the crate `engine`.
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::{Clock, Mode, Result, Store};
+
+/// A place that was parsed and not opened. Its `Display` is a URL that leads back to it.
+pub trait Place: fmt::Debug + fmt::Display + Send + Sync {
+    /// Opens the store. It may be without metadata yet, also with [`Mode::MustExist`].
+    ///
+    /// With a `patience`, calls wait for a server that has answered before, or for a turn to write, no longer than that.
+    /// Without one they wait as long as suits a batch job: two minutes.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none and `mode` does not allow making one; `InvalidArgument` for a clock that refuses
+    /// where the store does not know when it was last written to.
+    fn open(&self, mode: Mode, clock: Clock, patience: Option<Duration>) -> Result<Box<dyn Store>>;
+
+    /// What the store can do, known before it is opened.
+    fn capabilities(&self) -> Capabilities<'_>;
+
+    /// The place as strangers may know it: without the paths of secrets, and without settings.
+    fn public_name(&self) -> String;
+}
+
+/// What a store at a place can do, for programs that have to know: nobody asks for its name instead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capabilities<'a> {
+    /// The directory of this machine that holds it, where one does.
+    pub local_path: Option<&'a Path>,
+    /// Whether it outlives the process.
+    pub outlives_process: bool,
+    /// How many file handles it may have open at once in this process.
+    pub n_handles_max: usize,
+    /// How searches are best put together.
+    pub searches: CallSizes,
+    /// How insertions are best put together.
+    pub insertions: CallSizes,
+}
+
+/// Which calls serve many callers best. An item waits for all of its call, so where nothing is saved by asking for more at
+/// once, less is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallSizes {
+    /// Calls at the same time; `None` for one on each core of this machine.
+    pub n_calls_max: Option<usize>,
+    /// Items in one call.
+    pub n_items_max: usize,
+}
+
+impl CallSizes {
+    /// At most `n_calls_max` calls at a time, of at most `n_items_max` items.
+    #[must_use]
+    pub const fn new(n_calls_max: usize, n_items_max: usize) -> Self {
+        Self { n_calls_max: Some(n_calls_max), n_items_max }
+    }
+
+    /// A call on each core, of at most `n_items_max` items.
+    #[must_use]
+    pub const fn per_core(n_items_max: usize) -> Self {
+        Self { n_calls_max: None, n_items_max }
+    }
+}
+
+/// Takes `HOST[:PORT]/NAME` apart, for backends with a server.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn split_authority(place: &str, default_port: u16) -> Result<(&str, u16, &str), String> {
+    let (authority, name) = place.split_once('/').ok_or("the name of the index is missing")?;
+    let (host, port) = match authority.rsplit_once(':') {
+        // The colons of an IPv6 address are inside of brackets.
+        Some((host, port)) if !port.ends_with(']') => {
+            let port = port.parse().ok().filter(|&port: &u16| port > 0);
+            (host, port.ok_or_else(|| format!("{authority:?} has no valid port"))?)
+        }
+        _ => (authority, default_port),
+    };
+    if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '@') {
+        return Err(format!("{host:?} is not a host"));
+    }
+    Ok((host, port, name))
+}

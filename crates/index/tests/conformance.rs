@@ -1,0 +1,8 @@
+//! The store in memory passes the suite. Each other store does in its own crate.
+
+use index::{MemoryStore, testsuite};
+
+#[test]
+fn memory() {
+    testsuite::check(&|clock| Box::new(MemoryStore::with_clock(clock)));
+}

@@ -1,0 +1,270 @@
+//! One batch inside one write transaction: what is committed, and on top of it what the batch has done so far.
+
+use std::collections::HashSet;
+
+use heed::{PutFlags, RwTxn};
+use index::backend::LastWrite;
+use index::backend::rule::Shelf;
+use index::backend::search;
+use index::backend::{Horizon, n_swept_max};
+use index::backend::{Live, Oldest, Runs};
+use index::{Clock, Document, DocumentId, Error, Match, Metadata, Result, StoredDocument, Timestamp};
+use sha2::{Digest, Sha256};
+use simhash::{Sketch, TableScheme};
+use tables::Tables;
+
+use super::environment::{Failure, Opened, explain};
+use super::ram::REMOVALS_FLOOR_KEY;
+use super::record::{self, Removal};
+use super::{Limits, expiry, times};
+
+/// LMDB's longest key.
+const MAX_KEY_BYTES: usize = 511;
+
+/// A batch that is being written. Dropping it without [`finish`](Self::finish) and a commit leaves no trace.
+pub(super) struct Batch<'a, 'e> {
+    opened: &'a Opened,
+    txn: &'a mut RwTxn<'e>,
+    scheme: &'a TableScheme,
+    search: Option<Search<'a>>,
+    /// The number of the last change, of the batch or before it.
+    last: u64,
+    n_removals: u64,
+    /// What is there now.
+    horizon: Horizon,
+    live: Live,
+    now: Timestamp,
+    /// The time of what it inserts, since it has inserted something.
+    inserted_at: Option<Timestamp>,
+    /// In an index that retains its documents for some time only.
+    timed: Option<Timed>,
+}
+
+/// What the index notes of time, as it is after the batch.
+struct Timed {
+    runs: Runs,
+    runs_changed: bool,
+    /// By which time it is swept.
+    swept: Horizon,
+}
+
+/// The tables as they would be after the batch: those of the last commit are never touched, so other threads go on
+/// searching in them, and a batch that fails leaves nothing to undo.
+struct Search<'a> {
+    committed: &'a dyn Tables,
+    /// The numbers in `committed` that the batch has removed.
+    removed: HashSet<u64>,
+    /// What the batch has inserted.
+    inserted: Box<dyn Tables>,
+}
+
+impl<'a, 'e> Batch<'a, 'e> {
+    /// An empty batch. `committed` are tables as of the last commit; a batch that never searches needs none.
+    pub(super) fn new(
+        opened: &'a Opened,
+        txn: &'a mut RwTxn<'e>,
+        metadata: &'a Metadata,
+        committed: Option<&'a dyn Tables>,
+        clock: &Clock,
+    ) -> Result<Self, Failure> {
+        let now = clock.now();
+        let last = opened.last_change(txn)?;
+        let horizon = Horizon::new(metadata.retain, now);
+        let live = expiry::live(opened, txn, horizon, None)?;
+        let timed = match metadata.retain {
+            Some(retain) => {
+                let (last_write, is_news) = LastWrite::next(times::last_write(opened, txn)?, clock, now)?;
+                if is_news {
+                    times::put_last_write(opened, txn, &last_write)?;
+                }
+                let runs = times::runs(opened, txn)?;
+                let swept = Horizon::new(Some(retain), last_write.at);
+                Some(Timed { runs, runs_changed: false, swept })
+            }
+            None => None,
+        };
+        let search = committed.map(|committed| Search {
+            committed,
+            removed: HashSet::new(),
+            inserted: search::new_tables(),
+        });
+        let scheme = &metadata.scheme;
+        let (n_removals, inserted_at) = (0, None);
+        Ok(Self { opened, txn, scheme, search, last, n_removals, horizon, live, now, inserted_at, timed })
+    }
+
+    /// Removes some of what has expired, the oldest first, in a batch of `n_items`. What is left is no match either, and
+    /// goes with later batches; what has expired only by a clock that is doubted stays until it has by one that is not.
+    pub(super) fn sweep(&mut self, n_items: usize, limits: Limits) -> Result<(), Failure> {
+        let Some(Timed { swept, .. }) = self.timed else { return Ok(()) };
+        let mut oldest = Oldest::default();
+        for expired in self.live.expired() {
+            oldest.push(times::first_from(self.opened, self.txn, expired.start)?, expired.end);
+        }
+        for _ in 0..n_swept_max(n_items, limits.swept_min) {
+            let Some((number, end)) = oldest.pop() else { break };
+            let stored =
+                record::decode_document(number, record_of(self.opened, self.txn, number)?, self.scheme)?;
+            if swept.is_live(stored.inserted_at) {
+                break;
+            }
+            let Document { id, sketch, .. } = stored.document;
+            self.take(&id, number, &sketch)?;
+            oldest.push(times::first_from(self.opened, self.txn, number + 1)?, end);
+        }
+        Ok(())
+    }
+
+    /// Forgets the oldest removals above what is to be kept, but notes down the newest forgotten one: whoever has not
+    /// seen that builds its tables anew. That is no more work than following as many removals as there are documents.
+    pub(super) fn finish(mut self, limits: Limits) -> Result<(), Failure> {
+        self.finish_runs()?;
+        if self.n_removals == 0 {
+            return Ok(());
+        }
+        let n_kept =
+            self.opened.log.len(self.txn)?.max(limits.removals_kept_min).min(limits.removals_kept_max);
+        let excess = self.opened.removals.len(self.txn)?.saturating_sub(n_kept);
+        let mut floor = None;
+        for _ in 0..excess {
+            let Some((number, _)) = self.opened.removals.first(self.txn)? else { break };
+            self.opened.removals.delete(self.txn, &number)?;
+            floor = Some(number);
+        }
+        if let Some(floor) = floor {
+            self.opened.meta.put(self.txn, REMOVALS_FLOOR_KEY, &record::encode_number(floor))?;
+        }
+        Ok(())
+    }
+
+    /// Joins what has become one run by removals, and notes down where the others begin.
+    fn finish_runs(&mut self) -> Result<(), Failure> {
+        let Some(Timed { runs, runs_changed, .. }) = &mut self.timed else { return Ok(()) };
+        if self.n_removals > 0 && !runs.begins().is_empty() {
+            let below = |number| times::last_below(self.opened, self.txn, number);
+            *runs_changed |= runs.join(below, |number| times::first_from(self.opened, self.txn, number))?;
+        }
+        if *runs_changed {
+            times::put_runs(self.opened, self.txn, runs)?;
+        }
+        Ok(())
+    }
+
+    /// The time of what is inserted: now, but along a run never before the last document.
+    fn inserted_at(&mut self, number: u64) -> Result<Timestamp, Failure> {
+        if let Some(inserted_at) = self.inserted_at {
+            return Ok(inserted_at);
+        }
+        let mut inserted_at = self.now;
+        if let Some(Timed { runs, runs_changed, .. }) = &mut self.timed {
+            let (at, begins) = runs.turn(times::last_time(self.opened, self.txn)?, self.now)?;
+            if begins {
+                runs.begin(number);
+                *runs_changed = true;
+            }
+            inserted_at = at;
+        }
+        self.inserted_at = Some(inserted_at);
+        Ok(inserted_at)
+    }
+
+    fn next_change(&mut self) -> Result<u64, Failure> {
+        self.last =
+            self.last.checked_add(1).ok_or_else(|| Error::corrupt("the change numbers are used up"))?;
+        Ok(self.last)
+    }
+}
+
+impl Shelf for Batch<'_, '_> {
+    type Error = Failure;
+
+    fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>, Failure> {
+        find(self.opened, self.txn, self.scheme, id)
+    }
+
+    fn is_live(&self, inserted_at: Timestamp) -> bool {
+        self.horizon.is_live(inserted_at)
+    }
+
+    fn nearest(
+        &self,
+        sketch: &Sketch,
+        max_distance: u32,
+        except: Option<u64>,
+    ) -> Result<Option<Match>, Failure> {
+        let Some(Search { committed, removed, inserted }) = &self.search else { return Ok(None) };
+        let counts =
+            |number| self.live.contains(number) && Some(number) != except && !removed.contains(&number);
+        let id_of = |number| id_of(self.opened, self.txn, number);
+        Ok(search::nearest(&[*committed, &**inserted], sketch, max_distance, &counts, &id_of)?)
+    }
+
+    fn put(&mut self, document: &Document) -> Result<(), Failure> {
+        let number = self.next_change()?;
+        let inserted_at = self.inserted_at(number)?;
+        let bytes = record::encode_document(number, document, inserted_at, self.scheme)?;
+        // Numbers only grow, so the log is written page after page.
+        self.opened.log.put_with_flags(self.txn, PutFlags::APPEND, &number, &bytes)?;
+        self.opened.ids.put(self.txn, &id_key(&document.id), &number)?;
+        if let Some(search) = &mut self.search {
+            search.inserted.insert(&document.sketch, number);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, id: &DocumentId, number: u64, sketch: &Sketch) -> Result<(), Failure> {
+        let change = self.next_change()?;
+        let removal = Removal { number, sketch: sketch.clone() };
+        let bytes = record::encode_removal(change, &removal, self.scheme)?;
+        self.opened.removals.put_with_flags(self.txn, PutFlags::APPEND, &change, &bytes)?;
+        self.opened.log.delete(self.txn, &number)?;
+        self.opened.ids.delete(self.txn, &id_key(id))?;
+        self.n_removals += 1;
+        if let Some(search) = &mut self.search
+            && !search.inserted.remove(sketch, number)
+        {
+            search.removed.insert(number);
+        }
+        Ok(())
+    }
+}
+
+/// The number that `id` names and what is stored under it, expired or not.
+pub(super) fn find(
+    opened: &Opened,
+    txn: &heed::RoTxn<'_>,
+    scheme: &TableScheme,
+    id: &DocumentId,
+) -> Result<Option<(u64, StoredDocument)>, Failure> {
+    let Some(number) = opened.ids.get(txn, &id_key(id))? else { return Ok(None) };
+    let stored = record::decode_document(number, record_of(opened, txn, number)?, scheme)?;
+    if stored.document.id != *id {
+        return Err(Error::corrupt(format!("record {number} is of another document than its id says")).into());
+    }
+    Ok(Some((number, stored)))
+}
+
+/// The id of the document that is stored under `number`.
+pub(super) fn id_of(opened: &Opened, txn: &heed::RoTxn<'_>, number: u64) -> Result<DocumentId> {
+    record::decode_id(number, record_of(opened, txn, number)?)
+}
+
+fn record_of<'txn>(opened: &Opened, txn: &'txn heed::RoTxn<'_>, number: u64) -> Result<&'txn [u8]> {
+    let found = opened.log.get(txn, &number).map_err(explain)?;
+    found.ok_or_else(|| {
+        Error::corrupt(format!(
+            "record {number} is missing; restore the index from a backup or build it anew"
+        ))
+    })
+}
+
+/// An id is its own key where it fits. Where it does not, its SHA-256 is, after a byte that no id begins with.
+pub(super) fn id_key(id: &DocumentId) -> Vec<u8> {
+    let bytes = id.as_str().as_bytes();
+    if bytes.len() <= MAX_KEY_BYTES {
+        return bytes.to_vec();
+    }
+    let mut key = vec![0];
+    key.extend_from_slice(&Sha256::digest(bytes));
+    key
+}

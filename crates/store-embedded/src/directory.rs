@@ -1,0 +1,112 @@
+//! The directory of an embedded store: which ones are taken, and which are somebody else's.
+
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use index::{Error, ErrorKind, Mode, Result};
+
+use super::environment::io_error;
+
+/// LMDB's file of pages; a directory with it is, or is about to be, an environment.
+pub(super) const DATA_FILE: &str = "data.mdb";
+
+/// LMDB's locks and its table of readers.
+pub(super) const LOCK_FILE: &str = "lock.mdb";
+
+/// What may lie in a directory that is empty to us: the lock that LMDB makes before the data, and the root of a volume.
+const IGNORED_FILES: [&str; 2] = [LOCK_FILE, "lost+found"];
+
+/// A directory for its owner only: who can open it can take the lock of those who write.
+const MODE: u32 = 0o700;
+/// What lets others open a directory.
+const OTHERS_READ: u32 = 0o044;
+
+/// The canonical path of a directory that holds a store or, if `mode` allows, is fit to hold one.
+pub(super) fn prepare(path: &Path, mode: Mode) -> Result<PathBuf> {
+    let shown = path.display();
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            if metadata.permissions().mode() & OTHERS_READ != 0 {
+                tracing::warn!(
+                    directory = %shown,
+                    "other users may read the directory, so they can keep all writers from it; let its owner only: chmod 700"
+                );
+            }
+        }
+        Ok(_) => {
+            return Err(Error::invalid(format!("{shown} is a file; embedded: takes a directory of its own")));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => match mode {
+            Mode::MustExist => return Err(not_found(path)),
+            Mode::CreateIfMissing => make(path).map_err(|error| {
+                io_error(&error, format!("failed to make the directory {shown}")).caused_by(error)
+            })?,
+        },
+        Err(error) => return Err(io_error(&error, format!("failed to look at {shown}")).caused_by(error)),
+    }
+    let read = |error| io_error(&error, format!("failed to read the directory {shown}")).caused_by(error);
+    let mut is_store = false;
+    let mut other = None;
+    for entry in fs::read_dir(path).map_err(read)? {
+        let name = entry.map_err(read)?.file_name();
+        is_store |= name == DATA_FILE;
+        if !IGNORED_FILES.iter().any(|ignored| name == *ignored) {
+            other = Some(name);
+        }
+    }
+    match (is_store, other, mode) {
+        (true, _, _) | (false, None, Mode::CreateIfMissing) => {}
+        (false, None, Mode::MustExist) => return Err(not_found(path)),
+        (false, Some(name), _) => {
+            return Err(Error::invalid(format!(
+                "{shown} is no index and is not empty (it holds {}); name an empty or a new directory",
+                name.display()
+            )));
+        }
+    }
+    path.canonicalize().map_err(read)
+}
+
+/// Makes a directory, and those that it is to be in.
+fn make(path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        fs::create_dir_all(parent)?;
+    }
+    // As `recursive`, that it is there meanwhile is no error.
+    DirBuilder::new().recursive(true).mode(MODE).create(path)
+}
+
+/// Makes the names of newly made files outlive a loss of power.
+pub(super) fn sync(path: &Path) -> Result<()> {
+    for directory in [Some(path), path.parent()].into_iter().flatten() {
+        let synced = File::open(directory).and_then(|directory| directory.sync_all());
+        match synced {
+            Ok(()) => {}
+            // The parent may be closed to us, and it may be on a file system that cannot sync directories.
+            Err(_) if directory != path => {}
+            Err(error) => {
+                return Err(
+                    io_error(&error, format!("failed to sync {}", directory.display())).caused_by(error)
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How large LMDB's file is, 0 where there is none.
+pub(super) fn data_bytes(path: &Path) -> u64 {
+    fs::metadata(path.join(DATA_FILE)).map_or(0, |metadata| metadata.len())
+}
+
+fn not_found(path: &Path) -> Error {
+    Error::new(
+        ErrorKind::NotFound,
+        format!(
+            "there is no index at {0}; make one with `indexer index --store embedded:{0} FILE`",
+            path.display()
+        ),
+    )
+}

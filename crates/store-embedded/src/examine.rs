@@ -1,0 +1,173 @@
+//! Looking at everything: that each record can be read, and that records and ids lead to each other.
+
+use std::ops::Bound;
+
+use heed::{RoTxn, RwTxn};
+use index::{Clock, Examined, Finding, FindingKind, Metadata, Result};
+use simhash::TableScheme;
+
+use super::batch::id_key;
+use super::environment::{Failure, Opened};
+use super::record::{self, Removal};
+use super::shared::Shared;
+
+/// Records that are looked at in one snapshot, so that none is held for long.
+const STEP: u64 = 100_000;
+
+/// What one step has found.
+#[derive(Default)]
+struct Step {
+    n_items: u64,
+    findings: Vec<(FindingKind, String)>,
+    /// Numbers of documents whose ids do not lead to them.
+    unfiled: Vec<u64>,
+    /// Keys of ids that lead to no document of theirs.
+    ghosts: Vec<Vec<u8>>,
+}
+
+impl Step {
+    fn report(self, is_mended: bool, report: &mut dyn FnMut(Examined)) {
+        report(Examined::Items(self.n_items));
+        for (kind, place) in self.findings {
+            let is_mended = is_mended && kind.is_mendable();
+            report(Examined::Found(Finding { kind, place, is_mended }));
+        }
+    }
+}
+
+/// The contract of [`Store::examine`](index::Store::examine).
+pub(super) fn examine(
+    shared: &Shared,
+    clock: &Clock,
+    mends: bool,
+    report: &mut dyn FnMut(Examined),
+) -> Result<()> {
+    let mut first = Some(0);
+    while let Some(from) = first {
+        let (step, next) = step(shared, mends, |opened, txn, metadata| {
+            documents(opened, txn, &metadata.scheme, clock, from)
+        })?;
+        step.report(mends, report);
+        first = next;
+    }
+    let mut after = Some(None);
+    while let Some(from) = after {
+        let (step, next) = step(shared, mends, |opened, txn, _| ids(opened, txn, from.as_deref()))?;
+        step.report(mends, report);
+        after = next.map(Some);
+    }
+    let removals = shared.read(|opened, txn, metadata| removals(opened, txn, &metadata.scheme))?;
+    removals.report(false, report);
+    Ok(())
+}
+
+/// One step, and the mending of what it has found while nobody else can write.
+fn step<T>(
+    shared: &Shared,
+    mends: bool,
+    look: impl Fn(&Opened, &RoTxn<'_>, &Metadata) -> Result<(Step, Option<T>), Failure>,
+) -> Result<(Step, Option<T>)> {
+    if !mends {
+        return shared.read(look);
+    }
+    shared.environment.with(|opened| {
+        let mut txn = opened.write_txn()?;
+        let metadata = shared.metadata(opened, &txn)?;
+        let (step, next) = look(opened, &txn, metadata)?;
+        for &number in &step.unfiled {
+            mend(opened, &mut txn, &metadata.scheme, number)?;
+        }
+        for key in &step.ghosts {
+            opened.ids.delete(&mut txn, key)?;
+        }
+        txn.commit()?;
+        Ok((step, next))
+    })
+}
+
+/// Lets the id of a document lead to it, unless it leads to another record of that id, which is what calls answer with:
+/// then this one goes.
+fn mend(opened: &Opened, txn: &mut RwTxn<'_>, scheme: &TableScheme, number: u64) -> Result<(), Failure> {
+    let Some(bytes) = opened.log.get(txn, &number)? else { return Ok(()) };
+    let stored = record::decode_document(number, bytes, scheme)?;
+    let key = id_key(&stored.document.id);
+    if let Some(other) = opened.ids.get(txn, &key)?
+        && let Some(bytes) = opened.log.get(txn, &other)?
+        && record::decode_id(other, bytes).is_ok_and(|id| id == stored.document.id)
+    {
+        let change = opened.last_change(txn)? + 1;
+        let removal = Removal { number, sketch: stored.document.sketch };
+        opened.removals.put(txn, &change, &record::encode_removal(change, &removal, scheme)?)?;
+        opened.log.delete(txn, &number)?;
+    } else {
+        opened.ids.put(txn, &key, &number)?;
+    }
+    Ok(())
+}
+
+/// Looks at the records of numbers from `first` on, and returns where to go on.
+fn documents(
+    opened: &Opened,
+    txn: &RoTxn<'_>,
+    scheme: &TableScheme,
+    clock: &Clock,
+    first: u64,
+) -> Result<(Step, Option<u64>), Failure> {
+    let mut step = Step::default();
+    for entry in opened.log.range(txn, &(first..))? {
+        let (number, bytes) = entry?;
+        if step.n_items == STEP {
+            return Ok((step, Some(number)));
+        }
+        step.n_items += 1;
+        match record::decode_document(number, bytes, scheme) {
+            Ok(stored) => {
+                let id = &stored.document.id;
+                if opened.ids.get(txn, &id_key(id))? != Some(number) {
+                    step.findings.push((FindingKind::Unfiled, id.as_str().to_owned()));
+                    step.unfiled.push(number);
+                }
+                let ahead = Finding::of_ahead(id, stored.inserted_at, clock);
+                step.findings.extend(ahead.map(|Finding { kind, place, .. }| (kind, place)));
+            }
+            Err(_) => step.findings.push((FindingKind::Damaged, format!("record {number}"))),
+        }
+    }
+    Ok((step, None))
+}
+
+/// Looks at the ids after the key `after`, and returns where to go on. LMDB knows no empty key, so the start is none.
+fn ids(opened: &Opened, txn: &RoTxn<'_>, after: Option<&[u8]>) -> Result<(Step, Option<Vec<u8>>), Failure> {
+    let mut step = Step::default();
+    let rest = (after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+    let mut last = None;
+    for entry in opened.ids.range(txn, &rest)? {
+        let (key, number) = entry?;
+        if step.n_items == STEP {
+            return Ok((step, last));
+        }
+        step.n_items += 1;
+        last = Some(key.to_vec());
+        let bytes = opened.log.get(txn, &number)?;
+        // A record that cannot be read has been told of.
+        let is_of = bytes.map(|bytes| record::decode_id(number, bytes).map_or(true, |id| id_key(&id) == key));
+        if is_of != Some(true) {
+            step.findings.push((FindingKind::Ghost, key.escape_ascii().to_string()));
+            step.ghosts.push(key.to_vec());
+        }
+    }
+    Ok((step, None))
+}
+
+/// Looks at what is kept of removals.
+fn removals(opened: &Opened, txn: &RoTxn<'_>, scheme: &TableScheme) -> Result<Step, Failure> {
+    let mut step = Step::default();
+    for entry in opened.removals.iter(txn)? {
+        let (number, bytes) = entry?;
+        step.n_items += 1;
+        if record::decode_removal(number, bytes, scheme).is_err() {
+            step.findings.push((FindingKind::Damaged, format!("removal {number}")));
+        }
+    }
+    Ok(step)
+}

@@ -1,0 +1,270 @@
+//! `embedded:PATH`: documents in LMDB in a directory of this machine, search tables in memory.
+//!
+//! A document costs one durable record and not one for each of its buckets; the tables are built from the records when
+//! they are first searched and follow the commits from then on, those of other processes too. Every change has a number,
+//! and the record of a document stands under the number of the change that inserted it: so a follower reads what came
+//! after the last number it knows.
+//!
+//! Locks are taken in this order and never the other way: the environment's gate, LMDB's write lock, the tables.
+
+mod batch;
+mod directory;
+mod environment;
+mod examine;
+mod expiry;
+mod pages;
+mod place;
+mod ram;
+mod record;
+mod shared;
+#[cfg(test)]
+mod tests;
+mod times;
+mod turns;
+mod uri;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::Duration;
+
+use index::backend::Known;
+use index::backend::SWEPT_MIN;
+use index::backend::{check_batch, check_documents, page_len};
+use index::backend::{rule, search};
+use index::{
+    Clock, Cursor, Document, DocumentId, Error, Examined, Insertion, Metadata, Mode, Neighbours, Page,
+    Result, Selection, Status, Store, StoredDocument,
+};
+use simhash::Sketch;
+
+pub use self::uri::EmbeddedUri;
+
+use self::environment::Environment;
+use self::expiry::Seen;
+use self::shared::{METADATA_KEY, Shared};
+
+/// Changes that the tables follow in one step: some milliseconds, for which searches wait and a snapshot is held.
+const FOLLOW_STEP: u64 = 16_384;
+
+/// For how long a call waits for its turn to write while others commit nothing, unless its caller says otherwise.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The same of [`Store::ready`], which is asked by those who want to know it soon.
+const READY_PATIENCE: Duration = Duration::from_secs(3);
+
+/// What the tests set smaller.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// The map of a new environment; it doubles when it is full. Address space, not disk or memory.
+    map_bytes: usize,
+    /// Removals kept for followers: some 40 MB. Fewer where there are fewer documents,
+    removals_kept_max: u64,
+    /// but at least so many.
+    removals_kept_min: u64,
+    follow_step: u64,
+    /// What a write sweeps at least of what has expired.
+    swept_min: usize,
+    /// For how long a call waits for its turn.
+    patience: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            map_bytes: 64 << 20,
+            removals_kept_max: 1_000_000,
+            removals_kept_min: 1_000,
+            follow_step: FOLLOW_STEP,
+            swept_min: SWEPT_MIN,
+            patience: PATIENCE,
+        }
+    }
+}
+
+/// A store in a directory. Opening one path several times in one process gives several handles to one store, which
+/// share their tables.
+pub struct EmbeddedStore {
+    shared: Arc<Shared>,
+    clock: Clock,
+}
+
+/// The stores that are open in this process, by canonical path: LMDB must not open one twice.
+static OPEN: Mutex<Option<HashMap<PathBuf, Weak<Shared>>>> = Mutex::new(None);
+
+impl EmbeddedStore {
+    /// Opens the store in the directory `path`, or makes both where `mode` allows it.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none and none may be made; `InvalidArgument` for a file, or a directory of something
+    /// else; `PermissionDenied` for one that this user cannot write to, which readers must as well, to say what they
+    /// read.
+    pub fn open(path: &Path, mode: Mode) -> Result<Self> {
+        Self::open_with(path, mode, Limits::default(), Clock::system())
+    }
+
+    /// As [`open`](Self::open), with a clock of its own for this handle; and a call gives up (`Busy`) that has waited for its
+    /// turn to write for `patience`, while others committed nothing. Of several handles in one process the first one decides.
+    pub(crate) fn opened(path: &Path, mode: Mode, clock: Clock, patience: Option<Duration>) -> Result<Self> {
+        let limits = Limits::default();
+        Self::open_with(path, mode, Limits { patience: patience.unwrap_or(limits.patience), ..limits }, clock)
+    }
+
+    /// As [`open`](Self::open), with a clock of its own for this handle.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with_clock(path: &Path, mode: Mode, clock: Clock) -> Result<Self> {
+        Self::open_with(path, mode, Limits::default(), clock)
+    }
+
+    fn open_with(path: &Path, mode: Mode, limits: Limits, clock: Clock) -> Result<Self> {
+        let directory = directory::prepare(path, mode)?;
+        // Nothing in here panics halfway through a change of the map.
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = open.get_or_insert_default();
+        if let Some(shared) = open.get(&directory).and_then(Weak::upgrade) {
+            return Ok(Self { shared, clock });
+        }
+        open.retain(|_, store| store.strong_count() > 0);
+        let environment = Environment::open(directory.clone(), limits.map_bytes, limits.patience)?;
+        let shared = Arc::new(Shared {
+            environment,
+            known: Known::new(format!("embedded:{}", directory.display())),
+            seen: Seen::default(),
+            ram: RwLock::new(None),
+            limits,
+        });
+        open.insert(directory, Arc::downgrade(&shared));
+        Ok(Self { shared, clock })
+    }
+}
+
+impl Store for EmbeddedStore {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        self.shared.environment.with(|opened| Ok(self.shared.find_metadata(opened)?.cloned()))
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        let environment = &self.shared.environment;
+        let stored = environment.with(|opened| {
+            let mut txn = opened.write_txn()?;
+            if let Some(stored) = self.shared.known.find(opened.meta.get(&txn, METADATA_KEY)?)? {
+                return Ok(stored.clone());
+            }
+            let record = metadata.encode()?;
+            opened.meta.put(&mut txn, METADATA_KEY, &record)?;
+            txn.commit()?;
+            Ok(self.shared.known.check(Some(&record))?.clone())
+        })?;
+        directory::sync(environment.directory())?;
+        Ok(stored)
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.shared.catch_up()
+    }
+
+    fn ready(&self) -> Result<()> {
+        self.shared.catch_up()?;
+        self.shared.environment.with(|opened| opened.can_write(READY_PATIENCE))
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        if documents.is_empty() {
+            return self.shared.nothing();
+        }
+        self.shared.write(&self.clock, documents.len(), false, |batch| {
+            documents.iter().map(|document| rule::insert(batch, document, None)).collect()
+        })
+    }
+
+    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        if documents.is_empty() {
+            return self.shared.nothing();
+        }
+        self.shared.write(&self.clock, documents.len(), true, |batch| {
+            documents.iter().map(|document| rule::insert(batch, document, Some(max_distance))).collect()
+        })
+    }
+
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
+        check_batch(ids.len())?;
+        if ids.is_empty() {
+            return self.shared.nothing();
+        }
+        self.shared.write(&self.clock, ids.len(), false, |batch| {
+            ids.iter().map(|id| rule::remove(batch, id, selection)).collect()
+        })
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        check_batch(ids.len())?;
+        self.shared.read(|opened, txn, metadata| {
+            let horizon = self.shared.horizon(opened, txn, &self.clock)?;
+            let get = |id| {
+                let found = batch::find(opened, txn, &metadata.scheme, id)?.map(|(_, stored)| stored);
+                Ok(found.filter(|stored| horizon.is_live(stored.inserted_at)))
+            };
+            ids.iter().map(get).collect()
+        })
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+        check_batch(queries.len())?;
+        self.shared.search(|opened, txn, tables| {
+            let id_of = |number| batch::id_of(opened, txn, number);
+            let horizon = self.shared.horizon(opened, txn, &self.clock)?;
+            let live = self.shared.seen.live(opened, txn, horizon)?;
+            Ok(search::neighbours(tables, queries, max_distance, limit, &live, &id_of)?)
+        })
+    }
+
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        let (after, len) = (after.number()?, page_len(limit)?);
+        self.shared.read(|opened, txn, metadata| {
+            let mut page = Page::default();
+            let mut last = after;
+            let horizon = self.shared.horizon(opened, txn, &self.clock)?;
+            let live = self.shared.seen.live(opened, txn, horizon)?;
+            for stretch in live.stretches(after.saturating_add(1)) {
+                for entry in opened.log.range(txn, &stretch)? {
+                    if page.documents.len() == len {
+                        page.next = Some(Cursor::after(last));
+                        return Ok(page);
+                    }
+                    let (number, bytes) = entry?;
+                    page.documents.push(record::decode_document(number, bytes, &metadata.scheme)?);
+                    last = number;
+                }
+            }
+            Ok(page)
+        })
+    }
+
+    fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        examine::examine(&self.shared, &self.clock, mends, report)
+    }
+
+    fn status(&self) -> Result<Status> {
+        let n_documents = self.shared.environment.with(|opened| {
+            if self.shared.find_metadata(opened)?.is_none() {
+                return Ok(0);
+            }
+            let txn = opened.read_txn()?;
+            let horizon = self.shared.horizon(opened, &txn, &self.clock)?;
+            let live = self.shared.seen.live(opened, &txn, horizon)?;
+            let n_stored = opened.log.len(&txn)?;
+            Ok(n_stored - expiry::n_expired(opened, &txn, &live)?)
+        })?;
+        let ram = self.shared.ram.read().map_err(|_| Error::poisoned())?;
+        Ok(Status {
+            n_documents: Some(n_documents),
+            n_disk_bytes: Some(directory::data_bytes(self.shared.environment.directory())),
+            n_table_bytes: ram.as_ref().map(|ram| ram.tables.heap_bytes() as u64),
+            ..Status::default()
+        })
+    }
+}

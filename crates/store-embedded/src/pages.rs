@@ -1,0 +1,273 @@
+//! LMDB's file by plain reads: whether all pages are in it that it refers to. Who touches a page of a map that the file does
+//! not have is killed (SIGBUS), and LMDB does not look: not when it maps a file, and not afterwards.
+//!
+//! What is read here is LMDB's own format, version 1 of 64-bit machines: integers are in the byte order of the machine. Two
+//! pages at the start are roots, the one of the later transaction counts (`MDB_meta`); each has the number of the last page,
+//! the tree of free pages, and the tree of everything else. The file may be shorter than the last page says, where the pages
+//! at its end were given back in the transaction that had taken them: they are free, and were never written. So those of a
+//! short file are looked for among the free ones.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use heed::byteorder::{ByteOrder, NativeEndian};
+use index::{Error, ErrorKind, Result};
+
+use super::environment::io_error;
+
+/// `MDB_MAGIC` and `MDB_DATA_VERSION`.
+const MAGIC: u32 = 0xbeef_c0de;
+const VERSION: u32 = 1;
+/// `MDB_meta` behind the header of its page.
+const META_BYTES: usize = 136;
+/// `PAGEHDRSZ`.
+const HEADER_BYTES: usize = 16;
+const ROOT_BYTES: u64 = (HEADER_BYTES + META_BYTES) as u64;
+/// `NODESIZE`.
+const NODE_BYTES: usize = 8;
+/// `P_INVALID`, the root of an empty tree.
+const NO_PAGE: u64 = u64::MAX;
+/// `CURSOR_STACK`: no tree of LMDB is deeper.
+const DEPTH_MAX: usize = 32;
+/// How often a file is read again that another process writes meanwhile.
+const ATTEMPTS_MAX: usize = 64;
+
+// `mp_flags`.
+const BRANCH: u16 = 0x01;
+const LEAF: u16 = 0x02;
+const OVERFLOW: u16 = 0x04;
+const META: u16 = 0x08;
+/// `F_BIGDATA` of `mn_flags`: the value is in pages of its own.
+const BIG: u16 = 0x01;
+
+/// How long a file is, and how long it would be with all pages that LMDB has numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) n_bytes: u64,
+    /// More than `n_bytes` only where the pages that are not there are free.
+    pub(super) n_bytes_numbered: u64,
+    pub(super) page_bytes: u64,
+}
+
+/// One root of the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Root {
+    page_bytes: u64,
+    /// The root of the tree of free pages.
+    free: u64,
+    last_page: u64,
+    txn_id: u64,
+}
+
+/// The extent of LMDB's file, `None` for one without both roots: LMDB is about to begin it, or refuses it by itself.
+///
+/// # Errors
+/// `Corrupt` where a page is missing that is in use, or the roots are no roots.
+pub(super) fn extent(file: &File) -> Result<Option<Extent>> {
+    for _ in 0..ATTEMPTS_MAX {
+        let Some(root) = read_root(file)? else { return Ok(None) };
+        // In this order: pages are written before the root that has them, so a file that others write to is never too short.
+        let n_bytes = file.metadata().map_err(unreadable)?.len();
+        let n_bytes_numbered = root
+            .last_page
+            .checked_add(1)
+            .and_then(|n| n.checked_mul(root.page_bytes))
+            .ok_or_else(not_lmdb)?;
+        let extent = Extent { n_bytes, n_bytes_numbered, page_bytes: root.page_bytes };
+        if n_bytes >= n_bytes_numbered {
+            return Ok(Some(extent));
+        }
+        let n_whole = n_bytes / root.page_bytes;
+        let free = free_pages(file, &root, n_whole);
+        if read_root(file)? != Some(root) {
+            // Pages of an older tree are used again, so what was read may be of two.
+            continue;
+        }
+        match free {
+            Ok(free) if free.len() as u64 == root.last_page + 1 - n_whole => return Ok(Some(extent)),
+            Err(error) if error.kind() != ErrorKind::Corrupt => return Err(error),
+            // The tree of free pages may be what is cut off.
+            Ok(_) | Err(_) => return Err(truncated(n_bytes, n_bytes_numbered)),
+        }
+    }
+    Err(Error::new(
+        ErrorKind::Busy,
+        "the store was written again and again while it was looked at; try again",
+    ))
+}
+
+/// What a file is told of from which pages are missing that LMDB has written.
+pub(super) fn truncated(n_bytes: u64, n_bytes_before: u64) -> Error {
+    Error::corrupt(format!(
+        "the store's file data.mdb has {n_bytes} bytes and had {n_bytes_before}: it was truncated; restore it from a backup \
+         or build the index anew"
+    ))
+}
+
+fn not_lmdb() -> Error {
+    Error::corrupt(
+        "the store's file is damaged or not this program's; restore it from a backup or build the index anew",
+    )
+}
+
+fn unreadable(error: io::Error) -> Error {
+    io_error(&error, "the store's files cannot be read or written").caused_by(error)
+}
+
+/// The root that counts.
+fn read_root(file: &File) -> Result<Option<Root>> {
+    let n_bytes = file.metadata().map_err(unreadable)?.len();
+    if n_bytes < ROOT_BYTES {
+        return Ok(None);
+    }
+    let first = read_root_at(file, 0, 0)?;
+    if n_bytes < first.page_bytes + ROOT_BYTES {
+        return Ok(None);
+    }
+    let second = read_root_at(file, 1, first.page_bytes)?;
+    // LMDB takes the later one, and the first of two that are as late.
+    let root = if second.txn_id > first.txn_id { second } else { first };
+    let is_sound = (512..=1 << 16).contains(&root.page_bytes)
+        && root.page_bytes.is_power_of_two()
+        && root.page_bytes == first.page_bytes
+        && root.last_page >= 1
+        && (root.free == NO_PAGE || (2..=root.last_page).contains(&root.free));
+    if is_sound { Ok(Some(root)) } else { Err(not_lmdb()) }
+}
+
+fn read_root_at(file: &File, number: u64, at: u64) -> Result<Root> {
+    let mut bytes = [0; HEADER_BYTES + META_BYTES];
+    read_at(file, &mut bytes, at)?;
+    let (header, meta) = bytes.split_at(HEADER_BYTES);
+    let is_root = NativeEndian::read_u64(header) == number
+        && NativeEndian::read_u16(&header[10..]) & META != 0
+        && NativeEndian::read_u32(meta) == MAGIC
+        && NativeEndian::read_u32(&meta[4..]) == VERSION;
+    if !is_root {
+        return Err(not_lmdb());
+    }
+    Ok(Root {
+        page_bytes: NativeEndian::read_u32(&meta[24..]).into(),
+        free: NativeEndian::read_u64(&meta[64..]),
+        last_page: NativeEndian::read_u64(&meta[120..]),
+        txn_id: NativeEndian::read_u64(&meta[128..]),
+    })
+}
+
+/// The free pages from the page `first` on, by the tree of them: transaction → count of pages, then their numbers.
+fn free_pages(file: &File, root: &Root, first: u64) -> Result<BTreeSet<u64>> {
+    let mut found = BTreeSet::new();
+    let mut n_read = 0;
+    let mut to_read = Vec::new();
+    if root.free != NO_PAGE {
+        to_read.push((root.free, 1));
+    }
+    while let Some((number, depth)) = to_read.pop() {
+        n_read += 1;
+        // A tree has no page twice.
+        if depth > DEPTH_MAX || n_read > first {
+            return Err(not_lmdb());
+        }
+        let page = Page::read(file, number, root.page_bytes)?;
+        for node in page.nodes()? {
+            if page.flags & BRANCH != 0 {
+                to_read.push((node.child(), depth + 1));
+                continue;
+            }
+            let pages = match node.value()? {
+                Value::Here(pages) => pages.to_vec(),
+                Value::Overflow { number, len } => read_overflow(file, number, len, root.page_bytes, first)?,
+            };
+            let mut pages = pages.chunks_exact(8).map(NativeEndian::read_u64);
+            let n = pages.next().ok_or_else(not_lmdb)?;
+            let is_missing = |page: &u64| (first..=root.last_page).contains(page);
+            found.extend(pages.take(usize::try_from(n).map_err(|_| not_lmdb())?).filter(is_missing));
+        }
+    }
+    Ok(found)
+}
+
+/// A value that has pages of its own, behind one header.
+fn read_overflow(file: &File, number: u64, len: usize, page_bytes: u64, n_pages: u64) -> Result<Vec<u8>> {
+    let is_there = len as u64 <= n_pages.saturating_mul(page_bytes);
+    let page = Page::read(file, number, page_bytes)?;
+    if !is_there || page.flags & OVERFLOW == 0 {
+        return Err(not_lmdb());
+    }
+    let mut value = vec![0; len];
+    read_at(file, &mut value, number * page_bytes + HEADER_BYTES as u64)?;
+    Ok(value)
+}
+
+/// A page with nodes, or the first one of a value.
+struct Page {
+    flags: u16,
+    bytes: Vec<u8>,
+}
+
+impl Page {
+    fn read(file: &File, number: u64, page_bytes: u64) -> Result<Self> {
+        let at = number.checked_mul(page_bytes).ok_or_else(not_lmdb)?;
+        let mut bytes = vec![0; page_bytes as usize];
+        read_at(file, &mut bytes, at)?;
+        let flags = NativeEndian::read_u16(&bytes[10..]);
+        let is_sound = NativeEndian::read_u64(&bytes) == number
+            && matches!(flags & (BRANCH | LEAF | OVERFLOW | META), BRANCH | LEAF | OVERFLOW);
+        if is_sound { Ok(Self { flags, bytes }) } else { Err(not_lmdb()) }
+    }
+
+    /// `mp_lower` is where the offsets of the nodes end, which begin behind the header.
+    fn nodes(&self) -> Result<Vec<Node<'_>>> {
+        let end = usize::from(NativeEndian::read_u16(&self.bytes[12..]));
+        let offsets = self.bytes.get(HEADER_BYTES..end).ok_or_else(not_lmdb)?;
+        let node = |offset: &[u8]| {
+            let bytes = self.bytes.get(usize::from(NativeEndian::read_u16(offset))..);
+            bytes.filter(|bytes| bytes.len() >= NODE_BYTES).map(Node).ok_or_else(not_lmdb)
+        };
+        if self.flags & OVERFLOW != 0 { Err(not_lmdb()) } else { offsets.chunks_exact(2).map(node).collect() }
+    }
+}
+
+/// `MDB_node`: a key, and a page below it or a value. All bytes of the page from there on.
+struct Node<'a>(&'a [u8]);
+
+enum Value<'a> {
+    Here(&'a [u8]),
+    Overflow { number: u64, len: usize },
+}
+
+impl<'a> Node<'a> {
+    /// The first 32 bits, `mn_lo` and `mn_hi`, are in an order by which they are one number.
+    fn low(&self) -> u32 {
+        NativeEndian::read_u32(self.0)
+    }
+
+    fn flags(&self) -> u16 {
+        NativeEndian::read_u16(&self.0[4..])
+    }
+
+    fn child(&self) -> u64 {
+        u64::from(self.flags()) << 32 | u64::from(self.low())
+    }
+
+    fn value(&self) -> Result<Value<'a>> {
+        let key_len = usize::from(NativeEndian::read_u16(&self.0[6..]));
+        let (len, bytes) = (self.low() as usize, self.0.get(NODE_BYTES + key_len..).ok_or_else(not_lmdb)?);
+        let value = if self.flags() & BIG != 0 {
+            let number = bytes.get(..8).map(NativeEndian::read_u64);
+            number.map(|number| Value::Overflow { number, len })
+        } else {
+            bytes.get(..len).map(Value::Here)
+        };
+        value.ok_or_else(not_lmdb)
+    }
+}
+
+fn read_at(file: &File, bytes: &mut [u8], at: u64) -> Result<()> {
+    match file.read_exact_at(bytes, at) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(not_lmdb()),
+        read => read.map_err(unreadable),
+    }
+}

@@ -1,0 +1,390 @@
+//! The bytes of one change: a document, or the removal of one. Drawn in `schema/embedded.md`.
+
+use index::{Document, DocumentId, Error, ErrorKind, Result, Source, StoredDocument, Timestamp};
+use simhash::{BucketKey, Fingerprint, Sketch, TableScheme};
+
+/// The version that every record begins with. Those of version 1, which had no times, were never released.
+const VERSION: u8 = 2;
+
+const DOCUMENT: u8 = 0;
+const REMOVAL: u8 = 1;
+/// Set where the keys are listed, because they do not follow from the fingerprint.
+const LISTED: u8 = 2;
+
+/// The most keys that a record lists: their number is one byte.
+const MAX_LISTED_KEYS: usize = 255;
+
+/// The removal of a document, with all that a follower needs to take it out of its tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Removal {
+    /// The number of the document that is gone.
+    pub(super) number: u64,
+    /// What it was filed under.
+    pub(super) sketch: Sketch,
+}
+
+/// The record of a document that is stored under `number`.
+pub(super) fn encode_document(
+    number: u64,
+    document: &Document,
+    inserted_at: Timestamp,
+    scheme: &TableScheme,
+) -> Result<Vec<u8>> {
+    let Document { id, sketch, source } = document;
+    let source = source.as_ref().map_or("", Source::as_str);
+    let source_len = u8::try_from(source.len()).map_err(|_| Error::invalid("a source is too long"))?;
+    let mut bytes = Vec::with_capacity(23 + source.len() + id.as_str().len());
+    put_head(&mut bytes, DOCUMENT, sketch, scheme);
+    bytes.extend_from_slice(&inserted_at.as_ms().to_be_bytes());
+    bytes.push(source_len);
+    bytes.extend_from_slice(source.as_bytes());
+    put_keys(&mut bytes, sketch, scheme)?;
+    bytes.extend_from_slice(id.as_str().as_bytes());
+    Ok(seal(bytes, number))
+}
+
+/// The record of a removal that is stored under `number`.
+pub(super) fn encode_removal(number: u64, removal: &Removal, scheme: &TableScheme) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(22);
+    put_head(&mut bytes, REMOVAL, &removal.sketch, scheme);
+    put_keys(&mut bytes, &removal.sketch, scheme)?;
+    bytes.extend_from_slice(&removal.number.to_be_bytes());
+    Ok(seal(bytes, number))
+}
+
+/// Reads a document's record back.
+pub(super) fn decode_document(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<StoredDocument> {
+    let parts = unseal(number, bytes, DOCUMENT)?;
+    let source = match parts.source {
+        [] => None,
+        bytes => {
+            let text = str::from_utf8(bytes)
+                .map_err(|error| damaged(number, "its source is not UTF-8").caused_by(error))?;
+            Some(Source::new(text).map_err(|error| damaged(number, "its source").caused_by(error))?)
+        }
+    };
+    let document = Document { id: document_id(number, parts.rest)?, sketch: parts.sketch(scheme), source };
+    Ok(StoredDocument { document, inserted_at: parts.inserted_at })
+}
+
+/// Reads only the sketch of a document's record.
+pub(super) fn decode_sketch(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<Sketch> {
+    unseal(number, bytes, DOCUMENT).map(|parts| parts.sketch(scheme))
+}
+
+/// Reads only the id of a document's record.
+pub(super) fn decode_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
+    document_id(number, unseal(number, bytes, DOCUMENT)?.rest)
+}
+
+/// Reads only the time of a document's record.
+pub(super) fn decode_time(number: u64, bytes: &[u8]) -> Result<Timestamp> {
+    unseal(number, bytes, DOCUMENT).map(|parts| parts.inserted_at)
+}
+
+/// Reads a removal's record back.
+pub(super) fn decode_removal(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<Removal> {
+    let parts = unseal(number, bytes, REMOVAL)?;
+    let removed = parts.rest.try_into().map_err(|_| damaged(number, "it has a wrong length"))?;
+    Ok(Removal { number: u64::from_be_bytes(removed), sketch: parts.sketch(scheme) })
+}
+
+/// A number by itself, as a value of `meta`.
+pub(super) fn encode_number(number: u64) -> Vec<u8> {
+    encode_numbers(&[number])
+}
+
+/// Numbers by themselves, as a value of `meta`.
+pub(super) fn encode_numbers(numbers: &[u64]) -> Vec<u8> {
+    seal(numbers.iter().flat_map(|number| number.to_be_bytes()).collect(), 0)
+}
+
+/// Reads a number by itself back.
+pub(super) fn decode_number(bytes: &[u8]) -> Result<u64> {
+    match decode_numbers(bytes)?[..] {
+        [number] => Ok(number),
+        _ => Err(damaged_number()),
+    }
+}
+
+/// Reads numbers by themselves back.
+pub(super) fn decode_numbers(bytes: &[u8]) -> Result<Vec<u64>> {
+    let (body, sealed) = bytes.split_last_chunk::<4>().ok_or_else(damaged_number)?;
+    let (numbers, []) = body.as_chunks() else { return Err(damaged_number()) };
+    if checksum(0, body) != u32::from_be_bytes(*sealed) {
+        return Err(damaged_number());
+    }
+    Ok(numbers.iter().map(|number| u64::from_be_bytes(*number)).collect())
+}
+
+pub(super) fn damaged_number() -> Error {
+    Error::corrupt("a number of the index is damaged; restore the index from a backup or build it anew")
+}
+
+fn damaged(number: u64, what: &str) -> Error {
+    Error::corrupt(format!(
+        "record {number} is damaged: {what}; restore the index from a backup or build it anew"
+    ))
+}
+
+fn document_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
+    let id =
+        str::from_utf8(bytes).map_err(|error| damaged(number, "its id is not UTF-8").caused_by(error))?;
+    DocumentId::new(id).map_err(|error| damaged(number, "its id").caused_by(error))
+}
+
+fn put_head(bytes: &mut Vec<u8>, kind: u8, sketch: &Sketch, scheme: &TableScheme) {
+    bytes.push(VERSION);
+    bytes.push(if follows(sketch, scheme) { kind } else { kind | LISTED });
+    bytes.extend_from_slice(&sketch.fingerprint().0.to_be_bytes());
+}
+
+/// The keys, where they are listed.
+fn put_keys(bytes: &mut Vec<u8>, sketch: &Sketch, scheme: &TableScheme) -> Result<()> {
+    if follows(sketch, scheme) {
+        return Ok(());
+    }
+    let len = u8::try_from(sketch.keys().len()).map_err(|_| {
+        Error::invalid(format!(
+            "a sketch has {} keys, at most {MAX_LISTED_KEYS} can be stored",
+            sketch.keys().len()
+        ))
+    })?;
+    bytes.push(len);
+    for key in sketch.keys() {
+        bytes.push(key.flag);
+        bytes.extend_from_slice(&key.segment.to_be_bytes());
+    }
+    Ok(())
+}
+
+/// Whether the keys are those that the scheme gives the fingerprint.
+fn follows(sketch: &Sketch, scheme: &TableScheme) -> bool {
+    sketch.keys().len() == scheme.tables().len() && scheme.sketch(sketch.fingerprint()) == *sketch
+}
+
+/// Adds the checksum, which also covers the number that the record is stored under.
+fn seal(mut bytes: Vec<u8>, number: u64) -> Vec<u8> {
+    let checksum = checksum(number, &bytes);
+    bytes.extend_from_slice(&checksum.to_be_bytes());
+    bytes
+}
+
+fn checksum(number: u64, bytes: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&number.to_be_bytes());
+    hasher.update(bytes);
+    hasher.finalize()
+}
+
+/// The parts of a record whose checksum fits.
+struct Parts<'a> {
+    fingerprint: Fingerprint,
+    /// A document's, else nothing that means anything.
+    inserted_at: Timestamp,
+    /// A document's; empty where it has none.
+    source: &'a [u8],
+    /// The bytes of the keys, where they are listed.
+    keys: Option<&'a [u8]>,
+    /// A document's id, or the number that a removal removes.
+    rest: &'a [u8],
+}
+
+impl Parts<'_> {
+    fn sketch(&self, scheme: &TableScheme) -> Sketch {
+        let Some(keys) = self.keys else { return scheme.sketch(self.fingerprint) };
+        let key =
+            |&[flag, ref segment @ ..]: &[u8; 5]| BucketKey { flag, segment: u32::from_be_bytes(*segment) };
+        Sketch::new(self.fingerprint, keys.as_chunks().0.iter().map(key).collect())
+    }
+}
+
+/// Checks a record of `kind` and takes it apart.
+fn unseal(number: u64, bytes: &[u8], kind: u8) -> Result<Parts<'_>> {
+    let Some((body, sealed)) = bytes.split_last_chunk::<4>() else {
+        return Err(damaged(number, "it is too short"));
+    };
+    if checksum(number, body) != u32::from_be_bytes(*sealed) {
+        return Err(damaged(number, "its checksum does not fit"));
+    }
+    let Some((&[version, got_kind, ref fingerprint @ ..], mut rest)) = body.split_first_chunk::<10>() else {
+        return Err(damaged(number, "it is too short"));
+    };
+    if version != VERSION {
+        return Err(Error::new(
+            ErrorKind::Mismatch,
+            format!(
+                "record {number} of the index has version {version}, this program reads version {VERSION}; use the \
+                 program that wrote it, or build the index anew"
+            ),
+        ));
+    }
+    if got_kind & !LISTED != kind {
+        return Err(damaged(number, &format!("its kind is {got_kind}")));
+    }
+    let (mut inserted_at, mut source) = (Timestamp::MIN, &[][..]);
+    if kind == DOCUMENT {
+        let Some((time, after)) = rest.split_first_chunk::<8>() else {
+            return Err(damaged(number, "it is too short"));
+        };
+        inserted_at = Timestamp::new(i64::from_be_bytes(*time)).ok_or_else(|| damaged(number, "its time"))?;
+        (source, rest) = split_counted(after, 1).ok_or_else(|| damaged(number, "its source is cut off"))?;
+    }
+    let mut keys = None;
+    if got_kind & LISTED != 0 {
+        let (listed, after) =
+            split_counted(rest, 5).ok_or_else(|| damaged(number, "its keys are cut off"))?;
+        (keys, rest) = (Some(listed), after);
+    }
+    let fingerprint = Fingerprint(u64::from_be_bytes(*fingerprint));
+    Ok(Parts { fingerprint, inserted_at, source, keys, rest })
+}
+
+/// What is counted in the first byte, in units of so many bytes, and the rest.
+fn split_counted(bytes: &[u8], unit: usize) -> Option<(&[u8], &[u8])> {
+    let (&len, rest) = bytes.split_first()?;
+    rest.split_at_checked(unit * usize::from(len))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn at() -> Timestamp {
+        Timestamp::new(1_763_735_000_123).unwrap()
+    }
+
+    fn listed() -> Sketch {
+        let keys = [(1, 0xdead_beef), (14, 7)].map(|(flag, segment)| BucketKey { flag, segment });
+        Sketch::new(Fingerprint(0x0123_4567_89ab_cdef), keys.to_vec())
+    }
+
+    /// Fixed bytes: a change here is a new version.
+    #[test]
+    fn golden_vectors() {
+        let scheme = TableScheme::default();
+        let following = scheme.sketch(Fingerprint(0x0123_4567_89ab_cdef));
+        let id = DocumentId::new("é1").unwrap();
+        for (sketch, source, document, removal) in [
+            (
+                following,
+                None,
+                "02000123456789abcdef0000019aa6cc543b00c3a931163832a4",
+                "02010123456789abcdef0000000000000007ab0f3536",
+            ),
+            (
+                listed(),
+                Some("feed"),
+                "02020123456789abcdef0000019aa6cc543b04666565640201deadbeef0e00000007c3a931355e5d3a",
+                "02030123456789abcdef0201deadbeef0e00000007000000000000000724b49cbe",
+            ),
+        ] {
+            let source = source.map(|source| Source::new(source).unwrap());
+            let example = Document { id: id.clone(), sketch: sketch.clone(), source };
+            let bytes = encode_document(9, &example, at(), &scheme).unwrap();
+            assert_eq!(hex(&bytes), document);
+            let stored = StoredDocument { document: example, inserted_at: at() };
+            assert_eq!(decode_document(9, &bytes, &scheme).unwrap(), stored);
+            assert_eq!(decode_time(9, &bytes).unwrap(), at());
+            assert_eq!(decode_sketch(9, &bytes, &scheme).unwrap(), sketch);
+            assert_eq!(decode_id(9, &bytes).unwrap(), id);
+            let example = Removal { number: 7, sketch };
+            let bytes = encode_removal(9, &example, &scheme).unwrap();
+            assert_eq!(hex(&bytes), removal);
+            assert_eq!(decode_removal(9, &bytes, &scheme).unwrap(), example);
+        }
+    }
+
+    /// Every change of one byte is found, and so is a whole record under another's number or of another kind.
+    #[test]
+    fn one_changed_byte() {
+        let scheme = TableScheme::default();
+        let id = DocumentId::new("https://example.org/1").unwrap();
+        let document = Document { id, sketch: listed(), source: Some(Source::new("feed").unwrap()) };
+        let bytes = encode_document(9, &document, at(), &scheme).unwrap();
+        for position in 0..bytes.len() {
+            for flip in 1..=255_u8 {
+                let mut changed = bytes.clone();
+                changed[position] ^= flip;
+                assert!(decode_document(9, &changed, &scheme).is_err(), "byte {position} ^ {flip:02x}");
+            }
+        }
+        for len in 0..bytes.len() {
+            assert!(decode_document(9, &bytes[..len], &scheme).is_err(), "cut to {len}");
+        }
+        assert!(decode_document(8, &bytes, &scheme).is_err());
+        assert!(decode_removal(9, &bytes, &scheme).is_err());
+        let removal = encode_removal(9, &Removal { number: 7, sketch: listed() }, &scheme).unwrap();
+        assert!(decode_document(9, &removal, &scheme).is_err());
+    }
+
+    /// An older program's record is no damage.
+    #[test]
+    fn version_1_is_refused_by_name() {
+        let bytes = seal(b"\x01\x00\x01\x23\x45\x67\x89\xab\xcd\xef\xc3\xa91".to_vec(), 9);
+        assert_eq!(hex(&bytes), "01000123456789abcdefc3a9315535773c");
+        let refused = decode_document(9, &bytes, &TableScheme::default()).unwrap_err();
+        assert_eq!(refused.kind(), ErrorKind::Mismatch);
+        assert!(refused.to_string().contains("build the index anew"), "{refused}");
+    }
+
+    #[test]
+    fn a_number_by_itself() {
+        let bytes = encode_number(0x0123_4567_89ab_cdef);
+        assert_eq!(hex(&bytes), "0123456789abcdefa15e4592");
+        assert_eq!(decode_number(&bytes).unwrap(), 0x0123_4567_89ab_cdef);
+        for position in 0..bytes.len() {
+            for flip in 1..=255_u8 {
+                let mut changed = bytes.clone();
+                changed[position] ^= flip;
+                assert!(decode_number(&changed).is_err(), "byte {position} ^ {flip:02x}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_keys_than_a_byte_counts_are_refused() {
+        let keys = |len| (0..len).map(|segment| BucketKey { flag: 1, segment }).collect();
+        for (len, fits) in [(0, true), (255, true), (256, false)] {
+            let sketch = Sketch::new(Fingerprint(1), keys(len));
+            let document = Document { id: DocumentId::new("a").unwrap(), sketch, source: None };
+            assert_eq!(
+                encode_document(1, &document, at(), &TableScheme::default()).is_ok(),
+                fits,
+                "{len} keys"
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn comes_back(
+            number: u64, bits: u64, follows: bool, id in "\\PC{1,40}", source in "\\PC{0,60}",
+            ms in 0..=Timestamp::MAX.as_ms(),
+            keys in proptest::collection::vec((1..=255_u8, any::<u32>()), 0..20),
+        ) {
+            let scheme = TableScheme::default();
+            let sketch = if follows {
+                scheme.sketch(Fingerprint(bits))
+            } else {
+                let keys = keys.into_iter().map(|(flag, segment)| BucketKey { flag, segment });
+                Sketch::new(Fingerprint(bits), keys.collect())
+            };
+            let inserted_at = Timestamp::new(ms).unwrap();
+            let source = Source::new(source).ok();
+            let document = Document { id: DocumentId::new(id).unwrap(), sketch: sketch.clone(), source };
+            let bytes = encode_document(number, &document, inserted_at, &scheme).unwrap();
+            let stored = StoredDocument { document, inserted_at };
+            prop_assert_eq!(decode_document(number, &bytes, &scheme).unwrap(), stored);
+            let removal = Removal { number, sketch };
+            let bytes = encode_removal(number, &removal, &scheme).unwrap();
+            prop_assert_eq!(decode_removal(number, &bytes, &scheme).unwrap(), removal);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! What `insert` would write, for a loader that brings it into HBase in files instead of by puts.
+//!
+//! `deploy/hbase/BulkLoad.java` is that loader. It brings documents that nobody knows, whole and all at one timestamp: that
+//! of the moment before it was asked whether anybody knows them. So it is as if they had been put at that moment, and who
+//! inserts or removes one of them afterwards is later and wins, whether or not it has been loaded by then.
+
+use index::{
+    Document, DocumentId, Error, ErrorKind, Index, Metadata, Mode, NewDocument, OpenOptions, Result, Store,
+};
+use simhash::{RowKey, Sketch};
+
+use super::layout::{RECORD_COLUMN, Record, document_row};
+use super::rows::{Rows, Span, Table};
+use super::{HbaseStore, HbaseUri, documents, loads, retention};
+
+/// Documents on their way into an index in HBase, in files.
+pub struct BulkLoad {
+    store: HbaseStore,
+    /// `None` where the loader is to create it.
+    index: Option<Index>,
+    metadata: Metadata,
+    timestamp: i64,
+}
+
+/// What an index knows of an id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing: a document of this id may come in a file.
+    Unknown,
+    /// It was there once, or somebody is about to insert it. The index itself must insert it.
+    Gone,
+    /// It is there with this sketch.
+    Live(Sketch),
+}
+
+impl BulkLoad {
+    /// Opens the index at `uri`, or decides what a new one will be: then the loader creates it, at the end, so that
+    /// nobody sees a part of it. In both cases the tables must be there.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a store that is not HBase, `Mismatch` for an index that is not what `options` insist on or a
+    /// new one that has documents already, and those of the store.
+    pub fn begin(uri: &str, options: &OpenOptions) -> Result<Self> {
+        let Some(rest) = uri.strip_prefix("hbase://") else {
+            return Err(Error::invalid(format!(
+                "only HBase loads rows from files, and {uri:?} is another store; use `indexer index`"
+            )));
+        };
+        let uri: HbaseUri = rest.parse()?;
+        let open = || HbaseStore::new(uri.gateway.clone(), &uri.name, uri.n_connections);
+        Self::over(open(), || Box::new(open()), options)
+    }
+
+    /// Over stores that are open already.
+    pub(super) fn over(
+        store: HbaseStore,
+        open: impl FnOnce() -> Box<dyn Store>,
+        options: &OpenOptions,
+    ) -> Result<Self> {
+        let timestamp = store.clock.now().as_ms();
+        if store.metadata()?.is_some() {
+            let index = Index::over(open(), &OpenOptions { mode: Mode::MustExist, ..options.clone() })?;
+            let metadata = index.metadata().clone();
+            return Ok(Self { store, index: Some(index), metadata, timestamp });
+        }
+        let metadata = options.new_metadata()?;
+        retention::check(&*store.rows, metadata.retain, true)?;
+        refuse_documents(&*store.rows)?;
+        Ok(Self { store, index: None, metadata, timestamp })
+    }
+
+    /// The table of the index, with its namespace; the documents' has `_docs` after it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.store.rows.name(Table::Index)
+    }
+
+    /// What the index says of itself, or will.
+    #[must_use]
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// The index itself, for documents that it knows already; none where there is none yet.
+    #[must_use]
+    pub fn index(&self) -> Option<&Index> {
+        self.index.as_ref()
+    }
+
+    /// Of all cells of this load, in milliseconds since 1970.
+    #[must_use]
+    pub fn timestamp(&self) -> i64 {
+        self.timestamp
+    }
+
+    /// What the index knows of these ids, in their order. Ids that ascend by [`document_row`](Self::document_row) are
+    /// answered fastest.
+    ///
+    /// # Errors
+    /// Those of a read.
+    pub fn standings(&self, ids: &[DocumentId]) -> Result<Vec<Standing>> {
+        if self.index.is_none() {
+            return Ok(vec![Standing::Unknown; ids.len()]);
+        }
+        let stored = documents::read(&self.store.access()?, ids.iter())?;
+        let standing = |id| match stored.get(id).map(|stored| &stored.live) {
+            None => Standing::Unknown,
+            Some(None) => Standing::Gone,
+            Some(Some(live)) => Standing::Live(live.sketch.clone()),
+        };
+        Ok(ids.iter().map(standing).collect())
+    }
+
+    /// The row of a document in the table of documents.
+    #[must_use]
+    pub fn document_row(id: &DocumentId) -> Vec<u8> {
+        document_row(id)
+    }
+
+    /// The document as the index will store it.
+    #[must_use]
+    pub fn document(&self, document: NewDocument) -> Document {
+        let NewDocument { id, fingerprint, source } = document;
+        Document { id, sketch: self.metadata.scheme.sketch(fingerprint), source }
+    }
+
+    /// The only cell of the document's row: qualifier and value.
+    #[must_use]
+    pub fn record(&self, document: &Document) -> (&'static [u8], Vec<u8>) {
+        let Document { sketch, source, .. } = document;
+        let record = Record { sketch: sketch.clone(), timestamp: self.timestamp, source: source.clone() };
+        (&RECORD_COLUMN[2..], record.encode(&self.metadata.scheme))
+    }
+
+    /// The rows of the index that a document has a cell in, each with the id as qualifier and no value.
+    pub fn index_rows(document: &Document) -> impl Iterator<Item = Vec<u8>> {
+        let fingerprint = document.sketch.fingerprint();
+        document.sketch.keys().iter().map(move |&key| RowKey::new(key, fingerprint).encode().to_vec())
+    }
+}
+
+/// Refuses to create an index of what another load has left half-done.
+fn refuse_documents(rows: &dyn Rows) -> Result<()> {
+    let under_way = loads::under_way(rows)?;
+    let mut is_empty = true;
+    let all = Span::new(&[], super::layout::DOCUMENTS_END);
+    rows.scan(Table::Documents, super::layout::DOCUMENT_FAMILY, &[all], &mut |_, page| {
+        is_empty = page.is_empty();
+        Ok(())
+    })?;
+    let name = rows.name(Table::Documents);
+    let what = match under_way.first_key_value() {
+        Some((_, mark)) => {
+            format!("a bulk load into it has begun and not ended ({mark}); end that one first")
+        }
+        None if !is_empty => format!("{name} has documents"),
+        None => return Ok(()),
+    };
+    Err(Error::new(
+        ErrorKind::Mismatch,
+        format!("there is no index here yet, and {what}, or drop both tables and make them anew"),
+    ))
+}

@@ -1,0 +1,354 @@
+//! Inserting what is new: carries out what claimants (`index::backend::claims`) want done, for a whole batch at a time.
+//!
+//! The documents of a batch go step by step together, so that each step is a few requests for all of them. Those that must
+//! not overtake each other (`order`) are decided one after another: so batch-mates never get in each other's way, and a
+//! duplicate of an earlier one is not even claimed.
+
+use std::collections::{HashMap, HashSet};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use index::backend::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
+use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result};
+use simhash::Sketch;
+
+use super::counters::Counters;
+use super::documents::{self, Stored};
+use super::layout::Record;
+use super::meet::{Ghosts, Lookout, meet};
+use super::order::waits_for;
+use super::remove::swap;
+use super::rows::{Swapped, Table};
+use super::write::{OldCells, Writes};
+use super::{Access, owner};
+
+/// How long a claim keeps others waiting whose owner has died.
+pub(super) const LEASE: Duration = Duration::from_secs(10);
+
+/// The most documents that are claimed together: few enough that a lease is enough for them.
+const BATCH_MAX: usize = 500;
+
+/// How long a batch may take that waits for others.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(200);
+
+/// The contract of [`Store::insert_if_new`](index::Store::insert_if_new).
+pub(super) fn insert_if_new(
+    access: &Access<'_>,
+    documents: &[Document],
+    max_distance: u32,
+    counters: &Counters,
+) -> Result<Vec<Insertion>> {
+    let mut insertions = Vec::with_capacity(documents.len());
+    for batch in documents.chunks(BATCH_MAX) {
+        let done = insert_batch(access, batch, max_distance, counters).map_err(|error| {
+            let (n_done, n_documents) = (insertions.len(), documents.len());
+            let what = format!(
+                "of {n_documents} documents {n_done} are done, of the next {} some may be inserted and some not; \
+                 repeat the call",
+                batch.len()
+            );
+            Error::new(error.kind(), what).caused_by(error)
+        })?;
+        insertions.extend(done);
+    }
+    Ok(insertions)
+}
+
+/// In rounds: whoever does not have to wait for an earlier one is decided in the first, all that are duplicates of what is
+/// there then in the second, and so on.
+fn insert_batch(
+    access: &Access<'_>,
+    documents: &[Document],
+    max_distance: u32,
+    counters: &Counters,
+) -> Result<Vec<Insertion>> {
+    let ids = || documents.iter().map(|document| &document.id);
+    let stored = documents::read(access, ids())?;
+    let waits_for = waits_for(documents, &stored, max_distance);
+    let mut stored = Some(stored);
+    let mut insertions: Vec<Option<Insertion>> = vec![None; documents.len()];
+    let owner = owner();
+    loop {
+        let left: Vec<usize> = (0..documents.len()).filter(|&place| insertions[place].is_none()).collect();
+        if left.is_empty() {
+            return Ok(insertions.into_iter().flatten().collect());
+        }
+        let stored = match stored.take() {
+            Some(stored) => stored,
+            None => documents::read(access, left.iter().map(|&place| &documents[place].id))?,
+        };
+        let mut claiming = Claiming::new(access, max_distance, counters);
+        for &place in &left {
+            let row = stored.get(&documents[place].id).cloned().unwrap_or_default();
+            claiming.add(&documents[place], Ticket { time: access.now(), owner, number: place as u32 }, row);
+        }
+        let mut found = claiming.look()?;
+        // In their order: who has found a duplicate inserts nothing that a later one would have to wait for.
+        let mut undecided: HashSet<usize> = HashSet::new();
+        let mut waiting: Vec<usize> = Vec::new();
+        for (number, &place) in left.iter().enumerate() {
+            let waits = waits_for[place].iter().any(|before| undecided.contains(before));
+            if waits {
+                waiting.push(number);
+            } else if let Some(entries) = found.remove(&number) {
+                claiming.tell(number, Seen::Entries(entries));
+            }
+            if waits || !claiming.is_done(number) {
+                undecided.insert(place);
+            }
+        }
+        claiming.leave_out(&waiting);
+        for (number, insertion) in claiming.run()? {
+            insertions[left[number]] = Some(insertion);
+        }
+    }
+}
+
+/// Rows that were met or read.
+type Entries = Vec<(DocumentId, Entry)>;
+
+/// Documents that are claimed together; none of them is near to another.
+struct Claiming<'a> {
+    access: &'a Access<'a>,
+    max_distance: u32,
+    counters: &'a Counters,
+    /// By number: those of one that is left out are `None`.
+    claimed: Vec<Option<Claimed<'a>>>,
+    ghosts: Ghosts,
+}
+
+struct Claimed<'a> {
+    document: &'a Document,
+    claimant: Claimant,
+    /// The row, as it was read last.
+    row: Stored,
+    /// What was there when it was announced.
+    replaced: Option<Record>,
+}
+
+impl<'a> Claiming<'a> {
+    fn new(access: &'a Access<'a>, max_distance: u32, counters: &'a Counters) -> Self {
+        Self { access, max_distance, counters, claimed: Vec::new(), ghosts: Ghosts::default() }
+    }
+
+    /// A document, and its row.
+    fn add(&mut self, document: &'a Document, ticket: Ticket, row: Stored) {
+        let lease = LEASE.as_millis() as i64;
+        let mut claimant = Claimant::new(document.clone(), self.max_distance, ticket, lease);
+        claimant.advance(Seen::Entries(vec![(document.id.clone(), row.entry())]), self.access.now());
+        self.claimed.push(Some(Claimed { document, claimant, row, replaced: None }));
+    }
+
+    /// What those find who look for duplicates, by their numbers.
+    fn look(&mut self) -> Result<HashMap<usize, Entries>> {
+        let looks = self.steps().into_iter().filter_map(|(number, step)| match step {
+            Step::Look(sketch) => Some((number, sketch)),
+            _ => None,
+        });
+        Ok(self.meet(looks.collect())?.into_iter().collect())
+    }
+
+    fn tell(&mut self, number: usize, seen: Seen) {
+        let now = self.access.now();
+        if let Some(claimed) = &mut self.claimed[number] {
+            claimed.claimant.advance(seen, now);
+        }
+    }
+
+    fn is_done(&self, number: usize) -> bool {
+        let step = self.claimed[number].as_ref().map(|claimed| claimed.claimant.step());
+        matches!(step, Some(Step::Done(_)))
+    }
+
+    fn leave_out(&mut self, numbers: &[usize]) {
+        for &number in numbers {
+            self.claimed[number] = None;
+        }
+    }
+
+    /// What is to be done next.
+    fn steps(&self) -> Vec<(usize, Step)> {
+        let steps = self.claimed.iter().enumerate();
+        let steps = steps.filter_map(|(number, claimed)| Some((number, claimed.as_ref()?.claimant.step())));
+        steps.filter(|(_, step)| !matches!(step, Step::Done(_))).collect()
+    }
+
+    /// Goes on until all are done.
+    fn run(mut self) -> Result<Vec<(usize, Insertion)>> {
+        let begun = Instant::now();
+        let mut pause = Duration::ZERO;
+        loop {
+            let mut steps = self.steps();
+            if steps.is_empty() {
+                break;
+            }
+            let waits = |step: &Step| matches!(step, Step::Read { after_pause: true, .. });
+            if steps.iter().all(|(_, step)| waits(step)) {
+                if begun.elapsed() > PATIENCE {
+                    return Err(busy(steps.len()));
+                }
+                self.pause(&mut pause);
+            } else {
+                steps.retain(|(_, step)| !waits(step));
+                pause = Duration::ZERO;
+            }
+            self.round(steps)?;
+        }
+        self.settle()?;
+        let done = self.claimed.iter().enumerate().filter_map(|(number, claimed)| {
+            match claimed.as_ref()?.claimant.step() {
+                Step::Done(insertion) => Some((number, insertion)),
+                _ => None,
+            }
+        });
+        Ok(done.collect())
+    }
+
+    fn pause(&self, pause: &mut Duration) {
+        *pause = (*pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
+        self.counters.waited(*pause);
+        thread::sleep(*pause);
+    }
+
+    /// One step of each of these, those of a kind together.
+    fn round(&mut self, steps: Vec<(usize, Step)>) -> Result<()> {
+        let (mut reads, mut searches, mut swaps, mut files) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (number, step) in steps {
+            match step {
+                Step::Read { ids, .. } => reads.push((number, ids)),
+                Step::Look(sketch) | Step::Search(sketch) => searches.push((number, sketch)),
+                Step::Swap { id, from, to } => swaps.push((number, id, from, to)),
+                Step::File(claim) => files.push((number, claim)),
+                Step::Done(_) => {}
+            }
+        }
+        self.read(&reads)?;
+        for (number, entries) in self.meet(searches)? {
+            self.tell(number, Seen::Entries(entries));
+        }
+        self.swap(swaps)?;
+        self.file(files)
+    }
+
+    fn read(&mut self, reads: &[(usize, Vec<DocumentId>)]) -> Result<()> {
+        let rows = documents::read(self.access, reads.iter().flat_map(|(_, ids)| ids))?;
+        for (number, ids) in reads {
+            let mut entries = Vec::with_capacity(ids.len());
+            for id in ids {
+                let row = rows.get(id).cloned().unwrap_or_default();
+                entries.push((id.clone(), row.entry()));
+                if let Some(claimed) =
+                    self.claimed[*number].as_mut().filter(|claimed| claimed.document.id == *id)
+                {
+                    claimed.row = row;
+                }
+            }
+            self.tell(*number, Seen::Entries(entries));
+        }
+        Ok(())
+    }
+
+    /// What is met near these sketches of documents.
+    fn meet(&mut self, sketches: Vec<(usize, Sketch)>) -> Result<Vec<(usize, Entries)>> {
+        let max_distance = self.max_distance;
+        let lookout = |(number, sketch): (usize, Sketch)| {
+            let id = &self.claimed[number].as_ref()?.document.id;
+            Some((number, Lookout { id, sketch, max_distance }))
+        };
+        let (numbers, lookouts): (Vec<_>, Vec<_>) = sketches.into_iter().filter_map(lookout).unzip();
+        let met = meet(self.access, &lookouts, &mut self.ghosts)?;
+        let entries =
+            met.into_iter().map(|rows| rows.into_iter().map(|(id, row)| (id, row.entry())).collect());
+        Ok(numbers.into_iter().zip(entries).collect())
+    }
+
+    fn swap(&mut self, swaps: Vec<(usize, DocumentId, Option<Claim>, Claim)>) -> Result<()> {
+        if swaps.is_empty() {
+            return Ok(());
+        }
+        let mut records = Writes::new(Table::Documents);
+        let to_fold = swaps.iter().filter(|(_, _, _, to)| to.state == State::Pending);
+        for (number, _, from, _) in to_fold {
+            if let Some(claimed) = &mut self.claimed[*number] {
+                claimed.fold(&mut records, from.as_ref(), self.access);
+                claimed.replaced = claimed.row.live.clone();
+            }
+        }
+        records.apply(self.access)?;
+        let to_swap = |(_, id, from, to): &(_, DocumentId, Option<Claim>, Claim)| {
+            swap(self.access, id, from.as_ref(), to)
+        };
+        let requests: Vec<_> = swaps.iter().map(to_swap).collect();
+        let answers = self.access.rows.swap(Table::Documents, &requests)?;
+        for ((number, id, _, to), answer) in swaps.into_iter().zip(answers) {
+            let is_done = answer == Swapped::Done;
+            let is_own = self.claimed[number].as_ref().is_some_and(|claimed| claimed.document.id == id);
+            self.counters.swapped(to.state, is_own, is_done);
+            self.tell(number, Seen::Swapped(is_done));
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, files: Vec<(usize, Claim)>) -> Result<()> {
+        let mut cells = Writes::new(Table::Index);
+        for (number, claim) in &files {
+            if let Some(Claimed { document: Document { id, sketch, .. }, .. }) = &self.claimed[*number] {
+                cells.put_cells(claim.timestamp, id, sketch, sketch.keys());
+            }
+        }
+        cells.apply(self.access)?;
+        for (number, _) in files {
+            self.tell(number, Seen::Filed);
+        }
+        Ok(())
+    }
+
+    /// What is left to be done for documents that were replaced, and for cells that lead nowhere.
+    fn settle(&self) -> Result<()> {
+        let mut old_cells = OldCells::default();
+        for Claimed { document, claimant, replaced, .. } in self.claimed.iter().flatten() {
+            if let (Step::Done(Insertion::Replaced), Some(claim), Some(old)) =
+                (claimant.step(), claimant.claim(), replaced)
+            {
+                old_cells.replaced(&document.id, old, &document.sketch, claim.timestamp);
+            }
+        }
+        old_cells.apply(self.access)?;
+        if let Err(error) = self.ghosts.sweep(self.access) {
+            // The next one who meets them will try again.
+            tracing::warn!(%error, "failed to sweep cells that lead nowhere");
+        }
+        Ok(())
+    }
+}
+
+impl Claimed<'_> {
+    /// What is known from the claim alone goes into the record, before another claim takes its place.
+    fn fold(&self, records: &mut Writes, from: Option<&Claim>, access: &Access<'_>) {
+        let Self { document: Document { id, .. }, row, .. } = self;
+        // Also what has expired: a clock that is ahead must not make it lost to the others.
+        let kept = row.live.as_ref().or(row.expired.as_ref());
+        match (from.map(|claim| claim.state), kept) {
+            (Some(State::Committed), Some(kept)) if row.is_claimed() => {
+                records.put_record(kept.timestamp, id, kept, access);
+            }
+            // Also where there is no record: a put of an older version may be under way, of somebody who has died.
+            (Some(State::Removed), None) => records.delete_record(row.newest, id),
+            _ => {}
+        }
+    }
+}
+
+fn busy(n_waiting: usize) -> Error {
+    Error::new(
+        ErrorKind::Busy,
+        format!(
+            "{n_waiting} documents have waited for {} s for others that are being inserted and near to them",
+            PATIENCE.as_secs()
+        ),
+    )
+}

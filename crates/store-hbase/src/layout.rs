@@ -1,0 +1,271 @@
+//! What is stored where: names, keys and values of the two tables. Drawn in `schema/README.md`.
+
+mod claim;
+
+use simhash::{BucketKey, Fingerprint, RowKey, Sketch, TableScheme};
+
+pub(crate) use self::claim::{decode_claim, encode_claim};
+use index::{DocumentId, Error, MAX_SKETCH_KEYS, Result, Source};
+
+/// The family of the index table, with a cell for each document of a fingerprint.
+pub(crate) const INDEX_FAMILY: u8 = b'f';
+
+/// The family of the documents' records and claims.
+pub(crate) const DOCUMENT_FAMILY: u8 = b'd';
+
+/// The column of a document's record, which is written without asking.
+pub(crate) const RECORD_COLUMN: &[u8] = b"d:record";
+
+/// The column of the latest claim on a document, which is only ever compared and set.
+pub(crate) const CLAIM_COLUMN: &[u8] = b"d:claim";
+
+/// The row of the index's metadata, beyond all documents. Its family is one that never has a time to live.
+pub(crate) const METADATA_ROW: &[u8] = b"pigeonhole";
+
+/// The family of that row.
+pub(crate) const METADATA_FAMILY: u8 = b'm';
+
+/// The column of the index's metadata.
+pub(crate) const METADATA_COLUMN: &[u8] = b"m:metadata";
+
+/// Beside the metadata: what the mark of a bulk load is called, before the timestamp of its cells.
+pub(crate) const LOAD_PREFIX: &str = "load.";
+
+/// Beyond the last document's row, whose key starts with a hexadecimal digit.
+pub(crate) const DOCUMENTS_END: &[u8] = b"g";
+
+/// The column of a document in the rows of the index.
+pub(crate) fn index_column(id: &DocumentId) -> Vec<u8> {
+    [&[INDEX_FAMILY, b':'], id.as_str().as_bytes()].concat()
+}
+
+/// The row of a document: the upper half of the id's CRC-32, which spreads ids that ascend over the regions, and the id.
+pub(crate) fn document_row(id: &DocumentId) -> Vec<u8> {
+    let id = id.as_str();
+    format!("{:04x}:{id}", crc32fast::hash(id.as_bytes()) >> 16).into_bytes()
+}
+
+/// The id in a cell of the index.
+pub(crate) fn decode_id(bytes: &[u8]) -> Result<DocumentId> {
+    let id = std::str::from_utf8(bytes).ok().and_then(|id| DocumentId::new(id).ok());
+    id.ok_or_else(|| damaged("the column", bytes, "is not a document id"))
+}
+
+/// The id in the key of a document's row.
+pub(crate) fn decode_document_row(key: &[u8]) -> Result<DocumentId> {
+    let id = key.get(5..).map(decode_id).transpose()?;
+    id.filter(|id| document_row(id) == key)
+        .ok_or_else(|| damaged("the row", key, "does not begin with the hash of its id"))
+}
+
+/// The row key in a row of the index that was read from `bucket`.
+pub(crate) fn decode_index_row(key: &[u8], bucket: BucketKey) -> Result<Fingerprint> {
+    match RowKey::decode(key) {
+        Ok(row) if row.bucket() == bucket => Ok(row.fingerprint),
+        _ => Err(damaged("the row", key, "is not one of the bucket that it lies in")),
+    }
+}
+
+/// The error, with the row that it was met in.
+pub(crate) fn in_row(key: &[u8], error: Error) -> Error {
+    Error::new(error.kind(), format!("failed to read the row {}", key.escape_ascii())).caused_by(error)
+}
+
+fn damaged(what: &str, bytes: &[u8], why: &str) -> Error {
+    Error::corrupt(format!(
+        "{what} {} {why}; somebody else has written to the table: delete it in the HBase shell",
+        bytes.escape_ascii()
+    ))
+}
+
+/// What is stored of a document that is there, unless its claim says something newer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) sketch: Sketch,
+    /// The timestamp of its cells in the index, in milliseconds.
+    pub(crate) timestamp: i64,
+    /// Where the document came from, if somebody said so.
+    pub(crate) source: Option<Source>,
+}
+
+impl Record {
+    /// Words for people who look into the table: `live`, fingerprint, timestamp, the keys if they are not those that
+    /// `scheme` gives the fingerprint, and the source if there is one, with whatever is not graphic ASCII as `%20`.
+    pub(crate) fn encode(&self, scheme: &TableScheme) -> Vec<u8> {
+        let words = format!("live {} {}", self.sketch.fingerprint(), self.timestamp);
+        (words + &more_words(&self.sketch, self.source.as_ref(), scheme)).into_bytes()
+    }
+
+    /// Reads stored words back; exactly what [`encode`](Self::encode) writes.
+    pub(crate) fn decode(bytes: &[u8], scheme: &TableScheme) -> Result<Self> {
+        let record = std::str::from_utf8(bytes).ok().and_then(|words| Self::parse(words, scheme));
+        record
+            .filter(|record| record.encode(scheme) == bytes)
+            .ok_or_else(|| damaged("the record", bytes, "is not one of a document"))
+    }
+
+    fn parse(words: &str, scheme: &TableScheme) -> Option<Self> {
+        let mut words = words.strip_prefix("live ")?.split(' ');
+        let fingerprint: Fingerprint = words.next()?.parse().ok()?;
+        let timestamp = words.next()?.parse().ok()?;
+        let (sketch, source) = parse_more(fingerprint, words, scheme)?;
+        Some(Self { sketch, timestamp, source })
+    }
+}
+
+/// What not every document has, each word after a blank.
+fn more_words(sketch: &Sketch, source: Option<&Source>, scheme: &TableScheme) -> String {
+    let mut words = String::new();
+    if *sketch != scheme.sketch(sketch.fingerprint()) {
+        let keys = sketch.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
+        words = format!(" keys={}", keys.collect::<Vec<_>>().join(","));
+    }
+    if let Some(source) = source {
+        words = format!("{words} source={}", escape(source.as_str()));
+    }
+    words
+}
+
+/// What a document has by the words that are left, up to the last one.
+fn parse_more<'a>(
+    fingerprint: Fingerprint,
+    mut words: impl Iterator<Item = &'a str>,
+    scheme: &TableScheme,
+) -> Option<(Sketch, Option<Source>)> {
+    let mut word = words.next();
+    let sketch = match word.and_then(|word| word.strip_prefix("keys=")) {
+        None => scheme.sketch(fingerprint),
+        Some(keys) => {
+            word = words.next();
+            Sketch::new(fingerprint, parse_keys(keys)?)
+        }
+    };
+    let source = match word {
+        None => None,
+        Some(word) => Some(Source::new(unescape(word.strip_prefix("source=")?)?).ok()?),
+    };
+    (words.next().is_none() && sketch.keys().len() <= MAX_SKETCH_KEYS).then_some((sketch, source))
+}
+
+fn escape(text: &str) -> String {
+    text.bytes().fold(String::with_capacity(text.len()), |mut escaped, byte| {
+        if byte.is_ascii_graphic() && byte != b'%' {
+            escaped.push(char::from(byte));
+        } else {
+            escaped.push_str(&format!("%{byte:02x}"));
+        }
+        escaped
+    })
+}
+
+fn unescape(escaped: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(escaped.len());
+    let mut rest = escaped;
+    while let Some((before, after)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        let (digits, after) = after.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = after;
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8(bytes).ok()
+}
+
+fn parse_keys(keys: &str) -> Option<Vec<BucketKey>> {
+    if keys.is_empty() {
+        return Some(Vec::new());
+    }
+    let parse = |key: &str| {
+        let (flag, segment) = key.split_once(':')?;
+        let flag = u8::from_str_radix(flag, 16).ok()?;
+        Some(BucketKey { flag, segment: u32::from_str_radix(segment, 16).ok()? })
+    };
+    keys.split(',').map(parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fixed bytes: a change here is a new format version.
+    #[test]
+    fn golden_rows() {
+        let id = DocumentId::new("https://example.org/é").unwrap();
+        assert_eq!(document_row(&id), "d6e2:https://example.org/é".as_bytes());
+        assert_eq!(decode_document_row(&document_row(&id)).unwrap(), id);
+        assert_eq!(index_column(&id), "f:https://example.org/é".as_bytes());
+        for key in ["", "d6e2:", "d6e3:https://example.org/é", "D6E2:https://example.org/é", "pigeonhole"] {
+            assert!(decode_document_row(key.as_bytes()).is_err(), "{key}");
+        }
+    }
+
+    #[test]
+    fn golden_records() {
+        let scheme = TableScheme::default();
+        let fingerprint = Fingerprint(0x9e37_79b9_7f4a_7c15);
+        let keys = vec![BucketKey { flag: 2, segment: 0x12 }, BucketKey { flag: 1, segment: u32::MAX }];
+        for (sketch, source, expected) in [
+            (scheme.sketch(fingerprint), None, "live 9e3779b97f4a7c15 1763735000123"),
+            (
+                Sketch::new(fingerprint, keys.clone()),
+                None,
+                "live 9e3779b97f4a7c15 1763735000123 keys=01:ffffffff,02:00000012",
+            ),
+            (Sketch::new(fingerprint, Vec::new()), None, "live 9e3779b97f4a7c15 1763735000123 keys="),
+            (
+                scheme.sketch(fingerprint),
+                Some("a b%é"),
+                "live 9e3779b97f4a7c15 1763735000123 source=a%20b%25%c3%a9",
+            ),
+            (
+                Sketch::new(fingerprint, keys),
+                Some("feed/1"),
+                "live 9e3779b97f4a7c15 1763735000123 keys=01:ffffffff,02:00000012 source=feed/1",
+            ),
+        ] {
+            let source = source.map(|source| Source::new(source).unwrap());
+            let record = Record { sketch, timestamp: 1_763_735_000_123, source };
+            assert_eq!(String::from_utf8(record.encode(&scheme)).unwrap(), expected);
+            assert_eq!(Record::decode(expected.as_bytes(), &scheme).unwrap(), record);
+        }
+    }
+
+    #[test]
+    fn what_nobody_wrote_is_refused() {
+        let scheme = TableScheme::default();
+        for words in [
+            "",
+            "live",
+            "live 9e3779b97f4a7c15",
+            "live 9e3779b97f4a7c15 x",
+            "live 9e3779b97f4a7c1 1",
+            "Live 9e3779b97f4a7c15 1",
+            "removed 9e3779b97f4a7c15 1",
+            "live  9e3779b97f4a7c15 1",
+            "live 9e3779b97f4a7c15 1 ",
+            "live 9e3779b97f4a7c15 +1",
+            "live 9e3779b97f4a7c15 1 keys=1:00000001",
+            "live 9e3779b97f4a7c15 1 keys=02:00000001,01:00000001",
+            "live 9e3779b97f4a7c15 1 other=1",
+            "live 9e3779b97f4a7c15 1 keys= more",
+            "live 9e3779b97f4a7c15 1 source=",
+            "live 9e3779b97f4a7c15 1 source=a source=a",
+            "live 9e3779b97f4a7c15 1 source=a keys=",
+            "live 9e3779b97f4a7c15 1 source=%41",
+            "live 9e3779b97f4a7c15 1 source=%C3%A9",
+            "live 9e3779b97f4a7c15 1 source=%c3",
+            "live 9e3779b97f4a7c15 1 source=%1",
+            "live 9e3779b97f4a7c15 1 source=%0a",
+            "live 9e3779b97f4a7c15 1 source=é",
+        ] {
+            let error = Record::decode(words.as_bytes(), &scheme).expect_err(words);
+            assert_eq!(error.kind(), index::ErrorKind::Corrupt);
+        }
+        // Keys that the scheme gives are never listed.
+        let fingerprint = Fingerprint(1);
+        let keys = scheme.sketch(fingerprint);
+        let keys = keys.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
+        let listed = format!("live {fingerprint} 1 keys={}", keys.collect::<Vec<_>>().join(","));
+        assert!(Record::decode(listed.as_bytes(), &scheme).is_err());
+    }
+}

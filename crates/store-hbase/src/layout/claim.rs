@@ -1,0 +1,154 @@
+//! The words of a claim.
+
+use index::Result;
+use index::backend::claims::{Claim, State, Ticket};
+use simhash::{Fingerprint, TableScheme};
+
+use super::{damaged, more_words, parse_more};
+
+/// Words for people who look into the table: state, fingerprint, timestamp, whose it is, until when, and what is not as
+/// usual. Compare-and-set compares these very bytes.
+pub(crate) fn encode_claim(claim: &Claim, scheme: &TableScheme) -> Vec<u8> {
+    let Claim { state, sketch, source, timestamp, ticket, deadline, expires } = claim;
+    let Ticket { time, owner, number } = ticket;
+    let fingerprint = sketch.fingerprint();
+    let (state, more) = (word(*state), more_words(sketch, source.as_ref(), scheme));
+    let keep = if *expires { "" } else { " keep=yes" };
+    format!(
+        "{state} {fingerprint} {timestamp} ticket={time}.{owner:016x}.{number} until={deadline}{keep}{more}"
+    )
+    .into_bytes()
+}
+
+/// Reads stored words back; exactly what [`encode_claim`] writes.
+pub(crate) fn decode_claim(bytes: &[u8], scheme: &TableScheme) -> Result<Claim> {
+    let claim = std::str::from_utf8(bytes).ok().and_then(|words| parse(words, scheme));
+    claim
+        .filter(|claim| encode_claim(claim, scheme) == bytes)
+        .ok_or_else(|| damaged("the claim", bytes, "is not one on a document"))
+}
+
+const STATES: [State; 4] = [State::Pending, State::Aborted, State::Committed, State::Removed];
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Pending => "pending",
+        State::Aborted => "aborted",
+        State::Committed => "committed",
+        State::Removed => "removed",
+    }
+}
+
+fn parse(words: &str, scheme: &TableScheme) -> Option<Claim> {
+    let mut words = words.split(' ').peekable();
+    let found = words.next()?;
+    let state = STATES.into_iter().find(|&state| word(state) == found)?;
+    let fingerprint: Fingerprint = words.next()?.parse().ok()?;
+    let timestamp = words.next()?.parse().ok()?;
+    let mut ticket = words.next()?.strip_prefix("ticket=")?.split('.');
+    let time = ticket.next()?.parse().ok()?;
+    let owner = u64::from_str_radix(ticket.next()?, 16).ok()?;
+    let number = ticket.next()?.parse().ok()?;
+    let deadline = words.next()?.strip_prefix("until=")?.parse().ok()?;
+    let expires = words.next_if_eq(&"keep=yes").is_none();
+    let (sketch, source) = parse_more(fingerprint, words, scheme)?;
+    let ticket = Ticket { time, owner, number };
+    Some(Claim { state, sketch, source, timestamp, ticket, deadline, expires })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use simhash::{BucketKey, Sketch};
+
+    use super::*;
+    use index::Source;
+
+    /// Fixed bytes: a change here is a new format version.
+    #[test]
+    fn golden() {
+        let scheme = TableScheme::default();
+        let fingerprint = Fingerprint(0x9e37_79b9_7f4a_7c15);
+        let pending = Claim {
+            state: State::Pending,
+            sketch: scheme.sketch(fingerprint),
+            source: None,
+            timestamp: 1_763_735_000_123,
+            ticket: Ticket { time: 1_763_735_000_120, owner: 0xab, number: 7 },
+            deadline: 1_763_735_010_123,
+            expires: true,
+        };
+        let keys = vec![BucketKey { flag: 2, segment: 0x12 }];
+        let committed = Claim {
+            state: State::Committed,
+            sketch: Sketch::new(fingerprint, keys),
+            source: Some(Source::new("feed 1").unwrap()),
+            expires: false,
+            ..pending
+        };
+        for (claim, expected) in [
+            (
+                pending.clone(),
+                "pending 9e3779b97f4a7c15 1763735000123 ticket=1763735000120.00000000000000ab.7 \
+                 until=1763735010123",
+            ),
+            (
+                Claim { state: State::Removed, expires: false, ..pending.clone() },
+                "removed 9e3779b97f4a7c15 1763735000123 ticket=1763735000120.00000000000000ab.7 \
+                 until=1763735010123 keep=yes",
+            ),
+            (
+                committed,
+                "committed 9e3779b97f4a7c15 1763735000123 ticket=1763735000120.00000000000000ab.7 \
+                 until=1763735010123 keep=yes keys=02:00000012 source=feed%201",
+            ),
+            (
+                Claim { state: State::Aborted, ..pending },
+                "aborted 9e3779b97f4a7c15 1763735000123 ticket=1763735000120.00000000000000ab.7 \
+                 until=1763735010123",
+            ),
+        ] {
+            assert_eq!(String::from_utf8(encode_claim(&claim, &scheme)).unwrap(), expected);
+            assert_eq!(decode_claim(expected.as_bytes(), &scheme).unwrap(), claim);
+        }
+    }
+
+    #[test]
+    fn what_nobody_wrote_is_refused() {
+        let scheme = TableScheme::default();
+        for words in [
+            "",
+            "pending",
+            "live 9e3779b97f4a7c15 1",
+            "pending 9e3779b97f4a7c15 1 ticket=1.00000000000000ab.7",
+            "pending 9e3779b97f4a7c15 1 ticket=1.ab.7 until=1",
+            "pending 9e3779b97f4a7c15 1 ticket=1.00000000000000ab until=1",
+            "pending 9e3779b97f4a7c15 1 ticket=1.00000000000000ab.7.8 until=1",
+            "pending 9e3779b97f4a7c15 1 ticket=1.00000000000000AB.7 until=1",
+            "pending 9e3779b97f4a7c15 1 ticket=1.00000000000000ab.7 until=1 keep=no",
+            "pending 9e3779b97f4a7c15 1 ticket=1.00000000000000ab.7 until=1 ",
+            "pending 9e3779b97f4a7c15 1 ticket=1.00000000000000ab.7 until=1 keys= keep=yes",
+        ] {
+            let error = decode_claim(words.as_bytes(), &scheme).expect_err(words);
+            assert_eq!(error.kind(), index::ErrorKind::Corrupt);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn comes_back(
+            bits: u64, timestamp: i64, time: i64, owner: u64, number: u32, deadline: i64, expires: bool, state in 0..4_usize,
+            source in proptest::option::of("\\PC{1,40}"), keys in proptest::option::of(proptest::collection::vec((1..=255_u8, any::<u32>()), 0..20)),
+        ) {
+            let scheme = TableScheme::default();
+            let fingerprint = Fingerprint(bits);
+            let key = |(flag, segment)| BucketKey { flag, segment };
+            let listed = keys.map(|keys| Sketch::new(fingerprint, keys.into_iter().map(key).collect()));
+            let sketch = listed.unwrap_or_else(|| scheme.sketch(fingerprint));
+            let ticket = Ticket { time, owner, number };
+            let source = source.map(|source| Source::new(source).unwrap());
+            let claim = Claim { state: STATES[state], sketch, source, timestamp, ticket, deadline, expires };
+            prop_assert_eq!(decode_claim(&encode_claim(&claim, &scheme), &scheme).unwrap(), claim);
+        }
+    }
+}

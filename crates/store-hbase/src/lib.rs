@@ -1,0 +1,243 @@
+//! `hbase://HOST:PORT/NAME`: documents in two tables of HBase, for billions of them.
+//!
+//! A fingerprint is a row for each table of its scheme, `simhash::RowKey`, with a cell for each document that has it; a
+//! query reads one short range of rows for each. What is stored is drawn in `schema/README.md`. The module is made of
+//! the rows (`rows`, the seam, with the Thrift gateway behind it in `thrift`), what they mean (`layout`, `documents`,
+//! `buckets`), and what is done with them (`near`, `write`, `remove`, and for what is inserted if it is new `claiming`).
+//! `bulk` has what is written past the gateway.
+
+mod buckets;
+mod bulk;
+mod claiming;
+mod counters;
+mod documents;
+mod examine;
+#[cfg(any(test, feature = "testsuite"))]
+mod fake;
+mod layout;
+mod loads;
+mod meet;
+mod near;
+mod order;
+mod remove;
+mod retention;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod thrift;
+mod uri;
+mod write;
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use simhash::{Sketch, TableScheme};
+
+pub use self::bulk::{BulkLoad, Standing};
+use self::counters::Counters;
+use self::documents::to_stored_document;
+#[cfg(any(test, feature = "testsuite"))]
+pub use self::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
+use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};
+use self::rows::{Rows, Swap, Swapped, Table};
+use self::thrift::{Options, ThriftRows};
+pub use self::uri::HbaseUri;
+use index::backend::Horizon;
+use index::backend::{check_batch, check_documents, not_created, page_len};
+use index::{
+    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, NearDocuments,
+    Neighbours, Page, Result, Selection, Status, Store, StoredDocument,
+};
+
+/// A store in HBase.
+///
+/// Nothing is kept in this process, so every process sees what any other has written as soon as it is acknowledged. A
+/// batch that fails may have been written in part; the error says which part.
+///
+/// Any number of processes may insert what is new at the same time: of near documents one is kept. [`Store::insert`] asks
+/// nobody, so what it writes while another insertion is between its search and its end is not noticed by that one.
+pub struct HbaseStore {
+    rows: Box<dyn Rows>,
+    clock: Clock,
+    counters: Counters,
+}
+
+/// What it takes to read and write an index.
+struct Access<'a> {
+    rows: &'a dyn Rows,
+    scheme: &'a TableScheme,
+    clock: &'a Clock,
+    /// As of the beginning of the call.
+    horizon: Horizon,
+}
+
+impl Access<'_> {
+    /// Milliseconds since 1970.
+    fn now(&self) -> i64 {
+        self.clock.now().as_ms()
+    }
+}
+
+/// A number that nobody else draws.
+fn owner() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+impl HbaseStore {
+    /// The index `name` behind the Thrift gateway at `gateway`, `HOST:PORT`, with at most `n_connections` at a time. It
+    /// connects when it is used.
+    #[must_use]
+    pub fn new(gateway: String, name: &str, n_connections: usize) -> Self {
+        Self::with_clock(gateway, name, n_connections, Clock::system())
+    }
+
+    /// As [`new`](Self::new), with another clock than this machine's.
+    #[must_use]
+    pub fn with_clock(gateway: String, name: &str, n_connections: usize, clock: Clock) -> Self {
+        Self::opened(gateway, name, n_connections, clock, None)
+    }
+
+    /// As [`new`](Self::new), with another wait for a gateway or a region that is away.
+    #[must_use]
+    pub fn with_patience(gateway: String, name: &str, n_connections: usize, patience: Duration) -> Self {
+        Self::opened(gateway, name, n_connections, Clock::system(), Some(patience))
+    }
+
+    pub(crate) fn opened(
+        gateway: String,
+        name: &str,
+        n_connections: usize,
+        clock: Clock,
+        patience: Option<Duration>,
+    ) -> Self {
+        let Options { patience: default, .. } = Options::default();
+        let patience = patience.unwrap_or(default);
+        let options = Options { n_connections, patience, ..Options::default() };
+        Self::over(Box::new(ThriftRows::new(gateway, name, options)), clock)
+    }
+
+    fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {
+        Self { rows, clock, counters: Counters::default() }
+    }
+
+    fn access(&self) -> Result<Access<'_>> {
+        let Metadata { scheme, retain, .. } = self.created()?;
+        let horizon = Horizon::new(*retain, self.clock.now());
+        Ok(Access { rows: &*self.rows, scheme, clock: &self.clock, horizon })
+    }
+
+    fn created(&self) -> Result<&Metadata> {
+        match self.rows.known().metadata() {
+            Some(metadata) => Ok(metadata),
+            None => self.find()?.ok_or_else(not_created),
+        }
+    }
+
+    /// What is stored now, which must be what was seen first.
+    fn find(&self) -> Result<Option<&Metadata>> {
+        self.rows.known().find_in(|| self.stored())
+    }
+
+    /// The metadata as they are stored.
+    fn stored(&self) -> Result<Option<Vec<u8>>> {
+        // A gateway says of a missing table or family only when it is read, not when it is written to.
+        for (table, column) in [(Table::Index, &b"f"[..]), (Table::Documents, RECORD_COLUMN)] {
+            self.rows.get(table, &[column], &[METADATA_ROW.to_vec()])?;
+        }
+        let rows = self.rows.get(Table::Documents, &[METADATA_COLUMN], &[METADATA_ROW.to_vec()])?;
+        let cell = rows.into_iter().flatten().next();
+        if let Some(cell) = &cell {
+            // Before the store is held to it: tables that do not fit may be mended.
+            let metadata = Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error))?;
+            retention::check(&*self.rows, metadata.retain, false)?;
+        }
+        Ok(cell.map(|cell| cell.value))
+    }
+}
+
+impl Store for HbaseStore {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        Ok(self.find()?.cloned())
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        if let Some(stored) = self.metadata()? {
+            return Ok(stored);
+        }
+        retention::check(&*self.rows, metadata.retain, true)?;
+        let (row, column) = (METADATA_ROW.to_vec(), METADATA_COLUMN.to_vec());
+        let record = metadata.encode()?;
+        let put = Swap { row, column, from: None, to: record.clone(), time_to_live: None };
+        let swapped = self.rows.swap(Table::Documents, &[put])?;
+        if swapped == [Swapped::Done] {
+            return Ok(self.rows.known().check(Some(&record))?.clone());
+        }
+        self.metadata()?.ok_or_else(|| match swapped[..] {
+            [Swapped::Unknown] => {
+                Error::new(ErrorKind::Unavailable, "the metadata was not written; try again")
+            }
+            _ => Error::corrupt("the metadata of the index was deleted while it was created"),
+        })
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.created()?;
+        // Also where it was there before.
+        self.rows.get(Table::Documents, &[METADATA_COLUMN], &[METADATA_ROW.to_vec()]).map(|_| ())
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        write::insert(&self.access()?, documents)
+    }
+
+    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        claiming::insert_if_new(&self.access()?, documents, max_distance, &self.counters)
+    }
+
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
+        check_batch(ids.len())?;
+        remove::remove_if(&self.access()?, ids, selection)
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        check_batch(ids.len())?;
+        let records = documents::read_live(&self.access()?, ids.iter())?;
+        let get = |id: &DocumentId| Some(to_stored_document(id.clone(), records.get(id)?.clone()));
+        Ok(ids.iter().map(get).collect())
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+        check_batch(queries.len())?;
+        near::near(&self.access()?, queries, max_distance, limit)
+    }
+
+    fn near_documents(
+        &self,
+        queries: &[Sketch],
+        max_distance: u32,
+        limit: usize,
+    ) -> Result<Vec<NearDocuments>> {
+        check_batch(queries.len())?;
+        near::near_documents(&self.access()?, queries, max_distance, limit)
+    }
+
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        let limit = page_len(limit)?;
+        documents::scan(&self.access()?, &after, limit)
+    }
+
+    fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        examine::examine(&|| self.access(), mends, report)
+    }
+
+    /// HBase does not know how many rows a table has without reading them all, so nothing is counted.
+    fn status(&self) -> Result<Status> {
+        Ok(Status {
+            claims: Some(self.counters.read()),
+            connections: Some(self.rows.connections()),
+            ..Status::default()
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! What a claimant meets: documents with a cell near it, whatever has become of them.
+//!
+//! Unlike a search (`near`) it goes by rows alone: a cell only leads to one. What a row says is newer than the cell.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use index::backend::claims::{Claim, State};
+use index::{DocumentId, Result, Timestamp};
+use simhash::{BucketKey, Fingerprint, RowKey, Sketch};
+
+use super::Access;
+use super::buckets::{Buckets, Candidate};
+use super::documents::{self, Stored};
+use super::loads;
+use super::rows::Table;
+use super::write::Writes;
+
+/// How old a cell that leads nowhere has to be. A younger one may be of somebody who has not written his record yet.
+pub(super) const SWEPT_AFTER: Duration = Duration::from_secs(600);
+
+/// Whom a document looks out for.
+pub(super) struct Lookout<'a> {
+    pub(super) id: &'a DocumentId,
+    pub(super) sketch: Sketch,
+    pub(super) max_distance: u32,
+}
+
+impl Lookout<'_> {
+    fn distance(&self, fingerprint: Fingerprint) -> Option<u32> {
+        let distance = self.sketch.fingerprint().distance(fingerprint);
+        (distance <= self.max_distance).then_some(distance)
+    }
+
+    fn is_near(&self, sketch: &Sketch) -> Option<u32> {
+        let shares = || self.sketch.keys().iter().any(|key| sketch.keys().binary_search(key).is_ok());
+        self.distance(sketch.fingerprint()).filter(|_| shares())
+    }
+}
+
+/// The rows that one document has met.
+#[derive(Default)]
+struct Found {
+    /// Those with a pending claim that is near.
+    pending: BTreeMap<DocumentId, Stored>,
+    /// The one that is there and nearest, by distance, then id.
+    nearest: Option<(u32, DocumentId, Stored)>,
+}
+
+/// Cells that lead nowhere.
+#[derive(Default)]
+pub(super) struct Ghosts(BTreeSet<(DocumentId, Fingerprint, i64, Vec<BucketKey>)>);
+
+impl Ghosts {
+    /// Notes all cells of the version that one was met of, if it is of none that is there or may come to be.
+    fn note(&mut self, access: &Access<'_>, candidate: &Candidate, stored: &Stored) {
+        let Candidate { bucket, fingerprint, id, timestamp, .. } = candidate;
+        // What has expired goes by itself, by a clock that may be a better one than ours.
+        let stays = access.horizon.is_live(Timestamp::saturating(*timestamp));
+        if !stays || !is_old(access, *timestamp) || !is_ghost(*bucket, *fingerprint, stored) {
+            return;
+        }
+        let sketch = access.scheme.sketch(*fingerprint);
+        let is_by_scheme = sketch.keys().binary_search(bucket).is_ok();
+        let keys = if is_by_scheme { sketch.keys().to_vec() } else { vec![*bucket] };
+        let keys = keys.into_iter().filter(|&key| is_ghost(key, *fingerprint, stored)).collect();
+        self.0.insert((id.clone(), *fingerprint, *timestamp, keys));
+    }
+
+    /// Notes one cell that leads nowhere.
+    pub(super) fn note_cell(&mut self, key: RowKey, id: &DocumentId, timestamp: i64) {
+        self.0.insert((id.clone(), key.fingerprint, timestamp, vec![key.bucket()]));
+    }
+
+    /// Deletes them, with what is older; but for those that a bulk load under way is to bring a record for, or that has
+    /// brought it since they were met.
+    pub(super) fn sweep(&self, access: &Access<'_>) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let loads = loads::under_way(access.rows)?;
+        let ids = self.0.iter().map(|(id, ..)| id);
+        let rows = documents::read_each(access, ids)?;
+        let nowhere = Stored::default();
+        let mut deletes = Writes::new(Table::Index);
+        for (id, fingerprint, timestamp, keys) in &self.0 {
+            let stored = rows.get(id).map_or(Some(&nowhere), |stored| stored.as_ref().ok());
+            let Some(stored) = stored.filter(|_| !loads.contains_key(timestamp)) else { continue };
+            let is_ghost = |key: &BucketKey| is_ghost(*key, *fingerprint, stored);
+            let keys: Vec<_> = keys.iter().copied().filter(is_ghost).collect();
+            deletes.delete_cells(*timestamp, id, &Sketch::new(*fingerprint, keys.clone()), &keys);
+        }
+        deletes.apply(access)
+    }
+}
+
+/// For each lookout the rows of the nearest document that is there, and of all with a pending claim that is near. Memory
+/// is bounded by these, and by a page of each bucket. Cells that lead nowhere are noted in `ghosts`.
+pub(super) fn meet(
+    access: &Access<'_>,
+    lookouts: &[Lookout<'_>],
+    ghosts: &mut Ghosts,
+) -> Result<Vec<Vec<(DocumentId, Stored)>>> {
+    let mut buckets = Buckets::default();
+    for (number, lookout) in lookouts.iter().enumerate() {
+        buckets.add(number, &lookout.sketch);
+    }
+    let mut found: Vec<Found> = Vec::new();
+    found.resize_with(lookouts.len(), Found::default);
+    let is_near = |number: usize, fingerprint| lookouts[number].distance(fingerprint).is_some();
+    while let Some(pages) = buckets.next(access.rows, &is_near)? {
+        let rows = documents::read(access, pages.candidates.iter().map(|candidate| &candidate.id))?;
+        let nowhere = Stored::default();
+        for candidate in &pages.candidates {
+            let stored = rows.get(&candidate.id).unwrap_or(&nowhere);
+            ghosts.note(access, candidate, stored);
+            let lookout = &lookouts[candidate.query];
+            if candidate.id != *lookout.id {
+                found[candidate.query].take(lookout, &candidate.id, stored);
+            }
+        }
+    }
+    Ok(found.into_iter().map(Found::into_rows).collect())
+}
+
+/// Whether nobody is still at what he wrote then.
+pub(super) fn is_old(access: &Access<'_>, timestamp: i64) -> bool {
+    access.now() - timestamp > SWEPT_AFTER.as_millis() as i64
+}
+
+/// Whether a document's cell there is neither of what is there of it, nor of a claim that may still become that. It may be
+/// older than these: their own cell may be on its way.
+pub(super) fn is_ghost(bucket: BucketKey, fingerprint: Fingerprint, stored: &Stored) -> bool {
+    let is_filed =
+        |sketch: &Sketch| sketch.fingerprint() == fingerprint && sketch.keys().binary_search(&bucket).is_ok();
+    let is_live = stored.live.as_ref().is_some_and(|live| is_filed(&live.sketch));
+    !is_live && !pending(stored).is_some_and(|claim| is_filed(&claim.sketch))
+}
+
+pub(super) fn pending(stored: &Stored) -> Option<&Claim> {
+    stored.claim.as_ref().filter(|claim| claim.state == State::Pending)
+}
+
+impl Found {
+    fn take(&mut self, lookout: &Lookout<'_>, id: &DocumentId, stored: &Stored) {
+        if pending(stored).is_some_and(|claim| lookout.is_near(&claim.sketch).is_some()) {
+            self.pending.insert(id.clone(), stored.clone());
+        }
+        let live = stored.live.as_ref();
+        if let Some(distance) = live.and_then(|live| lookout.is_near(&live.sketch))
+            && self.nearest.as_ref().is_none_or(|(best, other, _)| (distance, id) < (*best, other))
+        {
+            self.nearest = Some((distance, id.clone(), stored.clone()));
+        }
+    }
+
+    fn into_rows(self) -> Vec<(DocumentId, Stored)> {
+        let Self { mut pending, nearest } = self;
+        if let Some((_, id, stored)) = nearest {
+            pending.insert(id, stored);
+        }
+        pending.into_iter().collect()
+    }
+}

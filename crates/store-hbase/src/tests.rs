@@ -1,0 +1,179 @@
+//! The store on the fake gateway, in every way that a network, a cluster or a writer can fail. That it keeps the
+//! contract of all stores where nothing fails is shown by the one suite.
+
+mod between;
+mod buckets;
+mod bulk;
+mod claims;
+mod damage;
+mod deaths;
+mod examine;
+mod examine_beside;
+mod faults;
+mod ghosts;
+mod made_anew;
+mod outages;
+mod pool;
+mod swaps;
+mod tables;
+mod times;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use index::testsuite::{document, get, id, sketch, spread};
+use index::{Clock, Cursor, Document, ErrorKind, FORMAT_VERSION, Identity, Insertion, Metadata, Store};
+use simhash::{Fingerprint, Sketch, TableScheme};
+
+use super::HbaseStore;
+use super::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
+use super::thrift::{Options, ThriftRows};
+
+/// When the tests begin, in milliseconds.
+const BEGIN: i64 = 1_763_735_000_000;
+
+const HOUR: i64 = 60 * 60 * 1000;
+
+/// As patient as needed on a machine that is busy with something else: no test waits for all of it.
+const OPTIONS: Options = Options {
+    n_connections: 4,
+    connect_timeout: Duration::from_secs(30),
+    reply_timeout: Duration::from_secs(30),
+    first_reply_timeout: Duration::from_secs(30),
+    first_patience: Duration::from_secs(30),
+    patience: Duration::from_secs(30),
+};
+
+/// For failures that do not end.
+const IMPATIENT: Options =
+    Options { first_patience: Duration::from_millis(30), patience: Duration::from_millis(60), ..OPTIONS };
+
+/// A gateway whose clock stands, with the tables of the index `t`.
+struct Place {
+    gateway: FakeGateway,
+    clock: Arc<AtomicI64>,
+}
+
+impl Place {
+    /// Without an index yet.
+    fn bare() -> Self {
+        let gateway = FakeGateway::start();
+        gateway.set_clock_ms(BEGIN);
+        gateway.create_table("t", &["f"]);
+        gateway.create_table("t_docs", &["d", "m"]);
+        Self { gateway, clock: Arc::new(AtomicI64::new(BEGIN)) }
+    }
+
+    fn new() -> Self {
+        let place = Self::bare();
+        place.store().create(&metadata()).unwrap();
+        place
+    }
+
+    fn store(&self) -> HbaseStore {
+        self.store_with(OPTIONS)
+    }
+
+    /// One whose clock can be set.
+    fn store_with(&self, options: Options) -> HbaseStore {
+        let clock = Arc::clone(&self.clock);
+        let rows = ThriftRows::new(self.gateway.address().to_string(), "t", options);
+        HbaseStore::over(Box::new(rows), Clock::new(move || clock.load(Ordering::Relaxed)))
+    }
+
+    /// Time passes for everybody.
+    fn advance(&self, ms: i64) {
+        self.clock.fetch_add(ms, Ordering::Relaxed);
+        self.gateway.advance(Duration::from_millis(ms as u64));
+    }
+
+    fn set_clock(&self, ms: i64) {
+        self.clock.store(ms, Ordering::Relaxed);
+    }
+
+    fn index_rows(&self) -> Vec<VisibleRow> {
+        self.gateway.rows("t")
+    }
+
+    /// Without the metadata.
+    fn document_rows(&self) -> Vec<VisibleRow> {
+        let mut rows = self.gateway.rows("t_docs");
+        rows.retain(|(key, _)| key != super::METADATA_ROW);
+        rows
+    }
+
+    /// Rows and columns of the index, without the times.
+    fn cells(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let rows = self.index_rows().into_iter();
+        rows.flat_map(|(key, cells)| cells.into_iter().map(move |(column, ..)| (key.clone(), column)))
+            .collect()
+    }
+
+    /// Every document has the cells of its sketch, and there are no others.
+    fn check_cells(&self, documents: &[Document]) {
+        let mut expected: Vec<_> = documents.iter().flat_map(cells_of).collect();
+        expected.sort();
+        assert!(self.cells() == expected, "{} cells, expected {}", self.cells().len(), expected.len());
+    }
+}
+
+fn cells_of(document: &Document) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let fingerprint = document.sketch.fingerprint();
+    let column = super::layout::index_column(&document.id);
+    let row = |&key| simhash::RowKey::new(key, fingerprint).encode().to_vec();
+    document.sketch.keys().iter().map(|key| (row(key), column.clone())).collect()
+}
+
+fn metadata() -> Metadata {
+    let scheme = TableScheme::default();
+    let (max_distance, recipe) = (scheme.max_distance(), BTreeMap::new());
+    let (format_version, identity) = (FORMAT_VERSION, Identity::new([1; 16]));
+    Metadata { format_version, scheme, max_distance, retain: None, recipe, identity }
+}
+
+/// Everything in the store, in the order of ids.
+fn contents(store: &dyn Store) -> Vec<Document> {
+    let mut documents = Vec::new();
+    let mut next = Some(Cursor::start());
+    while let Some(after) = next {
+        let page = store.scan(after, 5_000).unwrap();
+        documents.extend(page.documents.into_iter().map(|stored| stored.document));
+        next = page.next;
+    }
+    documents.sort_by(|a, b| a.id.cmp(&b.id));
+    documents
+}
+
+/// The ids that are found near, after a check that none comes twice and that they are all there are.
+fn found(store: &dyn Store, bits: u64) -> Vec<String> {
+    let answer = store.near(&[sketch(bits)], 3, 10_000).unwrap().remove(0);
+    assert_eq!(answer.matches.len() as u64, answer.n_matches);
+    let mut ids: Vec<_> = answer.matches.into_iter().map(|found| found.id.as_str().to_owned()).collect();
+    ids.sort();
+    let n = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), n, "a document was found twice");
+    ids
+}
+
+/// The error and all that caused it, in one line.
+fn told(error: &index::Error) -> String {
+    let mut words = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(error) = source {
+        words = format!("{words}: {error}");
+        source = error.source();
+    }
+    words
+}
+
+fn check_fails<T: std::fmt::Debug>(answer: index::Result<T>, kind: ErrorKind, says: &[&str]) {
+    let error = answer.expect_err("this must fail");
+    let words = told(&error);
+    assert_eq!(error.kind(), kind, "{words}");
+    for part in says {
+        assert!(words.contains(part), "{part:?} is not in {words:?}");
+    }
+}

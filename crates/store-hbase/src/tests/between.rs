@@ -1,0 +1,86 @@
+//! Rows that let others at the tables after each request of a call.
+
+use index::ConnectionCounts;
+use index::backend::Known;
+
+use super::super::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, Visit};
+use super::super::thrift::ThriftRows;
+use super::*;
+
+/// How far the fake's clock runs with each request of somebody who may have to wait.
+pub(super) const PACE_MS: i64 = 1_000;
+
+pub(super) struct Between<F> {
+    pub(super) rows: ThriftRows,
+    pub(super) between: F,
+}
+
+impl<F: Fn() + Send + Sync> Between<F> {
+    fn after<T>(&self, answer: T) -> T {
+        (self.between)();
+        answer
+    }
+}
+
+impl<F: Fn() + Send + Sync> Rows for Between<F> {
+    fn scan(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> index::Result<()> {
+        self.after(self.rows.scan(table, family, spans, visit))
+    }
+
+    fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> index::Result<Vec<Vec<Cell>>> {
+        self.after(self.rows.get(table, columns, rows))
+    }
+
+    fn time_to_live(&self, table: Table, family: u8) -> index::Result<Option<Duration>> {
+        self.rows.time_to_live(table, family)
+    }
+
+    fn name(&self, table: Table) -> &str {
+        self.rows.name(table)
+    }
+
+    fn known(&self) -> &Known {
+        self.rows.known()
+    }
+
+    fn apply(&self, mutations: &Mutations) -> index::Result<()> {
+        self.after(self.rows.apply(mutations))
+    }
+
+    fn swap(&self, table: Table, swaps: &[Swap]) -> index::Result<Vec<Swapped>> {
+        self.after(self.rows.swap(table, swaps))
+    }
+
+    fn connections(&self) -> ConnectionCounts {
+        self.rows.connections()
+    }
+}
+
+/// A store that lets `between` at the place after its `nth` request.
+pub(super) fn store_with(
+    place: &Arc<Place>,
+    nth: i64,
+    between: impl Fn(&Place) + Send + Sync + 'static,
+) -> HbaseStore {
+    let inside = Arc::clone(place);
+    let step = AtomicI64::new(0);
+    let between = move || {
+        if step.fetch_add(1, Ordering::Relaxed) == nth {
+            between(&inside);
+        }
+    };
+    let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+    let clock = Arc::clone(&place.clock);
+    HbaseStore::over(Box::new(Between { rows, between }), Clock::new(move || clock.load(Ordering::Relaxed)))
+}
+
+/// A store that time passes for: whoever is waited for cannot go on meanwhile, so his lease has to run out.
+pub(super) fn store_of_the_patient(place: &Place) -> HbaseStore {
+    let clock = Arc::clone(&place.clock);
+    let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+    let passing = Arc::clone(&clock);
+    let between = move || {
+        passing.fetch_add(PACE_MS, Ordering::Relaxed);
+    };
+    HbaseStore::over(Box::new(Between { rows, between }), Clock::new(move || clock.load(Ordering::Relaxed)))
+}

@@ -1,0 +1,188 @@
+//! Documents that come in files: what is in them, and that nobody takes what has come for something left behind.
+
+use std::sync::atomic::AtomicBool;
+
+use index::{Index, MAX_BATCH, NewDocument, OpenOptions};
+
+use super::super::bulk::{BulkLoad, Standing};
+use super::super::rows::{Mutation, Mutations, Rows, Table};
+use super::between::store_with;
+use super::examine::examine;
+use super::*;
+
+fn begin(place: &Place, options: &OpenOptions) -> index::Result<BulkLoad> {
+    BulkLoad::over(place.store(), || Box::new(place.store()), options)
+}
+
+fn new_documents() -> Vec<NewDocument> {
+    let new = |n| {
+        let source = (n % 2 == 0).then(|| index::Source::new(format!("feed {n}")).unwrap());
+        NewDocument { id: id(&format!("d{n}")), fingerprint: Fingerprint(spread(n)), source }
+    };
+    (0..20).map(new).collect()
+}
+
+/// What the loader does, in steps that others come between.
+#[derive(Clone)]
+struct Loader {
+    documents: Vec<Document>,
+    records: Vec<(Vec<u8>, Vec<u8>)>,
+    timestamp: i64,
+}
+
+impl Loader {
+    fn of(load: &BulkLoad, documents: Vec<NewDocument>) -> Self {
+        let documents: Vec<_> = documents.into_iter().map(|document| load.document(document)).collect();
+        let record = |document: &Document| (BulkLoad::document_row(&document.id), load.record(document).1);
+        let records = documents.iter().map(record).collect();
+        Self { documents, records, timestamp: load.timestamp() }
+    }
+
+    fn mark(&self) -> Vec<u8> {
+        format!("m:load.{}", self.timestamp).into_bytes()
+    }
+
+    fn begin(&self, place: &Place) {
+        place.gateway.put_raw("t_docs", b"pigeonhole", &self.mark(), b"from a folder", self.timestamp);
+    }
+
+    fn index(&self, place: &Place) {
+        for document in &self.documents {
+            for row in BulkLoad::index_rows(document) {
+                let column = super::super::layout::index_column(&document.id);
+                place.gateway.put_raw("t", &row, &column, b"", self.timestamp);
+            }
+        }
+    }
+
+    fn documents(&self, place: &Place) {
+        for (row, record) in &self.records {
+            place.gateway.put_raw("t_docs", row, b"d:record", record, self.timestamp);
+        }
+    }
+
+    fn end(&self, place: &Place) {
+        let delete = Mutation { row: b"pigeonhole".to_vec(), column: self.mark(), value: None };
+        let (table, timestamp) = (Table::Documents, self.timestamp);
+        let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+        rows.apply(&Mutations { table, timestamp, time_to_live: None, mutations: vec![delete] }).unwrap();
+    }
+}
+
+#[test]
+fn a_load_has_what_an_insert_writes() {
+    let (put, loaded) = (Place::new(), Place::new());
+    let index = Index::over(Box::new(put.store()), &OpenOptions::default()).unwrap();
+    index.insert(&new_documents()).unwrap();
+    let loader = Loader::of(&begin(&loaded, &OpenOptions::default()).unwrap(), new_documents());
+    loader.index(&loaded);
+    loader.documents(&loaded);
+    assert_eq!(put.index_rows(), loaded.index_rows());
+    assert_eq!(put.document_rows(), loaded.document_rows());
+    assert_eq!(put.document_rows().len(), 20);
+}
+
+#[test]
+fn what_is_known_is_no_file_s() {
+    let place = Place::new();
+    let store = place.store();
+    store.insert(&[document("there", 1), document("gone", 2)]).unwrap();
+    store.remove(&[id("gone")]).unwrap();
+    let load = begin(&place, &OpenOptions::default()).unwrap();
+    let ids = ["never", "there", "gone"].map(id);
+    let expected = [Standing::Unknown, Standing::Live(sketch(1)), Standing::Gone];
+    assert_eq!(load.standings(&ids).unwrap(), expected);
+    assert!(load.index().is_some());
+    assert_eq!(load.standings(&[]).unwrap(), []);
+    let many: Vec<_> = (0..MAX_BATCH).map(|n| id(&n.to_string())).collect();
+    assert_eq!(load.standings(&many).unwrap().len(), MAX_BATCH);
+}
+
+#[test]
+fn a_new_index_is_left_to_the_loader() {
+    let place = Place::bare();
+    let options = OpenOptions { scheme: Some("t11".to_owned()), ..OpenOptions::default() };
+    let load = begin(&place, &options).unwrap();
+    assert!(load.index().is_none());
+    assert_eq!(load.metadata().scheme.name(), "t11");
+    assert_eq!(place.store().metadata().unwrap(), None, "nobody can open it before it is whole");
+    // One that has come in part is not made into another one.
+    let loader = Loader::of(&load, new_documents());
+    loader.begin(&place);
+    check_fails(
+        begin(&place, &options).map(drop),
+        ErrorKind::Mismatch,
+        &["from a folder", "end that one first"],
+    );
+    loader.end(&place);
+    begin(&place, &options).unwrap();
+    loader.documents(&place);
+    check_fails(begin(&place, &options).map(drop), ErrorKind::Mismatch, &["t_docs has documents", "drop"]);
+}
+
+#[test]
+fn an_index_of_another_kind_is_refused() {
+    let place = Place::new();
+    let options = OpenOptions { scheme: Some("t11".to_owned()), ..OpenOptions::default() };
+    check_fails(begin(&place, &options).map(drop), ErrorKind::Mismatch, &["scheme is \"5c2\""]);
+    let error = BulkLoad::begin("memory:", &OpenOptions::default()).map(drop).unwrap_err();
+    assert!(error.to_string().contains("another store"), "{error}");
+}
+
+/// A load was cut off for an hour between the index and the documents, and ends after the n-th request of somebody who
+/// meets its cells. In no order does one vanish.
+#[test]
+fn what_a_load_has_brought_is_nobody_s_ghost() {
+    type Meet = fn(&HbaseStore);
+    let meets: [Meet; 2] = [
+        |store| drop(examine(store, true)),
+        |store| drop(store.insert_if_new(&[document("near", spread(0) ^ 1)], 3).unwrap()),
+    ];
+    for (meet, n_steps_min) in meets.into_iter().zip([5, 5]) {
+        for nth in 0.. {
+            let place = Arc::new(Place::new());
+            let loader = Loader::of(&begin(&place, &OpenOptions::default()).unwrap(), new_documents());
+            loader.begin(&place);
+            loader.index(&place);
+            place.advance(HOUR);
+            let is_reached = Arc::new(AtomicBool::new(false));
+            let (ending, reached) = (loader.clone(), Arc::clone(&is_reached));
+            let store = store_with(&place, nth, move |place| {
+                ending.documents(place);
+                ending.end(place);
+                reached.store(true, Ordering::Relaxed);
+            });
+            meet(&store);
+            if !is_reached.load(Ordering::Relaxed) {
+                assert!(nth >= n_steps_min, "only {nth} requests");
+                break;
+            }
+            for document in &loader.documents {
+                let near = found(&place.store(), document.sketch.fingerprint().0);
+                assert!(
+                    near.contains(&document.id.as_str().to_owned()),
+                    "{} after request {nth}",
+                    document.id
+                );
+            }
+            for cell in loader.documents.iter().flat_map(cells_of) {
+                assert!(place.cells().contains(&cell), "a cell has vanished after request {nth}");
+            }
+        }
+    }
+}
+
+/// Whoever gives a load up deletes its mark, and then what it has brought is swept like anything that leads nowhere.
+#[test]
+fn a_load_that_was_given_up() {
+    let place = Place::new();
+    let loader = Loader::of(&begin(&place, &OpenOptions::default()).unwrap(), new_documents());
+    loader.begin(&place);
+    loader.index(&place);
+    place.advance(HOUR);
+    assert_eq!(examine(&place.store(), true).1, []);
+    assert_eq!(place.cells().len(), 200);
+    loader.end(&place);
+    assert_eq!(examine(&place.store(), true).1.len(), 200);
+    assert_eq!(place.cells(), []);
+}

@@ -1,0 +1,271 @@
+//! What an examination tells and mends, of everything that can be wrong, and that it tells nothing else.
+
+use index::backend::claims::{Claim, State, Ticket};
+use index::{Examined, Finding, FindingKind, StoredDocument};
+
+use super::super::claiming::LEASE;
+use super::super::layout::{document_row, encode_claim};
+use super::super::meet::SWEPT_AFTER;
+use super::super::rows::{Mutation, Mutations, Rows, Table};
+use super::*;
+
+const LEASE_MS: i64 = LEASE.as_millis() as i64;
+const SWEPT_AFTER_MS: i64 = SWEPT_AFTER.as_millis() as i64;
+
+pub(super) fn examine(store: &dyn Store, mends: bool) -> (u64, Vec<Finding>) {
+    let (mut n_items, mut findings) = (0, Vec::new());
+    let mut report = |examined| match examined {
+        Examined::Items(n) => n_items += n,
+        Examined::Found(finding) => findings.push(finding),
+    };
+    store.examine(mends, &mut report).unwrap();
+    (n_items, findings)
+}
+
+/// The kinds that are found, and their places, of which only what comes before a blank counts.
+fn told(findings: &[Finding]) -> Vec<(FindingKind, &str)> {
+    let mut told: Vec<_> = findings
+        .iter()
+        .map(|finding| (finding.kind, finding.place.split_once(' ').map_or(&*finding.place, |place| place.0)))
+        .collect();
+    told.sort_unstable();
+    told.dedup();
+    told
+}
+
+/// Looks, mends, looks again: what is told is what was expected, once it is mended nothing is, and looking changes nothing.
+fn check(place: &Place, expected: &[(FindingKind, &str)]) {
+    let store = place.store();
+    let tables = || (place.index_rows(), place.document_rows());
+    let before = tables();
+    let (_, seen) = examine(&store, false);
+    assert_eq!(told(&seen), expected);
+    assert!(seen.iter().all(|finding| !finding.is_mended), "{seen:?}");
+    assert_eq!(tables(), before, "looking has changed something");
+    let (_, mended) = examine(&store, true);
+    assert_eq!(told(&mended), expected);
+    for finding in &mended {
+        assert_eq!(finding.is_mended, finding.kind != FindingKind::Damaged, "{finding:?}");
+    }
+    let damaged: Vec<_> =
+        expected.iter().copied().filter(|(kind, _)| *kind == FindingKind::Damaged).collect();
+    let after = tables();
+    let (_, left) = examine(&store, true);
+    assert_eq!(told(&left), damaged);
+    assert_eq!(tables(), after, "mending a second time has changed something");
+}
+
+/// Documents with nothing in common, by every way into the index.
+pub(super) fn filled() -> (Place, Vec<Document>) {
+    let place = Place::new();
+    let store = place.store();
+    let documents: Vec<_> = (0..8).map(|n| document(&format!("d{n}"), spread(n))).collect();
+    store.insert(&documents[..4]).unwrap();
+    store.insert_if_new(&documents[4..], 3).unwrap();
+    place.advance(1);
+    (place, documents)
+}
+
+fn check_all_found(place: &Place, documents: &[Document]) {
+    place.check_cells(documents);
+    for document in documents {
+        assert_eq!(found(&place.store(), document.sketch.fingerprint().0), [document.id.as_str()]);
+    }
+}
+
+fn get_stored(place: &Place, documents: &[Document]) -> Vec<StoredDocument> {
+    let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
+    place.store().get(&ids).unwrap().into_iter().flatten().collect()
+}
+
+fn put_cells(place: &Place, document: &Document, timestamp: i64) {
+    for (row, column) in cells_of(document) {
+        place.gateway.put_raw("t", &row, &column, b"", timestamp);
+    }
+}
+
+#[test]
+fn cells_that_are_missing() {
+    let (place, documents) = filled();
+    for (document, n_missing) in [(&documents[0], 1), (&documents[5], 10), (&documents[2], 3)] {
+        for (row, _) in cells_of(document).into_iter().take(n_missing) {
+            assert!(place.gateway.erase("t", &row));
+        }
+    }
+    // A cell that is there, and older than its document: once nobody can be about to write it anew.
+    let (row, column) = cells_of(&documents[6]).remove(4);
+    place.gateway.erase("t", &row);
+    place.gateway.put_raw("t", &row, &column, b"", BEGIN - 1);
+    let missing = [(FindingKind::Unfiled, "d0"), (FindingKind::Unfiled, "d2"), (FindingKind::Unfiled, "d5")];
+    assert_eq!(told(&examine(&place.store(), false).1), missing);
+    place.advance(SWEPT_AFTER_MS);
+    check(&place, &[&missing[..], &[(FindingKind::Unfiled, "d6")]].concat());
+    check_all_found(&place, &documents);
+    // Nothing but cells was written.
+    assert_eq!(contents(&place.store()), documents);
+    assert!(get_stored(&place, &documents).iter().all(|stored| stored.inserted_at.as_ms() == BEGIN));
+}
+
+/// Deletes some cells of a document as of now, which hides what is written with the document's own timestamp.
+pub(super) fn cells_hidden(rows: &ThriftRows, document: &Document, n_cells: usize) {
+    let cells = cells_of(document).into_iter().take(n_cells);
+    let mutations = cells.map(|(row, column)| Mutation { row, column, value: None }).collect();
+    let deletes = Mutations { table: Table::Index, timestamp: BEGIN, time_to_live: None, mutations };
+    rows.apply(&deletes).unwrap();
+}
+
+/// A delete that is newer than the document hides whatever is written with the document's timestamp.
+#[test]
+fn cells_that_a_delete_hides() {
+    let (place, documents) = filled();
+    let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+    for document in [&documents[1], &documents[7]] {
+        cells_hidden(&rows, document, 10);
+        assert_eq!(found(&place.store(), document.sketch.fingerprint().0), [""; 0]);
+    }
+    check(&place, &[(FindingKind::Unfiled, "d1"), (FindingKind::Unfiled, "d7")]);
+    check_all_found(&place, &documents);
+    assert_eq!(contents(&place.store()), documents);
+    for stored in get_stored(&place, &documents) {
+        assert_eq!(stored.inserted_at.as_ms(), BEGIN, "{stored:?}");
+    }
+    // They go as any others do.
+    place.advance(1);
+    let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
+    assert_eq!(place.store().remove(&ids).unwrap(), [true; 8]);
+    place.check_cells(&[]);
+}
+
+#[test]
+fn cells_that_lead_nowhere() {
+    let (place, documents) = filled();
+    let store = place.store();
+    // Never there, removed, there under another sketch; and of a claim that came to nothing.
+    store.insert(&[document("gone", spread(50))]).unwrap();
+    place.advance(1);
+    store.remove(&[id("gone")]).unwrap();
+    put_cells(&place, &document("never", spread(51)), BEGIN);
+    put_cells(&place, &document("gone", spread(50)), place.gateway.now_ms() + 1);
+    put_cells(&place, &document("d3", spread(52)), BEGIN);
+    put_cells(&place, &document("d4", spread(4) ^ 1), BEGIN);
+    put_claim(&place, "withdrawn", State::Aborted, BEGIN);
+    put_cells(&place, &document("withdrawn", spread(60)), BEGIN);
+    // Whoever is at it has not written his record yet.
+    assert_eq!(examine(&store, true).1, []);
+    place.advance(SWEPT_AFTER_MS - 2);
+    assert_eq!(examine(&store, true).1, []);
+    place.advance(4);
+    let ghosts = ["d3", "d4", "gone", "never", "withdrawn"].map(|name| (FindingKind::Ghost, name));
+    let (n_items, findings) = examine(&store, false);
+    assert_eq!(findings.len(), 50);
+    assert_eq!(
+        n_items,
+        10 * (8 + 5) + 8 + 2,
+        "cells and rows, of which a removed and a withdrawn document have one"
+    );
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding.place.starts_with("d4 under ") && finding.place.contains(" in bucket 0"))
+    );
+    check(&place, &ghosts);
+    check_all_found(&place, &documents);
+}
+
+fn put_claim(place: &Place, name: &str, state: State, deadline: i64) -> Claim {
+    let sketch = sketch(spread(60));
+    let ticket = Ticket { time: BEGIN, owner: 7, number: 0 };
+    let claim = Claim { state, sketch, source: None, timestamp: BEGIN, ticket, deadline, expires: true };
+    let row = document_row(&id(name));
+    place.gateway.put_raw("t_docs", &row, b"d:claim", &encode_claim(&claim, &metadata().scheme), BEGIN);
+    claim
+}
+
+#[test]
+fn claims_whose_owners_are_dead() {
+    let (place, documents) = filled();
+    put_claim(&place, "live", State::Pending, BEGIN + 2 * LEASE_MS);
+    put_claim(&place, "dead", State::Pending, BEGIN);
+    put_cells(&place, &document("live", spread(60)), BEGIN);
+    put_cells(&place, &document("dead", spread(60)), BEGIN);
+    assert_eq!(examine(&place.store(), true).1, []);
+    place.advance(LEASE_MS - 1);
+    assert_eq!(examine(&place.store(), true).1, []);
+    place.advance(1);
+    check(&place, &[(FindingKind::DeadClaim, "dead")]);
+    place.advance(2 * LEASE_MS);
+    check(&place, &[(FindingKind::DeadClaim, "live")]);
+    // Their cells lead nowhere now, and nobody is kept from inserting.
+    place.advance(SWEPT_AFTER_MS);
+    check(&place, &[(FindingKind::Ghost, "dead"), (FindingKind::Ghost, "live")]);
+    check_all_found(&place, &documents);
+    let inserted = place.store().insert_if_new(&[document("dead", spread(60))], 3).unwrap();
+    assert_eq!(inserted, [Insertion::Inserted]);
+}
+
+/// Looking while a claim is pending, and its cells are old already: they are its own.
+#[test]
+fn the_cells_of_a_claim_are_its_own() {
+    let (place, _) = filled();
+    put_claim(&place, "waiting", State::Pending, BEGIN + 2 * SWEPT_AFTER_MS);
+    put_cells(&place, &document("waiting", spread(60)), BEGIN);
+    place.advance(SWEPT_AFTER_MS + 1);
+    assert_eq!(examine(&place.store(), true).1, []);
+    assert_eq!(place.cells().len(), 90);
+}
+
+/// The remover dies before the record is deleted.
+#[test]
+fn removals_that_nobody_has_finished() {
+    let (place, documents) = filled();
+    let impatient = Options { patience: Duration::ZERO, first_patience: Duration::ZERO, ..OPTIONS };
+    place
+        .gateway
+        .fail(Fault::on("mutateRowsTs", FaultKind::DoNotRetry("java.io.IOException: injected".into())));
+    place.store_with(impatient).remove(&[id("d2"), id("d5")]).unwrap_err();
+    assert_eq!(place.gateway.n_faults(), 0);
+    assert_eq!(get(&place.store(), &[id("d2"), id("d5")]), [None, None]);
+    // He may be at it still.
+    place.advance(LEASE_MS + 1);
+    assert_eq!(examine(&place.store(), true).1, []);
+    place.advance(SWEPT_AFTER_MS);
+    // The other one was known from its claim alone, so nothing is left of it but cells.
+    let expected = [(FindingKind::Ghost, "d2"), (FindingKind::Ghost, "d5"), (FindingKind::HalfRemoved, "d2")];
+    assert_eq!(told(&examine(&place.store(), false).1), expected);
+    assert_eq!(told(&examine(&place.store(), true).1), [expected[1], expected[2]]);
+    check(&place, &[]);
+    let left: Vec<_> =
+        documents.into_iter().filter(|document| !["d2", "d5"].contains(&document.id.as_str())).collect();
+    check_all_found(&place, &left);
+}
+
+#[test]
+fn what_nobody_of_ours_wrote() {
+    let (place, documents) = filled();
+    let put = |table, row: &[u8], column: &[u8], value: &[u8]| {
+        place.gateway.put_raw(table, row, column, value, BEGIN + 1);
+    };
+    put("t", b"\x01short", b"f:a", b"");
+    put("t", &cells_of(&documents[0])[0].0, b"f:a\tb", b"");
+    put("t_docs", b"0000:x", b"d:record", b"live 0000000000000000 1");
+    put("t_docs", &document_row(&id("d3")), b"d:record", b"nonsense");
+    put("t_docs", &document_row(&id("d6")), b"d:claim", b"nonsense");
+    place.advance(SWEPT_AFTER_MS + 1);
+    let (_, findings) = examine(&place.store(), false);
+    let mut places: Vec<_> = findings.iter().map(|finding| finding.place.clone()).collect();
+    places.sort();
+    assert_eq!(findings.len(), 5, "{findings:?}");
+    assert!(findings.iter().all(|finding| finding.kind == FindingKind::Damaged), "{findings:?}");
+    for part in ["0000:x", ":d3", ":d6", "\\x01short a", " a\\tb"] {
+        assert!(places.iter().any(|place| place.ends_with(part)), "{part} is not in {places:?}");
+    }
+    // What can be mended beside it is.
+    put_cells(&place, &document("never", spread(51)), BEGIN);
+    let (row, _) = cells_of(&documents[1]).remove(2);
+    place.gateway.erase("t", &row);
+    let mended = examine(&place.store(), true).1;
+    assert!(mended.iter().all(|finding| finding.is_mended != (finding.kind == FindingKind::Damaged)));
+    assert_eq!(mended.iter().filter(|finding| finding.is_mended).count(), 11);
+    assert_eq!(told(&examine(&place.store(), false).1), told(&findings));
+    assert_eq!(found(&place.store(), spread(1)), ["d1"]);
+}

@@ -1,0 +1,81 @@
+//! Tables that are dropped and made again while a call is at work, and what it costs to notice.
+
+use super::between::store_with;
+use super::*;
+
+/// Another index in the same place.
+fn make_anew(place: &Place) {
+    for (table, families) in [("t", &["f"][..]), ("t_docs", &["d", "m"])] {
+        place.gateway.drop_table(table);
+        place.gateway.create_table(table, families);
+    }
+    let identity = Identity::new([2; 16]);
+    place.store().create(&Metadata { identity, ..metadata() }).unwrap();
+}
+
+/// After whichever request it comes, no call says that it is done whose work is not all in the index that was opened. Calls
+/// of as many requests: what is found out by the last one is not told to be undone.
+#[test]
+fn in_the_middle_of_a_call() {
+    type Call = fn(&HbaseStore) -> index::Result<()>;
+    let calls: [(&str, i64, Call); 6] = [
+        ("insert", 3, |store| store.insert(&[document("new", 0xffff << 40)]).map(drop)),
+        ("insert_if_new", 7, |store| store.insert_if_new(&[document("new", 0xffff << 40)], 3).map(drop)),
+        ("a duplicate", 3, |store| store.insert_if_new(&[document("near", 1)], 3).map(drop)),
+        // The last request of a removal only lets its memory expire.
+        ("remove", 4, |store| store.remove(&[id("old")]).map(drop)),
+        ("near", 2, |store| store.near(&[sketch(0)], 3, 1).map(drop)),
+        ("get", 1, |store| store.get(&[id("old")]).map(drop)),
+    ];
+    for (name, n_requests, call) in calls {
+        for nth in 0..n_requests {
+            let place = Arc::new(Place::new());
+            // Opening is some requests, which come before.
+            let n_opening = 3;
+            place.store().insert(&[document("old", 0)]).unwrap();
+            let store = store_with(&place, n_opening + nth, make_anew);
+            store.metadata().unwrap();
+            let answer = call(&store);
+            if nth + 1 < n_requests {
+                assert_eq!(answer.unwrap_err().kind(), ErrorKind::Replaced, "{name}, after request {nth}");
+            } else {
+                answer.unwrap_or_else(|error| panic!("{name}: {}", told(&error)));
+            }
+            // From then on nothing is sent that writes.
+            let n_writes = || place.gateway.n_calls("mutateRowsTs") + place.gateway.n_calls("checkAndPut");
+            let before = n_writes();
+            check_fails(store.insert(&[document("later", 7)]), ErrorKind::Replaced, &["made anew"]);
+            check_fails(store.insert_if_new(&[document("later", 7)], 3), ErrorKind::Replaced, &["made anew"]);
+            check_fails(store.remove(&[id("old")]), ErrorKind::Replaced, &["made anew"]);
+            assert_eq!(n_writes(), before, "{name}, after request {nth}");
+        }
+    }
+}
+
+/// One call more for what a connection is asked for at a time, and no wait more: it is sent with the others.
+#[test]
+fn what_it_costs_to_look() {
+    let place = Place::new();
+    let store = place.store();
+    store.insert(&(0..64).map(|n| document(&format!("{n}"), spread(n))).collect::<Vec<_>>()).unwrap();
+    let calls_of = |call: &dyn Fn()| {
+        let now = || {
+            ["get", "scannerOpenWithScan", "getRowsWithColumns", "mutateRowsTs", "checkAndPut"]
+                .map(|method| place.gateway.n_calls(method))
+        };
+        let before = now();
+        call();
+        let after = now();
+        std::array::from_fn::<_, 5, _>(|n| after[n] - before[n])
+    };
+    let near = |queries: &[Sketch]| drop(store.near(queries, 3, 1).unwrap());
+    // Ten buckets, three to a connection.
+    assert_eq!(calls_of(&|| near(&[sketch(0xff_ffff << 20)])), [4, 10, 0, 0, 0]);
+    // And the document that was found.
+    assert_eq!(calls_of(&|| near(&[sketch(spread(1))])), [5, 10, 1, 0, 0]);
+    let queries: Vec<_> = (0..64).map(|n| sketch(spread(n))).collect();
+    assert_eq!(calls_of(&|| near(&queries)), [23, 640, 1, 0, 0]);
+    assert_eq!(calls_of(&|| drop(store.insert(&[document("new", 0xffff << 40)]).unwrap())), [3, 0, 1, 2, 0]);
+    let insert_if_new = || drop(store.insert_if_new(&[document("newer", 0xffff << 20)], 3).unwrap());
+    assert_eq!(calls_of(&insert_if_new), [13, 20, 2, 1, 2]);
+}

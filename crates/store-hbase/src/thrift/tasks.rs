@@ -1,0 +1,249 @@
+//! What a connection is asked: each task is a few requests at a time, whose replies are read later, so that one thread
+//! keeps several connections busy. Pages have a file of their own, `scan`.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use hbase_thrift::hbase::{BatchMutation, ColumnDescriptor, Mutation as ThriftMutation, TRowResult};
+use thrift::protocol::{TInputProtocol, TType};
+
+use super::connection::{Connection, Failure};
+use super::protocol::protocol_error;
+use super::witness::Witness;
+use crate::rows::{Cell, Mutation, Row, Swap, Swapped};
+
+/// A few requests that belong together.
+pub(super) trait Task {
+    /// Writes the first requests, from the beginning also where an earlier attempt broke off.
+    fn start(&mut self, connection: &mut Connection) -> Result<(), Failure>;
+
+    /// Reads the replies to what was written last, all of them also where one is an exception, and writes what comes
+    /// next. Returns whether that was all.
+    fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure>;
+}
+
+/// Some columns of a few rows.
+pub(super) struct Get<'a> {
+    pub(super) table: &'a [u8],
+    pub(super) columns: &'a [&'a [u8]],
+    /// The number of the first row in the call.
+    pub(super) first: usize,
+    pub(super) keys: &'a [Vec<u8>],
+    pub(super) witness: Witness<'a>,
+    /// Those that are there, in the gateway's order.
+    pub(super) rows: Vec<Row>,
+}
+
+impl Task for Get<'_> {
+    fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        connection.request("getRowsWithColumns", |fields| {
+            fields.bytes(1, self.table)?;
+            fields.list(2, TType::String, self.keys, |output, key| output.write_bytes(key))?;
+            fields.list(3, TType::String, self.columns, |output, column| output.write_bytes(column))?;
+            fields.attributes(4, &[])
+        })?;
+        self.witness.request(connection)?;
+        connection.flush()
+    }
+
+    fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
+        let mut exceptions = Exceptions::default();
+        self.rows = exceptions.or_none(connection.reply(read_rows))?.unwrap_or_default();
+        self.witness.reply(connection, &mut exceptions)?;
+        exceptions.into_result().map(|()| true)
+    }
+}
+
+/// How long the families of a table keep their cells.
+pub(super) struct Describe<'a> {
+    pub(super) table: &'a [u8],
+    /// Seconds, by the first letter of the family.
+    pub(super) families: HashMap<u8, i32>,
+}
+
+impl Task for Describe<'_> {
+    fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        connection.request("getColumnDescriptors", |fields| fields.bytes(1, self.table))?;
+        connection.flush()
+    }
+
+    fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
+        let families = connection.reply(|input| {
+            let map = input.read_map_begin()?;
+            let mut families = HashMap::new();
+            for _ in 0..map.size {
+                let name = input.read_bytes()?;
+                let family = ColumnDescriptor::read_from_in_protocol(input)?;
+                families.extend(name.first().copied().zip(family.time_to_live));
+            }
+            input.read_map_end()?;
+            Ok(families)
+        })?;
+        self.families = families.unwrap_or_default();
+        Ok(true)
+    }
+}
+
+/// A few mutations.
+pub(super) struct Apply<'a> {
+    pub(super) table: &'a [u8],
+    pub(super) timestamp: i64,
+    /// Of what is put.
+    pub(super) time_to_live: Option<Duration>,
+    pub(super) mutations: &'a [Mutation],
+    pub(super) witness: Witness<'a>,
+}
+
+impl Task for Apply<'_> {
+    fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        let time_to_live = self.time_to_live.map(to_milliseconds);
+        let attributes = time_to_live.as_ref().map(|bytes| (&b"_ttl"[..], &bytes[..]));
+        connection.request("mutateRowsTs", |fields| {
+            fields.bytes(1, self.table)?;
+            fields.list(2, TType::Struct, self.mutations, |output, mutation| {
+                let change = to_thrift(mutation);
+                BatchMutation { row: Some(mutation.row.clone()), mutations: Some(vec![change]) }
+                    .write_to_out_protocol(output)
+            })?;
+            fields.i64(3, self.timestamp)?;
+            fields.attributes(4, attributes.as_slice())
+        })?;
+        self.witness.request(connection)?;
+        connection.flush()
+    }
+
+    fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
+        let mut exceptions = Exceptions::default();
+        exceptions.or_none(connection.reply(|_| Ok(())))?;
+        self.witness.reply(connection, &mut exceptions)?;
+        exceptions.into_result().map(|()| true)
+    }
+}
+
+/// A few compare-and-sets. The only task that is not harmless to repeat, so it is sent once: what is not answered then
+/// stays unknown.
+pub(super) struct SwapTask<'a> {
+    table: &'a [u8],
+    /// The number of the first swap in the call.
+    pub(super) first: usize,
+    swaps: &'a [Swap],
+    pub(super) answers: Vec<Swapped>,
+    is_sent: bool,
+    exceptions: Exceptions,
+    pub(super) witness: Witness<'a>,
+}
+
+impl<'a> SwapTask<'a> {
+    pub(super) fn new(table: &'a [u8], first: usize, swaps: &'a [Swap], witness: Witness<'a>) -> Self {
+        let exceptions = Exceptions::default();
+        Self { table, first, swaps, answers: Vec::new(), is_sent: false, exceptions, witness }
+    }
+}
+
+impl Task for SwapTask<'_> {
+    fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        if std::mem::replace(&mut self.is_sent, true) {
+            self.answers.resize(self.swaps.len(), Swapped::Unknown);
+            self.witness.request(connection)?;
+            return connection.flush();
+        }
+        for swap in self.swaps {
+            let put = ThriftMutation {
+                is_delete: Some(false),
+                column: Some(swap.column.clone()),
+                value: Some(swap.to.clone()),
+                write_to_w_a_l: Some(true),
+            };
+            let time_to_live = swap.time_to_live.map(to_milliseconds);
+            let attributes = time_to_live.as_ref().map(|bytes| (&b"_ttl"[..], &bytes[..]));
+            connection.request("checkAndPut", |fields| {
+                fields.bytes(1, self.table)?;
+                fields.bytes(2, &swap.row)?;
+                fields.bytes(3, &swap.column)?;
+                // An empty value is met by no cell.
+                fields.bytes(5, swap.from.as_deref().unwrap_or_default())?;
+                fields.field(6, TType::Struct, |output| put.write_to_out_protocol(output))?;
+                fields.attributes(7, attributes.as_slice())
+            })?;
+        }
+        self.witness.request(connection)?;
+        connection.flush()
+    }
+
+    fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure> {
+        for _ in self.answers.len()..self.swaps.len() {
+            let answer = self.exceptions.or_none(connection.reply(|input| input.read_bool()))?;
+            self.answers.push(match answer {
+                Some(true) => Swapped::Done,
+                Some(false) => Swapped::Refused,
+                None => Swapped::Unknown,
+            });
+        }
+        self.witness.reply(connection, &mut self.exceptions)?;
+        std::mem::take(&mut self.exceptions).into_result().map(|()| true)
+    }
+}
+
+/// As the attribute `_ttl` has it.
+fn to_milliseconds(time_to_live: Duration) -> [u8; 8] {
+    i64::try_from(time_to_live.as_millis()).unwrap_or(i64::MAX).to_be_bytes()
+}
+
+fn to_thrift(mutation: &Mutation) -> ThriftMutation {
+    ThriftMutation {
+        is_delete: Some(mutation.value.is_none()),
+        column: Some(mutation.column.clone()),
+        value: mutation.value.clone(),
+        write_to_w_a_l: Some(true),
+    }
+}
+
+/// The first exception of several replies, all of which have to be read.
+#[derive(Default)]
+pub(super) struct Exceptions(Option<Failure>);
+
+impl Exceptions {
+    pub(super) fn or_none<T>(&mut self, answer: Result<Option<T>, Failure>) -> Result<Option<T>, Failure> {
+        match answer {
+            Err(failure @ Failure::Exception(_)) => {
+                self.0.get_or_insert(failure);
+                Ok(None)
+            }
+            answer => answer,
+        }
+    }
+
+    pub(super) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    pub(super) fn into_result(self) -> Result<(), Failure> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
+
+pub(super) fn read_rows(input: &mut dyn TInputProtocol) -> thrift::Result<Vec<Row>> {
+    let list = input.read_list_begin()?;
+    let mut rows = Vec::new();
+    for _ in 0..list.size {
+        rows.push(to_row(TRowResult::read_from_in_protocol(input)?)?);
+    }
+    input.read_list_end()?;
+    Ok(rows)
+}
+
+fn to_row(row: TRowResult) -> thrift::Result<Row> {
+    let missing = |what: &str| protocol_error(format!("a row came without its {what}"));
+    let key = row.row.ok_or_else(|| missing("key"))?;
+    let columns = row.columns.ok_or_else(|| missing("columns"))?;
+    let mut cells = Vec::with_capacity(columns.len());
+    for (column, cell) in columns {
+        let colon = column.iter().position(|&byte| byte == b':').ok_or_else(|| missing("families"))?;
+        cells.push(Cell {
+            qualifier: column[colon + 1..].to_vec(),
+            value: cell.value.ok_or_else(|| missing("values"))?,
+            timestamp: cell.timestamp.ok_or_else(|| missing("timestamps"))?,
+        });
+    }
+    Ok(Row { key, cells })
+}

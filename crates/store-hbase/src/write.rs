@@ -1,0 +1,195 @@
+//! Writing without asking: what a batch means is decided in memory, by the rule of all stores, and then carried out in an
+//! order in which every moment is a state that searches read rightly.
+//!
+//! 1. The cells of the new sketches. A cell without a record is no match.
+//! 2. The records. From here on the documents are there, or replaced.
+//! 3. The cells of the old sketches, which are matches no more. They stay for [`LINGER`], so that a search that began before
+//!    finds the document under one sketch or the other.
+//!
+//! Whoever dies in between leaves cells that no search answers with, and doing the same again ends the work. There is one
+//! exception: of a document that was replaced only the new record is left after step 2, so when it is inserted again it
+//! is unchanged, and the cells of the old sketch stay. They are no match, and cost a look at the record.
+//!
+//! Timestamps are ours, because HBase's deletes hide every put with a timestamp that is not greater, later ones too: a
+//! document gets one that exceeds all it had before. Its row carries them on, also for a while after its removal
+//! (`remove`), so that the clocks of two writers may differ by as much.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use index::backend::claims::State;
+use index::{Document, DocumentId, Error, Insertion, Result};
+use simhash::{BucketKey, RowKey, Sketch};
+
+use super::documents::Stored;
+use super::layout::{RECORD_COLUMN, Record, document_row, index_column};
+use super::rows::{Mutation, Mutations, Table};
+use super::{Access, documents};
+
+/// How long the old cells of a document that was replaced can still be met. Longer than any search takes.
+pub(super) const LINGER: Duration = Duration::from_secs(120);
+
+/// How far ahead the timestamp of one document may be for its whole batch to share it, in one request: as far as clocks
+/// differ that are kept together. One that is further ahead, because a clock was, gives its time to no other.
+const SHARED_MS: i64 = 60 * 1000;
+
+/// The contract of [`Store::insert`](index::Store::insert).
+pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Result<Vec<Insertion>> {
+    let stored = documents::read(access, documents.iter().map(|document| &document.id))?;
+    let mut changed: BTreeMap<&DocumentId, &Document> = BTreeMap::new();
+    let mut insert = |document: &'a Document| {
+        let Document { id, sketch, .. } = document;
+        let live = || Some(&stored.get(id)?.live.as_ref()?.sketch);
+        let insertion = match changed.get(id).map(|changed| &changed.sketch).or_else(live) {
+            Some(old) if old == sketch => return Insertion::Unchanged,
+            Some(_) => Insertion::Replaced,
+            None => Insertion::Inserted,
+        };
+        changed.insert(id, document);
+        insertion
+    };
+    let insertions = documents.iter().map(&mut insert).collect();
+
+    let now = access.now();
+    let next = |id: &DocumentId| stored.get(id).map_or(0, |stored: &Stored| stored.newest + 1);
+    let shared = changed.keys().map(|id| next(id)).filter(|next| next - now <= SHARED_MS).max();
+    let shared = shared.unwrap_or(now).max(now);
+    let mut cells = Writes::new(Table::Index);
+    let mut records = Writes::new(Table::Documents);
+    let mut old_cells = OldCells::default();
+    for (&id, &Document { sketch, source, .. }) in &changed {
+        let timestamp = next(id).max(shared);
+        cells.put_cells(timestamp, id, sketch, sketch.keys());
+        let record = Record { sketch: sketch.clone(), timestamp, source: source.clone() };
+        records.put_record(timestamp, id, &record, access);
+        let Some(old) = stored.get(id) else { continue };
+        if let Some(live) = &old.live {
+            old_cells.replaced(id, live, sketch, timestamp);
+        }
+        // Whoever removed it may have died before its cells were gone.
+        if let Some(claim) = old.claim.as_ref().filter(|claim| claim.state == State::Removed) {
+            old_cells.gone(claim.timestamp, id, &claim.sketch, Some(sketch));
+        }
+    }
+    let failed = |written| {
+        let n_documents = changed.len();
+        move |error: Error| {
+            Error::new(error.kind(), format!("of {n_documents} documents {written}; repeat the call"))
+                .caused_by(error)
+        }
+    };
+    cells.apply(access).map_err(failed("none was written"))?;
+    records.apply(access).map_err(failed("some may have been written and some not"))?;
+    let left = "all were written, and only cells that are not needed any more are left over";
+    old_cells.apply(access).map_err(failed(left))?;
+    Ok(insertions)
+}
+
+/// Changes of cells of one table, over many documents.
+pub(super) struct Writes {
+    table: Table,
+    time_to_live: Option<Duration>,
+    by_timestamp: BTreeMap<i64, Vec<Mutation>>,
+}
+
+impl Writes {
+    pub(super) fn new(table: Table) -> Self {
+        Self { table, time_to_live: None, by_timestamp: BTreeMap::new() }
+    }
+
+    /// The cells of a document in some of its buckets.
+    pub(super) fn put_cells(&mut self, timestamp: i64, id: &DocumentId, sketch: &Sketch, keys: &[BucketKey]) {
+        self.change_cells(timestamp, id, sketch, keys, Some(Vec::new()));
+    }
+
+    /// As [`put_cells`](Self::put_cells): what is not newer than `until` goes.
+    pub(super) fn delete_cells(&mut self, until: i64, id: &DocumentId, sketch: &Sketch, keys: &[BucketKey]) {
+        self.change_cells(until, id, sketch, keys, None);
+    }
+
+    fn change_cells(
+        &mut self,
+        timestamp: i64,
+        id: &DocumentId,
+        sketch: &Sketch,
+        keys: &[BucketKey],
+        value: Option<Vec<u8>>,
+    ) {
+        let column = index_column(id);
+        let mutations = self.by_timestamp.entry(timestamp).or_default();
+        mutations.extend(keys.iter().map(|&key| Mutation {
+            row: RowKey::new(key, sketch.fingerprint()).encode().to_vec(),
+            column: column.clone(),
+            value: value.clone(),
+        }));
+    }
+
+    pub(super) fn put_record(
+        &mut self,
+        timestamp: i64,
+        id: &DocumentId,
+        record: &Record,
+        access: &Access<'_>,
+    ) {
+        self.change_record(timestamp, id, Some(record.encode(access.scheme)));
+    }
+
+    /// A record that is not newer than `until` goes.
+    pub(super) fn delete_record(&mut self, until: i64, id: &DocumentId) {
+        self.change_record(until, id, None);
+    }
+
+    fn change_record(&mut self, timestamp: i64, id: &DocumentId, value: Option<Vec<u8>>) {
+        let mutation = Mutation { row: document_row(id), column: RECORD_COLUMN.to_vec(), value };
+        self.by_timestamp.entry(timestamp).or_default().push(mutation);
+    }
+
+    pub(super) fn apply(self, access: &Access<'_>) -> Result<()> {
+        let Self { table, time_to_live, by_timestamp } = self;
+        for (timestamp, mut mutations) in by_timestamp {
+            // Neighbours share a request, which then concerns few regions.
+            mutations.sort_unstable_by(|a, b| a.row.cmp(&b.row));
+            access.rows.apply(&Mutations { table, timestamp, time_to_live, mutations })?;
+        }
+        Ok(())
+    }
+}
+
+/// The cells of versions that are there no more.
+pub(super) struct OldCells {
+    lingering: Writes,
+    deleted: Writes,
+}
+
+impl Default for OldCells {
+    fn default() -> Self {
+        let lingering = Writes { time_to_live: Some(LINGER), ..Writes::new(Table::Index) };
+        Self { lingering, deleted: Writes::new(Table::Index) }
+    }
+}
+
+impl OldCells {
+    /// A document has another sketch since `timestamp`.
+    pub(super) fn replaced(&mut self, id: &DocumentId, old: &Record, new: &Sketch, timestamp: i64) {
+        let keys = keys_only_in(&old.sketch, Some(new));
+        self.lingering.put_cells(timestamp, id, &old.sketch, &keys);
+        self.deleted.delete_cells(old.timestamp, id, &old.sketch, &keys);
+    }
+
+    /// A document is there no more under this sketch, at most under another one.
+    pub(super) fn gone(&mut self, until: i64, id: &DocumentId, old: &Sketch, new: Option<&Sketch>) {
+        self.deleted.delete_cells(until, id, old, &keys_only_in(old, new));
+    }
+
+    pub(super) fn apply(self, access: &Access<'_>) -> Result<()> {
+        self.lingering.apply(access)?;
+        self.deleted.apply(access)
+    }
+}
+
+/// The keys of the rows that `sketch` is filed in and `other` is not.
+fn keys_only_in(sketch: &Sketch, other: Option<&Sketch>) -> Vec<BucketKey> {
+    let other = other.filter(|other| other.fingerprint() == sketch.fingerprint());
+    let is_shared = |key: &BucketKey| other.is_some_and(|other| other.keys().binary_search(key).is_ok());
+    sketch.keys().iter().copied().filter(|key| !is_shared(key)).collect()
+}

@@ -1,0 +1,158 @@
+//! Looking at everything: that each document is wherever its record says, and that nothing else is anywhere.
+//!
+//! What there is is listed without a script, so that it may be as much as it likes. What is listed is looked at by a script, a
+//! little at a time, and mended by the same one: all writers are scripts too, so none of them is ever in between.
+
+use std::collections::HashSet;
+
+use index::{Examined, Finding, FindingKind, Result};
+
+use super::RedisStore;
+use super::layout::{decode_id, decode_record, is_foreign};
+use super::scripts::Listed;
+
+/// How many members of a set, or keys of the database, are listed at a time.
+const PAGE: usize = 1_000;
+
+/// The contract of [`Store::examine`](index::Store::examine).
+pub(super) fn examine(store: &RedisStore, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+    let mut examination = Examination { store, mends, report, told: HashSet::new() };
+    // The scripts check which index it is, and where nothing is listed none is called.
+    store.check()?;
+    // What mending takes out of runs may leave buckets with runs that have no ids, so buckets come last.
+    let keys = &store.keys;
+    examination.scan(&keys.documents, Examination::documents)?;
+    examination.scan(&keys.runs, |this, runs| this.members("r", &this.store.keys.runs, runs))?;
+    examination.scan(&keys.run_times, |this, runs| this.members("t", &this.store.keys.run_times, runs))?;
+    examination.members("i", b"", vec![keys.ids.clone(), keys.times.clone()])?;
+    examination.scan(&keys.buckets, |this, buckets| this.members("b", &this.store.keys.buckets, buckets))?;
+    store.check().map(|_| ())
+}
+
+struct Examination<'a, 'r> {
+    store: &'a RedisStore,
+    mends: bool,
+    report: &'r mut dyn FnMut(Examined),
+    /// SCAN may list a key twice.
+    told: HashSet<(FindingKind, String)>,
+}
+
+impl Examination<'_, '_> {
+    /// Lets `visit` at all keys that begin like this, page by page, without what they begin with.
+    fn scan(
+        &mut self,
+        prefix: &[u8],
+        mut visit: impl FnMut(&mut Self, Vec<Vec<u8>>) -> Result<()>,
+    ) -> Result<()> {
+        let pattern = [prefix, b"*"].concat();
+        let mut cursor = 0_u64;
+        loop {
+            let mut scan = redis::cmd("SCAN");
+            scan.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(PAGE);
+            let (next, keys): (u64, Vec<Vec<u8>>) =
+                self.store.server.run(|connection| scan.query(connection))?;
+            let rest = keys.iter().filter_map(|key| key.strip_prefix(prefix)).map(<[u8]>::to_vec).collect();
+            visit(self, rest)?;
+            if next == 0 {
+                return Ok(());
+            }
+            cursor = next;
+        }
+    }
+
+    /// Checks the members of these sorted sets. Most sets are small, so the first pages of all are read together.
+    fn members(&mut self, what: &str, prefix: &[u8], sets: Vec<Vec<u8>>) -> Result<()> {
+        let mut left: Vec<(Vec<u8>, u64)> = sets.into_iter().map(|set| (set, 0)).collect();
+        while !left.is_empty() {
+            let mut scans = redis::pipe();
+            for (set, cursor) in &left {
+                let key = [prefix, set].concat();
+                scans.cmd("ZSCAN").arg(key).arg(*cursor).arg("COUNT").arg(PAGE);
+            }
+            let pages: Vec<(u64, Vec<Vec<u8>>)> =
+                self.store.server.run(|connection| scans.query(connection))?;
+            let mut entries = Vec::new();
+            let mut rest = Vec::new();
+            for ((set, _), (next, pairs)) in left.into_iter().zip(pages) {
+                // Members and scores take turns.
+                let members = pairs.into_iter().step_by(2);
+                match what {
+                    "i" => entries.extend(members.map(|id| (id, Vec::new(), 0))),
+                    _ => entries.extend(members.map(|member| (set.clone(), member, 0))),
+                }
+                if next != 0 {
+                    rest.push((set, next));
+                }
+            }
+            left = rest;
+            self.check(what, entries)?;
+        }
+        Ok(())
+    }
+
+    fn documents(&mut self, ids: Vec<Vec<u8>>) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut get = redis::cmd("MGET");
+        for id in &ids {
+            get.arg([&self.store.keys.documents, id.as_slice()].concat());
+        }
+        let records: Vec<Option<Vec<u8>>> = self.store.server.run(|connection| get.query(connection))?;
+        let mut entries = Vec::with_capacity(ids.len());
+        for (id, record) in ids.into_iter().zip(records) {
+            let Some(record) = record else { continue };
+            match decode_id(&id).and_then(|id| decode_record(&id, &record)) {
+                Ok(stored) => {
+                    let (document, at) = (&stored.document, stored.inserted_at);
+                    if is_foreign(&record, &document.sketch, &self.store.known()?.scheme) {
+                        self.found(FindingKind::Foreign, show(&id), false);
+                    }
+                    let ahead = Finding::of_ahead(&document.id, at, &self.store.clock);
+                    entries.push((id, Vec::new(), document.sketch.keys().len()));
+                    if let Some(Finding { kind, place, is_mended }) = ahead {
+                        self.found(kind, place, is_mended);
+                    }
+                }
+                Err(_) => self.found(FindingKind::Damaged, format!("record {}", show(&id)), false),
+            }
+        }
+        self.check("d", entries)
+    }
+
+    /// Has a script look at these.
+    fn check(&mut self, what: &str, entries: Vec<Listed>) -> Result<()> {
+        (self.report)(Examined::Items(entries.len() as u64));
+        let mut rest = entries.as_slice();
+        while !rest.is_empty() {
+            let wrong = self.store.scripts.examine(&self.store.begun()?, (what, self.mends), rest)?;
+            let (looked_at, left) = rest.split_at(wrong.len());
+            rest = left;
+            for ((a, b, _), _) in looked_at.iter().zip(wrong).filter(|(_, is_wrong)| *is_wrong) {
+                let (kind, place) = match what {
+                    "d" => (FindingKind::Unfiled, show(a)),
+                    "i" => (FindingKind::Ghost, format!("{} without a record", show(a))),
+                    "b" => (FindingKind::Ghost, format!("run {} in bucket {}", hex(b), hex(a))),
+                    _ => (FindingKind::Ghost, format!("{} in run {}", show(b), hex(a))),
+                };
+                self.found(kind, place, self.mends);
+            }
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, kind: FindingKind, place: String, is_mended: bool) {
+        if self.told.insert((kind, place.clone())) {
+            (self.report)(Examined::Found(Finding { kind, place, is_mended }));
+        }
+    }
+}
+
+/// An id, which may be none where somebody else has written.
+fn show(id: &[u8]) -> String {
+    decode_id(id).map_or_else(|_| id.escape_ascii().to_string(), |id| id.as_str().to_owned())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

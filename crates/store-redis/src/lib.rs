@@ -1,0 +1,257 @@
+//! `redis://HOST:PORT/NAME`: documents in a Redis server, for those who run one already.
+//!
+//! A document is a record under its id. Its sketch is in a sorted set for each of its buckets, the segment sets of the
+//! classic design, here for any scheme; and the ids of equal sketches are in a set of their own. What is stored is drawn
+//! in `schema/redis.md`. The module is made of the names and
+//! the bytes (`layout`), the connections (`server`), and the calls of the scripts (`scripts`), which run in the server,
+//! one at a time, so that nothing can come between what one of them reads and what it writes.
+
+mod examine;
+mod layout;
+mod scripts;
+mod server;
+mod uri;
+
+use std::time::Duration;
+
+use index::backend::Horizon;
+use index::backend::Known;
+use index::backend::{check_batch, check_documents, page_len};
+use index::{
+    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page,
+    Result, Selection, Status, Store, StoredDocument,
+};
+use simhash::Sketch;
+
+use self::layout::{Keys, decode_id, decode_record};
+use self::scripts::{Begun, Scripts};
+use self::server::{Server, Waits};
+pub use self::uri::RedisUri;
+
+/// What a cursor of this store begins with, before the last id of the page; no id does.
+const CURSOR_MARK: u8 = 2;
+
+/// A store in Redis.
+///
+/// Nothing is kept in this process, so every process sees what any other has written as soon as it is acknowledged. A
+/// large batch is written by several scripts, each of them whole or not at all, so a batch that fails may have been
+/// written up to some document of it, also with `StorageFull`.
+///
+/// An acknowledgement is as durable as the server's settings make it: with `appendonly yes` and `appendfsync always` on
+/// disk, with `everysec` there within a second, and with no append-only file lost when the server stops.
+pub struct RedisStore {
+    server: Server,
+    keys: Keys,
+    scripts: Scripts,
+    /// Scripts and reads compare what is stored with it, each in the same moment as its work.
+    known: Known,
+    clock: Clock,
+}
+
+impl RedisStore {
+    /// The index that `uri` names. It connects when it is used.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where there is no such password file.
+    pub fn new(uri: &RedisUri) -> Result<Self> {
+        Self::with_clock(uri, Clock::system())
+    }
+
+    /// As [`new`](Self::new), with another clock than this machine's.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_clock(uri: &RedisUri, clock: Clock) -> Result<Self> {
+        let password = uri.read_password()?;
+        let server = Server::new(&uri.host, uri.port, uri.db, password.as_deref(), Waits::default())?;
+        let (keys, scripts) = (Keys::new(&uri.name), Scripts::new());
+        let known = Known::new(format!("redis://{}:{}/{}", uri.host, uri.port, uri.name));
+        Ok(Self { server, keys, scripts, known, clock })
+    }
+
+    /// As [`new`](Self::new), with another wait for a server that is away.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_patience(uri: &RedisUri, patience: Duration) -> Result<Self> {
+        Self::opened(uri, Clock::system(), Some(patience))
+    }
+
+    pub(crate) fn opened(uri: &RedisUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
+        let mut store = Self::with_clock(uri, clock)?;
+        if let Some(patience) = patience {
+            store.server.set_patience(patience);
+        }
+        Ok(store)
+    }
+
+    /// The metadata, of which an index has one for all its life.
+    fn known(&self) -> Result<&Metadata> {
+        match self.known.metadata() {
+            Some(metadata) => Ok(metadata),
+            None => self.check(),
+        }
+    }
+
+    /// The metadata, if what is stored now is the index that was seen first.
+    fn check(&self) -> Result<&Metadata> {
+        self.known.check(self.stored()?.as_deref())
+    }
+
+    /// The metadata as they are stored.
+    fn stored(&self) -> Result<Option<Vec<u8>>> {
+        self.server.run(|connection| redis::cmd("GET").arg(&self.keys.metadata).query(connection))
+    }
+
+    /// What a script has to know of the index.
+    fn begun(&self) -> Result<Begun<'_>> {
+        let horizon = self.horizon()?;
+        Ok(Begun { server: &self.server, keys: &self.keys, known: &self.known, horizon })
+    }
+
+    /// What is there now.
+    fn horizon(&self) -> Result<Horizon> {
+        Ok(Horizon::new(self.known()?.retain, self.clock.now()))
+    }
+
+    fn insert_within(&self, documents: &[Document], if_new: Option<u32>) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        let metadata = self.known()?;
+        let mut insertions = Vec::with_capacity(documents.len());
+        while insertions.len() < documents.len() {
+            let rest = &documents[insertions.len()..];
+            insertions.extend(self.scripts.insert(&self.begun()?, metadata, rest, if_new, &self.clock)?);
+        }
+        Ok(insertions)
+    }
+
+    /// The records of these documents, of those that are there, all as of one moment. The metadata comes with them, because
+    /// a server that has lost an index, or has got another one, must not be taken for an empty one.
+    fn records(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        let mut get = redis::cmd("MGET");
+        get.arg(&self.keys.metadata);
+        for id in ids {
+            get.arg(self.keys.document(id));
+        }
+        let mut records: Vec<Option<Vec<u8>>> = self.server.run(|connection| get.query(connection))?;
+        if records.len() != ids.len() + 1 {
+            return Err(Error::new(ErrorKind::Internal, "Redis answered with another number of records"));
+        }
+        self.known.check(records.remove(0).as_deref())?;
+        let horizon = self.horizon()?;
+        let decode = |(id, record): (&DocumentId, Option<Vec<u8>>)| {
+            let stored = record.map(|record| decode_record(id, &record)).transpose()?;
+            Ok(stored.filter(|stored| horizon.is_live(stored.inserted_at)))
+        };
+        ids.iter().zip(records).map(decode).collect()
+    }
+}
+
+impl Store for RedisStore {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        Ok(self.known.find_in(|| self.stored())?.cloned())
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        if let Some(stored) = self.metadata()? {
+            return Ok(stored);
+        }
+        let bytes = metadata.encode()?;
+        let mut set = redis::cmd("SET");
+        set.arg(&self.keys.metadata).arg(bytes).arg("NX");
+        self.server.run(|connection| set.exec(connection))?;
+        self.metadata()?
+            .ok_or_else(|| Error::corrupt("the metadata of the index was deleted while it was created"))
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.check().map(|_| ())
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        self.insert_within(documents, None)
+    }
+
+    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+        self.insert_within(documents, Some(max_distance))
+    }
+
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
+        check_batch(ids.len())?;
+        let by = (self.known()?.retain, &self.clock);
+        let mut removed = Vec::with_capacity(ids.len());
+        while removed.len() < ids.len() {
+            let rest = &ids[removed.len()..];
+            removed.extend(self.scripts.remove(&self.begun()?, rest, selection, by)?);
+        }
+        Ok(removed)
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        check_batch(ids.len())?;
+        self.known()?;
+        self.records(ids)
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+        check_batch(queries.len())?;
+        let begun = self.begun()?;
+        let mut answers = Vec::with_capacity(queries.len());
+        while answers.len() < queries.len() {
+            let rest = &queries[answers.len()..];
+            answers.extend(self.scripts.near(&begun, rest, max_distance, limit)?);
+        }
+        Ok(answers)
+    }
+
+    /// In the order of ids. No script, so that a page of any size holds nobody up: what is removed between its two steps
+    /// does not come, and what is replaced comes as it is then.
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        let limit = page_len(limit)?;
+        let from = match after.bytes() {
+            [] => b"-".to_vec(),
+            [CURSOR_MARK, id @ ..] => [b"(", id].concat(),
+            _ => return Err(Error::invalid("the cursor is another store's; start the scan anew")),
+        };
+        self.known()?;
+        let mut range = redis::cmd("ZRANGEBYLEX");
+        range.arg(&self.keys.ids).arg(from).arg("+").arg("LIMIT").arg(0).arg(limit + 1);
+        let ids: Vec<Vec<u8>> = self.server.run(|connection| range.query(connection))?;
+        let mut ids = ids.iter().map(|id| decode_id(id)).collect::<Result<Vec<_>>>()?;
+        let has_more = ids.len() > limit;
+        ids.truncate(limit);
+        let documents = self.records(&ids)?.into_iter().flatten().collect();
+        let next = ids.last().filter(|_| has_more);
+        let next = next.map(|id| Cursor::from_bytes([&[CURSOR_MARK], id.as_str().as_bytes()].concat()));
+        Ok(Page { documents, next })
+    }
+
+    fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
+        examine::examine(self, mends, report)
+    }
+
+    fn status(&self) -> Result<Status> {
+        let horizon = match self.horizon() {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            horizon => horizon?.expired_until_ms(),
+        };
+        let mut count = redis::pipe();
+        count.atomic().get(&self.keys.metadata).zcard(&self.keys.ids);
+        // Nothing is as old as this where documents stay for good, and there are no times.
+        count.zcount(&self.keys.times, "-inf", horizon.unwrap_or(i64::MIN));
+        let mut counts = (0_u64, 0_u64);
+        self.known.find_in(|| {
+            let (stored, n_stored, n_expired): (Option<Vec<u8>>, _, _) =
+                self.server.run(|connection| count.query(connection))?;
+            counts = (n_stored, n_expired);
+            Result::Ok(stored)
+        })?;
+        let (n_stored, n_expired) = counts;
+        let n_documents = n_stored.saturating_sub(n_expired);
+        Ok(Status {
+            n_documents: Some(n_documents),
+            connections: Some(self.server.connections()),
+            ..Status::default()
+        })
+    }
+}

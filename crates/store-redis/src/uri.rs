@@ -1,0 +1,123 @@
+//! `redis://HOST:PORT/NAME`: the place of an index in Redis.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+use std::{fmt, fs};
+
+use index::backend::split_authority;
+use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store};
+
+use crate::RedisStore;
+use crate::server::CONNECTIONS_MAX;
+
+/// The place of an index in Redis, and how to get there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RedisUri {
+    /// Where the server is. An IPv6 address is in brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// What the keys of the index have between their braces.
+    pub name: String,
+    /// The number of the database in the server.
+    pub db: i64,
+    /// A file with the password in its first line.
+    pub password_file: Option<PathBuf>,
+}
+
+/// The port of Redis, unless somebody chose another.
+const REDIS_PORT: u16 = 6379;
+
+/// The longest name: every key has it.
+const REDIS_NAME_BYTES_MAX: usize = 128;
+
+impl FromStr for RedisUri {
+    type Err = Error;
+
+    /// Reads what comes after `redis://`.
+    fn from_str(rest: &str) -> Result<Self> {
+        let malformed = |what: String| {
+            Error::invalid(format!(
+                "{what}; write redis://HOST:PORT/NAME, for example redis://localhost:6379/news"
+            ))
+        };
+        let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+        if place.contains('@') {
+            return Err(Error::invalid(
+                "a password in a URL is seen by all users of the machine; write it into a file, and \
+                 redis://HOST:PORT/NAME?password-file=PATH",
+            ));
+        }
+        let (host, port, name) = split_authority(place, REDIS_PORT).map_err(malformed)?;
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_valid = name.len() <= REDIS_NAME_BYTES_MAX
+            && name.starts_with(is_word)
+            && name.chars().all(|c| is_word(c) || ".-:".contains(c));
+        if !is_valid {
+            return Err(malformed(format!(
+                "{name:?} cannot be the name of an index; use at most {REDIS_NAME_BYTES_MAX} letters, digits, '_', '-', \
+                 '.' and ':'"
+            )));
+        }
+        let unknown = |parameter: &str| {
+            malformed(format!(
+                "{parameter:?} is not a parameter; there are db=N, from 0 on, and password-file=PATH"
+            ))
+        };
+        let mut uri = Self { host: host.to_owned(), port, name: name.to_owned(), db: 0, password_file: None };
+        for parameter in query.into_iter().flat_map(|query| query.split('&')) {
+            match parameter.split_once('=') {
+                Some(("db", number)) => {
+                    uri.db = number.parse::<u16>().map_err(|_| unknown(parameter))?.into();
+                }
+                Some(("password-file", path)) if !path.is_empty() => uri.password_file = Some(path.into()),
+                _ => return Err(unknown(parameter)),
+            }
+        }
+        Ok(uri)
+    }
+}
+
+impl RedisUri {
+    /// The password, where there is a file for it.
+    pub(super) fn read_password(&self) -> Result<Option<String>> {
+        let Some(path) = &self.password_file else { return Ok(None) };
+        let text = fs::read_to_string(path).map_err(|error| {
+            Error::invalid(format!("the password file {} cannot be read", path.display())).caused_by(error)
+        })?;
+        Ok(Some(text.lines().next().unwrap_or_default().to_owned()))
+    }
+}
+
+impl fmt::Display for RedisUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port, name, db, password_file } = self;
+        write!(f, "redis://{host}:{port}/{name}?db={db}")?;
+        match password_file {
+            Some(path) => write!(f, "&password-file={}", path.display()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Place for RedisUri {
+    fn open(&self, _: Mode, clock: Clock, patience: Option<Duration>) -> Result<Box<dyn Store>> {
+        Ok(Box::new(RedisStore::opened(self, clock, patience)?))
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            local_path: None,
+            outlives_process: true,
+            n_handles_max: CONNECTIONS_MAX,
+            // One thread at the other end, and scripts of 128 documents.
+            searches: CallSizes::new(4, 64),
+            insertions: CallSizes::new(4, 128),
+        }
+    }
+
+    fn public_name(&self) -> String {
+        format!("redis://{}:{}/{}", self.host, self.port, self.name)
+    }
+}
