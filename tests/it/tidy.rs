@@ -1,11 +1,16 @@
-//! What the compiler and clippy cannot see of the house: which crate may know which, and where versions are stated.
+//! What the compiler and clippy cannot see of the house: which crate may know which, that the rooms of a crate look downwards
+//! only, and where versions are stated.
+
+mod rooms;
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
 
+use self::rooms::Rooms;
 use crate::support::root;
 
 /// Who may know whom, to build, to run or to test. An edge more is a decision about the design, not a detail: change
@@ -32,6 +37,9 @@ const EDGES: [(&str, &[&str]); 14] = [
         &["engine", "index", "simhash", "store-embedded", "store-hbase", "store-redis", "tables"],
     ),
 ];
+
+/// The crates whose rooms, the files and folders right below `src`, name each other without a circle.
+const WITHOUT_CIRCLES: [&str; 5] = ["simhash", "tables", "manual", "program", "pigeonhole"];
 
 fn packages() -> Vec<Value> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
@@ -64,6 +72,19 @@ fn crates_know_whom_they_may() {
     let expected: BTreeMap<&str, Vec<&str>> =
         EDGES.iter().map(|(name, known)| (*name, known.to_vec())).collect();
     assert_eq!(edges, expected);
+}
+
+#[test]
+fn rooms_look_downwards_only() {
+    let mut shown = String::new();
+    for name in WITHOUT_CIRCLES {
+        let rooms = Rooms::of(&root().join("crates").join(name));
+        for circle in rooms.circles() {
+            let (n, n_rooms, by) = (circle.len(), rooms.n(), rooms.shown(&circle));
+            writeln!(shown, "{name}: {n} of {n_rooms} rooms are in one circle\n{by}").unwrap();
+        }
+    }
+    assert!(shown.is_empty(), "what two rooms need of each other belongs into a room below them\n{shown}");
 }
 
 #[test]
