@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::api::Problem;
 use crate::limits::Limits;
+use crate::problem::Problem;
 
 /// What a request that is worked on holds: its place, and room for its body.
 pub(crate) struct Permit {

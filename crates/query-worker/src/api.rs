@@ -9,7 +9,6 @@ mod description;
 mod documents;
 mod guard;
 mod page;
-mod problem;
 mod query;
 mod text;
 
@@ -33,10 +32,10 @@ use utoipa_axum::routes;
 
 pub use guard::Access;
 pub(crate) use guard::Pass;
-pub use problem::Problem;
 
 use self::body::Json;
 use self::guard::Guard;
+use crate::problem::Problem;
 use crate::request;
 use crate::server::Worker;
 

@@ -8,8 +8,8 @@ use engine::StoreUri;
 use index::{CallSizes, Capabilities, Index, Insertion, MAX_BATCH, NearDocuments, NewDocument};
 use simhash::Fingerprint;
 
-use crate::api::Problem;
 use crate::gather::Gather;
+use crate::problem::Problem;
 use crate::server::Permit;
 
 /// What to search for.

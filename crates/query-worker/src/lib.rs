@@ -22,9 +22,11 @@ pub mod otlp;
 #[cfg(not(feature = "otlp"))]
 #[path = "otlp/absent.rs"]
 pub mod otlp;
+pub mod problem;
 mod recent;
 mod reload;
 mod request;
+mod request_id;
 pub mod server;
 pub mod settings;
 mod signals;

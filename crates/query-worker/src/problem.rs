@@ -1,4 +1,7 @@
-//! The one body for everything that goes wrong: `application/problem+json` (RFC 9457).
+//! Problems: all that can go wrong, and the one body by which clients are told, `application/problem+json` (RFC 9457).
+//!
+//! What a client is told belongs here, so that it is said alike wherever it is found out. What finds it out does not, nor
+//! does what is written beside it: the line of the log is [`request`](crate::request)'s, but for a store that fails.
 
 mod kind;
 
@@ -12,11 +15,14 @@ use serde::Serialize;
 use tracing::error;
 use utoipa::ToSchema;
 
-pub(super) use self::kind::Kind;
-use crate::request;
+pub(crate) use self::kind::Kind;
+use crate::request_id;
 
 /// The most characters of a detail that holds what the client sent.
 const DETAIL_CHARS_MAX: usize = 1000;
+
+/// What a store that fails is logged under. It is a name that operators filter by, and outlives where the code lies.
+const STORE_TARGET: &str = "query_worker::api::problem";
 
 /// Something that went wrong, as the client is told of it.
 #[derive(Clone, Debug)]
@@ -29,7 +35,7 @@ pub struct Problem {
 /// How a problem is written, in an answer of its own or in a line of a batch.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
-pub(super) struct Body {
+pub(crate) struct Body {
     /// Stable, for programs to tell problems apart.
     r#type: String,
     title: &'static str,
@@ -42,13 +48,13 @@ pub(super) struct Body {
 }
 
 impl Problem {
-    pub(super) fn body(&self) -> Body {
+    pub(crate) fn body(&self) -> Body {
         Body {
             r#type: self.kind.urn(),
             title: self.title,
             status: self.status().as_u16(),
             detail: self.detail.clone(),
-            instance: request::urn(),
+            instance: request_id::urn(),
         }
     }
 
@@ -348,7 +354,7 @@ impl From<index::Error> for Problem {
             }
             _ => Self::internal(),
         };
-        error!(error = format!("{:#}", anyhow::Error::from(error)), "the store failed");
+        error!(target: STORE_TARGET, error = format!("{:#}", anyhow::Error::from(error)), "the store failed");
         problem
     }
 }

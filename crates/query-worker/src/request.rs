@@ -1,31 +1,25 @@
-//! What is seen of a request from outside, whatever its handler does: its id, the span that its log lines are in, and the
-//! line that says how it ended.
+//! What is seen of a request from outside, whatever its handler does: the span that its log lines are in, under its id, and
+//! the line that says how it ended.
 
 mod answer;
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::{Instrument, Span, debug, error_span, warn};
-use uuid::Uuid;
 
 use self::answer::Answer;
-use crate::api::{Pass, Problem};
+use crate::api::Pass;
 use crate::metrics::Metrics;
 use crate::otlp;
+use crate::problem::Problem;
+use crate::request_id::RequestId;
 use crate::server::{Stage, Worker};
-
-/// Where a client or a proxy says the id of a request, and where the answer says it.
-const ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
-
-/// The longest id that is taken from a client.
-const ID_BYTES_MAX: usize = 64;
 
 /// What a request for no path of ours is counted under.
 const NO_ROUTE: &str = "none";
@@ -36,45 +30,9 @@ const READY_ROUTE: &str = "/readyz";
 /// What a request is counted under whose client went away before its answer.
 const GONE: &str = "gone";
 
-tokio::task_local! {
-    static ID: RequestId;
-}
-
-/// The name of a request in the log, in its answer, and wherever else it came by.
-#[derive(Clone, Debug)]
-struct RequestId(HeaderValue);
-
-impl RequestId {
-    /// The client's, where it is harmless wherever it is written, or a new one.
-    fn of(request: &Request) -> Self {
-        let is_harmless = |id: &&HeaderValue| {
-            let is_plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-            (1..=ID_BYTES_MAX).contains(&id.len()) && id.as_bytes().iter().all(is_plain)
-        };
-        request.headers().get(ID_HEADER).filter(is_harmless).map_or_else(Self::new, |id| Self(id.clone()))
-    }
-
-    /// Chance tells this process from others, and a number its requests.
-    fn new() -> Self {
-        static PROCESS: LazyLock<u64> = LazyLock::new(|| Uuid::now_v7().as_u64_pair().1 & 0xffff_ffff);
-        static NUMBER: AtomicU64 = AtomicU64::new(1);
-        let id = format!("{:08x}-{}", *PROCESS, NUMBER.fetch_add(1, Ordering::Relaxed));
-        Self(HeaderValue::try_from(id).expect("digits and a hyphen are a header's"))
-    }
-
-    fn as_str(&self) -> &str {
-        self.0.to_str().unwrap_or_default()
-    }
-}
-
-/// The URN of the request that is being answered; none outside of its task.
-pub(crate) fn urn() -> Option<String> {
-    ID.try_with(|id| format!("urn:pigeonhole:request:{}", id.as_str())).ok()
-}
-
 /// Goes around the handling of every request.
 pub(crate) async fn observe(State(worker): State<Arc<Worker>>, request: Request, next: Next) -> Response {
-    let id = RequestId::of(&request);
+    let id = RequestId::of(request.headers());
     // Of the highest level, so that whatever is logged has it.
     let span = otlp::span(id.as_str(), request.headers());
     let span = span.unwrap_or_else(|| error_span!("request", id = id.as_str()));
@@ -86,8 +44,8 @@ pub(crate) async fn observe(State(worker): State<Arc<Worker>>, request: Request,
             Err(problem) => (problem.into_response(), None),
         }
     };
-    let (mut response, room) = ID.scope(id.clone(), answered).instrument(span).await;
-    response.headers_mut().insert(ID_HEADER, id.0);
+    let (mut response, room) = id.clone().answering(answered).instrument(span).await;
+    id.write_to(response.headers_mut());
     ending.status = Some(response.status());
     let pass = response.extensions_mut().remove::<Pass>();
     response.map(|body| Body::new(Answer::new(body, ending, pass, room)))
@@ -100,8 +58,8 @@ pub(crate) fn refuse(metrics: &Metrics, problem: &Problem) -> Vec<u8> {
     let _in_span = error_span!("request", id = id.as_str()).entered();
     metrics.refused(problem.status().as_str());
     debug!(status = problem.status().as_u16(), problem = problem.kind(), "refused");
-    let header = format!("{ID_HEADER}: {}", id.as_str());
-    ID.sync_scope(id, || problem.as_http1(&header))
+    let header = id.header_line();
+    id.answering_now(|| problem.as_http1(&header))
 }
 
 /// A method may be any word that a client thinks of.

@@ -16,7 +16,7 @@ use tracing::{Span, error, info};
 
 use crate::admission::Admission;
 pub(crate) use crate::admission::Permit;
-use crate::api::{self, Access, Problem};
+use crate::api::{self, Access};
 use crate::calls::Calls;
 use crate::config::Config;
 use crate::connections::Connections;
@@ -25,6 +25,7 @@ use crate::limits::Limits;
 use crate::log;
 use crate::measured::Measured;
 use crate::metrics::{Metrics, Now};
+use crate::problem::Problem;
 use crate::recent::RecentTexts;
 use crate::reload::Outdated;
 use crate::tls::Tls;

@@ -11,8 +11,8 @@ use index::Retention;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Problem;
 use crate::metrics;
+use crate::problem::Problem;
 use crate::server::Worker;
 
 /// How a service is.
@@ -66,7 +66,7 @@ pub(super) struct About {
     tag = "service",
     responses(
         (status = 200, description = "The process runs", body = Health),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn alive() -> Json<Health> {
@@ -81,7 +81,7 @@ pub(super) async fn alive() -> Json<Health> {
     tag = "service",
     responses(
         (status = 200, description = "The store can be searched and written to", body = Health),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Health>, Problem> {
@@ -98,7 +98,7 @@ pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Heal
     tag = "service",
     responses(
         (status = 200, description = "Figures in the OpenMetrics text format", body = String, content_type = "application/openmetrics-text"),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn metrics(State(worker): State<Arc<Worker>>) -> impl IntoResponse {
@@ -113,7 +113,7 @@ pub(super) async fn metrics(State(worker): State<Arc<Worker>>) -> impl IntoRespo
     tag = "service",
     responses(
         (status = 200, description = "The index", body = About),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn index(State(worker): State<Arc<Worker>>) -> Result<Json<About>, Problem> {

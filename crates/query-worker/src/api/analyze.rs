@@ -7,7 +7,8 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Json, Problem, whole};
+use super::{Json, whole};
+use crate::problem::Problem;
 use crate::server::Worker;
 
 const LIMIT_DEFAULT: usize = 1000;
@@ -59,7 +60,7 @@ pub(super) struct AnalyzedTerm {
     request_body(content = Text, example = json!({ "text": "insert this if it is new", "limit": 3 })),
     responses(
         (status = 200, description = "Its terms and its fingerprint", body = Analyzed, example = json!({ "fingerprint": "8f451e680053652b", "n_terms": 6, "terms": [{ "term": "it", "tf": 1, "idf": null, "weight": 12242, "hash": "f3573f79655b6deb" }, { "term": "if", "tf": 1, "idf": null, "weight": 12242, "hash": "8e30fcd41173d77b" }, { "term": "insert", "tf": 1, "idf": null, "weight": 12242, "hash": "8c464fe67490a18a" }] })),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn analyze(

@@ -25,7 +25,8 @@ use tracing::Instrument;
 use self::lines::Line;
 use self::reading::Reading;
 use super::guard::Pass;
-use super::{Problem, parse};
+use super::parse;
+use crate::problem::{self, Problem};
 use crate::server::{Permit, Worker};
 
 /// With how many documents lines are answered at once, but for the last of them: as a whole call of queries that ask for no
@@ -196,7 +197,7 @@ fn line_of<A: Serialize>(line: u64, answer: &Result<(StatusCode, A), Problem>) -
 struct NumberedProblem<'a> {
     line: u64,
     #[serde(flatten)]
-    problem: &'a super::problem::Body,
+    problem: &'a problem::Body,
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_stream::StreamExt;
 
-use super::{Problem, parse};
+use super::parse;
+use crate::problem::Problem;
 use crate::server::{Permit, Worker};
 
 /// The JSON body of an admitted request, whatever its content type says; what is wrong with it is a [`Problem`].

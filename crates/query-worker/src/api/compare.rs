@@ -13,7 +13,8 @@ use utoipa::ToSchema;
 
 use self::differences::{Stretch, stretches};
 use super::documents::differing_bits;
-use super::{Json, Problem, document_id, whole};
+use super::{Json, document_id, whole};
+use crate::problem::Problem;
 use crate::server::Worker;
 
 const TERMS_DEFAULT: usize = 15;
@@ -105,7 +106,7 @@ pub(super) struct ComparedTerm {
     request_body(content = Pair, example = json!({ "a": { "text": "insert this if it is new" }, "b": { "id": "a1" } })),
     responses(
         (status = 200, description = "How far apart they are, and why", body = Compared, example = json!({ "a": { "id": null, "fingerprint": "8f451e680053652b", "n_terms": 6 }, "b": { "id": "a1", "fingerprint": "8f451e680053652b", "n_terms": null }, "distance": 0, "max_distance": 3, "is_near": true, "bits": [], "terms": null, "differences": null })),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn compare(

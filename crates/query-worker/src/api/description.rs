@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 
 use super::guard;
-use super::problem::Kind;
+use crate::problem::Kind;
 
 /// What the description of the API says before its paths, which the handlers have.
 #[derive(OpenApi)]

@@ -16,8 +16,9 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::guard::Pass;
-use super::{Json, PathId, Problem, batch, document_id};
+use super::{Json, PathId, batch, document_id};
 use crate::calls;
+use crate::problem::Problem;
 use crate::recent::Text;
 use crate::server::Worker;
 
@@ -109,7 +110,7 @@ pub(super) struct Stored {
     responses(
         (status = 201, description = "It was written", body = Inserted, example = json!({ "outcome": "inserted", "id": "a1", "fingerprint": "8f451e680053652b" })),
         (status = 200, description = "It, or one like it, was there", body = Inserted, example = json!({ "outcome": "duplicate", "id": "a2", "fingerprint": "8f451e680053652b", "duplicate_of": { "id": "a1", "fingerprint": "8f451e680053652b", "distance": 0, "differing_bits": [] } })),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn insert_if_new(
@@ -153,7 +154,7 @@ fn path_of(id: &str) -> String {
     request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"id\": \"a2\", \"text\": \"Insert THIS, if it is new!\"}\n{\"text\": \"Another text, made of other words\"}\n"),
     responses(
         (status = 200, description = "An answer a line: `line`, the number of the line, `status`, which it would have had as an insertion of its own, and the fields of that insertion's answer, `Inserted` or `Problem`", body = String, content_type = "application/x-ndjson", example = json!(INSERTED_LINES)),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn insert_batch(
@@ -174,7 +175,7 @@ pub(super) async fn insert_batch(
     params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(
         (status = 200, description = "It is there", body = Stored, example = json!({ "id": "a1", "fingerprint": "8f451e680053652b", "source": "wire-7", "inserted_at": "2026-01-31T18:00:00.000Z" })),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn get(
@@ -208,7 +209,7 @@ impl From<StoredDocument> for Stored {
     params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(
         (status = 204, description = "It was there, and is gone"),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn remove(

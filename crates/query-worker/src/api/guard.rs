@@ -14,8 +14,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::Problem;
 use crate::keys::{Key, Keys, Scope};
+use crate::problem::Problem;
 
 /// The most bytes of a path with its query. The longest that means anything has the longest id, with each byte escaped.
 const URI_BYTES_MAX: usize = 16 << 10;

@@ -15,8 +15,9 @@ use utoipa::ToSchema;
 
 use super::documents::Stored;
 use super::guard::Pass;
-use super::{Json, Problem, batch, whole};
+use super::{Json, batch, whole};
 use crate::calls::{self, Search};
+use crate::problem::Problem;
 use crate::server::Worker;
 
 const LIMIT_DEFAULT: usize = 10;
@@ -88,7 +89,7 @@ pub(super) struct Cost {
     request_body(content = Query, example = json!({ "text": "insert this if it is new" })),
     responses(
         (status = 200, description = "What is near", body = Found, example = json!({ "fingerprint": "8f451e680053652b", "matches": [{ "distance": 0, "id": "a1", "fingerprint": "8f451e680053652b", "source": "wire-7", "inserted_at": "2026-01-31T18:00:00.000Z" }], "n_matches": 1, "cost": { "n_buckets": 10, "n_candidates": 10 } })),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn query(
@@ -118,7 +119,7 @@ pub(super) async fn query(
     request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"text\": \"insert this if it is new\", \"limit\": 0}\n{\"fingerprint\": \"8f451e680053652b\", \"limit\": 1}\n"),
     responses(
         (status = 200, description = "An answer a line: `line`, the number of the line, `status`, which it would have had as a query of its own, and the fields of that query's answer, `Found` or `Problem`", body = String, content_type = "application/x-ndjson", example = json!(FOUND_LINES)),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn query_batch(

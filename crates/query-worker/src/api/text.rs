@@ -7,7 +7,8 @@ use axum::extract::State;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{PathId, Problem};
+use super::PathId;
+use crate::problem::Problem;
 use crate::server::Worker;
 
 /// A document's text.
@@ -30,7 +31,7 @@ pub(super) struct DocumentText {
     params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(
         (status = 200, description = "It is there", body = DocumentText, example = json!({ "id": "a1", "fingerprint": "8f451e680053652b", "text": "insert this if it is new" })),
-        (status = "default", description = "What went wrong, and what to do", body = super::problem::Body, content_type = "application/problem+json")
+        (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn text(

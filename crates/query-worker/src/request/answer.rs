@@ -8,7 +8,8 @@ use hyper::body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Ending;
-use crate::api::{Pass, Problem};
+use crate::api::Pass;
+use crate::problem::Problem;
 use crate::server::Worker;
 
 /// How much is given to the connection at once. What is given to it is held by it, and is no longer seen from here.

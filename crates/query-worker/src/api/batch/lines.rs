@@ -1,6 +1,6 @@
 //! From the pieces that a network gives to the lines that a client sent.
 
-use crate::api::Problem;
+use crate::problem::Problem;
 
 /// A line that is not blank.
 pub(super) struct Line {

@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use tokio_stream::StreamExt;
 
 use super::lines::{Line, Lines};
-use crate::api::Problem;
 use crate::limits::Limits;
+use crate::problem::Problem;
 use crate::server::{Stage, Worker};
 
 /// The most lines that go to the store in one call.
