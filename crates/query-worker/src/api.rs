@@ -37,7 +37,7 @@ use self::body::Json;
 use self::guard::Guard;
 use crate::problem::Problem;
 use crate::request;
-use crate::server::Worker;
+use crate::worker::Worker;
 
 /// All routes over one worker, for whoever may come in.
 pub fn router(worker: Arc<Worker>, access: Access) -> Router {

@@ -11,7 +11,7 @@ use tokio::net::TcpSocket;
 
 use crate::config::Config;
 use crate::handles;
-use crate::server::Worker;
+use crate::worker::Worker;
 
 /// Opens what a start opens, makes nothing, and says what there is.
 pub(crate) fn check(config: &Config) -> anyhow::Result<String> {

@@ -1,4 +1,5 @@
-//! The command line and its environment twins. Where else settings come from is for [`settings`](crate::settings).
+//! The command line and its environment twins, as values. Where else settings come from is for [`settings`](crate::settings),
+//! and what is made of them for the rooms that they are given to.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,17 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::ensure;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
 
-use crate::api::Access;
 use crate::keys::{Keys, Scope};
 use crate::limits::Limits;
 use crate::log::LogArgs;
 use crate::otlp::OtlpArgs;
-use crate::server::Service;
-use crate::settings::SettingsArgs;
 use crate::tls::Tls;
 
 /// Answer over HTTP whether a text, or one like it, has been seen; insert what is new.
@@ -139,6 +137,27 @@ pub struct Config {
     pub limits: Limits,
 }
 
+/// Settings about settings. They have no place in the file.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Settings")]
+pub struct SettingsArgs {
+    /// Read settings from this file (TOML)
+    ///
+    /// Its keys are the long flags without the dashes before them, as in `requests-max = 100`. Paths in it are relative to
+    /// where the worker is started. A flag is stronger than the environment, and that than the file.
+    #[arg(long, value_name = "FILE", env = "PIGEONHOLE_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Print the settings that hold and where each comes from, as a file for --config, and stop
+    #[arg(long)]
+    pub print_config: bool,
+    /// Open the index and whatever else a start opens, but listen to nobody; exit with 0 if all is well, else with 2
+    ///
+    /// An index that is not there yet is not made, also with --create-index. That the address of --listen is in use is
+    /// said and no failure: it may be so by the worker that this one is to follow.
+    #[arg(long, conflicts_with = "print_config")]
+    pub check: bool,
+}
+
 /// A name may have several addresses, of which some may be reached by others.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "give an IP address and a port, as in 127.0.0.1:8080 or [::1]:8080".to_owned())
@@ -213,19 +232,5 @@ impl Config {
     /// How long what is under way may take at a stop.
     pub(crate) fn grace(&self) -> Duration {
         Duration::from_secs(self.grace_seconds)
-    }
-
-    /// How the worker is to be served.
-    #[must_use]
-    pub fn service(&self, keys: Option<Arc<Keys>>, tls: Option<Arc<Tls>>) -> Service {
-        // Whoever has a key knows whom it asks.
-        let is_open = keys.is_none() && self.listens_on_loopback();
-        let hosts = is_open.then(|| self.allowed_host.clone());
-        Service {
-            access: Access { keys, hosts },
-            tls,
-            drain: Duration::from_secs(self.drain_seconds),
-            grace: self.grace(),
-        }
     }
 }

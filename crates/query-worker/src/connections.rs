@@ -34,19 +34,15 @@ use tracing::{debug, info, warn};
 use self::refusing::Refusing;
 use self::seats::Seats;
 use self::timed::{InTurn, Timed, Turns};
-use crate::limits::Limits;
+use crate::limits::{Limits, REFUSALS_MAX};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 use crate::request;
-use crate::server::{Stage, Worker};
 use crate::tls::Tls;
+use crate::worker::{Stage, Worker};
 
 /// The most bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 64 << 10;
-
-/// The most connections that wait at once for one that is idle to make place for them, or are being told that none
-/// does. What comes beyond these is closed without a word.
-pub(crate) const REFUSALS_MAX: usize = 64;
 
 /// How long a connection that is idle may take to make place. It ends at once; where its client has just begun to ask
 /// it does so after the answer.

@@ -6,7 +6,7 @@
 use anyhow::ensure;
 use engine::StoreUri;
 
-use crate::connections::REFUSALS_MAX;
+use crate::limits::REFUSALS_MAX;
 
 /// For stdin, stdout and stderr, the listener, the runtime's own, the files that are read again, name look-ups, the
 /// collector of traces, and as many again.

@@ -1,21 +1,17 @@
 //! The service: answers over HTTP whether a text has been seen, and inserts what is new.
 //!
-//! The stores and the fingerprinter block, so what asks them crosses from async to a blocking thread; see [`server`].
+//! The stores and the fingerprinter block, so what asks them crosses from async to a blocking thread; see [`worker`].
 //! What HTTP sees is in [`api`].
 #![forbid(unsafe_code)]
 
-mod admission;
 pub mod api;
-mod calls;
 mod check;
 pub mod config;
 mod connections;
-mod gather;
 mod handles;
 pub mod keys;
 pub mod limits;
 pub mod log;
-mod measured;
 mod metrics;
 #[cfg(feature = "otlp")]
 pub mod otlp;
@@ -23,7 +19,6 @@ pub mod otlp;
 #[path = "otlp/absent.rs"]
 pub mod otlp;
 pub mod problem;
-mod recent;
 mod reload;
 mod request;
 mod request_id;
@@ -31,6 +26,7 @@ pub mod server;
 pub mod settings;
 mod signals;
 pub mod tls;
+pub mod worker;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -44,9 +40,10 @@ use tracing::{info, warn};
 use crate::config::{Command, Config};
 use crate::keys::Scope;
 use crate::otlp::Traces;
-use crate::server::Worker;
+use crate::server::Service;
 use crate::settings::Settings;
 use crate::signals::Signals;
+use crate::worker::Worker;
 
 /// Runs the command line of this process: 0 after an orderly stop, 2 if it could not run.
 #[must_use]
@@ -113,7 +110,7 @@ fn run(config: &Config) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(
-            (config.limits.requests_max + config.limits.batches_max) as usize + server::BLOCKING_THREADS_MORE,
+            (config.limits.requests_max + config.limits.batches_max) as usize + worker::BLOCKING_THREADS_MORE,
         )
         .build()
         .context("failed to start the async runtime")?;
@@ -142,9 +139,10 @@ fn run(config: &Config) -> anyhow::Result<()> {
             warn!(connections_max, asked, "the process may not open enough files for --connections-max");
         }
         let signals = Signals::listen()?;
+        let service = Service::of(config, keys, tls);
         info!(%address, store = config.store.uri().unwrap_or_default(), "ready");
         tokio::select! {
-            served = server::serve(listener, worker, config.service(keys, tls), signals.clone().nth(1)) => served,
+            served = server::serve(listener, worker, service, signals.clone().nth(1)) => served,
             () = signals.nth(2) => Err(anyhow::anyhow!("told twice to stop; requests under way were not answered")),
         }
     });

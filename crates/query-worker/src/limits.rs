@@ -1,8 +1,13 @@
-//! What the worker takes on at most. Each bound has a name, a flag and a default, and whoever meets it is told which it was.
+//! What the worker takes on at most. Each bound has a name, and one that an operator may set a flag and a default; a client
+//! that meets it is told which it was. Bounds that only one room keeps are in that room.
 
 use std::time::Duration;
 
 use clap::Args;
+
+/// The most connections that wait at once for one that is idle to make place for them, or are being told that none
+/// does. What comes beyond these is closed without a word.
+pub(crate) const REFUSALS_MAX: usize = 64;
 
 /// How much a worker takes on, and how long it waits for its clients.
 #[derive(Clone, Debug, Args)]

@@ -12,8 +12,6 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::admission::Taken;
-
 /// What the text is called on its way.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -45,6 +43,14 @@ pub(crate) struct Metrics {
     store_call_duration: Histograms<&'static str>,
     store_errors: Family<Labels<&'static str, 1>, Counter>,
     reloads: Family<Labels<&'static str, 2>, Counter>,
+}
+
+/// What is taken of the places there are.
+pub(crate) struct Taken {
+    pub(crate) n_requests: usize,
+    pub(crate) n_waiting: usize,
+    pub(crate) n_batches: usize,
+    pub(crate) n_body_bytes: usize,
 }
 
 /// What holds at the moment of asking.

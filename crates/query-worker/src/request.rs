@@ -19,7 +19,7 @@ use crate::metrics::Metrics;
 use crate::otlp;
 use crate::problem::Problem;
 use crate::request_id::RequestId;
-use crate::server::{Stage, Worker};
+use crate::worker::{Stage, Worker};
 
 /// What a request for no path of ours is counted under.
 const NO_ROUTE: &str = "none";

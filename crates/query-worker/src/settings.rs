@@ -18,28 +18,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, CommandFactory, FromArgMatches};
 use toml::{Table, Value};
 
-use crate::config::Config;
-
-/// Settings about settings. They have no place in the file.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Settings")]
-pub struct SettingsArgs {
-    /// Read settings from this file (TOML)
-    ///
-    /// Its keys are the long flags without the dashes before them, as in `requests-max = 100`. Paths in it are relative to
-    /// where the worker is started. A flag is stronger than the environment, and that than the file.
-    #[arg(long, value_name = "FILE", env = "PIGEONHOLE_CONFIG")]
-    pub config: Option<PathBuf>,
-    /// Print the settings that hold and where each comes from, as a file for --config, and stop
-    #[arg(long)]
-    pub print_config: bool,
-    /// Open the index and whatever else a start opens, but listen to nobody; exit with 0 if all is well, else with 2
-    ///
-    /// An index that is not there yet is not made, also with --create-index. That the address of --listen is in use is
-    /// said and no failure: it may be so by the worker that this one is to follow.
-    #[arg(long, conflicts_with = "print_config")]
-    pub check: bool,
-}
+use crate::config::{Config, SettingsArgs};
 
 /// The settings that hold, and where each comes from.
 pub struct Settings {

@@ -13,7 +13,7 @@ use utoipa::ToSchema;
 
 use crate::metrics;
 use crate::problem::Problem;
-use crate::server::Worker;
+use crate::worker::Worker;
 
 /// How a service is.
 #[derive(Serialize, ToSchema)]

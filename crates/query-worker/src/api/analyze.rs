@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::{Json, whole};
 use crate::problem::Problem;
-use crate::server::Worker;
+use crate::worker::Worker;
 
 const LIMIT_DEFAULT: usize = 1000;
 const LIMIT_MAX: usize = 10_000;

@@ -27,7 +27,7 @@ use self::reading::Reading;
 use super::guard::Pass;
 use super::parse;
 use crate::problem::{self, Problem};
-use crate::server::{Permit, Worker};
+use crate::worker::{Permit, Worker};
 
 /// With how many documents lines are answered at once, but for the last of them: as a whole call of queries that ask for no
 /// more than ten, where each may ask for a thousand.

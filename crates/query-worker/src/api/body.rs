@@ -9,7 +9,7 @@ use tokio_stream::StreamExt;
 
 use super::parse;
 use crate::problem::Problem;
-use crate::server::{Permit, Worker};
+use crate::worker::{Permit, Worker};
 
 /// The JSON body of an admitted request, whatever its content type says; what is wrong with it is a [`Problem`].
 ///

@@ -15,7 +15,7 @@ use self::differences::{Stretch, stretches};
 use super::documents::differing_bits;
 use super::{Json, document_id, whole};
 use crate::problem::Problem;
-use crate::server::Worker;
+use crate::worker::Worker;
 
 const TERMS_DEFAULT: usize = 15;
 const TERMS_MAX: usize = 1000;

@@ -17,10 +17,10 @@ use uuid::Uuid;
 
 use super::guard::Pass;
 use super::{Json, PathId, batch, document_id};
-use crate::calls;
 use crate::problem::Problem;
-use crate::recent::Text;
-use crate::server::Worker;
+use crate::worker::Worker;
+use crate::worker::calls;
+use crate::worker::recent::Text;
 
 /// What a path may hold as it is (RFC 3986, unreserved).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

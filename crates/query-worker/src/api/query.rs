@@ -16,9 +16,9 @@ use utoipa::ToSchema;
 use super::documents::Stored;
 use super::guard::Pass;
 use super::{Json, batch, whole};
-use crate::calls::{self, Search};
 use crate::problem::Problem;
-use crate::server::Worker;
+use crate::worker::Worker;
+use crate::worker::calls::{self, Search};
 
 const LIMIT_DEFAULT: usize = 10;
 const LIMIT_MAX: usize = 1000;

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::PathId;
 use crate::problem::Problem;
-use crate::server::Worker;
+use crate::worker::Worker;
 
 /// A document's text.
 #[derive(Serialize, ToSchema)]

@@ -10,7 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::Ending;
 use crate::api::Pass;
 use crate::problem::Problem;
-use crate::server::Worker;
+use crate::worker::Worker;
 
 /// How much is given to the connection at once. What is given to it is held by it, and is no longer seen from here.
 const PIECE_BYTES: usize = 64 << 10;

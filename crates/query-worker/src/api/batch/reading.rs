@@ -10,7 +10,7 @@ use tokio_stream::StreamExt;
 use super::lines::{Line, Lines};
 use crate::limits::Limits;
 use crate::problem::Problem;
-use crate::server::{Stage, Worker};
+use crate::worker::{Stage, Worker};
 
 /// The most lines that go to the store in one call.
 const CALL_LINES_MAX: usize = 1024;

@@ -8,9 +8,9 @@ use engine::StoreUri;
 use index::{CallSizes, Capabilities, Index, Insertion, MAX_BATCH, NearDocuments, NewDocument};
 use simhash::Fingerprint;
 
-use crate::gather::Gather;
+use super::Permit;
+use super::gather::Gather;
 use crate::problem::Problem;
-use crate::server::Permit;
 
 /// What to search for.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::Limits;
+use crate::metrics::Taken;
 use crate::problem::Problem;
 
 /// What a request that is worked on holds: its place, and room for its body.
@@ -21,14 +22,6 @@ impl Permit {
         self._room = Some(room);
         self
     }
-}
-
-/// What is taken of the places there are.
-pub(crate) struct Taken {
-    pub(crate) n_requests: usize,
-    pub(crate) n_waiting: usize,
-    pub(crate) n_batches: usize,
-    pub(crate) n_body_bytes: usize,
 }
 
 /// The places there are for requests.
