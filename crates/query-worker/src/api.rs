@@ -1,4 +1,7 @@
-//! What HTTP sees: the routes, one JSON body for requests, and one for everything that goes wrong.
+//! What HTTP sees: the routes, what each is asked and answers, and the description of them all.
+//!
+//! What a route does to the index is the [`worker`](crate::worker)'s, which key it needs [`access`](crate::access)'s, and how
+//! a client is told what went wrong [`problem`](crate::problem)'s. How a request comes in does not belong here.
 
 mod about;
 mod analyze;
@@ -12,7 +15,6 @@ mod page;
 mod query;
 mod text;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -26,31 +28,30 @@ use axum::routing::get;
 use index::DocumentId;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use guard::Access;
-pub(crate) use guard::Pass;
-
 use self::body::Json;
 use self::guard::Guard;
+use crate::access::{Access, rules};
 use crate::problem::Problem;
 use crate::request;
 use crate::worker::Worker;
 
-/// All routes over one worker, for whoever may come in.
+/// Where the API is described.
+const DESCRIPTION: &str = "/openapi.json";
+
+/// All routes over one worker, for those that `access` lets in.
 pub fn router(worker: Arc<Worker>, access: Access) -> Router {
     let (router, description) = documented().split_for_parts();
     let description = description::written(&description, worker.index().max_distance());
-    let methods = methods(&description);
-    let guard = Guard::new(&description, access, worker.limits().request_seconds_max);
+    let guard = Guard::new(access, worker.limits().request_seconds_max);
     let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description.to_string()));
     page::routes(router)
-        .route("/openapi.json", get(async move || description))
+        .route(DESCRIPTION, get(async move || description))
         .fallback(async |uri: Uri| Problem::not_found(uri.path()))
-        .method_not_allowed_fallback(async move |path: Option<MatchedPath>, method: Method, uri: Uri| {
-            let known = path.and_then(|path| methods.get(path.as_str()).cloned()).unwrap_or_default();
+        .method_not_allowed_fallback(async |path: Option<MatchedPath>, method: Method, uri: Uri| {
+            let known = path.map(|path| methods(path.as_str())).unwrap_or_default();
             Problem::method_not_allowed(&method, uri.path(), &known)
         })
         .layer(middleware::from_fn_with_state(Arc::new(guard), guard::guard))
@@ -59,20 +60,14 @@ pub fn router(worker: Arc<Worker>, access: Access) -> Router {
         .with_state(worker)
 }
 
-/// The methods of each path, as people write them down.
-fn methods(description: &Value) -> HashMap<String, String> {
-    let paths = description["paths"].as_object().into_iter().flatten();
-    let of_path = |operations: &Value| {
-        let methods = operations.as_object().into_iter().flatten().map(|(method, _)| method.to_uppercase());
-        methods.collect::<Vec<_>>().join(" and ")
-    };
-    let described = paths.map(|(path, operations)| (path.clone(), of_path(operations)));
-    described.chain(undescribed().map(|path| (path.to_owned(), "GET".to_owned()))).collect()
+/// The methods that a path answers, as people write them down.
+fn methods(path: &str) -> String {
+    rules::methods(path).unwrap_or_else(|| if is_open(path) { "GET".to_owned() } else { String::new() })
 }
 
-/// The paths that are no part of the API, and answer GET to everybody.
-fn undescribed() -> impl Iterator<Item = &'static str> {
-    page::paths().chain(["/openapi.json"])
+/// Whether a path is no part of the API, and answers GET to everybody: a file of the page, or the description.
+fn is_open(path: &str) -> bool {
+    path == DESCRIPTION || page::paths().any(|of_page| of_page == path)
 }
 
 /// The routes that the description of the API has, each with its own.

@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand};
 use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
 
-use crate::keys::{Keys, Scope};
+use crate::access::keys::{Keys, Scope};
 use crate::limits::Limits;
 use crate::log::LogArgs;
 use crate::otlp::OtlpArgs;

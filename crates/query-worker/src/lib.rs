@@ -2,14 +2,17 @@
 //!
 //! The stores and the fingerprinter block, so what asks them crosses from async to a blocking thread; see [`worker`].
 //! What HTTP sees is in [`api`].
+//!
+//! The rooms look downwards only: [`server`] knows [`api`] and `connections`, these `request`, and that the [`worker`]; below
+//! are [`access`], [`config`], [`problem`], `metrics` and what they are made of.
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod api;
 mod check;
 pub mod config;
 mod connections;
 mod handles;
-pub mod keys;
 pub mod limits;
 pub mod log;
 mod metrics;
@@ -37,8 +40,8 @@ use clap::CommandFactory;
 use tokio::net::TcpListener;
 use tracing::{info, warn};
 
+use crate::access::keys::{self, Scope};
 use crate::config::{Command, Config};
-use crate::keys::Scope;
 use crate::otlp::Traces;
 use crate::server::Service;
 use crate::settings::Settings;

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use tracing::{Instrument, Span, debug, error_span, warn};
 
 use self::answer::Answer;
-use crate::api::Pass;
+use crate::access::Pass;
 use crate::metrics::Metrics;
 use crate::otlp;
 use crate::problem::Problem;

@@ -12,10 +12,11 @@ use tokio::net::TcpListener;
 use tokio::task;
 use tracing::info;
 
-use crate::api::{self, Access};
+use crate::access::Access;
+use crate::access::keys::Keys;
+use crate::api;
 use crate::config::Config;
 use crate::connections::Connections;
-use crate::keys::Keys;
 use crate::tls::Tls;
 use crate::worker::{STATUS_WAIT_MAX, Stage, Worker};
 
@@ -39,7 +40,7 @@ impl Service {
     /// How the configuration has it served, with the keys and the certificate that are in force.
     #[must_use]
     pub fn of(config: &Config, keys: Option<Arc<Keys>>, tls: Option<Arc<Tls>>) -> Self {
-        // Whoever has a key knows whom it asks.
+        // A client with a key knows which worker it asks.
         let is_open = keys.is_none() && config.listens_on_loopback();
         let hosts = is_open.then(|| config.allowed_host.clone());
         let drain = Duration::from_secs(config.drain_seconds);

@@ -62,7 +62,6 @@ pub(super) struct About {
 #[utoipa::path(
     get,
     path = "/healthz",
-    security(()),
     tag = "service",
     responses(
         (status = 200, description = "The process runs", body = Health),
@@ -77,7 +76,6 @@ pub(super) async fn alive() -> Json<Health> {
 #[utoipa::path(
     get,
     path = "/readyz",
-    security(()),
     tag = "service",
     responses(
         (status = 200, description = "The store can be searched and written to", body = Health),
@@ -94,7 +92,6 @@ pub(super) async fn ready(State(worker): State<Arc<Worker>>) -> Result<Json<Heal
 #[utoipa::path(
     get,
     path = "/metrics",
-    security(("key" = ["read"])),
     tag = "service",
     responses(
         (status = 200, description = "Figures in the OpenMetrics text format", body = String, content_type = "application/openmetrics-text"),
@@ -109,7 +106,6 @@ pub(super) async fn metrics(State(worker): State<Arc<Worker>>) -> impl IntoRespo
 #[utoipa::path(
     get,
     path = "/v1/index",
-    security(("key" = ["read"])),
     tag = "service",
     responses(
         (status = 200, description = "The index", body = About),

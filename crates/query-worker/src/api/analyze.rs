@@ -55,7 +55,6 @@ pub(super) struct AnalyzedTerm {
 #[utoipa::path(
     post,
     path = "/v1/analyze",
-    security(("key" = ["read"])),
     tag = "explanations",
     request_body(content = Text, example = json!({ "text": "insert this if it is new", "limit": 3 })),
     responses(

@@ -24,8 +24,8 @@ use tracing::Instrument;
 
 use self::lines::Line;
 use self::reading::Reading;
-use super::guard::Pass;
 use super::parse;
+use crate::access::Pass;
 use crate::problem::{self, Problem};
 use crate::worker::{Permit, Worker};
 

@@ -101,7 +101,6 @@ pub(super) struct ComparedTerm {
 #[utoipa::path(
     post,
     path = "/v1/compare",
-    security(("key" = ["read"])),
     tag = "explanations",
     request_body(content = Pair, example = json!({ "a": { "text": "insert this if it is new" }, "b": { "id": "a1" } })),
     responses(

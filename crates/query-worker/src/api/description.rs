@@ -1,11 +1,16 @@
-//! What the description of the API has beside what the handlers say of themselves: what is before their paths, what the
-//! index decides, and what is the same for all of them.
+//! What the description of the API has beside what the handlers say of themselves: what is before their paths, which key
+//! each of them needs by the rules, what the index decides, and what is the same for all of them.
 
+use axum::http::Method;
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 
-use super::guard;
+use crate::access::keys::Scope;
+use crate::access::rules;
 use crate::problem::Kind;
+
+/// The name of the security scheme.
+const SCHEME: &str = "key";
 
 /// What the description of the API says before its paths, which the handlers have.
 #[derive(OpenApi)]
@@ -35,40 +40,86 @@ pub(super) fn written(description: &utoipa::openapi::OpenApi, max_distance: u32)
     schemas["Query"]["properties"]["max_distance"]["maximum"] = json!(max_distance);
     schemas["Problem"]["properties"]["type"]["enum"] = Kind::ALL.iter().map(|kind| kind.urn()).collect();
     let scheme = "Needed where the worker runs with --keys. The scope that a key must have is named with each operation.";
-    description["components"]["securitySchemes"][guard::SCHEME] =
+    description["components"]["securitySchemes"][SCHEME] =
         json!({ "type": "http", "scheme": "bearer", "description": scheme });
-    add_headers(&mut description);
+    description["components"]["headers"] = headers();
+    for (method, path, operation) in operations(&mut description) {
+        operation["security"] = security(rules::needs(&method, &path));
+        add_headers(operation);
+    }
     description
 }
 
-/// Says of each answer which headers it has.
-fn add_headers(description: &mut Value) {
+/// The operations of a description, each with its method and its path.
+fn operations(description: &mut Value) -> impl Iterator<Item = (Method, String, &mut Value)> {
+    let paths = description["paths"].as_object_mut().into_iter().flatten();
+    paths.flat_map(|(path, of_path)| {
+        let operations = of_path.as_object_mut().into_iter().flatten();
+        operations.filter_map(|(method, operation)| {
+            Some((method.to_uppercase().parse().ok()?, path.clone(), operation))
+        })
+    })
+}
+
+/// The key that an operation needs; `[{}]` is for everybody.
+fn security(needs: Option<Scope>) -> Value {
+    match needs {
+        Some(scope) => json!([{ SCHEME: [scope.name()] }]),
+        None => json!([{}]),
+    }
+}
+
+/// The headers that answers have.
+fn headers() -> Value {
     let header = |description: &str, schema: Value| json!({ "description": description, "schema": schema });
     let text = json!({ "type": "string" });
     let seconds = json!({ "type": "integer", "minimum": 0 });
     let id = "The request, as the worker's log names it: what it came with, where that is 1 to 64 characters of A-Z, a-z, 0-9, \
               `-`, `_` and `.`, else an id made here";
-    description["components"]["headers"] = json!({
+    json!({
         "RequestId": header(id, json!({ "type": "string", "pattern": "^[A-Za-z0-9_.-]{1,64}$" })),
         "RetryAfter": header("With 429 and 503: in how many seconds to try again", seconds),
         "Authenticate": header("With 401: `Bearer`", text.clone()),
         "Location": header("With 201: where the document is looked up", text),
-    });
+    })
+}
+
+/// Says of each answer to an operation which headers it has.
+fn add_headers(operation: &mut Value) {
     let of = |name: &str| json!({ "$ref": format!("#/components/headers/{name}") });
-    let operations = description["paths"].as_object_mut().into_iter().flatten();
-    let operations = operations.filter_map(|(_, of_path)| of_path.as_object_mut()).flatten();
-    for (_, operation) in operations {
-        let responses = operation["responses"].as_object_mut().into_iter().flatten();
-        for (status, response) in responses {
-            response["headers"]["X-Request-Id"] = of("RequestId");
-            match status.as_str() {
-                "201" => response["headers"]["Location"] = of("Location"),
-                "default" => {
-                    response["headers"]["Retry-After"] = of("RetryAfter");
-                    response["headers"]["WWW-Authenticate"] = of("Authenticate");
-                }
-                _ => {}
+    for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
+        response["headers"]["X-Request-Id"] = of("RequestId");
+        match status.as_str() {
+            "201" => response["headers"]["Location"] = of("Location"),
+            "default" => {
+                response["headers"]["Retry-After"] = of("RetryAfter");
+                response["headers"]["WWW-Authenticate"] = of("Authenticate");
             }
+            _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// An operation without a rule would be for those only who may remove documents, and say so.
+    #[test]
+    fn each_operation_has_a_rule_and_each_rule_an_operation() {
+        let (_, described) = crate::api::documented().split_for_parts();
+        let mut described = written(&described, 3);
+        let described: BTreeSet<_> = operations(&mut described)
+            .map(|(method, path, operation)| (path, method.to_string(), operation["security"].to_string()))
+            .collect();
+        let ruled = rules::RULES.iter().map(|(method, path, needs)| {
+            let security =
+                needs.map_or("[{}]".to_owned(), |scope| format!("[{{\"key\":[\"{}\"]}}]", scope.name()));
+            ((*path).to_owned(), method.to_string(), security)
+        });
+        assert_eq!(described, ruled.collect());
+        assert_eq!(described.len(), rules::RULES.len(), "no operation has two rules");
     }
 }

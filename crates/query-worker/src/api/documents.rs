@@ -15,8 +15,8 @@ use simhash::Fingerprint;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::guard::Pass;
 use super::{Json, PathId, batch, document_id};
+use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::Worker;
 use crate::worker::calls;
@@ -104,7 +104,6 @@ pub(super) struct Stored {
 #[utoipa::path(
     post,
     path = "/v1/documents",
-    security(("key" = ["write"])),
     tag = "documents",
     request_body(content = NewDocument, example = json!({ "id": "a1", "text": "insert this if it is new", "source": "wire-7" })),
     responses(
@@ -149,7 +148,6 @@ fn path_of(id: &str) -> String {
 #[utoipa::path(
     post,
     path = "/v1/documents:batch",
-    security(("key" = ["write"])),
     tag = "documents",
     request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"id\": \"a2\", \"text\": \"Insert THIS, if it is new!\"}\n{\"text\": \"Another text, made of other words\"}\n"),
     responses(
@@ -170,7 +168,6 @@ pub(super) async fn insert_batch(
 #[utoipa::path(
     get,
     path = "/v1/documents/{id}",
-    security(("key" = ["read"])),
     tag = "documents",
     params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(
@@ -204,7 +201,6 @@ impl From<StoredDocument> for Stored {
 #[utoipa::path(
     delete,
     path = "/v1/documents/{id}",
-    security(("key" = ["admin"])),
     tag = "documents",
     params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(

@@ -1,113 +1,39 @@
-//! What stands before every route: who may come in, and how long a request may take.
+//! What stands before every route: by what name the worker may be asked, that a key is for what it asks, and how long a
+//! request may take. Which key is for what is stated by the [rules].
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_ENCODING, HOST, ORIGIN};
+use axum::http::header::{CONTENT_ENCODING, HOST, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, Method, Version};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use serde_json::Value;
-use tokio::sync::OwnedSemaphorePermit;
 
-use crate::keys::{Key, Keys, Scope};
+use crate::access::keys::Scope;
+use crate::access::{Access, Pass, rules};
 use crate::problem::Problem;
 
 /// The most bytes of a path with its query. The longest that means anything has the longest id, with each byte escaped.
 const URI_BYTES_MAX: usize = 16 << 10;
 
-/// The name of the security scheme in the description of the API.
-pub(super) const SCHEME: &str = "key";
-
-/// Who may come in, and by what names the worker may be asked. All and any by default.
-#[derive(Clone, Default)]
-pub struct Access {
-    /// Without keys everybody may come in.
-    pub keys: Option<Arc<Keys>>,
-    /// The names besides `localhost` and IP addresses; without this any.
-    pub hosts: Option<Vec<String>>,
-}
-
 pub(super) struct Guard {
-    keys: Option<Arc<Keys>>,
-    /// By path and method, as the description of the API says; none for what is open.
-    scopes: HashMap<String, Vec<(Method, Option<Scope>)>>,
-    hosts: Option<Vec<String>>,
+    access: Access,
     request_wait_max: Duration,
 }
 
 impl Guard {
-    /// `description` is that of the API, so what it says is what is asked for.
-    pub(super) fn new(description: &Value, access: Access, request_wait_max: Duration) -> Self {
-        let Access { keys, hosts } = access;
-        let mut scopes: HashMap<String, Vec<_>> = HashMap::new();
-        for (path, operations) in description["paths"].as_object().into_iter().flatten() {
-            for (method, operation) in operations.as_object().into_iter().flatten() {
-                if let Ok(method) = method.to_uppercase().parse() {
-                    scopes.entry(path.clone()).or_default().push((method, scope_of(operation)));
-                }
-            }
-        }
-        scopes.extend(super::undescribed().map(|path| (path.to_owned(), vec![(Method::GET, None)])));
-        Self { keys, scopes, hosts, request_wait_max }
-    }
-
-    /// What a request needs. What nobody has described is only for those who may do everything.
-    fn needs(&self, method: &Method, path: &str) -> Option<Scope> {
-        let method = if method == Method::HEAD { &Method::GET } else { method };
-        let operation = self.scopes.get(path).and_then(|of_path| of_path.iter().find(|(of, _)| of == method));
-        operation.map_or(Some(Scope::Admin), |&(_, scope)| scope)
+    pub(super) fn new(access: Access, request_wait_max: Duration) -> Self {
+        Self { access, request_wait_max }
     }
 }
 
-/// `[{}]` is for everybody.
-fn scope_of(operation: &Value) -> Option<Scope> {
-    let security = &operation["security"][0];
-    match security[SCHEME][0].as_str() {
-        Some("read") => Some(Scope::Read),
-        Some("write") => Some(Scope::Write),
-        None if security.as_object().is_some_and(|security| security.is_empty()) => None,
-        _ => Some(Scope::Admin),
-    }
-}
-
-/// That somebody was let in. A batch keeps it, for as long as it lasts, and an answer until it is read.
-#[derive(Clone)]
-pub(crate) struct Pass {
-    keys: Arc<Keys>,
-    key: Arc<Key>,
-    needs: Scope,
-    /// The place among those of its key.
-    _place: Option<Arc<OwnedSemaphorePermit>>,
-}
-
-impl Pass {
-    fn new(keys: &Arc<Keys>, headers: &HeaderMap, needs: Scope) -> Result<Self, Problem> {
-        let header = headers.get(AUTHORIZATION).ok_or_else(Problem::no_key)?.as_bytes();
-        let (scheme, key) = header.split_at_checked("Bearer ".len()).ok_or_else(Problem::no_key)?;
-        if !scheme.eq_ignore_ascii_case(b"Bearer ") {
-            return Err(Problem::no_key());
-        }
-        let key = keys.find(key).ok_or_else(Problem::unknown_key)?;
-        check_scope(&key, needs)?;
-        let place = key.places.as_ref().map(|places| Arc::clone(places).try_acquire_owned()).transpose();
-        let place = place.map_err(|_| Problem::too_many_requests())?;
-        Ok(Self { keys: Arc::clone(keys), key, needs, _place: place.map(Arc::new) })
-    }
-
-    /// Whether the key would still be let in.
-    pub(super) fn check(&self) -> Result<(), Problem> {
-        let now = self.keys.now(&self.key).ok_or_else(Problem::unknown_key)?;
-        check_scope(&now, self.needs)
-    }
-}
-
-fn check_scope(key: &Key, needs: Scope) -> Result<(), Problem> {
-    if key.scopes.contains(&needs) { Ok(()) } else { Err(Problem::wrong_scope(needs.name())) }
+/// What a request needs.
+fn needs(method: &Method, path: &str) -> Option<Scope> {
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    if method == Method::GET && super::is_open(path) { None } else { rules::needs(method, path) }
 }
 
 /// Lets a request in, or not, and gives it up when it takes too long. Work of it that has begun keeps its place until it
@@ -118,7 +44,7 @@ pub(super) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
-    if let Err(problem) = check_host(request.version(), request.headers(), guard.hosts.as_deref()) {
+    if let Err(problem) = check_host(request.version(), request.headers(), guard.access.hosts.as_deref()) {
         return problem.into_response();
     }
     if request.uri().path_and_query().is_some_and(|path| path.as_str().len() > URI_BYTES_MAX) {
@@ -126,8 +52,8 @@ pub(super) async fn guard(
     }
     let mut pass = None;
     // What matches no path is answered 404 to everybody.
-    if let (Some(keys), Some(path)) = (&guard.keys, &path)
-        && let Some(needs) = guard.needs(request.method(), path.as_str())
+    if let (Some(keys), Some(path)) = (&guard.access.keys, &path)
+        && let Some(needs) = needs(request.method(), path.as_str())
     {
         match Pass::new(keys, request.headers(), needs) {
             Ok(new) => {
@@ -137,7 +63,7 @@ pub(super) async fn guard(
             Err(problem) => return problem.into_response(),
         }
     }
-    if guard.keys.is_none() && is_of_another_site(request.headers()) {
+    if guard.access.keys.is_none() && is_of_another_site(request.headers()) {
         return Problem::cross_origin().into_response();
     }
     let is_plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
@@ -244,7 +170,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_packed_is_refused() {
-        let guarding = Guard::new(&Value::Null, Access::default(), Duration::from_secs(30));
+        let guarding = Guard::new(Access::default(), Duration::from_secs(30));
         let before = middleware::from_fn_with_state(Arc::new(guarding), guard);
         let mut router = Router::new().route("/", get(async || ())).layer(before);
         for (coding, status) in [("identity", 200), ("gzip", 415), ("", 415)] {
@@ -260,7 +186,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_that_takes_too_long() {
         let wait = |seconds| get(move || tokio::time::sleep(Duration::from_secs(seconds)));
-        let guarding = Guard::new(&Value::Null, Access::default(), Duration::from_secs(30));
+        let guarding = Guard::new(Access::default(), Duration::from_secs(30));
         let in_time = middleware::from_fn_with_state(Arc::new(guarding), guard);
         let mut router = Router::new().route("/29", wait(29)).route("/31", wait(31)).layer(in_time);
         for (path, status) in [("/29", 200), ("/31", 503)] {

@@ -14,8 +14,8 @@ use simhash::Fingerprint;
 use utoipa::ToSchema;
 
 use super::documents::Stored;
-use super::guard::Pass;
 use super::{Json, batch, whole};
+use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::Worker;
 use crate::worker::calls::{self, Search};
@@ -84,7 +84,6 @@ pub(super) struct Cost {
 #[utoipa::path(
     post,
     path = "/v1/query",
-    security(("key" = ["read"])),
     tag = "search",
     request_body(content = Query, example = json!({ "text": "insert this if it is new" })),
     responses(
@@ -114,7 +113,6 @@ pub(super) async fn query(
 #[utoipa::path(
     post,
     path = "/v1/query:batch",
-    security(("key" = ["read"])),
     tag = "search",
     request_body(content = Option<String>, content_type = "application/x-ndjson", example = "{\"text\": \"insert this if it is new\", \"limit\": 0}\n{\"fingerprint\": \"8f451e680053652b\", \"limit\": 1}\n"),
     responses(

@@ -26,7 +26,6 @@ pub(super) struct DocumentText {
 #[utoipa::path(
     get,
     path = "/v1/documents/{id}/text",
-    security(("key" = ["read"])),
     tag = "documents",
     params(("id" = String, Path, description = "Percent-encoded; it may hold any characters but control characters", min_length = 1, max_length = 4096, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]*$", example = "a1")),
     responses(

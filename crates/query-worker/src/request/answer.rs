@@ -8,7 +8,7 @@ use hyper::body::{Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Ending;
-use crate::api::Pass;
+use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::Worker;
 
