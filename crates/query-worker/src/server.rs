@@ -1,6 +1,6 @@
 //! Serving: a worker, the routes over it and its connections, from the first one that is taken to the orderly stop.
 //!
-//! What is answered is for [`api`](crate::api), and what a connection may do for `connections`. Nothing but the start of the
+//! What is answered is for [`api`], and what a connection may do for `connections`. Nothing but the start of the
 //! process names this room.
 
 use std::sync::Arc;
