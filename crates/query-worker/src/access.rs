@@ -1,7 +1,8 @@
 //! Access: the keys, what each is for, and what each operation of the API needs.
 //!
-//! The rules (`rules.rs`) are stated here, in code; the guard of [`api`](crate::api) asks by them, and the API's description is
-//! made from them. What stands before a route besides, as the names by which the worker is asked, belongs to that guard.
+//! The rules (`rules.rs`) are stated here, in code. The guard of [`api`](crate::api) asks by them, and the API's
+//! description is made from them. What stands before a route besides, as the names by which the worker is asked,
+//! belongs to that guard.
 
 pub mod keys;
 mod pass;

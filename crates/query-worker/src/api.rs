@@ -1,7 +1,8 @@
 //! What HTTP sees: the routes, what each is asked and answers, and the description of them all.
 //!
-//! What a route does to the index is the [`worker`](crate::worker)'s, which key it needs [`access`](crate::access)'s, and how
-//! a client is told what went wrong [`problem`](crate::problem)'s. How a request comes in does not belong here.
+//! What a route does to the index is done by the [`worker`](crate::worker), which key it needs is stated in
+//! [`access`](crate::access), and what clients are told of failures in [`problem`](crate::problem). How a request comes
+//! in does not belong here.
 
 mod about;
 mod analyze;

@@ -1,5 +1,5 @@
-//! The command line and its environment twins, as values. Where else settings come from is for [`settings`](crate::settings),
-//! and what is made of them for the rooms that they are given to.
+//! The command line and its environment twins, as values. Where else settings come from is for
+//! [`settings`](crate::settings), and what is made of them for the rooms that they are given to.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -3,8 +3,8 @@
 //! The stores and the fingerprinter block, so what asks them crosses from async to a blocking thread; see [`worker`].
 //! What HTTP sees is in [`api`].
 //!
-//! The rooms look downwards only: [`server`] knows [`api`] and `connections`, these `request`, and that the [`worker`]; below
-//! are [`access`], [`config`], [`problem`], `metrics` and what they are made of.
+//! The rooms look downwards only: [`server`] knows [`api`] and `connections`, these `request`, and that the [`worker`];
+//! below are [`access`], [`config`], [`problem`], `metrics` and what they are made of.
 #![forbid(unsafe_code)]
 
 pub mod access;

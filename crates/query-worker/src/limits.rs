@@ -1,5 +1,5 @@
-//! What the worker takes on at most. Each bound has a name, and one that an operator may set a flag and a default; a client
-//! that meets it is told which it was. Bounds that only one room keeps are in that room.
+//! What the worker takes on at most. Each bound has a name, and one that an operator may set a flag and a default; a
+//! client that meets it is told which it was. Bounds that only one room keeps are in that room.
 
 use std::time::Duration;
 

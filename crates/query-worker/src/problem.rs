@@ -1,7 +1,7 @@
 //! Problems: all that can go wrong, and the one body by which clients are told, `application/problem+json` (RFC 9457).
 //!
-//! What a client is told belongs here, so that it is said alike wherever it is found out. What finds it out does not, nor
-//! does what is written beside it: the line of the log is that of `request`, but for a store that fails.
+//! What a client is told belongs here, so that it is said alike wherever it is found out. What finds it out does not,
+//! nor does the line of the log, which `request` writes; only a store that fails has one from here.
 
 mod kind;
 

@@ -1,5 +1,5 @@
-//! What is seen of a request from outside, whatever its handler does: the span that its log lines are in, under its id, and
-//! the line that says how it ended.
+//! What is seen of a request from outside, whatever its handler does: the span that its log lines are in, under its id,
+//! and the line that says how it ended.
 
 mod answer;
 

@@ -1,5 +1,5 @@
-//! The worker's state: the index and all that requests share, the places that there are for them, and the one crossing from
-//! async to blocking threads.
+//! The worker's state: the index and all that requests share, the places that there are for them, and the one crossing
+//! from async to blocking threads.
 //!
 //! What a request asks for, and how it comes in, does not belong here: nothing in this room knows of routes, keys or
 //! connections.

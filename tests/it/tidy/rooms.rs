@@ -1,8 +1,8 @@
 //! The rooms of a crate, which are the files and folders right below its `src`, and which of them names which.
 //!
-//! It reads the paths that begin with `crate`, `self` or `super`, as rustfmt lays them out; code that is only compiled for
-//! tests does not count. What it cannot see is a path through a name that another room re-exports: that room is then the one
-//! that is named.
+//! It reads the paths that begin with `crate`, `self` or `super`, as rustfmt lays them out; code that is only compiled
+//! for tests does not count. What it cannot see is a path through a name that another room re-exports: that room is
+//! then the one that is named.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -1,5 +1,5 @@
-//! The rules: which scope a key must have for which operation of the API. An operation is a method and a path, as the route
-//! has it.
+//! The rules: which scope a key must have for which operation of the API. An operation is a method and a path, as the
+//! route has it.
 
 use axum::http::Method;
 

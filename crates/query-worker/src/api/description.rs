@@ -1,5 +1,5 @@
-//! What the description of the API has beside what the handlers say of themselves: what is before their paths, which key
-//! each of them needs by the rules, what the index decides, and what is the same for all of them.
+//! What the description of the API has beside what the handlers say of themselves: what is before their paths, which
+//! key each of them needs by the rules, what the index decides, and what is the same for all of them.
 
 use axum::http::Method;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Admission: how many requests are worked on at once, how many wait for it, and how much of their bodies and answers is
-//! held.
+//! Admission: how many requests are worked on at once, how many wait for it, and how much of their bodies and answers
+//! is held.
 
 use std::sync::Arc;
 use std::time::Duration;
