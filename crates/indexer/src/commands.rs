@@ -1,4 +1,4 @@
-//! The subcommands, one file each, and how those that need an index open it.
+//! The subcommands, one file each.
 
 mod biggest;
 mod bulk_rows;
@@ -21,124 +21,87 @@ mod verdict;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ::index::cli::StoreArgs;
-use ::index::{ErrorKind, Index, Mode, OpenOptions};
-use anyhow::{Context, bail};
-use features::Fingerprinter;
-use features::cli::RecipeArgs;
+use ::index::Mode;
+use anyhow::bail;
 
-use crate::cli::{Cli, Command, InputArgs, JournalArgs, SourceArgs};
-use crate::job::Job;
-use crate::journal::Description;
+pub(crate) use self::bulk_rows::BulkRowsOptions;
+pub(crate) use self::clusters::Chains;
+pub(crate) use self::collect::CollectOptions;
+pub(crate) use self::dedup::DedupOptions;
+pub(crate) use self::fingerprint::FingerprintOptions;
+pub(crate) use self::idf::{CountingOptions, IdfOptions};
+pub(crate) use self::idf_merge::IdfMergeOptions;
+pub(crate) use self::index::IndexOptions;
+use crate::job::{Job, JobOptions};
+use crate::journal::{Description, JournalOptions};
+use crate::opening::StoreOptions;
 use crate::output::REJECTS;
 use crate::progress::complain;
 
+/// A command and its options.
+#[derive(Debug)]
+pub(crate) enum Task {
+    Fingerprint(FingerprintOptions),
+    Index(IndexOptions),
+    BulkRows(BulkRowsOptions),
+    Dedup(Box<DedupOptions>),
+    Collect(Box<CollectOptions>),
+    Idf(IdfOptions),
+    IdfMerge(IdfMergeOptions),
+}
+
 /// Says how many records were rejected.
-pub(crate) fn run(cli: &Cli) -> anyhow::Result<u64> {
-    let report = match &cli.command {
-        Command::Fingerprint(args) => fingerprint::run(args)?,
-        Command::Index(args) => index::run(args)?,
-        Command::BulkRows(args) => bulk_rows::run(args)?,
-        Command::Dedup(args) => dedup::run(args)?,
-        Command::Collect(args) => collect::run(args)?,
-        Command::Idf(args) => idf::run(args)?,
-        Command::IdfMerge(args) => return idf_merge::run(args).map(|()| 0),
-        Command::Manual(command) => {
-            command.run(Cli::command_line(), &mut program::stdout())?;
-            return Ok(0);
-        }
+pub(crate) fn run(task: &Task) -> anyhow::Result<u64> {
+    let report = match task {
+        Task::Fingerprint(options) => fingerprint::run(options)?,
+        Task::Index(options) => index::run(options)?,
+        Task::BulkRows(options) => bulk_rows::run(options)?,
+        Task::Dedup(options) => dedup::run(options)?,
+        Task::Collect(options) => collect::run(options)?,
+        Task::Idf(options) => idf::run(options)?,
+        Task::IdfMerge(options) => return idf_merge::run(options).map(|()| 0),
     };
     Ok(report.n_rejected)
 }
 
-/// Opens the index at `uri`, or where the mode allows creates it as the arguments say, and builds the fingerprinter of its
-/// recipe. That a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all that the index
-/// that was meant knows be taken for new.
-fn open_or_make(
-    uri: &str,
-    mode: Mode,
-    store: &StoreArgs,
-    recipe: &RecipeArgs,
-    is_quiet: bool,
-) -> anyhow::Result<(Index, Fingerprinter)> {
-    let open = |uri: &str, options: &OpenOptions| {
-        match Index::open(uri, &OpenOptions { mode: Mode::MustExist, ..options.clone() }) {
-            Err(error) if error.kind() == ErrorKind::NotFound && mode == Mode::CreateIfMissing => {}
-            opened => return opened,
-        }
-        let made = Index::open(uri, options)?;
-        if !is_quiet {
-            complain(format_args!("there was no index at {uri}: a new one is made"));
-        }
-        Ok(made)
-    };
-    opened(uri, mode, store, recipe, open, Index::recipe)
-}
-
-/// As [`open_or_make`], whatever it is that is opened, as long as it has a recipe.
-fn opened<T>(
-    uri: &str,
-    mode: Mode,
-    store: &StoreArgs,
-    recipe: &RecipeArgs,
-    open: impl FnOnce(&str, &OpenOptions) -> ::index::Result<T>,
-    recipe_of: impl Fn(&T) -> &BTreeMap<String, String>,
-) -> anyhow::Result<(T, Fingerprinter)> {
-    let dictionaries = recipe.dictionaries()?;
-    let wanted = recipe.recipe(&dictionaries);
-    // Before an index is made by it.
-    Fingerprinter::check(&wanted, &dictionaries).context("the recipe asked for cannot be followed")?;
-    let options = store.open_options(mode, recipe.explicit_fields(&dictionaries), wanted.fields());
-    let index = open(uri, &options).with_context(|| format!("failed to open index `{uri}`"))?;
-    let fingerprinter = RecipeArgs::fingerprinter(recipe_of(&index), &dictionaries)
-        .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
-    Ok((index, fingerprinter))
-}
-
-/// What changes the result of a job with an index, but for its own outputs, where it has a journal, which is of no other
-/// job.
+/// What changes the result of a job with an index, but for its own outputs.
 fn describe(
     command: &str,
-    input: &InputArgs,
-    source: &SourceArgs,
-    store: &StoreArgs,
-    recipe: &RecipeArgs,
-    journal: &JournalArgs,
-) -> anyhow::Result<Option<Description>> {
-    if journal.journal.is_none() {
-        return Ok(None);
-    }
+    job: &JobOptions,
+    StoreOptions { store, recipe }: &StoreOptions,
+    journal: &JournalOptions,
+) -> anyhow::Result<Description> {
     let dictionaries = recipe.dictionaries()?;
     let options =
         store.open_options(Mode::CreateIfMissing, recipe.explicit_fields(&dictionaries), BTreeMap::new());
-    let description = Description::new(command)
+    let source = job.source.as_ref();
+    Ok(Description::new(command)
         .with("--checkpoint-records", journal.checkpoint_records)
-        .with("--format", input.records.format)
-        .with("--id-field", &input.records.id_field)
-        .with("--make-ids", input.make_ids)
-        .with("--text-field", &input.records.text_field)
-        .with("--record-bytes-max", input.records.record_bytes_max)
-        .with("--rejects", &input.rejects)
-        .with("the shard", input.shard()?)
-        .with("--source", &source.source)
-        .with("--source-field", &source.source_field)
+        .with("--format", job.input.records.format)
+        .with("--id-field", &job.input.records.id_field)
+        .with("--make-ids", job.input.make_ids)
+        .with("--text-field", &job.input.records.text_field)
+        .with("--record-bytes-max", job.input.records.record_bytes_max)
+        .with("--rejects", &job.rejects)
+        .with("the shard", job.shard)
+        .with("--source", source.and_then(|source| source.source.as_ref()))
+        .with("--source-field", source.map(|source| &source.source_field))
         .with("--store", store.uri())
         .with("--scheme", &options.scheme)
         .with("--max-distance", options.max_distance)
         .with("--retain", options.retain)
-        .with("the recipe", &options.recipe);
-    Ok(Some(description))
+        .with("the recipe", &options.recipe))
 }
 
 /// Says why nothing happens, where a journal says that the job is done and its `outputs` and rejects are there.
 fn say_done<'a>(
     job: &Job,
     outputs: impl Iterator<Item = (&'static str, &'a Path)>,
-    input: &'a InputArgs,
+    options: &'a JobOptions,
 ) -> anyhow::Result<()> {
     if let Some(journal) = job.journal() {
         let folder = journal.folder().display();
-        let rejects = input.rejects.as_deref().map(|path| (REJECTS, path));
+        let rejects = options.rejects.as_deref().map(|path| (REJECTS, path));
         if let Some((output, what)) = journal.changed_output(outputs.chain(rejects)) {
             bail!(
                 "this job was done before, and {} {what}; to do it once more remove its journal {folder}",

@@ -21,6 +21,7 @@ mod calls;
 mod description;
 mod kept;
 mod log;
+mod options;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use calls::Calls;
 pub(crate) use description::Description;
 pub(crate) use kept::KeptLog;
+pub(crate) use options::JournalOptions;
 pub(crate) use rows::{Row, RowsLog};
 
 use crate::durable;
@@ -105,7 +107,8 @@ pub(crate) enum Stage {
 
 impl Journal {
     /// Opens the journal of a job, or makes one in a folder that is empty or not there yet.
-    pub(crate) fn open(folder: &Path, n_records_max: u64, description: Description) -> anyhow::Result<Self> {
+    pub(crate) fn open(options: &JournalOptions, description: Description) -> anyhow::Result<Self> {
+        let JournalOptions { folder, checkpoint_records } = options;
         let failed = || format!("failed to open the journal {}", folder.display());
         fs::create_dir_all(folder).with_context(failed)?;
         let folder = folder.canonicalize().with_context(failed)?;
@@ -142,7 +145,7 @@ impl Journal {
         }
         job.has_checkpoint = checkpoint.is_some();
         let checkpoint = checkpoint.unwrap_or_default();
-        Ok(Self { folder, job, was_begun, checkpoint, n_records_max, _lock: lock })
+        Ok(Self { folder, job, was_begun, checkpoint, n_records_max: *checkpoint_records, _lock: lock })
     }
 
     /// Whether an earlier run has begun the job: then what it works with is there.

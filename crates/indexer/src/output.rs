@@ -19,7 +19,7 @@ use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
 pub(crate) use kept::KeptOutput;
-pub(crate) use names::{Role, Written};
+pub(crate) use names::{ResultsFormat, Role, Written};
 
 use crate::journal::Lengths;
 

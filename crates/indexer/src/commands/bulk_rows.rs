@@ -7,16 +7,17 @@
 mod versions;
 mod writer;
 
+use std::path::PathBuf;
+
 use ::index::BulkLoad;
 use anyhow::{Context, anyhow};
 
 use self::versions::{Version, encode};
 use self::writer::Writer;
-use super::opened;
 use crate::bulk::{RowsFolder, Sorter};
-use crate::cli::BulkRowsArgs;
-use crate::job::{Item, Job, Sink};
+use crate::job::{Item, Job, JobOptions, Sink};
 use crate::numbers::Grouped;
+use crate::opening::StoreOptions;
 use crate::output::print_to_stdout;
 use crate::pipeline::{Features, Wanted};
 use crate::progress::Console;
@@ -29,15 +30,23 @@ const INDEX_ROWS_BYTES_MAX: usize = 512 << 20;
 
 const SORTING: &str = "failed to sort in the folder of rows; the same command again makes the rows anew";
 
-pub(super) fn run(args: &BulkRowsArgs) -> anyhow::Result<Report> {
-    let uri = args.store.uri().context("name the index with --store hbase://HOST:PORT/NAME")?;
-    let job = Job::new(&args.input, Some(&args.source), &[&args.rows], None, None)?;
+#[derive(Debug)]
+pub(crate) struct BulkRowsOptions {
+    pub(crate) job: JobOptions,
+    pub(crate) store: StoreOptions,
+    /// The folder for the rows.
+    pub(crate) rows: PathBuf,
+}
+
+pub(super) fn run(options: &BulkRowsOptions) -> anyhow::Result<Report> {
+    let uri = options.store.uri().context("name the index with --store hbase://HOST:PORT/NAME")?;
+    let job = Job::new(&options.job, &[&options.rows], None, None)?;
     let (load, fingerprinter) =
-        opened(uri, ::index::Mode::CreateIfMissing, &args.store, &args.recipe, BulkLoad::begin, |load| {
-            &load.metadata().recipe
-        })?;
-    let folder = RowsFolder::create(&args.rows)?;
-    let console = (!args.input.records.quiet).then(|| job.console());
+        options
+            .store
+            .opened(uri, ::index::Mode::CreateIfMissing, BulkLoad::begin, |load| &load.metadata().recipe)?;
+    let folder = RowsFolder::create(&options.rows)?;
+    let console = (!options.job.quiet).then(|| job.console());
     let sorter = Sorter::new(folder.path(), DOCUMENTS_BYTES_MAX);
     let mut sink = Rows { load: &load, sorted: Some((folder, sorter)), n_taken: 0, console };
     let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;

@@ -17,10 +17,18 @@ use self::cluster::{Cluster, Limits, Line};
 use self::documents::Noted;
 use self::join::Join;
 use super::verdict::Verdict;
-use crate::cli::Chains;
 use crate::output::Output;
 use crate::pipeline::Features;
 use crate::report::Clustered;
+
+/// What becomes of chained clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chains {
+    /// It stays one, and says that it is chained.
+    Report,
+    /// Each document that stays makes a cluster with those dropped for it.
+    Split,
+}
 
 pub(super) struct Clusters {
     output: Output,

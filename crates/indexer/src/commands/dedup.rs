@@ -4,6 +4,7 @@
 
 mod best_first;
 mod logs;
+mod options;
 mod rule;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use self::logs::Logs;
+pub(crate) use self::options::DedupOptions;
 use self::rule::Rule;
 use super::clusters::Clusters;
 use super::dry_run::{Decider, DryRun};
@@ -23,10 +25,9 @@ use super::groups::{self, Groups};
 use super::pending::Pending;
 use super::reporting::Reporting;
 use super::results::Results;
-use super::{describe, open_or_make, say_done};
-use crate::cli::DedupArgs;
+use super::{describe, say_done};
 use crate::job::{Item, Job, Sink};
-use crate::journal::{Calls, Description, Journal, KeptLog, Lengths};
+use crate::journal::{Calls, Journal, KeptLog, Lengths};
 use crate::keep;
 use crate::output::{DUPLICATES, KeptOutput, OUTPUT, is_stdout, print_to_stdout};
 use crate::pipeline::Wanted;
@@ -36,60 +37,46 @@ use crate::report::{Counts, Deduplicated, Report};
 /// Where the kept documents are indexed when nobody names a store.
 const DEFAULT_STORE: &str = "memory:";
 
-pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
-    let outputs = args.output.iter().chain(&args.duplicates).chain(&args.clusters);
+pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
+    let outputs = options.output.iter().chain(&options.duplicates).chain(&options.clusters);
     let outputs: Vec<&Path> = outputs.map(PathBuf::as_path).collect();
-    let reports = args.report.iter().map(|target| target.path.as_path());
+    let reports = options.report.iter().map(|target| target.path.as_path());
     let all_outputs: Vec<&Path> = outputs.iter().copied().chain(reports).collect();
     let for_people = outputs.is_empty();
+    let rank_by = options.rank_by.clone();
+    let uri = options.store.uri().unwrap_or(DEFAULT_STORE);
     ensure!(
-        !args.dry_run || args.journal.journal.is_none(),
-        "a --dry-run leaves nothing that could be gone on with; leave out --journal"
-    );
-    ensure!(
-        !for_people || args.journal.journal.is_none(),
-        "the groups on the screen cannot be gone on with; a job with a journal needs --output or --duplicates"
-    );
-    ensure!(
-        args.report.is_empty() || args.journal.journal.is_none(),
-        "a --report is made of what one run has seen, and a job with a journal may take several; leave one of them out"
-    );
-    ensure!(
-        args.clusters.is_none() || args.journal.journal.is_none(),
-        "--clusters are made of what one run has seen, and a job with a journal may take several; leave one of them out"
-    );
-    let rank_by = args.keep.rank_by(args.time_field.as_ref())?;
-    let uri = args.store.uri().unwrap_or(DEFAULT_STORE);
-    ensure!(
-        args.input.shard()?.is_none() || uri != DEFAULT_STORE,
+        options.job.shard.is_none() || uri != DEFAULT_STORE,
         "workers that each take a shard meet in an index; name one that all of them can reach with --store"
     );
-    let description = describe("dedup", &args.input, &args.source, &args.store, &args.recipe, &args.journal)?;
-    let with_outputs = |job: Description| {
-        let job = job.with("--output", &args.output).with("--duplicates", &args.duplicates);
-        let keep = args.keep.to_string();
-        (&args.journal, job.with("--keep", keep).with("--time-field", &args.time_field))
+    let describe = |journal| {
+        let job = describe("dedup", &options.job, &options.store, journal)?
+            .with("--output", &options.output)
+            .with("--duplicates", &options.duplicates)
+            .with("--keep", options.keep.to_string())
+            .with("--time-field", &options.time_field);
+        anyhow::Ok((journal, job))
     };
-    let journal = description.map(with_outputs);
-    let mut job = Job::new(&args.input, Some(&args.source), &all_outputs, args.store.uri(), journal)?;
+    let journal = options.journal.as_ref().map(describe).transpose()?;
+    let mut job = Job::new(&options.job, &all_outputs, options.store.uri(), journal)?;
     if let Some(by) = &rank_by {
         job = job.ranked(by.clone())?;
     }
     if let Some(report) = job.done() {
-        let output = args.output.iter().map(|path| (OUTPUT, path));
-        let outputs = output.chain(args.duplicates.iter().map(|path| (DUPLICATES, path)));
-        say_done(&job, outputs.map(|(role, path)| (role, path.as_path())), &args.input)?;
-        print_to_stdout(&format_args!("{report}{}", policy(args, &report)))?;
+        let output = options.output.iter().map(|path| (OUTPUT, path));
+        let outputs = output.chain(options.duplicates.iter().map(|path| (DUPLICATES, path)));
+        say_done(&job, outputs.map(|(role, path)| (role, path.as_path())), &options.job)?;
+        print_to_stdout(&format_args!("{report}{}", policy(options, &report)))?;
         return Ok(report);
     }
-    let output = args.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
-    let duplicates = args.duplicates.as_deref().map(|path| job.output(DUPLICATES, path)).transpose()?;
+    let output = options.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
+    let duplicates = options.duplicates.as_deref().map(|path| job.output(DUPLICATES, path)).transpose()?;
     let lines = output.as_ref().is_some_and(KeptOutput::takes_lines);
     // A dry run makes no index either; in memory there is none to be spared.
-    let spares_index = args.dry_run && uri != DEFAULT_STORE;
+    let spares_index = options.dry_run && uri != DEFAULT_STORE;
     // In memory each is a new one.
-    let is_quiet = args.input.records.quiet || uri == DEFAULT_STORE;
-    let open = |mode| open_or_make(uri, mode, &args.store, &args.recipe, is_quiet);
+    let is_quiet = options.job.quiet || uri == DEFAULT_STORE;
+    let open = |mode| options.store.open_or_make(uri, mode, is_quiet);
     let (index, fingerprinter) = match uri {
         DEFAULT_STORE => open(Mode::CreateIfMissing)?,
         _ if spares_index => open(Mode::MustExist)?,
@@ -106,17 +93,17 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         None => Logs::open(journal, &saved, &index, is_in_memory, &mut kept),
     };
     let logs = job.journal().filter(|journal| journal.is_reading()).map(open_logs).transpose()?;
-    let reporting = Reporting::new(args, &job, uri, &index)?;
-    let with_findings = !args.report.is_empty();
+    let reporting = Reporting::new(options, &job, uri, &index)?;
+    let with_findings = !options.report.is_empty();
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
-    let clusters = args.clusters.as_deref().map(|path| job.output("--clusters", path)).transpose()?;
-    let clusters = clusters.map(|output| Clusters::new(output, args.chains, &index));
+    let clusters = options.clusters.as_deref().map(|path| job.output("--clusters", path)).transpose()?;
+    let clusters = clusters.map(|output| Clusters::new(output, options.chains, &index));
     let decider = if spares_index { Decider::DryRun(DryRun::new(index)?) } else { Decider::Index(index) };
     let rule = Rule { decider, logs, kept };
     let results = Results {
         output,
         duplicates,
-        groups: for_people.then(|| Groups::new(args.groups)),
+        groups: for_people.then(|| Groups::new(options.groups)),
         findings,
         clusters,
         counts: saved.counts,
@@ -137,7 +124,7 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
     if let Some(findings) = &results.findings {
         reporting.write(&report, results.counts, findings)?;
     }
-    let policy = policy(args, &report);
+    let policy = policy(options, &report);
     match &results.groups {
         Some(groups) => print_to_stdout(&format_args!("{groups}\n{report}{policy}"))?,
         None if outputs.iter().any(|path| is_stdout(path)) => {
@@ -145,19 +132,19 @@ pub(super) fn run(args: &DedupArgs) -> anyhow::Result<Report> {
         }
         None => print_to_stdout(&format_args!("{report}{policy}"))?,
     }
-    if args.dry_run {
+    if options.dry_run {
         program::print_to_stderr(&"a dry run: nothing was dropped, and nothing added to an index\n");
     }
     Ok(report)
 }
 
 /// What the report says of how it was chosen what stays.
-fn policy<'a>(args: &'a DedupArgs, report: &Report) -> keep::Row<'a> {
+fn policy<'a>(options: &'a DedupOptions, report: &Report) -> keep::Row<'a> {
     let n_unranked = match report.counts {
         Counts::Deduplicated(counts) => counts.n_unranked,
         _ => None,
     };
-    keep::Row { keep: &args.keep, n_unranked }
+    keep::Row { keep: &options.keep, n_unranked }
 }
 
 /// What a checkpoint has to hold.

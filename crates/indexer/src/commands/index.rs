@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::decide::count;
-use super::{describe, open_or_make, say_done};
-use crate::cli::IndexArgs;
-use crate::job::{Item, Job, Sink};
-use crate::journal::{Calls, Journal, Lengths};
+use super::{describe, say_done};
+use crate::job::{Item, Job, JobOptions, Sink};
+use crate::journal::{Calls, Journal, JournalOptions, Lengths};
+use crate::opening::StoreOptions;
 use crate::output::print_to_stdout;
 use crate::pipeline::{Features, Wanted};
 use crate::rejects::Rejects;
@@ -26,19 +26,28 @@ const STORE_BATCH: usize = 2048;
 const FAILED: &str =
     "failed to write to the index; what was written stays, and the same command again does the rest";
 
-pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
-    let uri =
-        args.store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
+#[derive(Debug)]
+pub(crate) struct IndexOptions {
+    pub(crate) job: JobOptions,
+    pub(crate) store: StoreOptions,
+    pub(crate) journal: Option<JournalOptions>,
+}
+
+pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
+    let uri = options
+        .store
+        .uri()
+        .context("name the index with --store, for example --store embedded:./my-index")?;
     ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
-    let description = describe("index", &args.input, &args.source, &args.store, &args.recipe, &args.journal)?;
-    let journal = description.map(|description| (&args.journal, description));
-    let mut job = Job::new(&args.input, Some(&args.source), &[], Some(uri), journal)?;
+    let describe = |journal| anyhow::Ok((journal, describe("index", &options.job, &options.store, journal)?));
+    let journal = options.journal.as_ref().map(describe).transpose()?;
+    let mut job = Job::new(&options.job, &[], Some(uri), journal)?;
     if let Some(report) = job.done() {
-        say_done(&job, iter::empty(), &args.input)?;
+        say_done(&job, iter::empty(), &options.job)?;
         print_to_stdout(&report)?;
         return Ok(report);
     }
-    let open = |mode| open_or_make(uri, mode, &args.store, &args.recipe, args.input.records.quiet);
+    let open = |mode| options.store.open_or_make(uri, mode, options.job.quiet);
     let (index, fingerprinter) = job.with_index(open)?;
     job.hold_to(&index)?;
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use index::{Clock, Index};
 
+use super::dedup::DedupOptions;
 use super::findings::Findings;
-use crate::cli::DedupArgs;
 use crate::job::Job;
 use crate::output::Output;
 use crate::report::{Clustered, Deduplicated, Report};
@@ -21,18 +21,18 @@ pub(super) struct Reporting {
 }
 
 impl Reporting {
-    pub(super) fn new(args: &DedupArgs, job: &Job, store: &str, index: &Index) -> anyhow::Result<Self> {
+    pub(super) fn new(options: &DedupOptions, job: &Job, store: &str, index: &Index) -> anyhow::Result<Self> {
         let open = |target: &Target| Ok((target.clone(), Output::create(&target.path)?));
-        let targets = args.report.iter().map(open).collect::<anyhow::Result<_>>()?;
+        let targets = options.report.iter().map(open).collect::<anyhow::Result<_>>()?;
         let names: Vec<&Path> = job.inputs().collect();
         let shown = names.iter().take(INPUTS_SHOWN).map(|name| name.display().to_string());
         Ok(Self {
             targets,
             inputs: Inputs { n: names.len() as u64, names: shown.collect(), left_out: job.left_out().into() },
             options: Options {
-                dry_run: args.dry_run,
-                keep: args.keep.to_string(),
-                time_field: args.time_field.as_ref().map(|field| field.given().to_owned()),
+                dry_run: options.dry_run,
+                keep: options.keep.to_string(),
+                time_field: options.time_field.as_ref().map(|field| field.given().to_owned()),
                 store: store.to_owned(),
                 scheme: index.scheme().name().to_owned(),
                 max_distance: index.max_distance(),

@@ -11,8 +11,8 @@ use flate2::write::GzEncoder;
 use super::parquet::Rows;
 use super::shelf::Shelf;
 use super::spool::{self, Head};
-use crate::cli::ResultsFormat;
 use crate::durable;
+use crate::output::ResultsFormat;
 
 /// How many files are written at once; the items are gone through once for each so many.
 const OPEN_MAX: usize = 64;

@@ -20,6 +20,7 @@ use features::Fingerprinter;
 use index::Index;
 use serde::{Deserialize, Serialize};
 
+use super::options::CollectOptions;
 use super::results::{Results, forget, publish};
 use super::shelf::half_day_folder;
 use super::sink::{Collection, Saved};
@@ -27,14 +28,13 @@ use super::spool::Spool;
 use super::taken;
 use super::watch::WatchFolder;
 use super::{POLL, say};
-use crate::cli::{CollectArgs, InputArgs, JournalArgs, ResultsFormat};
 use crate::commands::describe;
 use crate::commands::pending::Pending;
 use crate::durable;
-use crate::input::{LeftOut, RankBy, RoundIds};
-use crate::job::Job;
-use crate::journal::Journal;
-use crate::output::{DUPLICATES, REJECTS, place_of};
+use crate::input::{InputOptions, LeftOut, RankBy, RoundIds};
+use crate::job::{Job, JobOptions};
+use crate::journal::{Journal, JournalOptions};
+use crate::output::{DUPLICATES, REJECTS, ResultsFormat, place_of};
 use crate::pipeline::Wanted;
 use crate::progress::complain;
 use crate::report::{Counts, Deduplicated, Report};
@@ -50,7 +50,7 @@ const SPOOL: &str = "the items kept";
 const CHECKPOINT_RECORDS: u64 = 65_536;
 
 pub(super) struct Rounds<'a> {
-    args: &'a CollectArgs,
+    options: &'a CollectOptions,
     index: &'a Index,
     fingerprinter: &'a Fingerprinter,
     /// Where all is remembered.
@@ -113,17 +113,17 @@ struct Totals {
 
 impl<'a> Rounds<'a> {
     pub(super) fn open(
-        args: &'a CollectArgs,
+        options: &'a CollectOptions,
         folder: &WatchFolder,
         index: &'a Index,
         fingerprinter: &'a Fingerprinter,
     ) -> anyhow::Result<Self> {
-        fs::create_dir_all(&args.results)
-            .with_context(|| format!("failed to make the folder {}", args.results.display()))?;
+        fs::create_dir_all(&options.results)
+            .with_context(|| format!("failed to make the folder {}", options.results.display()))?;
         let state = folder.state();
         let totals = read(&state.join("totals.json"))?.unwrap_or_default();
         let under_way = read(&state.join("round.json"))?;
-        Ok(Self { args, index, fingerprinter, state, under_way, totals, done: no_report(), n_done: 0 })
+        Ok(Self { options, index, fingerprinter, state, under_way, totals, done: no_report(), n_done: 0 })
     }
 
     /// Whether a round was begun that is not done yet.
@@ -153,7 +153,7 @@ impl<'a> Rounds<'a> {
         if self.totals.last_round != round.name
             && let Some(published) = self.published(&round, folder)?
         {
-            publish(&self.args.results, &round.name, &published.places)?;
+            publish(&self.options.results, &round.name, &published.places)?;
             self.count(&round, &published, &folder.taken(&round.name))?;
         }
         self.clean_up(&round, folder)?;
@@ -181,11 +181,11 @@ impl<'a> Rounds<'a> {
     }
 
     fn begin(&mut self, folder: &mut WatchFolder, stop: &Stop) -> anyhow::Result<Option<Round>> {
-        let mut waiting = folder.waiting(self.args.records.format)?;
-        while self.args.once && waiting.is_empty() && folder.has_young() {
+        let mut waiting = folder.waiting(self.options.records.format)?;
+        while self.options.once && waiting.is_empty() && folder.has_young() {
             stop.check()?;
             thread::sleep(POLL);
-            waiting = folder.waiting(self.args.records.format)?;
+            waiting = folder.waiting(self.options.records.format)?;
         }
         if waiting.is_empty() {
             return Ok(None);
@@ -209,11 +209,11 @@ impl<'a> Rounds<'a> {
             ["kept.jsonl", "duplicates.jsonl", "rejects.jsonl"].map(|name| self.state.join(name));
         let before = taken::identities(&taken)?;
         let report = self.run_job(round, &taken, &spool, &duplicates, &rejects)?;
-        let args = self.args;
+        let options = self.options;
         let results = Results {
-            root: &args.results,
+            root: &options.results,
             round: &round.name,
-            format: args.results_format,
+            format: options.results_format,
             columns: self.columns(),
         };
         let mut places = results.write(&spool)?;
@@ -237,36 +237,41 @@ impl<'a> Rounds<'a> {
         duplicates: &Path,
         rejects: &Path,
     ) -> anyhow::Result<Report> {
-        let args = self.args;
-        let input = InputArgs {
+        let options = self.options;
+        let input = InputOptions {
             files: vec![taken.to_owned()],
             files_from: None,
             // They are files of this machine.
-            input_wait_seconds: 0,
-            records: args.records.clone(),
+            wait: Duration::ZERO,
+            records: options.records.clone(),
             make_ids: false,
+        };
+        let job = JobOptions {
+            input,
+            source: Some(options.source.clone()),
             rejects: Some(rejects.to_owned()),
             shard: None,
-            shards: None,
+            n_threads: options.n_threads,
+            quiet: options.quiet,
         };
         let journal =
-            JournalArgs { journal: Some(self.state.join(JOURNAL)), checkpoint_records: CHECKPOINT_RECORDS };
-        let description = describe("collect", &input, &args.source, &args.store, &args.recipe, &journal)?;
-        let description = description.map(|job| {
-            let job =
-                job.with("--results", place_of(&args.results)).with("--results-format", args.results_format);
-            (&journal, job.with("--time-field", &args.time_field).with("--duplicates", args.duplicates))
-        });
-        let outputs: Vec<&Path> = [spool].into_iter().chain(args.duplicates.then_some(duplicates)).collect();
-        let mut job = Job::new(&input, Some(&args.source), &outputs, args.store.uri(), description)
+            JournalOptions { folder: self.state.join(JOURNAL), checkpoint_records: CHECKPOINT_RECORDS };
+        let description = describe("collect", &job, &options.store, &journal)?
+            .with("--results", place_of(&options.results))
+            .with("--results-format", options.results_format)
+            .with("--time-field", &options.time_field)
+            .with("--duplicates", options.duplicates);
+        let outputs: Vec<&Path> =
+            [spool].into_iter().chain(options.duplicates.then_some(duplicates)).collect();
+        let mut job = Job::new(&job, &outputs, options.store.uri(), Some((&journal, description)))
             .context("failed to go on with a round; it must be ended with the options it began with")?
             .with_unique_ids(RoundIds::new(round.time_ms, round.random));
-        if let Some(field) = &args.time_field {
+        if let Some(field) = &options.time_field {
             job = job.ranked(RankBy::Time(Some(field.clone())))?;
         }
         if let Some(report) = job.done() {
             let outputs = [(REJECTS, rejects), (SPOOL, spool)].into_iter();
-            let outputs = outputs.chain(args.duplicates.then_some((DUPLICATES, duplicates)));
+            let outputs = outputs.chain(options.duplicates.then_some((DUPLICATES, duplicates)));
             if let Some((output, what)) = job.journal().and_then(|journal| journal.changed_output(outputs)) {
                 bail!(
                     "{} {what}, and has what the round has decided; put back a copy of it",
@@ -283,18 +288,18 @@ impl<'a> Rounds<'a> {
             calls: calls.context("a round has a journal")?,
             pending: Pending::default(),
             spool: Some(Spool::new(job.output(SPOOL, spool)?)),
-            duplicates: args.duplicates.then(|| job.output(DUPLICATES, duplicates)).transpose()?,
+            duplicates: options.duplicates.then(|| job.output(DUPLICATES, duplicates)).transpose()?,
             counts: saved.counts,
             round_ms: round.time_ms as i64,
         };
-        let is_parquet = args.results_format == ResultsFormat::Parquet;
+        let is_parquet = options.results_format == ResultsFormat::Parquet;
         let wanted = Wanted { lines: true, texts: is_parquet, ..Wanted::default() };
         job.run(self.fingerprinter, wanted, &mut sink)
     }
 
     /// The members of items that are columns of their own.
     fn columns(&self) -> Vec<&str> {
-        let CollectArgs { records, source, .. } = self.args;
+        let CollectOptions { records, source, .. } = self.options;
         let id = records.id_field.as_ref().map_or(Some("id"), |field| field.as_name());
         let texts = records.text_field.iter().filter_map(|field| field.as_name());
         id.into_iter().chain(texts).chain(source.source_field.as_name()).collect()
@@ -322,7 +327,7 @@ impl<'a> Rounds<'a> {
         durable::write_json(&path, totals).with_context(|| format!("failed to write {}", path.display()))?;
         self.done += report;
         self.n_done += 1;
-        if !self.args.records.quiet {
+        if !self.options.quiet {
             say(&round.name, *n_files, report);
         }
         Ok(())
@@ -332,14 +337,14 @@ impl<'a> Rounds<'a> {
     fn clean_up(&mut self, round: &Round, folder: &WatchFolder) -> anyhow::Result<()> {
         let clean_up = || -> io::Result<()> {
             let taken = folder.taken(&round.name);
-            if self.args.delete && taken.exists() {
+            if self.options.delete && taken.exists() {
                 let stage = self.under_way.as_ref().map(|round| &round.stage);
                 taken::delete(&taken, |file| match stage {
                     Some(Stage::Publishing(published)) => published.has_all_of(taken::below(&taken, file)),
                     _ => false,
                 })?;
             }
-            forget(&self.args.results, &round.name)?;
+            forget(&self.options.results, &round.name)?;
             let journal = self.state.join(JOURNAL);
             if journal.exists() {
                 fs::remove_dir_all(journal)?;

@@ -1,15 +1,14 @@
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
 
-use clap::Parser;
 use index::{DocumentId, Index, NewDocument, OpenOptions};
 use simhash::Fingerprint;
 
 use super::*;
-use crate::cli::{Cli, Command, DedupArgs};
 use crate::commands::dry_run::{Decider, DryRun};
-use crate::input::Rank;
+use crate::input::{InputOptions, Rank};
+use crate::job::JobOptions;
+use crate::opening::StoreOptions;
 use crate::report::Deduplicated;
 
 /// Few ids, few ranks, and fingerprints in narrow clusters, so that all cases come up.
@@ -100,28 +99,16 @@ fn the_best_stay_as_by_sorting_and_comparing_with_all() {
     check(&documents(1, STORE_BATCH * 2 + 100, 1 << 30), &documents(2, 10, 1 << 30));
 }
 
-fn arguments(input: &Path) -> Box<DedupArgs> {
-    let cli = Cli::parse_from(["indexer", "dedup", "-q", "--keep", "longest", input.to_str().unwrap()]);
-    let Command::Dedup(args) = cli.command else { unreachable!() };
-    args
-}
-
 /// Reads `first` in the first pass and `second` in the second one; gives what is written, or the error.
 fn run_over(first: &str, second: &str) -> Result<String, String> {
     let folder = tempfile::tempdir().unwrap();
     let [input, kept] = ["input.jsonl", "kept.jsonl"].map(|name| folder.path().join(name));
     fs::write(&input, first).unwrap();
-    let args = arguments(&input);
-    let job = Job::new(&args.input, Some(&args.source), &[&kept], None, None).unwrap();
+    let options = JobOptions::over(InputOptions::of([&input]));
+    let job = Job::new(&options, &[&kept], None, None).unwrap();
     let mut job = job.ranked(RankBy::Length).unwrap();
-    let (index, fingerprinter) = crate::commands::open_or_make(
-        "memory:",
-        index::Mode::CreateIfMissing,
-        &args.store,
-        &args.recipe,
-        true,
-    )
-    .unwrap();
+    let opened = StoreOptions::default().open_or_make("memory:", index::Mode::CreateIfMissing, true);
+    let (index, fingerprinter) = opened.unwrap();
     let documents = job.survey(&fingerprinter).unwrap();
     fs::write(&input, second).unwrap();
     let verdicts = decide(&mut rule(Decider::Index(index)), &documents).unwrap();

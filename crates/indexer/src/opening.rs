@@ -1,0 +1,69 @@
+//! Which index a command works with, and by which recipe: how both are asked for, and how the index is opened.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use features::Fingerprinter;
+// What the libraries take from a command line is plain data here. Who fills it in is the room of the command line.
+pub(crate) use features::cli::RecipeArgs as RecipeOptions;
+use index::cli::StoreArgs;
+use index::{ErrorKind, Index, Mode, OpenOptions};
+
+use crate::progress::complain;
+
+/// The index, and what it is made like where there is none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StoreOptions {
+    pub(crate) store: StoreArgs,
+    pub(crate) recipe: RecipeOptions,
+}
+
+impl StoreOptions {
+    /// Where the index is, if that was said.
+    pub(crate) fn uri(&self) -> Option<&str> {
+        self.store.uri()
+    }
+
+    /// Opens the index at `uri`, or where the mode allows creates it as the options say, and builds the fingerprinter of
+    /// its recipe. That a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all that
+    /// the index that was meant knows be taken for new.
+    pub(crate) fn open_or_make(
+        &self,
+        uri: &str,
+        mode: Mode,
+        is_quiet: bool,
+    ) -> anyhow::Result<(Index, Fingerprinter)> {
+        let open = |uri: &str, options: &OpenOptions| {
+            match Index::open(uri, &OpenOptions { mode: Mode::MustExist, ..options.clone() }) {
+                Err(error) if error.kind() == ErrorKind::NotFound && mode == Mode::CreateIfMissing => {}
+                opened => return opened,
+            }
+            let made = Index::open(uri, options)?;
+            if !is_quiet {
+                complain(format_args!("there was no index at {uri}: a new one is made"));
+            }
+            Ok(made)
+        };
+        self.opened(uri, mode, open, Index::recipe)
+    }
+
+    /// As [`Self::open_or_make`], whatever it is that is opened, as long as it has a recipe.
+    pub(crate) fn opened<T>(
+        &self,
+        uri: &str,
+        mode: Mode,
+        open: impl FnOnce(&str, &OpenOptions) -> index::Result<T>,
+        recipe_of: impl Fn(&T) -> &BTreeMap<String, String>,
+    ) -> anyhow::Result<(T, Fingerprinter)> {
+        let Self { store, recipe } = self;
+        let dictionaries = recipe.dictionaries()?;
+        let wanted = recipe.recipe(&dictionaries);
+        // Before an index is made by it.
+        Fingerprinter::check(&wanted, &dictionaries).context("the recipe asked for cannot be followed")?;
+        let options = store.open_options(mode, recipe.explicit_fields(&dictionaries), wanted.fields());
+        let index = open(uri, &options).with_context(|| format!("failed to open index `{uri}`"))?;
+        let fingerprinter = RecipeOptions::fingerprinter(recipe_of(&index), &dictionaries)
+            .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
+        Ok((index, fingerprinter))
+    }
+}
