@@ -18,10 +18,8 @@ mod reporting;
 mod results;
 mod verdict;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use ::index::Mode;
 use anyhow::bail;
 
 pub(crate) use self::bulk_rows::BulkRowsOptions;
@@ -33,8 +31,6 @@ pub(crate) use self::idf::{CountingOptions, IdfOptions};
 pub(crate) use self::idf_merge::IdfMergeOptions;
 pub(crate) use self::index::IndexOptions;
 use crate::job::{Job, JobOptions};
-use crate::journal::{Description, JournalOptions};
-use crate::opening::StoreOptions;
 use crate::output::REJECTS;
 use crate::progress::complain;
 
@@ -62,35 +58,6 @@ pub(crate) fn run(task: &Task) -> anyhow::Result<u64> {
         Task::IdfMerge(options) => return idf_merge::run(options).map(|()| 0),
     };
     Ok(report.n_rejected)
-}
-
-/// What changes the result of a job with an index, but for its own outputs.
-fn describe(
-    command: &str,
-    job: &JobOptions,
-    StoreOptions { store, recipe }: &StoreOptions,
-    journal: &JournalOptions,
-) -> anyhow::Result<Description> {
-    let dictionaries = recipe.dictionaries()?;
-    let options =
-        store.open_options(Mode::CreateIfMissing, recipe.explicit_fields(&dictionaries), BTreeMap::new());
-    let source = job.source.as_ref();
-    Ok(Description::new(command)
-        .with("--checkpoint-records", journal.checkpoint_records)
-        .with("--format", job.input.records.format)
-        .with("--id-field", &job.input.records.id_field)
-        .with("--make-ids", job.input.make_ids)
-        .with("--text-field", &job.input.records.text_field)
-        .with("--record-bytes-max", job.input.records.record_bytes_max)
-        .with("--rejects", &job.rejects)
-        .with("the shard", job.shard)
-        .with("--source", source.and_then(|source| source.source.as_ref()))
-        .with("--source-field", source.map(|source| &source.source_field))
-        .with("--store", store.uri())
-        .with("--scheme", &options.scheme)
-        .with("--max-distance", options.max_distance)
-        .with("--retain", options.retain)
-        .with("the recipe", &options.recipe))
 }
 
 /// Says why nothing happens, where a journal says that the job is done and its `outputs` and rejects are there.

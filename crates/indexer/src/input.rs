@@ -240,7 +240,11 @@ mod tests {
     use super::*;
 
     pub(super) fn open(paths: &[&str]) -> Inputs {
-        Inputs::open(&InputOptions::of(paths)).unwrap()
+        try_open(paths).unwrap()
+    }
+
+    pub(super) fn try_open(paths: &[&str]) -> anyhow::Result<Inputs> {
+        Inputs::open(&InputOptions::of(paths))
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod kept;
 mod log;
 mod options;
 mod rows;
+pub(crate) mod values;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

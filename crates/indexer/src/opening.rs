@@ -7,8 +7,10 @@ use features::Fingerprinter;
 // What the libraries take from a command line is plain data here. Who fills it in is the room of the command line.
 pub(crate) use features::cli::RecipeArgs as RecipeOptions;
 use index::cli::StoreArgs;
-use index::{ErrorKind, Index, Mode, OpenOptions};
+use index::{ErrorKind, Index, Mode, OpenOptions, Retention};
+use serde::Serialize;
 
+use crate::journal::values;
 use crate::progress::complain;
 
 /// The index, and what it is made like where there is none.
@@ -18,7 +20,39 @@ pub(crate) struct StoreOptions {
     pub(crate) recipe: RecipeOptions,
 }
 
+/// What is asked of an index, and what of it a job with a journal is held to.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Asked {
+    store: Option<String>,
+    scheme: Option<String>,
+    max_distance: Option<u32>,
+    #[serde(serialize_with = "values::shown")]
+    retain: Option<Retention>,
+    /// With the digests of the dictionaries, which may lie elsewhere the next time.
+    #[serde(rename = "the recipe")]
+    recipe: BTreeMap<String, String>,
+}
+
 impl StoreOptions {
+    /// What is asked of the index.
+    pub(crate) fn asked(&self) -> anyhow::Result<Asked> {
+        let Self { store, recipe } = self;
+        let explicit = recipe.explicit_fields(&recipe.dictionaries()?);
+        // Each is named, so that none can be added without a thought about journals. How far the clock is believed decides
+        // only whether the job goes on, and what a new index gets by default follows from what is asked for.
+        let OpenOptions {
+            mode: _,
+            scheme,
+            max_distance,
+            retain,
+            clock_ahead_max: _,
+            recipe,
+            recipe_default: _,
+        } = store.open_options(Mode::CreateIfMissing, explicit, BTreeMap::new());
+        Ok(Asked { store: store.uri().map(str::to_owned), scheme, max_distance, retain, recipe })
+    }
+
     /// Where the index is, if that was said.
     pub(crate) fn uri(&self) -> Option<&str> {
         self.store.uri()

@@ -228,3 +228,6 @@ impl SourceArgs {
         SourceOptions { source, source_field }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,7 +25,7 @@ use super::groups::{self, Groups};
 use super::pending::Pending;
 use super::reporting::Reporting;
 use super::results::Results;
-use super::{describe, say_done};
+use super::say_done;
 use crate::job::{Item, Job, Sink};
 use crate::journal::{Calls, Journal, KeptLog, Lengths};
 use crate::keep;
@@ -49,15 +49,8 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         options.job.shard.is_none() || uri != DEFAULT_STORE,
         "workers that each take a shard meet in an index; name one that all of them can reach with --store"
     );
-    let describe = |journal| {
-        let job = describe("dedup", &options.job, &options.store, journal)?
-            .with("--output", &options.output)
-            .with("--duplicates", &options.duplicates)
-            .with("--keep", options.keep.to_string())
-            .with("--time-field", &options.time_field);
-        anyhow::Ok((journal, job))
-    };
-    let journal = options.journal.as_ref().map(describe).transpose()?;
+    let journal = options.journal.as_ref().map(|journal| anyhow::Ok((journal, options.description()?)));
+    let journal = journal.transpose()?;
     let mut job = Job::new(&options.job, &all_outputs, options.store.uri(), journal)?;
     if let Some(by) = &rank_by {
         job = job.ranked(by.clone())?;

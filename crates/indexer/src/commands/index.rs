@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::decide::count;
-use super::{describe, say_done};
+use super::say_done;
 use crate::job::{Item, Job, JobOptions, Sink};
-use crate::journal::{Calls, Journal, JournalOptions, Lengths};
+use crate::journal::{Calls, Description, Journal, JournalOptions, Lengths};
 use crate::opening::StoreOptions;
 use crate::output::print_to_stdout;
 use crate::pipeline::{Features, Wanted};
@@ -26,11 +26,22 @@ const STORE_BATCH: usize = 2048;
 const FAILED: &str =
     "failed to write to the index; what was written stays, and the same command again does the rest";
 
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct IndexOptions {
+    #[serde(flatten)]
     pub(crate) job: JobOptions,
+    /// To know all that is [asked](StoreOptions::asked) takes files.
+    #[serde(skip)]
     pub(crate) store: StoreOptions,
+    #[serde(flatten)]
     pub(crate) journal: Option<JournalOptions>,
+}
+
+impl IndexOptions {
+    /// The job, where it has a journal.
+    pub(crate) fn description(&self) -> anyhow::Result<Description> {
+        Description::new("index").with(self)?.with(&self.store.asked()?)
+    }
 }
 
 pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
@@ -39,8 +50,8 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         .uri()
         .context("name the index with --store, for example --store embedded:./my-index")?;
     ensure!(uri != "memory:", "an index in memory: is gone when this program ends; use embedded:PATH");
-    let describe = |journal| anyhow::Ok((journal, describe("index", &options.job, &options.store, journal)?));
-    let journal = options.journal.as_ref().map(describe).transpose()?;
+    let journal = options.journal.as_ref().map(|journal| anyhow::Ok((journal, options.description()?)));
+    let journal = journal.transpose()?;
     let mut job = Job::new(&options.job, &[], Some(uri), journal)?;
     if let Some(report) = job.done() {
         say_done(&job, iter::empty(), &options.job)?;

@@ -3,24 +3,33 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::{FieldPath, Format};
 
 /// What is read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct InputOptions {
-    /// Files, folders, globs and addresses, in their order; `-` is standard input.
+    /// Files, folders, globs and addresses, in their order; `-` is standard input. A journal compares what was found, file
+    /// by file.
+    #[serde(skip)]
     pub(crate) files: Vec<PathBuf>,
-    /// A file that names more of them, one a line.
+    /// A file that names more of them, one a line. Likewise.
+    #[serde(skip)]
     pub(crate) files_from: Option<PathBuf>,
-    /// How long to go on trying when a file that lies elsewhere breaks off.
+    /// How long to go on trying when a file that lies elsewhere breaks off. What it reads is the same.
+    #[serde(skip)]
     pub(crate) wait: Duration,
+    #[serde(flatten)]
     pub(crate) records: RecordOptions,
     /// Whether a record without an id gets one.
     pub(crate) make_ids: bool,
 }
 
 /// What records are, wherever they come from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) struct RecordOptions {
     /// None where each file says what it is.
     pub(crate) format: Option<Format>,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{bail, ensure};
+use serde::{Serialize, Serializer};
 
 /// How the files of a folder of results are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,12 @@ impl ResultsFormat {
             Self::JsonlZst => "jsonl.zst",
             Self::Parquet => "parquet",
         }
+    }
+}
+
+impl Serialize for ResultsFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.suffix())
     }
 }
 

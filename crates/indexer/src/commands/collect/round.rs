@@ -28,13 +28,12 @@ use super::spool::Spool;
 use super::taken;
 use super::watch::WatchFolder;
 use super::{POLL, say};
-use crate::commands::describe;
 use crate::commands::pending::Pending;
 use crate::durable;
-use crate::input::{InputOptions, LeftOut, RankBy, RoundIds};
-use crate::job::{Job, JobOptions};
-use crate::journal::{Journal, JournalOptions};
-use crate::output::{DUPLICATES, REJECTS, ResultsFormat, place_of};
+use crate::input::{LeftOut, RankBy, RoundIds};
+use crate::job::Job;
+use crate::journal::Journal;
+use crate::output::{DUPLICATES, REJECTS, ResultsFormat};
 use crate::pipeline::Wanted;
 use crate::progress::complain;
 use crate::report::{Counts, Deduplicated, Report};
@@ -45,9 +44,6 @@ const JOURNAL: &str = "journal";
 
 /// What the file of the items that are kept is for.
 const SPOOL: &str = "the items kept";
-
-/// Records between two checkpoints of a round.
-const CHECKPOINT_RECORDS: u64 = 65_536;
 
 pub(super) struct Rounds<'a> {
     options: &'a CollectOptions,
@@ -238,29 +234,9 @@ impl<'a> Rounds<'a> {
         rejects: &Path,
     ) -> anyhow::Result<Report> {
         let options = self.options;
-        let input = InputOptions {
-            files: vec![taken.to_owned()],
-            files_from: None,
-            // They are files of this machine.
-            wait: Duration::ZERO,
-            records: options.records.clone(),
-            make_ids: false,
-        };
-        let job = JobOptions {
-            input,
-            source: Some(options.source.clone()),
-            rejects: Some(rejects.to_owned()),
-            shard: None,
-            n_threads: options.n_threads,
-            quiet: options.quiet,
-        };
-        let journal =
-            JournalOptions { folder: self.state.join(JOURNAL), checkpoint_records: CHECKPOINT_RECORDS };
-        let description = describe("collect", &job, &options.store, &journal)?
-            .with("--results", place_of(&options.results))
-            .with("--results-format", options.results_format)
-            .with("--time-field", &options.time_field)
-            .with("--duplicates", options.duplicates);
+        let job = options.job(taken, rejects);
+        let journal = CollectOptions::journal(self.state.join(JOURNAL));
+        let description = options.description(&job, &journal)?;
         let outputs: Vec<&Path> =
             [spool].into_iter().chain(options.duplicates.then_some(duplicates)).collect();
         let mut job = Job::new(&job, &outputs, options.store.uri(), Some((&journal, description)))

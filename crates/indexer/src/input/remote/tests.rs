@@ -8,11 +8,8 @@ use std::time::{Duration, Instant};
 use super::*;
 use server::{Answer, Request, Server};
 
-const PATIENCE: Patience = Patience {
-    look: Duration::from_secs(30),
-    stall: Duration::from_millis(500),
-    wait: Duration::from_secs(2),
-};
+const PATIENCE: Patience =
+    Patience { look: Duration::from_secs(30), stall: Duration::from_secs(1), wait: Duration::from_secs(4) };
 
 /// More than what is read ahead.
 fn content() -> Vec<u8> {
