@@ -15,7 +15,7 @@ use index::cli::StoreArgs;
 use self::collect::CollectArgs;
 use self::idf::{CountingArgs, IdfArgs, IdfMergeArgs};
 use self::values::path_for;
-use crate::commands::Chains;
+use crate::clusters::Chains;
 use crate::input::{FieldPath, Format};
 use crate::keep::Keep;
 use crate::output::Role;

@@ -1,35 +1,24 @@
 //! The subcommands, one file each.
 
-mod biggest;
 mod bulk_rows;
-mod clusters;
 mod collect;
-mod decide;
 mod dedup;
-mod dry_run;
-mod findings;
 mod fingerprint;
-mod groups;
 mod idf;
 mod idf_merge;
 mod index;
-mod pending;
-mod reporting;
-mod results;
-mod verdict;
 
 use std::path::Path;
 
 use anyhow::bail;
 
 pub(crate) use self::bulk_rows::BulkRowsOptions;
-pub(crate) use self::clusters::Chains;
-pub(crate) use self::collect::CollectOptions;
 pub(crate) use self::dedup::DedupOptions;
 pub(crate) use self::fingerprint::FingerprintOptions;
 pub(crate) use self::idf::{CountingOptions, IdfOptions};
 pub(crate) use self::idf_merge::IdfMergeOptions;
 pub(crate) use self::index::IndexOptions;
+use crate::collect::CollectOptions;
 use crate::job::{Job, JobOptions};
 use crate::output::REJECTS;
 use crate::progress::complain;

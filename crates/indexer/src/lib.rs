@@ -6,7 +6,10 @@
 
 mod bulk;
 mod cli;
+mod clusters;
+mod collect;
 mod commands;
+mod dedup;
 mod document_frequencies;
 mod durable;
 mod excerpt;
@@ -27,6 +30,7 @@ mod report_file;
 mod shard;
 mod stop;
 mod top;
+mod verdict;
 
 use std::io;
 use std::process::ExitCode;

@@ -11,9 +11,10 @@ use super::{
     BulkRowsArgs, CollectArgs, Command, CountingArgs, DedupArgs, FingerprintArgs, IdfArgs, IdfMergeArgs,
     IndexArgs, InputArgs, JournalArgs, RecordArgs, SourceArgs,
 };
+use crate::collect::CollectOptions;
 use crate::commands::{
-    BulkRowsOptions, CollectOptions, CountingOptions, DedupOptions, FingerprintOptions, IdfMergeOptions,
-    IdfOptions, IndexOptions, Task,
+    BulkRowsOptions, CountingOptions, DedupOptions, FingerprintOptions, IdfMergeOptions, IdfOptions,
+    IndexOptions, Task,
 };
 use crate::input::{InputOptions, RecordOptions};
 use crate::job::{JobOptions, SourceOptions};

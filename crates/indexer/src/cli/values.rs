@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 
-use crate::commands::Chains;
+use crate::clusters::Chains;
 use crate::input::Format;
 use crate::output::{ResultsFormat, Role};
 

@@ -4,17 +4,12 @@
 //! them is read side by side. Those that it does not know come into the files. The others, which have something to be
 //! replaced, removed or kept, go to the index as ever.
 
-mod versions;
-mod writer;
-
 use std::path::PathBuf;
 
 use ::index::BulkLoad;
 use anyhow::{Context, anyhow};
 
-use self::versions::{Version, encode};
-use self::writer::Writer;
-use crate::bulk::{RowsFolder, Sorter};
+use crate::bulk::{RowsFolder, SORTING, Sorter, Version, Writer, encode};
 use crate::job::{Item, Job, JobOptions, Sink};
 use crate::numbers::Grouped;
 use crate::opening::StoreOptions;
@@ -27,8 +22,6 @@ use crate::report::{Counts, Report};
 /// Memory for the documents, and for the rows of the index made of them. Both are at work for a while.
 const DOCUMENTS_BYTES_MAX: usize = 256 << 20;
 const INDEX_ROWS_BYTES_MAX: usize = 512 << 20;
-
-const SORTING: &str = "failed to sort in the folder of rows; the same command again makes the rows anew";
 
 #[derive(Debug)]
 pub(crate) struct BulkRowsOptions {

@@ -1,38 +1,26 @@
 //! `indexer dedup`: keeps a document unless one kept before it is near.
-//!
-//! What near means, and what becomes of an id that comes twice, is in [`rule`].
 
-mod best_first;
-mod logs;
 mod options;
-mod rule;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
-use index::Mode;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use index::{Index, Mode};
 
-use self::logs::Logs;
 pub(crate) use self::options::DedupOptions;
-use self::rule::Rule;
-use super::clusters::Clusters;
-use super::dry_run::{Decider, DryRun};
-use super::findings::{self, Findings};
-use super::groups::{self, Groups};
-use super::pending::Pending;
-use super::reporting::Reporting;
-use super::results::Results;
 use super::say_done;
-use crate::job::{Item, Job, Sink};
-use crate::journal::{Calls, Journal, KeptLog, Lengths};
+use crate::clusters::Clusters;
+use crate::dedup::{
+    self, Decider, Deduplication, DryRun, Groups, Logs, Results, Rule, Saved, run_best_first,
+};
+use crate::job::Job;
+use crate::journal::Journal;
 use crate::keep;
 use crate::output::{DUPLICATES, KeptOutput, OUTPUT, is_stdout, print_to_stdout};
 use crate::pipeline::Wanted;
-use crate::rejects::Rejects;
-use crate::report::{Counts, Deduplicated, Report};
+use crate::report::{Counts, Report};
+use crate::report_file::{self, Findings, Reporting};
 
 /// Where the kept documents are indexed when nobody names a store.
 const DEFAULT_STORE: &str = "memory:";
@@ -86,7 +74,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         None => Logs::open(journal, &saved, &index, is_in_memory, &mut kept),
     };
     let logs = job.journal().filter(|journal| journal.is_reading()).map(open_logs).transpose()?;
-    let reporting = Reporting::new(options, &job, uri, &index)?;
+    let reporting = Reporting::new(&options.report, &job, reported(options, uri, &index))?;
     let with_findings = !options.report.is_empty();
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
     let clusters = options.clusters.as_deref().map(|path| job.output("--clusters", path)).transpose()?;
@@ -102,13 +90,13 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         counts: saved.counts,
     };
     let excerpt_columns = match (with_findings, for_people) {
-        (true, _) => findings::EXCERPT_COLUMNS,
-        (false, true) => groups::EXCERPT_COLUMNS,
+        (true, _) => report_file::EXCERPT_COLUMNS,
+        (false, true) => dedup::EXCERPT_COLUMNS,
         (false, false) => 0,
     };
     let wanted = Wanted { excerpt_columns, lines, ..Wanted::default() };
     let (report, results) = match rank_by {
-        Some(by) => best_first::run(job, &fingerprinter, wanted, rule, results, &by, &saved)?,
+        Some(by) => run_best_first(job, &fingerprinter, wanted, rule, results, &by, &saved)?,
         None => {
             let mut sink = Deduplication::new(rule, results);
             (job.run(&fingerprinter, wanted, &mut sink)?, sink.results)
@@ -140,74 +128,15 @@ fn policy<'a>(options: &'a DedupOptions, report: &Report) -> keep::Row<'a> {
     keep::Row { keep: &options.keep, n_unranked }
 }
 
-/// What a checkpoint has to hold.
-#[derive(Default, Serialize, Deserialize)]
-struct Saved {
-    counts: Deduplicated,
-    n_kept_bytes: u64,
-    n_calls: u64,
-    /// Where everything is decided beforehand: how many documents have been written or rejected since, and how many not.
-    n_taken: usize,
-    n_left: usize,
-}
-
-/// Decides about one document after another.
-struct Deduplication {
-    rule: Rule,
-    pending: Pending,
-    results: Results,
-}
-
-impl Sink for Deduplication {
-    fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        if self.pending.holds(&item.features.id) {
-            self.flush(rejects)?;
-        }
-        if self.pending.add(item) {
-            self.flush(rejects)?;
-        }
-        Ok(())
-    }
-
-    fn checkpoint(&mut self, rejects: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
-        self.flush(rejects)?;
-        self.results.checkpoint(lengths)?;
-        let mut saved = Saved { counts: self.results.counts, ..Saved::default() };
-        if let Some(logs) = &mut self.rule.logs {
-            saved.n_kept_bytes = logs.kept.as_mut().map_or(Ok(0), KeptLog::checkpoint)?;
-            saved.n_calls = logs.calls.as_mut().map_or(0, Calls::checkpoint);
-        }
-        Ok(serde_json::to_value(saved)?)
-    }
-
-    fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
-        self.flush(rejects)?;
-        self.results.finish(rejects)
-    }
-}
-
-impl Deduplication {
-    fn new(rule: Rule, results: Results) -> Self {
-        Self { rule, pending: Pending::default(), results }
-    }
-
-    /// Decides what is pending, in the order of the input.
-    fn flush(&mut self, rejects: &mut Rejects) -> anyhow::Result<()> {
-        let items = self.pending.take();
-        if items.is_empty() {
-            return Ok(());
-        }
-        let verdicts = self.rule.decide(items.iter().map(|item| &item.features))?;
-        for (item, verdict) in items.iter().zip(verdicts) {
-            match verdict {
-                Some(verdict) => self.results.add(item, &verdict)?,
-                None => {
-                    let id = item.features.id.as_str();
-                    let reason = format!("id {id:?} was used by an earlier record of the input");
-                    rejects.reject(&item.origin, item.number, &reason)?;
-                }
-            }
-        }
-        Ok(())
+/// What the reports say of how it was done.
+fn reported(options: &DedupOptions, store: &str, index: &Index) -> report_file::Options {
+    report_file::Options {
+        dry_run: options.dry_run,
+        keep: options.keep.to_string(),
+        time_field: options.time_field.as_ref().map(|field| field.given().to_owned()),
+        store: store.to_owned(),
+        scheme: index.scheme().name().to_owned(),
+        max_distance: index.max_distance(),
+        recipe: index.recipe().clone(),
     }
 }

@@ -9,8 +9,8 @@ use index::{DocumentId, Index, Insertion, NewDocument};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::decide::count;
 use super::say_done;
+use crate::dedup::count;
 use crate::job::{Item, Job, JobOptions, Sink};
 use crate::journal::{Calls, Description, Journal, JournalOptions, Lengths};
 use crate::opening::StoreOptions;

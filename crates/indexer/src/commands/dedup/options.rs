@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::commands::clusters::Chains;
+use crate::clusters::Chains;
 use crate::input::{FieldPath, RankBy};
 use crate::job::JobOptions;
 use crate::journal::{Description, JournalOptions, values};

@@ -34,7 +34,7 @@ const SETTLE: Duration = Duration::from_secs(2);
 /// A round takes no further file once it has this much, as it is stored.
 const ROUND_BYTES: u64 = 256 << 20;
 
-pub(super) struct WatchFolder {
+pub(crate) struct WatchFolder {
     path: PathBuf,
     /// Files that stay where they are, and that were said to.
     named: HashSet<PathBuf>,
@@ -48,15 +48,15 @@ pub(super) struct WatchFolder {
 
 /// A file that can be taken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Waiting {
+pub(crate) struct Waiting {
     modified: SystemTime,
     /// Below the folder.
     name: PathBuf,
-    pub(super) n_bytes: u64,
+    pub(crate) n_bytes: u64,
 }
 
 impl WatchFolder {
-    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let failed = || format!("failed to make {} ready", path.display());
         let path = path.canonicalize().with_context(failed)?;
         for folder in [TAKEN, STATE] {
@@ -70,7 +70,7 @@ impl WatchFolder {
     }
 
     /// Refuses a folder that is another one now than when it was opened: what was remembered is gone with the other.
-    pub(super) fn check(&self) -> anyhow::Result<()> {
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
         let same = |found: fs::Metadata| {
             let own = self.lock.metadata()?;
             Ok::<_, io::Error>((own.dev(), own.ino()) == (found.dev(), found.ino()))
@@ -85,27 +85,27 @@ impl WatchFolder {
     }
 
     /// Where a collector of this folder puts what it has to remember.
-    pub(super) fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.path.join(STATE)
     }
 
     /// Where the files of a round are.
-    pub(super) fn taken(&self, round: &str) -> PathBuf {
+    pub(crate) fn taken(&self, round: &str) -> PathBuf {
         self.path.join(TAKEN).join(round)
     }
 
     /// Whether some file was too young to be sure of when [`waiting`](Self::waiting) looked last.
-    pub(super) fn has_young(&self) -> bool {
+    pub(crate) fn has_young(&self) -> bool {
         self.has_young
     }
 
     /// The files that were left where they are, as their names do not say what they are.
-    pub(super) fn left_out(&self) -> &LeftOut {
+    pub(crate) fn left_out(&self) -> &LeftOut {
         &self.left_out
     }
 
     /// The files that can be taken, the oldest first. `format` is what the user says they are.
-    pub(super) fn waiting(&mut self, format: Option<Format>) -> anyhow::Result<Vec<Waiting>> {
+    pub(crate) fn waiting(&mut self, format: Option<Format>) -> anyhow::Result<Vec<Waiting>> {
         let failed = || format!("failed to read the folder {}", self.path.display());
         let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
         let entries = WalkDir::new(&self.path).min_depth(1).into_iter();
@@ -163,7 +163,7 @@ impl WatchFolder {
     }
 
     /// Moves the first of some files to where the round has them, as many as one round may take.
-    pub(super) fn take(&self, round: &str, waiting: &[Waiting]) -> anyhow::Result<()> {
+    pub(crate) fn take(&self, round: &str, waiting: &[Waiting]) -> anyhow::Result<()> {
         let taken = self.taken(round);
         let failed = || format!("failed to take files to {}", taken.display());
         let mut folders = BTreeSet::from([self.path.join(TAKEN), taken.clone()]);

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use index::DocumentId;
 
 use super::biggest::Biggest;
-use super::verdict::{Original, Verdict};
+use super::{Distance, Groups, Rejected, Repeat, Repeats};
 use crate::job::Item;
 use crate::reasons::Reasons;
-use crate::report_file::{Distance, Groups, Rejected, Repeat, Repeats};
 use crate::top::Top;
+use crate::verdict::{Original, Verdict};
 
 /// What of a text a report shows, in columns of a terminal: so many letters, or half as many Chinese characters.
-pub(super) const EXCERPT_COLUMNS: usize = 300;
+pub(crate) const EXCERPT_COLUMNS: usize = 300;
 
 /// How many of each list a report shows.
 const GROUPS_SHOWN: usize = 20;
@@ -27,10 +27,10 @@ const PAIRS_MAX: usize = 100_000;
 const IN_INDEX: Place = Place(0);
 const ELSEWHERE: Place = Place(1);
 
-pub(super) struct Findings {
+pub(crate) struct Findings {
     /// By distance.
     n_duplicates: Vec<u64>,
-    pub(super) n_text_bytes_dropped: u64,
+    pub(crate) n_text_bytes_dropped: u64,
     places: Places,
     /// Where the kept documents come from.
     kept: HashMap<DocumentId, Place>,
@@ -52,7 +52,7 @@ struct Places {
 }
 
 impl Findings {
-    pub(super) fn new(max_distance: u32) -> Self {
+    pub(crate) fn new(max_distance: u32) -> Self {
         Self {
             n_duplicates: vec![0; max_distance as usize + 1],
             n_text_bytes_dropped: 0,
@@ -66,7 +66,7 @@ impl Findings {
     }
 
     /// Takes note of what became of a document.
-    pub(super) fn add(&mut self, item: &Item, verdict: &Verdict) {
+    pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict) {
         let place = self.places.of(item);
         match verdict {
             Verdict::Kept => {
@@ -96,23 +96,23 @@ impl Findings {
     }
 
     /// Takes note of what was rejected in all.
-    pub(super) fn add_reasons(&mut self, reasons: &Reasons) {
+    pub(crate) fn add_reasons(&mut self, reasons: &Reasons) {
         self.reasons = reasons.clone();
     }
 
-    pub(super) fn distances(&self) -> Vec<Distance> {
+    pub(crate) fn distances(&self) -> Vec<Distance> {
         (0..).zip(&self.n_duplicates).map(|(distance, &n)| Distance { distance, n }).collect()
     }
 
-    pub(super) fn rejected(&self) -> Vec<Rejected> {
+    pub(crate) fn rejected(&self) -> Vec<Rejected> {
         self.reasons.first(REASONS_SHOWN).into_iter().map(|(reason, n)| Rejected { reason, n }).collect()
     }
 
-    pub(super) fn groups(&self) -> Groups {
+    pub(crate) fn groups(&self) -> Groups {
         Groups { n: self.biggest.len() as u64, biggest: self.biggest.first(GROUPS_SHOWN) }
     }
 
-    pub(super) fn repeats(&self) -> Repeats {
+    pub(crate) fn repeats(&self) -> Repeats {
         let repeat = |((kept, dropped), n)| Repeat {
             kept_from: self.places.name(kept).to_owned(),
             dropped_from: self.places.name(dropped).to_owned(),

@@ -24,7 +24,7 @@ struct Original {
 /// inserted between the decision and the call keeps a document out all the same.
 ///
 /// Ids come once.
-pub(super) fn insert_if_new(
+pub(crate) fn insert_if_new(
     index: &Index,
     calls: &mut Calls,
     documents: &[NewDocument],
@@ -34,7 +34,7 @@ pub(super) fn insert_if_new(
 
 /// The same, where a document is also kept out by what the index has under its own id, if that is near: who collects
 /// gets things twice.
-pub(super) fn insert_if_unseen(
+pub(crate) fn insert_if_unseen(
     index: &Index,
     calls: &mut Calls,
     documents: &[NewDocument],
@@ -96,7 +96,7 @@ fn insert_decided(
 }
 
 /// What inserting `inserts` and removing `removals` counts as. An id comes once among both.
-pub(super) fn count(
+pub(crate) fn count(
     index: &Index,
     inserts: &[NewDocument],
     removals: &[DocumentId],

@@ -28,7 +28,7 @@ use super::spool::Spool;
 use super::taken;
 use super::watch::WatchFolder;
 use super::{POLL, say};
-use crate::commands::pending::Pending;
+use crate::dedup::Pending;
 use crate::durable;
 use crate::input::{LeftOut, RankBy, RoundIds};
 use crate::job::Job;
@@ -45,7 +45,7 @@ const JOURNAL: &str = "journal";
 /// What the file of the items that are kept is for.
 const SPOOL: &str = "the items kept";
 
-pub(super) struct Rounds<'a> {
+pub(crate) struct Rounds<'a> {
     options: &'a CollectOptions,
     index: &'a Index,
     fingerprinter: &'a Fingerprinter,
@@ -108,7 +108,7 @@ struct Totals {
 }
 
 impl<'a> Rounds<'a> {
-    pub(super) fn open(
+    pub(crate) fn open(
         options: &'a CollectOptions,
         folder: &WatchFolder,
         index: &'a Index,
@@ -123,22 +123,22 @@ impl<'a> Rounds<'a> {
     }
 
     /// Whether a round was begun that is not done yet.
-    pub(super) fn is_under_way(&self) -> bool {
+    pub(crate) fn is_under_way(&self) -> bool {
         self.under_way.is_some()
     }
 
     /// Whether this process has not done any yet.
-    pub(super) fn is_first(&self) -> bool {
+    pub(crate) fn is_first(&self) -> bool {
         self.n_done == 0
     }
 
     /// What this process has done, beside what it left where it was.
-    pub(super) fn report(&self, left_out: LeftOut) -> Report {
+    pub(crate) fn report(&self, left_out: LeftOut) -> Report {
         Report { left_out, ..self.done.clone() }
     }
 
     /// Goes on with the round that is under way, or does the next one; false if nothing waits.
-    pub(super) fn next(&mut self, folder: &mut WatchFolder, stop: &Stop) -> anyhow::Result<bool> {
+    pub(crate) fn next(&mut self, folder: &mut WatchFolder, stop: &Stop) -> anyhow::Result<bool> {
         let round = match self.under_way.clone() {
             Some(round) => round,
             None => match self.begin(folder, stop)? {

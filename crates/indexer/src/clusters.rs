@@ -16,10 +16,10 @@ use index::Index;
 use self::cluster::{Cluster, Limits, Line};
 use self::documents::Noted;
 use self::join::Join;
-use super::verdict::Verdict;
 use crate::output::Output;
 use crate::pipeline::Features;
 use crate::report::Clustered;
+use crate::verdict::Verdict;
 
 /// What becomes of chained clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) enum Chains {
     Split,
 }
 
-pub(super) struct Clusters {
+pub(crate) struct Clusters {
     output: Output,
     chains: Chains,
     limits: Limits,
@@ -39,13 +39,13 @@ pub(super) struct Clusters {
 }
 
 impl Clusters {
-    pub(super) fn new(output: Output, chains: Chains, index: &Index) -> Self {
+    pub(crate) fn new(output: Output, chains: Chains, index: &Index) -> Self {
         let join = Join { scheme: index.scheme().clone(), max_distance: index.max_distance() };
         Self { output, chains, limits: Limits::default(), join, documents: Noted::default() }
     }
 
     /// Takes note of what became of a document.
-    pub(super) fn add(&mut self, features: &Features, verdict: &Verdict) -> anyhow::Result<()> {
+    pub(crate) fn add(&mut self, features: &Features, verdict: &Verdict) -> anyhow::Result<()> {
         match (features.fingerprint, verdict) {
             (Some(fingerprint), Verdict::Kept) => self.documents.add(&features.id, fingerprint, None),
             (_, Verdict::Duplicate { fingerprint, of }) => {
@@ -57,7 +57,7 @@ impl Clusters {
     }
 
     /// Finds the clusters, writes them in the order of their first documents, and puts the file in its place.
-    pub(super) fn finish(self) -> anyhow::Result<Clustered> {
+    pub(crate) fn finish(self) -> anyhow::Result<Clustered> {
         let Self { mut output, chains, limits, join, documents } = self;
         let documents = documents.close();
         let is_split = chains == Chains::Split;

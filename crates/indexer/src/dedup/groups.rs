@@ -5,22 +5,22 @@ use std::fmt;
 
 use index::DocumentId;
 
-use super::verdict::{Original, Verdict};
 use crate::excerpt::excerpt;
 use crate::numbers::Grouped;
 use crate::pipeline::Features;
+use crate::verdict::{Original, Verdict};
 
 /// Duplicates shown in one group.
 const SHOWN_PER_GROUP: usize = 10;
 
 /// What of a text is shown: a line of a terminal.
-pub(super) const EXCERPT_COLUMNS: usize = 60;
+pub(crate) const EXCERPT_COLUMNS: usize = 60;
 
 /// Kept documents whose beginning is held in case a duplicate of them comes; a bound on memory.
 const EXCERPTS_MAX: usize = 200_000;
 
 /// The first groups found, each the duplicates of one kept document.
-pub(super) struct Groups {
+pub(crate) struct Groups {
     n_shown: usize,
     shown: Vec<Group>,
     /// Where a kept document's group is in `shown`; beyond its length for those that are only counted.
@@ -36,12 +36,12 @@ struct Group {
 }
 
 impl Groups {
-    pub(super) fn new(n_shown: usize) -> Self {
+    pub(crate) fn new(n_shown: usize) -> Self {
         Self { n_shown, shown: Vec::new(), by_kept: HashMap::new(), excerpts: HashMap::new() }
     }
 
     /// Takes note of what became of a document.
-    pub(super) fn add(&mut self, features: &Features, verdict: &Verdict) {
+    pub(crate) fn add(&mut self, features: &Features, verdict: &Verdict) {
         match verdict {
             Verdict::Kept => {
                 if let Some(&number) = self.by_kept.get(&features.id) {

@@ -12,19 +12,19 @@ use features::Fingerprinter;
 use serde_json::Value;
 
 use super::Saved;
+use super::pending::STORE_BATCH;
+use super::results::Results;
 use super::rule::Rule;
-use crate::commands::pending::STORE_BATCH;
-use crate::commands::results::Results;
-use crate::commands::verdict::Verdict;
 use crate::input::{Rank, RankBy};
 use crate::job::{Item, Job, Sink};
 use crate::journal::{Journal, Lengths};
 use crate::pipeline::{Features, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
+use crate::verdict::Verdict;
 
 /// Reads everything twice, and decides in between.
-pub(super) fn run(
+pub(crate) fn run(
     mut job: Job,
     fingerprinter: &Fingerprinter,
     wanted: Wanted,

@@ -7,24 +7,24 @@ use anyhow::Context;
 use index::{DocumentId, Insertion, Match, NewDocument};
 use simhash::Fingerprint;
 
+use super::decide;
+use super::dry_run::Decider;
 use super::logs::Logs;
-use crate::commands::decide;
-use crate::commands::dry_run::Decider;
-use crate::commands::verdict::{Original, Verdict};
 use crate::pipeline::Features;
+use crate::verdict::{Original, Verdict};
 
-pub(super) struct Rule {
-    pub(super) decider: Decider,
+pub(crate) struct Rule {
+    pub(crate) decider: Decider,
     /// Where there is a journal.
-    pub(super) logs: Option<Logs>,
+    pub(crate) logs: Option<Logs>,
     /// The ids kept by this run, to tell them from those an earlier run left in the store.
-    pub(super) kept: HashMap<DocumentId, Option<Fingerprint>>,
+    pub(crate) kept: HashMap<DocumentId, Option<Fingerprint>>,
 }
 
 impl Rule {
     /// Decides about some documents, each before those after it. None is for one whose id stands for another text that
     /// is kept. No id may be among them twice: whether that is so is known only once its first use has been decided.
-    pub(super) fn decide<'a>(
+    pub(crate) fn decide<'a>(
         &mut self,
         documents: impl Iterator<Item = &'a Features> + Clone,
     ) -> anyhow::Result<Vec<Option<Verdict>>> {

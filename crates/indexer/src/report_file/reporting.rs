@@ -2,46 +2,35 @@
 
 use std::path::Path;
 
-use index::{Clock, Index};
+use index::Clock;
 
-use super::dedup::DedupOptions;
 use super::findings::Findings;
+use super::{Clusters, Counts, Inputs, Options, ReportFile, Target, VERSION};
 use crate::job::Job;
 use crate::output::Output;
 use crate::report::{Clustered, Deduplicated, Report};
-use crate::report_file::{Clusters, Counts, Inputs, Options, ReportFile, Target, VERSION};
 
 /// Inputs that a report names.
 const INPUTS_SHOWN: usize = 100;
 
-pub(super) struct Reporting {
+pub(crate) struct Reporting {
     targets: Vec<(Target, Output)>,
     inputs: Inputs,
     options: Options,
 }
 
 impl Reporting {
-    pub(super) fn new(options: &DedupOptions, job: &Job, store: &str, index: &Index) -> anyhow::Result<Self> {
+    pub(crate) fn new(targets: &[Target], job: &Job, options: Options) -> anyhow::Result<Self> {
         let open = |target: &Target| Ok((target.clone(), Output::create(&target.path)?));
-        let targets = options.report.iter().map(open).collect::<anyhow::Result<_>>()?;
+        let targets = targets.iter().map(open).collect::<anyhow::Result<_>>()?;
         let names: Vec<&Path> = job.inputs().collect();
         let shown = names.iter().take(INPUTS_SHOWN).map(|name| name.display().to_string());
-        Ok(Self {
-            targets,
-            inputs: Inputs { n: names.len() as u64, names: shown.collect(), left_out: job.left_out().into() },
-            options: Options {
-                dry_run: options.dry_run,
-                keep: options.keep.to_string(),
-                time_field: options.time_field.as_ref().map(|field| field.given().to_owned()),
-                store: store.to_owned(),
-                scheme: index.scheme().name().to_owned(),
-                max_distance: index.max_distance(),
-                recipe: index.recipe().clone(),
-            },
-        })
+        let inputs =
+            Inputs { n: names.len() as u64, names: shown.collect(), left_out: job.left_out().into() };
+        Ok(Self { targets, inputs, options })
     }
 
-    pub(super) fn write(
+    pub(crate) fn write(
         self,
         report: &Report,
         counts: Deduplicated,

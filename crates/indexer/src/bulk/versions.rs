@@ -8,15 +8,15 @@ use crate::report::Indexed;
 
 /// What one record says of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Version {
+pub(crate) struct Version {
     /// `None` where the text has no features, so that it is not to be there.
-    pub(super) fingerprint: Option<Fingerprint>,
-    pub(super) source: Option<Source>,
+    pub(crate) fingerprint: Option<Fingerprint>,
+    pub(crate) source: Option<Source>,
 }
 
 impl Version {
     /// What is to be inserted, if it is to be there.
-    pub(super) fn document(self, id: &DocumentId) -> Option<NewDocument> {
+    pub(crate) fn document(self, id: &DocumentId) -> Option<NewDocument> {
         let Self { fingerprint, source } = self;
         Some(NewDocument { id: id.clone(), fingerprint: fingerprint?, source })
     }
@@ -24,7 +24,7 @@ impl Version {
 
 /// A string that sorts by the document's row, then by the number of the version: no id has a zero byte, so none continues
 /// where a shorter one has ended.
-pub(super) fn encode(id: &DocumentId, number: u64, version: &Version) -> Vec<u8> {
+pub(crate) fn encode(id: &DocumentId, number: u64, version: &Version) -> Vec<u8> {
     let mut entry = ::index::BulkLoad::document_row(id);
     entry.push(0);
     entry.extend_from_slice(&number.to_be_bytes());
@@ -35,7 +35,7 @@ pub(super) fn encode(id: &DocumentId, number: u64, version: &Version) -> Vec<u8>
 }
 
 /// The document's row and the version.
-pub(super) fn decode(entry: &[u8]) -> anyhow::Result<(&[u8], Version)> {
+pub(crate) fn decode(entry: &[u8]) -> anyhow::Result<(&[u8], Version)> {
     let parse = || {
         let (row, rest) = entry.split_at_checked(memchr::memchr(0, entry)?)?;
         let (_, rest) = rest.split_at_checked(1 + size_of::<u64>())?;
@@ -51,8 +51,8 @@ pub(super) fn decode(entry: &[u8]) -> anyhow::Result<(&[u8], Version)> {
 
 /// All versions of one document so far; as much of them as decides what becomes of it.
 #[derive(Clone, Debug)]
-pub(super) struct Versions {
-    pub(super) id: DocumentId,
+pub(crate) struct Versions {
+    pub(crate) id: DocumentId,
     row: Vec<u8>,
     first: Option<Fingerprint>,
     /// What the latest one took the place of, if that was another one.
@@ -63,7 +63,7 @@ pub(super) struct Versions {
 }
 
 impl Versions {
-    pub(super) fn new(row: &[u8], first: Version) -> anyhow::Result<Self> {
+    pub(crate) fn new(row: &[u8], first: Version) -> anyhow::Result<Self> {
         // Behind four digits and a colon.
         let id = row.get(5..).and_then(|id| String::from_utf8(id.to_vec()).ok());
         let id = DocumentId::new(id.unwrap_or_default())
@@ -76,11 +76,11 @@ impl Versions {
         Ok(Self { id, row, first: fingerprint, before: None, latest: first, counts: Indexed::default() })
     }
 
-    pub(super) fn row(&self) -> &[u8] {
+    pub(crate) fn row(&self) -> &[u8] {
         &self.row
     }
 
-    pub(super) fn add(&mut self, version: Version) {
+    pub(crate) fn add(&mut self, version: Version) {
         count(&mut self.counts, self.latest.fingerprint, version.fingerprint);
         // The same again changes nothing, its source neither.
         if self.latest.fingerprint != version.fingerprint {
@@ -89,7 +89,7 @@ impl Versions {
     }
 
     /// What they count as, one after another, where `live` is there before.
-    pub(super) fn counts(&self, live: Option<Fingerprint>) -> Indexed {
+    pub(crate) fn counts(&self, live: Option<Fingerprint>) -> Indexed {
         let mut counts = self.counts;
         count(&mut counts, live, self.first);
         counts
@@ -97,12 +97,12 @@ impl Versions {
 
     /// What has to be done one after another to an index that may have the document: the latest version alone would leave
     /// one as it is that was replaced meanwhile.
-    pub(super) fn into_replay(self) -> (DocumentId, Option<Version>, Version) {
+    pub(crate) fn into_replay(self) -> (DocumentId, Option<Version>, Version) {
         (self.id, self.before, self.latest)
     }
 
     /// The document as it is in the end.
-    pub(super) fn latest(self) -> Option<NewDocument> {
+    pub(crate) fn latest(self) -> Option<NewDocument> {
         self.latest.document(&self.id)
     }
 }

@@ -9,16 +9,16 @@ use simhash::Fingerprint;
 use super::Saved;
 use crate::journal::{Calls, Journal, KeptLog};
 
-pub(super) struct Logs {
+pub(crate) struct Logs {
     /// Where the input is gone through once: what is decided of it later goes by these.
-    pub(super) kept: Option<KeptLog>,
+    pub(crate) kept: Option<KeptLog>,
     /// Where the index outlives the run.
-    pub(super) calls: Option<Calls>,
+    pub(crate) calls: Option<Calls>,
 }
 
 impl Logs {
     /// Goes on from a checkpoint: what had been kept by then is `kept` again, and in the index, where that `is_in_memory`.
-    pub(super) fn open(
+    pub(crate) fn open(
         journal: &Journal,
         saved: &Saved,
         index: &Index,
@@ -43,7 +43,7 @@ impl Logs {
 
     /// For a job that decides everything before its first checkpoint, and all of it again when it goes on: the calls that
     /// were made are all there, and answer as they did.
-    pub(super) fn of_calls(journal: &Journal, is_in_memory: bool) -> anyhow::Result<Self> {
+    pub(crate) fn of_calls(journal: &Journal, is_in_memory: bool) -> anyhow::Result<Self> {
         let calls = (!is_in_memory).then(|| journal.calls(0)).transpose()?;
         Ok(Self { kept: None, calls })
     }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use simhash::Fingerprint;
 
 use super::*;
-use crate::commands::verdict::Original;
 use crate::input::Rank;
+use crate::verdict::Original;
 
 /// A document, what became of it, and the position of the one that it was dropped for.
 #[derive(Clone)]

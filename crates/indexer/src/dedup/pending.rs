@@ -8,11 +8,11 @@ use crate::job::Item;
 
 /// Items in one call of the store, by number and by the bytes of their lines and texts: enough to share the cost of making
 /// it durable, and a bound on memory.
-pub(super) const STORE_BATCH: usize = 2048;
+pub(crate) const STORE_BATCH: usize = 2048;
 const STORE_BATCH_BYTES: usize = 32 << 20;
 
 #[derive(Default)]
-pub(super) struct Pending {
+pub(crate) struct Pending {
     items: Vec<Item>,
     ids: HashSet<DocumentId>,
     n_bytes: usize,
@@ -21,12 +21,12 @@ pub(super) struct Pending {
 impl Pending {
     /// Whether a document of this id waits. What an id that comes twice stands for is known only once its first use has
     /// been decided.
-    pub(super) fn holds(&self, id: &DocumentId) -> bool {
+    pub(crate) fn holds(&self, id: &DocumentId) -> bool {
         self.ids.contains(id)
     }
 
     /// Adds an item and says whether it is time for the call.
-    pub(super) fn add(&mut self, item: Item) -> bool {
+    pub(crate) fn add(&mut self, item: Item) -> bool {
         self.ids.insert(item.features.id.clone());
         self.n_bytes += item.line.len() + item.features.text.len();
         self.items.push(item);
@@ -34,7 +34,7 @@ impl Pending {
     }
 
     /// All that wait, in their order; none do afterwards.
-    pub(super) fn take(&mut self) -> Vec<Item> {
+    pub(crate) fn take(&mut self) -> Vec<Item> {
         std::mem::take(self).items
     }
 }

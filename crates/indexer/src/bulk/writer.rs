@@ -4,9 +4,8 @@ use ::index::{BulkLoad, DocumentId, Index, NewDocument, Standing};
 use anyhow::Context;
 use simhash::{Fingerprint, ROW_KEY_LEN};
 
-use super::SORTING;
 use super::versions::{Version, Versions, decode};
-use crate::bulk::{Description, RowFiles, RowsFolder, Sorter};
+use super::{Description, RowFiles, RowsFolder, SORTING, Sorter};
 use crate::report::Indexed;
 
 /// Documents in one question to the index.
@@ -18,7 +17,7 @@ const INSERTING: &str = "failed to write documents that the index knows already;
                          command again does the rest";
 
 /// Takes the versions of all documents.
-pub(super) struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     load: &'a BulkLoad,
     documents: RowFiles,
     n_documents: u64,
@@ -30,7 +29,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(load: &'a BulkLoad, folder: &RowsFolder, n_bytes_max: usize) -> Self {
+    pub(crate) fn new(load: &'a BulkLoad, folder: &RowsFolder, n_bytes_max: usize) -> Self {
         Self {
             load,
             documents: folder.documents(),
@@ -43,7 +42,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Takes the next version.
-    pub(super) fn take(&mut self, entry: &[u8]) -> anyhow::Result<()> {
+    pub(crate) fn take(&mut self, entry: &[u8]) -> anyhow::Result<()> {
         let (row, version) = decode(entry)?;
         if let Some(versions) = self.batch.last_mut().filter(|versions| versions.row() == row) {
             versions.add(version);
@@ -57,7 +56,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Completes the folder, and says what became of the versions and how many documents have rows in it.
-    pub(super) fn finish(mut self, folder: RowsFolder) -> anyhow::Result<(Indexed, u64)> {
+    pub(crate) fn finish(mut self, folder: RowsFolder) -> anyhow::Result<(Indexed, u64)> {
         self.flush()?;
         let Self { load, documents, n_documents, index_rows, counts, .. } = self;
         let documents = documents.finish()?;

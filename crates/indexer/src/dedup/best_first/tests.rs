@@ -5,7 +5,7 @@ use index::{DocumentId, Index, NewDocument, OpenOptions};
 use simhash::Fingerprint;
 
 use super::*;
-use crate::commands::dry_run::{Decider, DryRun};
+use crate::dedup::{Decider, DryRun};
 use crate::input::{InputOptions, Rank};
 use crate::job::JobOptions;
 use crate::opening::StoreOptions;

@@ -11,9 +11,7 @@ use serde_json::Value;
 
 use super::shelf::is_datable;
 use super::spool::Spool;
-use crate::commands::decide::insert_if_unseen;
-use crate::commands::pending::Pending;
-use crate::commands::results::duplicate_line;
+use crate::dedup::{Pending, duplicate_line, insert_if_unseen};
 use crate::job::{Item, Sink};
 use crate::journal::{Calls, Lengths};
 use crate::output::Output;

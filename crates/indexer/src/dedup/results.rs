@@ -6,28 +6,28 @@ use index::{DocumentId, Match};
 use serde_json::{Value, json};
 use simhash::Fingerprint;
 
-use super::clusters::Clusters;
-use super::findings::Findings;
 use super::groups::Groups;
-use super::verdict::{Original, Verdict};
+use crate::clusters::Clusters;
 use crate::job::Item;
 use crate::journal::Lengths;
 use crate::output::{KeptOutput, Output};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
+use crate::report_file::Findings;
+use crate::verdict::{Original, Verdict};
 
 /// What is made of the verdicts, which come in the order of the input.
-pub(super) struct Results {
-    pub(super) output: Option<KeptOutput>,
-    pub(super) duplicates: Option<Output>,
-    pub(super) groups: Option<Groups>,
-    pub(super) findings: Option<Findings>,
-    pub(super) clusters: Option<Clusters>,
-    pub(super) counts: Deduplicated,
+pub(crate) struct Results {
+    pub(crate) output: Option<KeptOutput>,
+    pub(crate) duplicates: Option<Output>,
+    pub(crate) groups: Option<Groups>,
+    pub(crate) findings: Option<Findings>,
+    pub(crate) clusters: Option<Clusters>,
+    pub(crate) counts: Deduplicated,
 }
 
 impl Results {
-    pub(super) fn add(&mut self, item: &Item, verdict: &Verdict) -> anyhow::Result<()> {
+    pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict) -> anyhow::Result<()> {
         match verdict {
             Verdict::Kept => {
                 if item.features.fingerprint.is_some() {
@@ -55,13 +55,13 @@ impl Results {
     }
 
     /// Makes the files durable and adds how long they are.
-    pub(super) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
+    pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         self.output.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))?;
         self.duplicates.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))
     }
 
     /// Puts the files in their places.
-    pub(super) fn finish(&mut self, rejects: &Rejects) -> anyhow::Result<Counts> {
+    pub(crate) fn finish(&mut self, rejects: &Rejects) -> anyhow::Result<Counts> {
         if let Some(findings) = &mut self.findings {
             findings.add_reasons(rejects.reasons());
         }
@@ -89,7 +89,7 @@ impl Results {
 }
 
 /// What is written of a document that is dropped.
-pub(super) fn duplicate_line(id: &DocumentId, fingerprint: Fingerprint, of: &Match) -> Value {
+pub(crate) fn duplicate_line(id: &DocumentId, fingerprint: Fingerprint, of: &Match) -> Value {
     json!({
         "id": id.as_str(),
         "duplicate_of": of.id.as_str(),

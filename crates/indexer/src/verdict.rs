@@ -4,7 +4,7 @@ use index::DocumentId;
 use simhash::Fingerprint;
 
 /// What becomes of a document.
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// It stays, if only because it has no features.
     Kept,
     /// It is dropped.
@@ -12,10 +12,10 @@ pub(super) enum Verdict {
 }
 
 /// Of whom a document is a near-duplicate.
-pub(super) struct Original {
-    pub(super) id: DocumentId,
-    pub(super) fingerprint: Fingerprint,
-    pub(super) distance: u32,
+pub(crate) struct Original {
+    pub(crate) id: DocumentId,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) distance: u32,
     /// Whether this run has kept it, and not one before.
-    pub(super) in_this_run: bool,
+    pub(crate) in_this_run: bool,
 }

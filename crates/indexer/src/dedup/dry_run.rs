@@ -8,7 +8,7 @@ use index::{DocumentId, Index, Insertion, Match, Mode, NewDocument, OpenOptions}
 use simhash::Fingerprint;
 
 /// Who decides which documents are new.
-pub(super) enum Decider {
+pub(crate) enum Decider {
     /// The index itself, which takes them in.
     Index(Index),
     DryRun(DryRun<Index>),
@@ -16,7 +16,7 @@ pub(super) enum Decider {
 
 impl Decider {
     /// See [`Index::insert_if_new`]. No id may be among the documents twice.
-    pub(super) fn insert_if_new(&mut self, documents: &[NewDocument]) -> anyhow::Result<Vec<Insertion>> {
+    pub(crate) fn insert_if_new(&mut self, documents: &[NewDocument]) -> anyhow::Result<Vec<Insertion>> {
         match self {
             Self::Index(index) => index.insert_if_new(documents).context("failed to write to the index"),
             Self::DryRun(dry_run) => dry_run.insert_if_new(documents).context("failed to read the index"),
@@ -25,7 +25,7 @@ impl Decider {
 }
 
 /// An index as it would be if what this run keeps were in it.
-pub(super) struct DryRun<I> {
+pub(crate) struct DryRun<I> {
     index: I,
     /// In memory: what this run keeps and the index has not.
     beside: Index,
@@ -34,7 +34,7 @@ pub(super) struct DryRun<I> {
 }
 
 impl<I: Borrow<Index>> DryRun<I> {
-    pub(super) fn new(index: I) -> index::Result<Self> {
+    pub(crate) fn new(index: I) -> index::Result<Self> {
         let like = index.borrow();
         let options = OpenOptions {
             mode: Mode::CreateIfMissing,
@@ -48,7 +48,7 @@ impl<I: Borrow<Index>> DryRun<I> {
     }
 
     /// See [`Index::insert_if_new`]. No id may be among the documents twice.
-    pub(super) fn insert_if_new(&mut self, documents: &[NewDocument]) -> index::Result<Vec<Insertion>> {
+    pub(crate) fn insert_if_new(&mut self, documents: &[NewDocument]) -> index::Result<Vec<Insertion>> {
         let index = self.index.borrow();
         let ids: Vec<DocumentId> = documents.iter().map(|document| document.id.clone()).collect();
         let queries: Vec<Fingerprint> = documents.iter().map(|document| document.fingerprint).collect();
@@ -75,7 +75,7 @@ impl<I: Borrow<Index>> DryRun<I> {
     }
 
     /// For each document the one that keeps it out, as [`insert_if_new`](Self::insert_if_new) says.
-    pub(super) fn nearest(&mut self, documents: &[NewDocument]) -> index::Result<Vec<Option<Match>>> {
+    pub(crate) fn nearest(&mut self, documents: &[NewDocument]) -> index::Result<Vec<Option<Match>>> {
         let nearest = |insertion| match insertion {
             Insertion::Duplicate(found) => Some(found),
             Insertion::Inserted | Insertion::Unchanged | Insertion::Replaced => None,

@@ -6,9 +6,9 @@ use std::collections::{HashMap, VecDeque};
 
 use index::DocumentId;
 
-use super::verdict::Original;
+use super::{Example, Group};
 use crate::pipeline::Features;
-use crate::report_file::{Example, Group};
+use crate::verdict::Original;
 
 /// Memory for the beginnings of kept documents, in case a duplicate of them comes. The latest are held.
 const KEPT_BYTES_MAX: usize = 64 << 20;
