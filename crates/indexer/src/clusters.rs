@@ -17,7 +17,7 @@ use self::cluster::{Cluster, Limits, Line};
 use self::documents::Noted;
 use self::join::Join;
 use crate::output::Output;
-use crate::pipeline::Features;
+use crate::pipeline::Fingerprinted;
 use crate::report::Clustered;
 use crate::verdict::Verdict;
 
@@ -45,11 +45,11 @@ impl Clusters {
     }
 
     /// Takes note of what became of a document.
-    pub(crate) fn add(&mut self, features: &Features, verdict: &Verdict) -> anyhow::Result<()> {
-        match (features.fingerprint, verdict) {
-            (Some(fingerprint), Verdict::Kept) => self.documents.add(&features.id, fingerprint, None),
+    pub(crate) fn add(&mut self, document: &Fingerprinted, verdict: &Verdict) -> anyhow::Result<()> {
+        match (document.fingerprint, verdict) {
+            (Some(fingerprint), Verdict::Kept) => self.documents.add(&document.id, fingerprint, None),
             (_, Verdict::Duplicate { fingerprint, of }) => {
-                self.documents.add(&features.id, *fingerprint, Some((&of.id, of.fingerprint)))
+                self.documents.add(&document.id, *fingerprint, Some((&of.id, of.fingerprint)))
             }
             // Without features it is near to nothing.
             (None, Verdict::Kept) => Ok(()),

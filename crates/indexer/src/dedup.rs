@@ -23,8 +23,10 @@ pub(crate) use self::logs::Logs;
 pub(crate) use self::pending::Pending;
 pub(crate) use self::results::{Results, duplicate_line};
 pub(crate) use self::rule::Rule;
-use crate::job::{Item, Sink};
-use crate::journal::{Calls, KeptLog, Lengths};
+use crate::job::Sink;
+use crate::journal::{Calls, KeptLog};
+use crate::output::Lengths;
+use crate::pipeline::Item;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
 
@@ -48,7 +50,7 @@ pub(crate) struct Deduplication {
 
 impl Sink for Deduplication {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        if self.pending.holds(&item.features.id) {
+        if self.pending.holds(&item.document.id) {
             self.flush(rejects)?;
         }
         if self.pending.add(item) {
@@ -85,12 +87,12 @@ impl Deduplication {
         if items.is_empty() {
             return Ok(());
         }
-        let verdicts = self.rule.decide(items.iter().map(|item| &item.features))?;
+        let verdicts = self.rule.decide(items.iter().map(|item| &item.document))?;
         for (item, verdict) in items.iter().zip(verdicts) {
             match verdict {
                 Some(verdict) => self.results.add(item, &verdict)?,
                 None => {
-                    let id = item.features.id.as_str();
+                    let id = item.document.id.as_str();
                     let reason = format!("id {id:?} was used by an earlier record of the input");
                     rejects.reject(&item.origin, item.number, &reason)?;
                 }

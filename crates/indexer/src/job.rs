@@ -6,7 +6,6 @@ mod survey;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,12 +15,13 @@ use index::{Index, Mode};
 use serde_json::Value;
 
 use crate::input::{
-    FieldNames, Fields, InputOptions, Inputs, LeftOut, MadeIds, Origin, RoundIds, WHAT_TO_DO, is_remote,
+    FieldNames, Fields, InputOptions, Inputs, LeftOut, MadeIds, RoundIds, WHAT_TO_DO, is_remote,
 };
-use crate::journal::{Checkpoint, Description, Journal, JournalOptions, Lengths, Stage};
+use crate::journal::{Checkpoint, Description, Journal, JournalOptions, Stage};
+use crate::kept::KeptOutput;
 use crate::numbers::Grouped;
-use crate::output::{KeptOutput, Output, is_stdout, place_of};
-use crate::pipeline::{Features, Pipeline, Wanted};
+use crate::output::{Lengths, Output, is_stdout, place_of};
+use crate::pipeline::{Item, Pipeline, Wanted};
 use crate::progress::{Console, Progress};
 use crate::rejects::{AllRejected, Rejects};
 use crate::report::{Counts, Report};
@@ -29,17 +29,6 @@ use crate::shard::Shard;
 use crate::stop::Stop;
 
 pub(crate) use self::options::{JobOptions, SourceOptions};
-
-/// One record of the input, on its way through a command.
-pub(crate) struct Item {
-    pub(crate) origin: Arc<Origin>,
-    /// Which of the inputs that is.
-    pub(crate) n_file: usize,
-    pub(crate) number: u64,
-    /// What stands for it in an output; empty where none was asked for.
-    pub(crate) line: Box<[u8]>,
-    pub(crate) features: Features,
-}
 
 /// What a command does with the records.
 pub(crate) trait Sink {
@@ -220,12 +209,9 @@ impl Job {
                 for record in batch.records {
                     so_far.n_read += 1;
                     so_far.position = record.position;
-                    match record.outcome {
-                        Ok(features) => {
-                            so_far.n_text_bytes += features.n_text_bytes as u64;
-                            let (origin, number) = (Arc::clone(&batch.origin), record.number);
-                            let item =
-                                Item { origin, n_file: batch.n_file, number, line: record.line, features };
+                    match record.item {
+                        Ok(item) => {
+                            so_far.n_text_bytes += item.document.n_text_bytes as u64;
                             sink.take(item, &mut rejects)?;
                         }
                         Err(reason) => rejects.reject(&batch.origin, record.number, &reason)?,

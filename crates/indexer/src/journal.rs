@@ -25,7 +25,6 @@ mod options;
 mod rows;
 pub(crate) mod values;
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,7 +42,7 @@ pub(crate) use rows::{Row, RowsLog};
 
 use crate::durable;
 use crate::input::Position;
-use crate::output::{Output, Resumed, place_of};
+use crate::output::{Lengths, Output, Resumed, place_of};
 use crate::report::Report;
 
 const JOB: &str = "job.json";
@@ -93,9 +92,6 @@ pub(crate) struct Checkpoint {
     /// What the command itself has to remember.
     pub(crate) command: serde_json::Value,
 }
-
-/// How long each output is, by what it is for: the option that asks for it. Where it is may change.
-pub(crate) type Lengths = BTreeMap<String, u64>;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Stage {

@@ -18,6 +18,7 @@ mod internal_error;
 mod job;
 mod journal;
 mod keep;
+mod kept;
 mod numbers;
 mod opening;
 mod output;

@@ -224,7 +224,7 @@ fn written(
             };
             Verdict::Duplicate { fingerprint, of }
         });
-        let features = Features {
+        let document = Fingerprinted {
             id,
             fingerprint: Some(fingerprint),
             source: None,
@@ -234,7 +234,7 @@ fn written(
             text: Box::default(),
             terms: Box::default(),
         };
-        clusters.add(&features, &verdict).unwrap();
+        clusters.add(&document, &verdict).unwrap();
     }
     let clustered = clusters.finish().unwrap();
     let lines = std::fs::read_to_string(path).unwrap();

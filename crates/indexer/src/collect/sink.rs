@@ -12,9 +12,10 @@ use serde_json::Value;
 use super::shelf::is_datable;
 use super::spool::Spool;
 use crate::dedup::{Pending, duplicate_line, insert_if_unseen};
-use crate::job::{Item, Sink};
-use crate::journal::{Calls, Lengths};
-use crate::output::Output;
+use crate::job::Sink;
+use crate::journal::Calls;
+use crate::output::{Lengths, Output};
+use crate::pipeline::Item;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
 
@@ -43,9 +44,9 @@ impl Collection<'_> {
         let items = self.pending.take();
         let new: Vec<NewDocument> = items
             .iter()
-            .filter_map(|Item { features, .. }| {
-                let (id, source) = (features.id.clone(), features.source.clone());
-                Some(NewDocument { id, fingerprint: features.fingerprint?, source })
+            .filter_map(|Item { document, .. }| {
+                let (id, source) = (document.id.clone(), document.source.clone());
+                Some(NewDocument { id, fingerprint: document.fingerprint?, source })
             })
             .collect();
         if !new.is_empty() {
@@ -62,7 +63,7 @@ impl Collection<'_> {
         mut nearest: impl FnMut() -> anyhow::Result<Option<index::Match>>,
     ) -> anyhow::Result<()> {
         for item in items {
-            match item.features.fingerprint {
+            match item.document.fingerprint {
                 None => {
                     // Nothing to compare it by, so nothing to drop it for.
                     self.counts.n_without_features += 1;
@@ -76,7 +77,7 @@ impl Collection<'_> {
                     Some(of) => {
                         self.counts.n_duplicates += 1;
                         if let Some(output) = &mut self.duplicates {
-                            let line = duplicate_line(&item.features.id, fingerprint, &of);
+                            let line = duplicate_line(&item.document.id, fingerprint, &of);
                             writeln!(output, "{line}").map_err(|error| output.failed(error))?;
                         }
                     }
@@ -87,7 +88,7 @@ impl Collection<'_> {
     }
 
     fn keep(&mut self, item: &Item) -> anyhow::Result<()> {
-        let time_ms = Some(item.features.rank.number()).filter(|ms| is_datable(*ms));
+        let time_ms = Some(item.document.rank.number()).filter(|ms| is_datable(*ms));
         let time_ms = time_ms.map_or(self.round_ms, |ms| ms as i64);
         self.spool.as_mut().map_or(Ok(()), |spool| spool.add(item, time_ms))
     }
@@ -95,7 +96,7 @@ impl Collection<'_> {
 
 impl Sink for Collection<'_> {
     fn take(&mut self, item: Item, _: &mut Rejects) -> anyhow::Result<()> {
-        if self.pending.holds(&item.features.id) {
+        if self.pending.holds(&item.document.id) {
             self.flush()?;
         }
         if self.pending.add(item) {

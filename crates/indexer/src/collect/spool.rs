@@ -12,9 +12,8 @@ use index::Source;
 use serde::{Deserialize, Serialize};
 
 use super::shelf::Shelf;
-use crate::job::Item;
-use crate::journal::Lengths;
-use crate::output::Output;
+use crate::output::{Lengths, Output};
+use crate::pipeline::Item;
 
 /// Of a checksum, in hexadecimal digits.
 const CHECKSUM_BYTES: usize = 8;
@@ -38,12 +37,12 @@ impl Spool {
     }
 
     pub(super) fn add(&mut self, item: &Item, time_ms: i64) -> anyhow::Result<()> {
-        let features = &item.features;
+        let document = &item.document;
         let head = Head {
-            id: features.id.as_str().into(),
-            source: features.source.as_ref().map(|source| source.as_str().into()),
+            id: document.id.as_str().into(),
+            source: document.source.as_ref().map(|source| source.as_str().into()),
             time_ms,
-            text: (&*features.text).into(),
+            text: (&*document.text).into(),
         };
         let mut write = || -> io::Result<()> {
             let head = serde_json::to_vec(&head)?;

@@ -10,11 +10,11 @@ use ::index::BulkLoad;
 use anyhow::{Context, anyhow};
 
 use crate::bulk::{RowsFolder, SORTING, Sorter, Version, Writer, encode};
-use crate::job::{Item, Job, JobOptions, Sink};
+use crate::job::{Job, JobOptions, Sink};
 use crate::numbers::Grouped;
 use crate::opening::StoreOptions;
 use crate::output::print_to_stdout;
-use crate::pipeline::{Features, Wanted};
+use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::progress::Console;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
@@ -66,7 +66,7 @@ impl Rows<'_> {
 
 impl Sink for Rows<'_> {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        let Features { id, fingerprint, source, .. } = item.features;
+        let Fingerprinted { id, fingerprint, source, .. } = item.document;
         if fingerprint.is_none() {
             rejects.not_indexed(&item.origin, item.number)?;
         }

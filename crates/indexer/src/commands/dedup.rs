@@ -17,7 +17,8 @@ use crate::dedup::{
 use crate::job::Job;
 use crate::journal::Journal;
 use crate::keep;
-use crate::output::{DUPLICATES, KeptOutput, OUTPUT, is_stdout, print_to_stdout};
+use crate::kept::KeptOutput;
+use crate::output::{DUPLICATES, OUTPUT, is_stdout, print_to_stdout};
 use crate::pipeline::Wanted;
 use crate::report::{Counts, Report};
 use crate::report_file::{self, Findings, Reporting};

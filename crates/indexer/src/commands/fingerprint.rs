@@ -5,10 +5,10 @@ use std::path::Path;
 
 use features::Fingerprinter;
 
-use crate::job::{Item, Job, JobOptions, Sink};
+use crate::job::{Job, JobOptions, Sink};
 use crate::opening::RecipeOptions;
 use crate::output::{Output, STDOUT};
-use crate::pipeline::Wanted;
+use crate::pipeline::{Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
@@ -39,8 +39,8 @@ struct Lines {
 
 impl Sink for Lines {
     fn take(&mut self, item: Item, _: &mut Rejects) -> anyhow::Result<()> {
-        let id = &item.features.id;
-        let written = match item.features.fingerprint {
+        let id = &item.document.id;
+        let written = match item.document.fingerprint {
             Some(fingerprint) => {
                 self.n_fingerprinted += 1;
                 writeln!(self.stdout, "{id}\t{fingerprint}")

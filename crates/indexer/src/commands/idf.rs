@@ -6,10 +6,10 @@ use features::document_frequencies::Header;
 use features::{Fingerprinter, Recipe};
 
 use crate::document_frequencies::{Runs, Target, TermTable};
-use crate::job::{Item, Job, JobOptions, Sink};
+use crate::job::{Job, JobOptions, Sink};
 use crate::opening::RecipeOptions;
 use crate::output::{folder_of, is_stdout, print_to_stdout};
-use crate::pipeline::Wanted;
+use crate::pipeline::{Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
@@ -97,13 +97,13 @@ impl Counting {
 
 impl Sink for Counting {
     fn take(&mut self, item: Item, _: &mut Rejects) -> anyhow::Result<()> {
-        if item.features.terms.is_empty() {
+        if item.document.terms.is_empty() {
             self.n_without_features += 1;
             return Ok(());
         }
         self.n_counted += 1;
         self.n_in_table += 1;
-        item.features.terms.split_terminator('\n').for_each(|term| self.table.add(term));
+        item.document.terms.split_terminator('\n').for_each(|term| self.table.add(term));
         if self.table.n_bytes() >= self.n_bytes_max { self.spill() } else { Ok(()) }
     }
 

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::say_done;
 use crate::dedup::count;
-use crate::job::{Item, Job, JobOptions, Sink};
-use crate::journal::{Calls, Description, Journal, JournalOptions, Lengths};
+use crate::job::{Job, JobOptions, Sink};
+use crate::journal::{Calls, Description, Journal, JournalOptions};
 use crate::opening::StoreOptions;
-use crate::output::print_to_stdout;
-use crate::pipeline::{Features, Wanted};
+use crate::output::{Lengths, print_to_stdout};
+use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed, Report};
 
@@ -139,10 +139,10 @@ impl Inserts<'_> {
 impl Sink for Inserts<'_> {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
         // An id that comes again must meet its first use.
-        if self.pending.len() >= STORE_BATCH || self.pending.contains(&item.features.id) {
+        if self.pending.len() >= STORE_BATCH || self.pending.contains(&item.document.id) {
             self.flush()?;
         }
-        let Features { id, fingerprint, source, .. } = item.features;
+        let Fingerprinted { id, fingerprint, source, .. } = item.document;
         self.pending.insert(id.clone());
         match fingerprint {
             Some(fingerprint) => self.inserts.push(NewDocument { id, fingerprint, source }),

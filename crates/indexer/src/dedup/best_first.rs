@@ -16,9 +16,10 @@ use super::pending::STORE_BATCH;
 use super::results::Results;
 use super::rule::Rule;
 use crate::input::{Rank, RankBy};
-use crate::job::{Item, Job, Sink};
-use crate::journal::{Journal, Lengths};
-use crate::pipeline::{Features, Wanted};
+use crate::job::{Job, Sink};
+use crate::journal::Journal;
+use crate::output::Lengths;
+use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 use crate::verdict::Verdict;
@@ -36,7 +37,7 @@ pub(crate) fn run(
     let (mut documents, mut verdicts) = (Vec::new(), Vec::new());
     if job.journal().is_none_or(Journal::is_reading) {
         documents = job.survey(fingerprinter)?;
-        let n_unranked = documents.iter().filter(|features| features.rank == Rank::NONE).count();
+        let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
         // The name of a field that is not there would make all documents equally good. In a part of them it may be chance.
         let is_chance = documents.is_empty() || job.has_part();
         ensure!(n_unranked < documents.len() || is_chance, "no document has {by}");
@@ -58,7 +59,7 @@ pub(crate) fn run(
 type Verdicts = Vec<Option<Verdict>>;
 
 /// Decides about all documents, the best first, of equally good ones the first.
-fn decide(rule: &mut Rule, documents: &[Features]) -> anyhow::Result<Verdicts> {
+fn decide(rule: &mut Rule, documents: &[Fingerprinted]) -> anyhow::Result<Verdicts> {
     let mut order: Vec<usize> = (0..documents.len()).collect();
     order.sort_by(|&a, &b| documents[a].rank.best_first(&documents[b].rank));
     let mut verdicts: Verdicts = documents.iter().map(|_| None).collect();
@@ -79,14 +80,14 @@ fn decide(rule: &mut Rule, documents: &[Features]) -> anyhow::Result<Verdicts> {
 
 /// The second pass: writes what was decided.
 struct BestFirst {
-    decided: Skip<Zip<IntoIter<Features>, IntoIter<Option<Verdict>>>>,
+    decided: Skip<Zip<IntoIter<Fingerprinted>, IntoIter<Option<Verdict>>>>,
     n_taken: usize,
     results: Results,
 }
 
 impl BestFirst {
     /// Goes on after the first `n_taken` documents.
-    fn new(documents: Vec<Features>, verdicts: Verdicts, n_taken: usize, results: Results) -> Self {
+    fn new(documents: Vec<Fingerprinted>, verdicts: Verdicts, n_taken: usize, results: Results) -> Self {
         Self { decided: documents.into_iter().zip(verdicts).skip(n_taken), n_taken, results }
     }
 }
@@ -96,17 +97,17 @@ const CHANGED: &str = "the input has changed since the first pass, so no file wa
 
 impl Sink for BestFirst {
     fn take(&mut self, mut item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        let now = &item.features;
-        let is_same = |then: &Features| then.id == now.id && then.n_text_bytes == now.n_text_bytes;
-        let Some((features, verdict)) = self.decided.next().filter(|(then, _)| is_same(then)) else {
+        let now = &item.document;
+        let is_same = |then: &Fingerprinted| then.id == now.id && then.n_text_bytes == now.n_text_bytes;
+        let Some((document, verdict)) = self.decided.next().filter(|(then, _)| is_same(then)) else {
             bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
         };
         self.n_taken += 1;
-        item.features.fingerprint = features.fingerprint;
+        item.document.fingerprint = document.fingerprint;
         match verdict {
             Some(verdict) => self.results.add(&item, &verdict),
             None => {
-                let id = features.id.as_str();
+                let id = document.id.as_str();
                 let reason = format!(
                     "id {id:?} stands for another record of the input, which comes before it by --keep"
                 );

@@ -7,7 +7,7 @@ use index::DocumentId;
 
 use crate::excerpt::excerpt;
 use crate::numbers::Grouped;
-use crate::pipeline::Features;
+use crate::pipeline::Fingerprinted;
 use crate::verdict::{Original, Verdict};
 
 /// Duplicates shown in one group.
@@ -41,26 +41,26 @@ impl Groups {
     }
 
     /// Takes note of what became of a document.
-    pub(crate) fn add(&mut self, features: &Features, verdict: &Verdict) {
+    pub(crate) fn add(&mut self, document: &Fingerprinted, verdict: &Verdict) {
         match verdict {
             Verdict::Kept => {
-                if let Some(&number) = self.by_kept.get(&features.id) {
+                if let Some(&number) = self.by_kept.get(&document.id) {
                     // Its duplicates came before it.
                     if let Some(group) = self.shown.get_mut(number) {
-                        group.excerpt = line(features);
+                        group.excerpt = line(document);
                     }
-                } else if features.fingerprint.is_some()
+                } else if document.fingerprint.is_some()
                     && self.shown.len() < self.n_shown
                     && self.excerpts.len() < EXCERPTS_MAX
                 {
-                    self.excerpts.insert(features.id.clone(), line(features));
+                    self.excerpts.insert(document.id.clone(), line(document));
                 }
             }
-            Verdict::Duplicate { of, .. } => self.add_duplicate(features, of),
+            Verdict::Duplicate { of, .. } => self.add_duplicate(document, of),
         }
     }
 
-    fn add_duplicate(&mut self, features: &Features, of: &Original) {
+    fn add_duplicate(&mut self, document: &Fingerprinted, of: &Original) {
         let n_groups = self.by_kept.len();
         let number = *self.by_kept.entry(of.id.clone()).or_insert(n_groups);
         if number == self.shown.len() && number < self.n_shown {
@@ -71,15 +71,15 @@ impl Groups {
         if let Some(group) = self.shown.get_mut(number) {
             group.n_duplicates += 1;
             if group.duplicates.len() < SHOWN_PER_GROUP {
-                group.duplicates.push((features.id.clone(), of.distance, line(features)));
+                group.duplicates.push((document.id.clone(), of.distance, line(document)));
             }
         }
     }
 }
 
 /// The features' excerpt may be longer, where somebody else wants more of it.
-fn line(features: &Features) -> Box<str> {
-    excerpt(&features.excerpt, EXCERPT_COLUMNS).into()
+fn line(document: &Fingerprinted) -> Box<str> {
+    excerpt(&document.excerpt, EXCERPT_COLUMNS).into()
 }
 
 impl fmt::Display for Groups {

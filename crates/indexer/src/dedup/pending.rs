@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use index::DocumentId;
 
-use crate::job::Item;
+use crate::pipeline::Item;
 
 /// Items in one call of the store, by number and by the bytes of their lines and texts: enough to share the cost of making
 /// it durable, and a bound on memory.
@@ -27,8 +27,8 @@ impl Pending {
 
     /// Adds an item and says whether it is time for the call.
     pub(crate) fn add(&mut self, item: Item) -> bool {
-        self.ids.insert(item.features.id.clone());
-        self.n_bytes += item.line.len() + item.features.text.len();
+        self.ids.insert(item.document.id.clone());
+        self.n_bytes += item.line.len() + item.document.text.len();
         self.items.push(item);
         self.items.len() >= STORE_BATCH || self.n_bytes >= STORE_BATCH_BYTES
     }

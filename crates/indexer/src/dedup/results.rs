@@ -8,9 +8,9 @@ use simhash::Fingerprint;
 
 use super::groups::Groups;
 use crate::clusters::Clusters;
-use crate::job::Item;
-use crate::journal::Lengths;
-use crate::output::{KeptOutput, Output};
+use crate::kept::KeptOutput;
+use crate::output::{Lengths, Output};
+use crate::pipeline::Item;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
 use crate::report_file::Findings;
@@ -30,7 +30,7 @@ impl Results {
     pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict) -> anyhow::Result<()> {
         match verdict {
             Verdict::Kept => {
-                if item.features.fingerprint.is_some() {
+                if item.document.fingerprint.is_some() {
                     self.counts.n_kept += 1;
                 } else {
                     self.counts.n_without_features += 1;
@@ -43,13 +43,13 @@ impl Results {
             }
         }
         if let Some(groups) = &mut self.groups {
-            groups.add(&item.features, verdict);
+            groups.add(&item.document, verdict);
         }
         if let Some(findings) = &mut self.findings {
             findings.add(item, verdict);
         }
         if let Some(clusters) = &mut self.clusters {
-            clusters.add(&item.features, verdict)?;
+            clusters.add(&item.document, verdict)?;
         }
         Ok(())
     }
@@ -83,7 +83,7 @@ impl Results {
         let Some(output) = &mut self.duplicates else { return Ok(()) };
         let Original { id, fingerprint: of_fingerprint, distance, .. } = of;
         let of = Match { id: id.clone(), fingerprint: *of_fingerprint, distance: *distance };
-        let line = duplicate_line(&item.features.id, fingerprint, &of);
+        let line = duplicate_line(&item.document.id, fingerprint, &of);
         writeln!(output, "{line}").map_err(|error| output.failed(error))
     }
 }

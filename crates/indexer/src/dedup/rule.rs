@@ -10,7 +10,7 @@ use simhash::Fingerprint;
 use super::decide;
 use super::dry_run::Decider;
 use super::logs::Logs;
-use crate::pipeline::Features;
+use crate::pipeline::Fingerprinted;
 use crate::verdict::{Original, Verdict};
 
 pub(crate) struct Rule {
@@ -26,18 +26,18 @@ impl Rule {
     /// is kept. No id may be among them twice: whether that is so is known only once its first use has been decided.
     pub(crate) fn decide<'a>(
         &mut self,
-        documents: impl Iterator<Item = &'a Features> + Clone,
+        documents: impl Iterator<Item = &'a Fingerprinted> + Clone,
     ) -> anyhow::Result<Vec<Option<Verdict>>> {
         let new: Vec<_> = documents
             .clone()
-            .filter(|features| !self.kept.contains_key(&features.id))
-            .filter_map(|Features { id, fingerprint, source, .. }| {
+            .filter(|document| !self.kept.contains_key(&document.id))
+            .filter_map(|Fingerprinted { id, fingerprint, source, .. }| {
                 Some(NewDocument { id: id.clone(), fingerprint: (*fingerprint)?, source: source.clone() })
             })
             .collect();
         let mut nearest = self.insert_if_new(&new)?.into_iter();
         let (mut verdicts, mut newly_kept) = (Vec::new(), Vec::new());
-        for Features { id, fingerprint, .. } in documents {
+        for Fingerprinted { id, fingerprint, .. } in documents {
             let verdict = match (self.kept.get(id), *fingerprint) {
                 (Some(earlier), Some(fingerprint)) if *earlier == Some(fingerprint) => {
                     let of = Original { id: id.clone(), fingerprint, distance: 0, in_this_run: true };

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use index::DocumentId;
 
 use super::{Example, Group};
-use crate::pipeline::Features;
+use crate::pipeline::Fingerprinted;
 use crate::verdict::Original;
 
 /// Memory for the beginnings of kept documents, in case a duplicate of them comes. The latest are held.
@@ -50,19 +50,19 @@ impl Biggest {
         Self { groups: HashMap::new(), n_bytes: 0, kept: Kept::default(), groups_bytes_max: GROUPS_BYTES_MAX }
     }
 
-    pub(super) fn add_kept(&mut self, features: &Features) {
-        match self.groups.get_mut(&features.id) {
+    pub(super) fn add_kept(&mut self, document: &Fingerprinted) {
+        match self.groups.get_mut(&document.id) {
             // Its duplicates came before it; the group may have lost its texts since.
             Some(group) if !group.examples.is_empty() => {
-                self.n_bytes += features.excerpt.len() + BEGINNING_BYTES;
-                group.kept = Some(features.excerpt.clone());
+                self.n_bytes += document.excerpt.len() + BEGINNING_BYTES;
+                group.kept = Some(document.excerpt.clone());
             }
             Some(_) => {}
-            None => self.kept.add(features, KEPT_BYTES_MAX),
+            None => self.kept.add(document, KEPT_BYTES_MAX),
         }
     }
 
-    pub(super) fn add_duplicate(&mut self, features: &Features, of: &Original) {
+    pub(super) fn add_duplicate(&mut self, document: &Fingerprinted, of: &Original) {
         let number = self.groups.len();
         let group = self.groups.entry(of.id.clone()).or_insert_with(|| {
             let kept = self.kept.beginnings.remove(&of.id);
@@ -71,8 +71,8 @@ impl Biggest {
         });
         group.n_duplicates += 1;
         if group.examples.iter().all(|example| example.distance != of.distance) {
-            let id = features.id.as_str().to_owned();
-            let excerpt = features.excerpt.to_string();
+            let id = document.id.as_str().to_owned();
+            let excerpt = document.excerpt.to_string();
             let example = Example { id, distance: of.distance, excerpt };
             self.n_bytes += n_bytes(&example);
             group.examples.push(example);
@@ -135,11 +135,11 @@ fn n_bytes(example: &Example) -> usize {
 }
 
 impl Kept {
-    fn add(&mut self, features: &Features, n_bytes_max: usize) {
+    fn add(&mut self, document: &Fingerprinted, n_bytes_max: usize) {
         let n_bytes = |id: &DocumentId| 2 * id.as_str().len() + 2 * BEGINNING_BYTES;
-        self.n_bytes += n_bytes(&features.id) + features.excerpt.len();
-        self.beginnings.insert(features.id.clone(), features.excerpt.clone());
-        self.order.push_back(features.id.clone());
+        self.n_bytes += n_bytes(&document.id) + document.excerpt.len();
+        self.beginnings.insert(document.id.clone(), document.excerpt.clone());
+        self.order.push_back(document.id.clone());
         while self.n_bytes > n_bytes_max
             && let Some(oldest) = self.order.pop_front()
         {
@@ -157,8 +157,8 @@ mod tests {
     use super::*;
     use crate::input::Rank;
 
-    fn features(id: &str, excerpt: &str) -> Features {
-        Features {
+    fn document(id: &str, excerpt: &str) -> Fingerprinted {
+        Fingerprinted {
             id: id.parse().unwrap(),
             fingerprint: Some(Fingerprint(0)),
             source: None,
@@ -173,7 +173,7 @@ mod tests {
     fn add_duplicate(biggest: &mut Biggest, id: &str, of: &str, distance: u32) {
         let of =
             Original { id: of.parse().unwrap(), fingerprint: Fingerprint(0), distance, in_this_run: true };
-        biggest.add_duplicate(&features(id, &format!("text of {id}")), &of);
+        biggest.add_duplicate(&document(id, &format!("text of {id}")), &of);
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
         let mut biggest = Biggest::new();
         biggest.groups_bytes_max = 20_000;
         for i in 0..1000 {
-            biggest.add_kept(&features(&format!("kept {i}"), "x"));
+            biggest.add_kept(&document(&format!("kept {i}"), "x"));
             add_duplicate(&mut biggest, &format!("dup {i}"), &format!("kept {i}"), 2);
             // The 500th group grows all the time, at two distances.
             if i >= 500 {
@@ -205,7 +205,7 @@ mod tests {
     fn the_latest_kept_documents_are_held() {
         let mut kept = Kept::default();
         for i in 0..100 {
-            kept.add(&features(&format!("{i}"), &"x".repeat(100)), 10_000);
+            kept.add(&document(&format!("{i}"), &"x".repeat(100)), 10_000);
         }
         assert!(kept.n_bytes <= 10_000 && kept.beginnings.len() > 10);
         assert!(kept.beginnings.contains_key(&"99".parse::<DocumentId>().unwrap()));

@@ -6,7 +6,7 @@ use index::DocumentId;
 
 use super::biggest::Biggest;
 use super::{Distance, Groups, Rejected, Repeat, Repeats};
-use crate::job::Item;
+use crate::pipeline::Item;
 use crate::reasons::Reasons;
 use crate::top::Top;
 use crate::verdict::{Original, Verdict};
@@ -70,12 +70,12 @@ impl Findings {
         let place = self.places.of(item);
         match verdict {
             Verdict::Kept => {
-                if item.features.fingerprint.is_some() {
-                    for duplicate in self.waiting.remove(&item.features.id).unwrap_or_default() {
+                if item.document.fingerprint.is_some() {
+                    for duplicate in self.waiting.remove(&item.document.id).unwrap_or_default() {
                         self.pairs.add((place, duplicate));
                     }
-                    self.kept.insert(item.features.id.clone(), place);
-                    self.biggest.add_kept(&item.features);
+                    self.kept.insert(item.document.id.clone(), place);
+                    self.biggest.add_kept(&item.document);
                 }
             }
             Verdict::Duplicate { of, .. } => self.add_duplicate(item, place, of),
@@ -86,13 +86,13 @@ impl Findings {
         if let Some(n) = self.n_duplicates.get_mut(of.distance as usize) {
             *n += 1;
         }
-        self.n_text_bytes_dropped += item.features.n_text_bytes as u64;
+        self.n_text_bytes_dropped += item.document.n_text_bytes as u64;
         match self.kept.get(&of.id) {
             Some(&kept) => self.pairs.add((kept, place)),
             None if of.in_this_run => self.waiting.entry(of.id.clone()).or_default().push(place),
             None => self.pairs.add((IN_INDEX, place)),
         }
-        self.biggest.add_duplicate(&item.features, of);
+        self.biggest.add_duplicate(&item.document, of);
     }
 
     /// Takes note of what was rejected in all.
@@ -131,7 +131,7 @@ impl Places {
     }
 
     fn of(&mut self, item: &Item) -> Place {
-        let name = item.features.source.as_ref().map_or(item.origin.name(), |source| source.as_str());
+        let name = item.document.source.as_ref().map_or(item.origin.name(), |source| source.as_str());
         if let Some(&place) = self.numbers.get(name) {
             return place;
         }

@@ -12,7 +12,7 @@ use crate::opening::StoreOptions;
 use crate::report::Deduplicated;
 
 /// Few ids, few ranks, and fingerprints in narrow clusters, so that all cases come up.
-fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Features> {
+fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Fingerprinted> {
     let mut state = seed;
     let mut next = |n: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -21,7 +21,7 @@ fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Features> {
     let mut document = || {
         let centre = next(8).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let fingerprint = (0..next(4)).fold(centre, |bits, _| bits ^ 1 << next(12));
-        Features {
+        Fingerprinted {
             id: DocumentId::new(format!("{}", next(n_ids))).unwrap(),
             fingerprint: (next(10) > 0).then_some(Fingerprint(fingerprint)),
             source: None,
@@ -39,13 +39,13 @@ fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Features> {
 type Expected = Option<Option<(String, u32)>>;
 
 /// Sorts by rank and compares each document with all that are kept, and with all that are `stored`.
-fn naive(documents: &[Features], mut stored: HashMap<DocumentId, Fingerprint>) -> Vec<Expected> {
+fn naive(documents: &[Fingerprinted], mut stored: HashMap<DocumentId, Fingerprint>) -> Vec<Expected> {
     let mut expected = vec![None; documents.len()];
     let mut kept: HashMap<DocumentId, Option<Fingerprint>> = HashMap::new();
     let mut order: Vec<usize> = (0..documents.len()).collect();
     order.sort_by(|&a, &b| documents[a].rank.best_first(&documents[b].rank).then(a.cmp(&b)));
     for n in order {
-        let Features { id, fingerprint, .. } = &documents[n];
+        let Fingerprinted { id, fingerprint, .. } = &documents[n];
         let near = |fingerprint: Fingerprint| {
             let others = stored.iter().filter(|(other, _)| *other != id);
             let found = others.map(|(id, other)| (other.distance(fingerprint), id.as_str().to_owned()));
@@ -69,8 +69,8 @@ fn rule(decider: Decider) -> Rule {
     Rule { decider, logs: None, kept: HashMap::new() }
 }
 
-fn check(documents: &[Features], stored: &[Features]) {
-    let stored = || stored.iter().filter_map(|features| Some((features.id.clone(), features.fingerprint?)));
+fn check(documents: &[Fingerprinted], stored: &[Fingerprinted]) {
+    let stored = || stored.iter().filter_map(|document| Some((document.id.clone(), document.fingerprint?)));
     let expected = naive(documents, stored().collect());
     let [real, dry] = [(); 2].map(|()| {
         let index = Index::open("memory:", &OpenOptions::default()).unwrap();

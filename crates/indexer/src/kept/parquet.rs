@@ -17,10 +17,10 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::printer::print_schema;
 use parquet::schema::types::{Type, TypePtr};
 
-use super::Output;
 use super::row_set::RowSet;
 use crate::input::{Location, ParquetFile, ROWS_AT_A_TIME, copy, guarded, open_parquet};
-use crate::journal::{Journal, Lengths, Row, RowsLog};
+use crate::journal::{Journal, Row, RowsLog};
+use crate::output::{Lengths, Output};
 
 /// What is kept of neighbouring row groups goes into one, until it is as large as this, unpacked; readers like large ones.
 const GROUP_BYTES: u64 = 128 << 20;

@@ -1,15 +1,18 @@
 //! Where the documents go that stay, in the format that the output's name says.
 
+mod parquet;
+mod row_set;
+
 use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
 
-use super::parquet::ParquetOutput;
-use super::{OUTPUT, Output, Role, Written};
+use self::parquet::ParquetOutput;
 use crate::input::{Delimited, Format, Inputs, WholeRows};
-use crate::job::Item;
-use crate::journal::{Journal, Lengths};
+use crate::journal::Journal;
+use crate::output::{Lengths, OUTPUT, Output, Role, Written};
+use crate::pipeline::Item;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
