@@ -1,5 +1,7 @@
 //! What the compiler and clippy cannot see of the house: which crate may know which, and where versions are stated.
 
+mod arguments;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
