@@ -1,7 +1,7 @@
 //! Deduplication: which documents stay, and what is made of that.
 //!
-//! What near means, and what becomes of an id that comes twice, is in [`rule`]. Documents come to it in the order of the input
-//! (here) or the best first ([`best_first`]). What is decided of each goes to the [`results`].
+//! What near means, and what becomes of an id that comes twice, is in [`rule`]. Documents come to it in the order of
+//! the input (here) or the best first ([`best_first`]). What is decided of each goes to the [`results`].
 
 mod best_first;
 mod decide;
@@ -36,7 +36,8 @@ pub(crate) struct Saved {
     pub(crate) counts: Deduplicated,
     n_kept_bytes: u64,
     n_calls: u64,
-    /// Where everything is decided beforehand: how many documents have been written or rejected since, and how many not.
+    /// Where everything is decided beforehand: how many documents have been written or rejected since, and how many
+    /// not.
     n_taken: usize,
     n_left: usize,
 }

@@ -47,8 +47,8 @@ pub(crate) trait Sink {
         false
     }
 
-    /// Called once after the last record, and where there is a journal after a checkpoint; puts its files in their places
-    /// and says what became of the records that it took.
+    /// Called once after the last record, and where there is a journal after a checkpoint; puts its files in their
+    /// places and says what became of the records that it took.
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts>;
 }
 
@@ -68,8 +68,8 @@ pub(crate) struct Job {
 impl Job {
     /// Opens the inputs and checks that they and the command's `outputs` do not get into each other's way.
     ///
-    /// No output may go into the directory of the `store`. Where there is a journal, its description says which job it is
-    /// of, but for the inputs.
+    /// No output may go into the directory of the `store`. Where there is a journal, its description says which job it
+    /// is of, but for the inputs.
     pub(crate) fn new(
         options: &JobOptions,
         outputs: &[&Path],

@@ -39,8 +39,8 @@ impl StoreOptions {
     pub(crate) fn asked(&self) -> anyhow::Result<Asked> {
         let Self { store, recipe } = self;
         let explicit = recipe.explicit_fields(&recipe.dictionaries()?);
-        // Each is named, so that none can be added without a thought about journals. How far the clock is believed decides
-        // only whether the job goes on, and what a new index gets by default follows from what is asked for.
+        // Each is named, so that none can be added without a thought about journals. How far the clock is believed
+        // decides only whether the job goes on, and what a new index gets by default follows from what is asked for.
         let OpenOptions {
             mode: _,
             scheme,
@@ -58,9 +58,9 @@ impl StoreOptions {
         self.store.uri()
     }
 
-    /// Opens the index at `uri`, or where the mode allows creates it as the options say, and builds the fingerprinter of
-    /// its recipe. That a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all that
-    /// the index that was meant knows be taken for new.
+    /// Opens the index at `uri`, or where the mode allows creates it as the options say, and builds the fingerprinter
+    /// of its recipe. That a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all
+    /// that the index that was meant knows be taken for new.
     pub(crate) fn open_or_make(
         &self,
         uri: &str,

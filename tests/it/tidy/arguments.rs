@@ -18,8 +18,8 @@ fn for_each_file(source: &Path, folder: &Path, see: &mut impl FnMut(&str, &str))
     }
 }
 
-/// In the batch job one room turns arguments into options, and what lies below it knows those. The library's main function
-/// gives the one to the other, and what other crates take from a command line has one door.
+/// In the batch job one room turns arguments into options, and what lies below it knows those. The library's main
+/// function gives the one to the other, and what other crates take from a command line has one door.
 #[test]
 fn below_its_command_line_the_batch_job_knows_no_arguments() {
     const COMMAND_LINE: &str = "lib.rs";

@@ -92,12 +92,13 @@ impl DedupArgs {
         );
         ensure!(
             report.is_empty() || !has_journal,
-            "a --report is made of what one run has seen, and a job with a journal may take several; leave one of them out"
+            "a --report is made of what one run has seen, and a job with a journal may take several; leave one of \
+             them out"
         );
         ensure!(
             clusters.is_none() || !has_journal,
-            "--clusters are made of what one run has seen, and a job with a journal may take several; leave one of them \
-             out"
+            "--clusters are made of what one run has seen, and a job with a journal may take several; leave one of \
+             them out"
         );
         let rank_by = keep.rank_by(time_field.as_ref())?;
         Ok(DedupOptions {

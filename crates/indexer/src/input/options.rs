@@ -11,8 +11,8 @@ use super::{FieldPath, Format};
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct InputOptions {
-    /// Files, folders, globs and addresses, in their order; `-` is standard input. A journal compares what was found, file
-    /// by file.
+    /// Files, folders, globs and addresses, in their order; `-` is standard input. A journal compares what was found,
+    /// file by file.
     #[serde(skip)]
     pub(crate) files: Vec<PathBuf>,
     /// A file that names more of them, one a line. Likewise.

@@ -43,8 +43,8 @@ impl Description {
         Self { version: VERSION, command: command.to_owned(), options, inputs, index: None }
     }
 
-    /// Adds all that `options` serialise, a field for each option. It has the option's name, or a description of several
-    /// that begins with an article.
+    /// Adds all that `options` serialise, a field for each option. It has the option's name, or a description of
+    /// several that begins with an article.
     pub(crate) fn with(mut self, options: &impl Serialize) -> anyhow::Result<Self> {
         let options = serde_json::to_value(options).context("failed to write down the options of the job")?;
         let Value::Object(options) = options else { bail!("options are fields, and not {options}") };

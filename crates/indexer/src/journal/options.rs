@@ -11,6 +11,7 @@ pub(crate) struct JournalOptions {
     /// It may be moved, and is the same journal.
     #[serde(skip)]
     pub(crate) folder: PathBuf,
-    /// Records between two checkpoints. They fall after the same records in every run, so that calls of a store do, too.
+    /// Records between two checkpoints. They fall after the same records in every run, so that calls of a store do,
+    /// too.
     pub(crate) checkpoint_records: u64,
 }
