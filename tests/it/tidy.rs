@@ -3,6 +3,8 @@
 
 mod rooms;
 
+mod arguments;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;

@@ -5,7 +5,16 @@
 mod folder;
 mod row_file;
 mod sorter;
+mod versions;
+mod writer;
 
-pub(crate) use folder::{Description, RowsFolder};
-pub(crate) use row_file::RowFiles;
+use folder::Description;
+pub(crate) use folder::RowsFolder;
+use row_file::RowFiles;
 pub(crate) use sorter::Sorter;
+pub(crate) use versions::{Version, encode};
+pub(crate) use writer::Writer;
+
+/// What is said where sorting fails.
+pub(crate) const SORTING: &str =
+    "failed to sort in the folder of rows; the same command again makes the rows anew";

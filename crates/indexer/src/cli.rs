@@ -2,18 +2,20 @@
 
 mod collect;
 mod idf;
+mod options;
+mod values;
 
-use std::env;
 use std::path::PathBuf;
 
-use anyhow::{Context, anyhow};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
 use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
 use index::Source;
 
-pub(crate) use self::collect::{CollectArgs, ResultsFormat};
-pub(crate) use self::idf::{IdfArgs, IdfMergeArgs};
+use self::collect::CollectArgs;
+use self::idf::{CountingArgs, IdfArgs, IdfMergeArgs};
+use self::values::path_for;
+use crate::clusters::Chains;
 use crate::input::{FieldPath, Format};
 use crate::keep::Keep;
 use crate::output::Role;
@@ -156,7 +158,7 @@ pub(crate) struct BulkRowsArgs {
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
     /// The folder for the rows: a new one, or of a run that broke off
-    #[arg(long, value_name = "ROWS", value_parser = Role::Rows.parser(), help_heading = "Output")]
+    #[arg(long, value_name = "ROWS", value_parser = path_for(Role::Rows), help_heading = "Output")]
     pub(crate) rows: PathBuf,
 }
 
@@ -196,10 +198,10 @@ pub(crate) struct DedupArgs {
     /// others id and text.
     ///
     /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it, to be deleted.
-    #[arg(long, value_name = "KEPT", value_parser = Role::Kept.parser(), help_heading = "Output")]
+    #[arg(long, value_name = "KEPT", value_parser = path_for(Role::Kept), help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     /// Write one JSON object for each dropped document: id, duplicate_of, both fingerprints and the distance
-    #[arg(long, value_name = "DUPS", value_parser = Role::Duplicates.parser(), help_heading = "Output")]
+    #[arg(long, value_name = "DUPS", value_parser = path_for(Role::Duplicates), help_heading = "Output")]
     pub(crate) duplicates: Option<PathBuf>,
     /// Write one JSON object for each cluster: all documents that hang together by being near, kept or dropped, and the edges between them
     ///
@@ -212,7 +214,7 @@ pub(crate) struct DedupArgs {
     ///
     /// What is dropped does not depend on it: a document goes only for a kept one within the distance, never for a chain.
     /// The clusters are found at the end of the run, which holds every document's id until then and some 100 bytes beside.
-    #[arg(long, value_name = "FILE", value_parser = Role::Clusters.parser(), help_heading = "Output")]
+    #[arg(long, value_name = "FILE", value_parser = path_for(Role::Clusters), help_heading = "Output")]
     pub(crate) clusters: Option<PathBuf>,
     /// What becomes of a chained cluster, in which two nodes are further apart than the distance: A near B near C, but not A near C
     #[arg(
@@ -238,15 +240,6 @@ pub(crate) struct DedupArgs {
     /// How many groups to print where no output file is given
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
     pub(crate) groups: usize,
-}
-
-/// What becomes of chained clusters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Chains {
-    /// It stays one, with "chained": true, and widest: its two nodes that are furthest apart
-    Report,
-    /// Each document that stays makes a cluster with those dropped for it, all within the distance of it; split_from is the group of the whole
-    Split,
 }
 
 #[derive(Debug, Args)]
@@ -281,7 +274,7 @@ pub(crate) struct InputArgs {
     #[arg(long, env = "PIGEONHOLE_MAKE_IDS")]
     pub(crate) make_ids: bool,
     /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or row) and reason
-    #[arg(long, value_name = "FILE", value_parser = Role::Rejects.parser())]
+    #[arg(long, value_name = "FILE", value_parser = path_for(Role::Rejects))]
     pub(crate) rejects: Option<PathBuf>,
     /// Take only one of OF equal parts of the documents, by a hash of their ids: 0/3, 1/3 and 2/3 are all of three workers
     ///
@@ -343,7 +336,7 @@ pub(crate) struct JournalArgs {
     /// directory. A job with other inputs or options is refused; remove the directory to begin anew. Inputs and outputs must
     /// be files; it goes with neither --report nor --clusters, which are made of what one run has seen, nor --dry-run. Ctrl-C and SIGTERM stop it at the next checkpoint, some seconds on, with exit status 130 and 143; a second
     /// one, or one in the first of two readings (--keep), stops it at once, and what came after the last checkpoint is done again.
-    #[arg(long, value_name = "DIR", env = "PIGEONHOLE_JOURNAL", value_parser = Role::Journal.parser())]
+    #[arg(long, value_name = "DIR", env = "PIGEONHOLE_JOURNAL", value_parser = path_for(Role::Journal))]
     pub(crate) journal: Option<PathBuf>,
     /// Take a checkpoint after this many records, or 64 MiB of text, whichever comes first
     #[arg(
@@ -368,20 +361,4 @@ pub(crate) struct SourceArgs {
     /// The field that holds a document's source, a string or an integer of 1 to 255 bytes; it may be missing or null
     #[arg(long, value_name = "FIELD", default_value = "source", env = "PIGEONHOLE_SOURCE_FIELD")]
     pub(crate) source_field: FieldPath,
-}
-
-/// What Kubernetes calls the number of a worker of an Indexed Job, from 0.
-const JOB_COMPLETION_INDEX: &str = "JOB_COMPLETION_INDEX";
-
-impl InputArgs {
-    /// The part of the documents to take, if it is not all.
-    pub(crate) fn shard(&self) -> anyhow::Result<Option<Shard>> {
-        let Some(n_shards) = self.shards else { return Ok(self.shard) };
-        let n = env::var(JOB_COMPLETION_INDEX)
-            .with_context(|| format!("--shards needs {JOB_COMPLETION_INDEX}; elsewhere say --shard N/OF"))?;
-        let shard = format!("{n}/{n_shards}").parse();
-        let shard =
-            shard.map_err(|why: String| anyhow!("{JOB_COMPLETION_INDEX}={n} of {n_shards} shards: {why}"))?;
-        Ok(Some(shard))
-    }
 }

@@ -26,6 +26,7 @@ mod made_ids;
 mod members;
 #[cfg(test)]
 mod mutations;
+mod options;
 mod parquet;
 mod rank;
 mod records;
@@ -48,6 +49,7 @@ pub(crate) use left_out::LeftOut;
 pub(crate) use location::{Identity, Location};
 pub(crate) use made_ids::{FILES_MAX, MadeIds, RoundIds};
 pub(crate) use members::Members;
+pub(crate) use options::{InputOptions, RecordOptions};
 pub(crate) use parquet::{ParquetFile, ROWS_AT_A_TIME, copy, guarded, open_parquet};
 pub(crate) use rank::{Rank, RankBy};
 pub(crate) use records::{Chunk, Place, Position, RawRecord};
@@ -56,7 +58,6 @@ pub(crate) use whole_rows::{Delimited, WholeRows};
 
 use anyhow::Context;
 
-use crate::cli::InputArgs;
 use crate::internal_error::caught;
 use budget::Meter;
 use compression::Counted;
@@ -104,16 +105,16 @@ trait RecordReader {
 }
 
 impl Inputs {
-    /// Finds and tries to open all that the arguments name, so that a run does not find out half-way that the last one
+    /// Finds and tries to open all that the options name, so that a run does not find out half-way that the last one
     /// is missing.
-    pub(crate) fn open(args: &InputArgs) -> anyhow::Result<Self> {
-        let files::Listing { sources, n_bytes, left_out } = files::find(args)?;
+    pub(crate) fn open(options: &InputOptions) -> anyhow::Result<Self> {
+        let files::Listing { sources, n_bytes, left_out } = files::find(options)?;
         Ok(Self {
             sources,
             n_bytes_read: Arc::default(),
             n_bytes,
             left_out,
-            record_bytes_max: args.records.record_bytes_max,
+            record_bytes_max: options.records.record_bytes_max,
             whole_rows: WholeRows::default(),
         })
     }
@@ -236,19 +237,14 @@ fn reader(
 mod tests {
     use std::fs;
 
-    use clap::Parser;
-
     use super::*;
-    use crate::cli::{Cli, Command};
 
     pub(super) fn open(paths: &[&str]) -> Inputs {
         try_open(paths).unwrap()
     }
 
     pub(super) fn try_open(paths: &[&str]) -> anyhow::Result<Inputs> {
-        let cli = Cli::parse_from([&["indexer", "fingerprint"], paths].concat());
-        let Command::Fingerprint(args) = cli.command else { unreachable!() };
-        Inputs::open(&args.input)
+        Inputs::open(&InputOptions::of(paths))
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! One run over the input: everything that can be refused is refused before anything is written, then every record goes
 //! through the pipeline to a [`Sink`].
 
+mod options;
 mod survey;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,28 +14,21 @@ use features::Fingerprinter;
 use index::{Index, Mode};
 use serde_json::Value;
 
-use crate::cli::{InputArgs, JournalArgs, SourceArgs};
-use crate::input::{FieldNames, Fields, Inputs, LeftOut, MadeIds, Origin, RoundIds, WHAT_TO_DO, is_remote};
-use crate::journal::{Checkpoint, Description, Journal, Lengths, Stage};
+use crate::input::{
+    FieldNames, Fields, InputOptions, Inputs, LeftOut, MadeIds, RoundIds, WHAT_TO_DO, is_remote,
+};
+use crate::journal::{Checkpoint, Description, Journal, JournalOptions, Stage};
+use crate::kept::KeptOutput;
 use crate::numbers::Grouped;
-use crate::output::{KeptOutput, Output, is_stdout, place_of};
-use crate::pipeline::{Features, Pipeline, Wanted};
+use crate::output::{Lengths, Output, is_stdout, place_of};
+use crate::pipeline::{Item, Pipeline, Wanted};
 use crate::progress::{Console, Progress};
 use crate::rejects::{AllRejected, Rejects};
 use crate::report::{Counts, Report};
 use crate::shard::Shard;
 use crate::stop::Stop;
 
-/// One record of the input, on its way through a command.
-pub(crate) struct Item {
-    pub(crate) origin: Arc<Origin>,
-    /// Which of the inputs that is.
-    pub(crate) n_file: usize,
-    pub(crate) number: u64,
-    /// What stands for it in an output; empty where none was asked for.
-    pub(crate) line: Box<[u8]>,
-    pub(crate) features: Features,
-}
+pub(crate) use self::options::{JobOptions, SourceOptions};
 
 /// What a command does with the records.
 pub(crate) trait Sink {
@@ -54,8 +47,8 @@ pub(crate) trait Sink {
         false
     }
 
-    /// Called once after the last record, and where there is a journal after a checkpoint; puts its files in their places
-    /// and says what became of the records that it took.
+    /// Called once after the last record, and where there is a journal after a checkpoint; puts its files in their
+    /// places and says what became of the records that it took.
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts>;
 }
 
@@ -75,26 +68,26 @@ pub(crate) struct Job {
 impl Job {
     /// Opens the inputs and checks that they and the command's `outputs` do not get into each other's way.
     ///
-    /// No output may go into the directory of the `store`. A command that keeps nothing needs no `sources`. Where there is
-    /// a journal, `description` says which job it is of, but for the inputs.
+    /// No output may go into the directory of the `store`. Where there is a journal, its description says which job it
+    /// is of, but for the inputs.
     pub(crate) fn new(
-        args: &InputArgs,
-        sources: Option<&SourceArgs>,
+        options: &JobOptions,
         outputs: &[&Path],
         store: Option<&str>,
-        journal: Option<(&JournalArgs, Description)>,
+        journal: Option<(&JournalOptions, Description)>,
     ) -> anyhow::Result<Self> {
-        let all_outputs: Vec<&Path> = outputs.iter().copied().chain(args.rejects.as_deref()).collect();
-        let folders = journal.as_ref().and_then(|(args, _)| args.journal.as_deref()).into_iter();
+        let JobOptions { input, source, rejects, shard, n_threads, quiet } = options;
+        let all_outputs: Vec<&Path> = outputs.iter().copied().chain(rejects.as_deref()).collect();
+        let folders = journal.iter().map(|(journal, _)| &*journal.folder);
         refuse_remote(all_outputs.iter().copied().chain(folders), store)?;
-        let inputs = Inputs::open(args)?;
+        let inputs = Inputs::open(input)?;
         check_paths(inputs.paths(), &all_outputs)?;
         let store = store.and_then(engine::local_path).map(|path| place_of(&path));
         for output in all_outputs.iter().filter(|path| !is_stdout(path)) {
             let inside = store.as_ref().is_some_and(|store| place_of(output).starts_with(store));
             ensure!(!inside, "{} lies in the directory of the index; write elsewhere", output.display());
             let read =
-                args.files.iter().find(|path| path.is_dir() && place_of(output).starts_with(place_of(path)));
+                input.files.iter().find(|path| path.is_dir() && place_of(output).starts_with(place_of(path)));
             if let Some(folder) = read {
                 let (output, folder) = (output.display(), folder.display());
                 bail!(
@@ -102,35 +95,33 @@ impl Job {
                 );
             }
         }
-        let journal = journal.and_then(|(args, job)| Some((args.journal.as_deref()?, args, job)));
-        let journal = journal.map(|(folder, journal_args, mut job)| {
-            check_repeatable(args, &all_outputs)?;
+        let journal = journal.map(|(journal, mut job)| {
+            check_repeatable(input, &all_outputs)?;
             inputs.locations().try_for_each(|location| job.add_input(location))?;
-            Journal::open(folder, journal_args.checkpoint_records, job)
+            Journal::open(journal, job)
         });
         let journal = journal.transpose()?;
         // A bar and results in one terminal would be drawn into each other.
         let results_in_terminal =
             outputs.iter().any(|path| is_stdout(path)) && program::stdout().is_terminal();
-        let progress = Progress::new(&inputs, args.records.quiet || results_in_terminal);
+        let progress = Progress::new(&inputs, *quiet || results_in_terminal);
         if !inputs.left_out.is_empty() {
             let left_out = &inputs.left_out;
             progress.console().print(format_args!(
                 "left out: {left_out}, whose names do not say a known format; {WHAT_TO_DO}"
             ));
         }
-        let rejects = Rejects::new(args.rejects.as_deref(), progress.console(), journal.as_ref())?;
+        let rejects = Rejects::new(rejects.as_deref(), progress.console(), journal.as_ref())?;
         let fields = Fields::new(FieldNames {
-            id: args.records.id_field.clone(),
-            texts: args.records.text_field.clone(),
-            source: sources.map(|sources| sources.source_field.clone()),
-            source_default: sources.and_then(|sources| sources.source.clone()),
-            made_ids: if args.make_ids { MadeIds::ByPlace } else { MadeIds::None },
+            id: input.records.id_field.clone(),
+            texts: input.records.text_field.clone(),
+            source: source.as_ref().map(|source| source.source_field.clone()),
+            source_default: source.as_ref().and_then(|source| source.source.clone()),
+            made_ids: if input.make_ids { MadeIds::ByPlace } else { MadeIds::None },
         });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let n_threads = args.records.threads.map_or_else(n_cores, usize::from);
-        let shard = args.shard()?;
-        Ok(Self { inputs, fields, n_threads, shard, progress, rejects, journal, surveyed_from: None })
+        let n_threads = n_threads.map_or_else(n_cores, usize::from);
+        Ok(Self { inputs, fields, n_threads, shard: *shard, progress, rejects, journal, surveyed_from: None })
     }
 
     /// Has a record without an id get a unique one.
@@ -218,12 +209,9 @@ impl Job {
                 for record in batch.records {
                     so_far.n_read += 1;
                     so_far.position = record.position;
-                    match record.outcome {
-                        Ok(features) => {
-                            so_far.n_text_bytes += features.n_text_bytes as u64;
-                            let (origin, number) = (Arc::clone(&batch.origin), record.number);
-                            let item =
-                                Item { origin, n_file: batch.n_file, number, line: record.line, features };
+                    match record.item {
+                        Ok(item) => {
+                            so_far.n_text_bytes += item.document.n_text_bytes as u64;
                             sink.take(item, &mut rejects)?;
                         }
                         Err(reason) => rejects.reject(&batch.origin, record.number, &reason)?,
@@ -282,10 +270,10 @@ fn take_checkpoint(
 }
 
 /// Refuses what a later run could not read or write again.
-fn check_repeatable(args: &InputArgs, outputs: &[&Path]) -> anyhow::Result<()> {
-    let is_list_on_stdin = args.files_from.as_deref().is_some_and(is_stdout);
+fn check_repeatable(input: &InputOptions, outputs: &[&Path]) -> anyhow::Result<()> {
+    let is_list_on_stdin = input.files_from.as_deref().is_some_and(is_stdout);
     ensure!(
-        !is_list_on_stdin && !args.files.iter().any(|path| is_stdout(path)),
+        !is_list_on_stdin && !input.files.iter().any(|path| is_stdout(path)),
         "a job with a journal must be able to read its input again, and standard input (-) can be read only once; write \
          it to a file first"
     );

@@ -21,9 +21,10 @@ mod calls;
 mod description;
 mod kept;
 mod log;
+mod options;
 mod rows;
+pub(crate) mod values;
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,11 +37,12 @@ use serde::{Deserialize, Serialize};
 pub(crate) use calls::Calls;
 pub(crate) use description::Description;
 pub(crate) use kept::KeptLog;
+pub(crate) use options::JournalOptions;
 pub(crate) use rows::{Row, RowsLog};
 
 use crate::durable;
 use crate::input::Position;
-use crate::output::{Output, Resumed, place_of};
+use crate::output::{Lengths, Output, Resumed, place_of};
 use crate::report::Report;
 
 const JOB: &str = "job.json";
@@ -91,9 +93,6 @@ pub(crate) struct Checkpoint {
     pub(crate) command: serde_json::Value,
 }
 
-/// How long each output is, by what it is for: the option that asks for it. Where it is may change.
-pub(crate) type Lengths = BTreeMap<String, u64>;
-
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Stage {
     #[default]
@@ -105,7 +104,8 @@ pub(crate) enum Stage {
 
 impl Journal {
     /// Opens the journal of a job, or makes one in a folder that is empty or not there yet.
-    pub(crate) fn open(folder: &Path, n_records_max: u64, description: Description) -> anyhow::Result<Self> {
+    pub(crate) fn open(options: &JournalOptions, description: Description) -> anyhow::Result<Self> {
+        let JournalOptions { folder, checkpoint_records } = options;
         let failed = || format!("failed to open the journal {}", folder.display());
         fs::create_dir_all(folder).with_context(failed)?;
         let folder = folder.canonicalize().with_context(failed)?;
@@ -142,7 +142,7 @@ impl Journal {
         }
         job.has_checkpoint = checkpoint.is_some();
         let checkpoint = checkpoint.unwrap_or_default();
-        Ok(Self { folder, job, was_begun, checkpoint, n_records_max, _lock: lock })
+        Ok(Self { folder, job, was_begun, checkpoint, n_records_max: *checkpoint_records, _lock: lock })
     }
 
     /// Whether an earlier run has begun the job: then what it works with is there.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::ensure;
+use serde::{Serialize, Serializer};
 
 use crate::input::{FieldPath, RankBy};
 use crate::numbers::Grouped;
@@ -65,6 +66,13 @@ impl FromStr for Keep {
             }
             _ => Err("write first, longest, newest or best:FIELD, as in best:quality".to_owned()),
         }
+    }
+}
+
+/// As it is given.
+impl Serialize for Keep {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

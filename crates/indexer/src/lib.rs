@@ -6,7 +6,10 @@
 
 mod bulk;
 mod cli;
+mod clusters;
+mod collect;
 mod commands;
+mod dedup;
 mod document_frequencies;
 mod durable;
 mod excerpt;
@@ -15,7 +18,9 @@ mod internal_error;
 mod job;
 mod journal;
 mod keep;
+mod kept;
 mod numbers;
+mod opening;
 mod output;
 mod pipeline;
 mod progress;
@@ -26,6 +31,7 @@ mod report_file;
 mod shard;
 mod stop;
 mod top;
+mod verdict;
 
 use std::io;
 use std::process::ExitCode;
@@ -59,16 +65,12 @@ pub fn main() -> ExitCode {
         // What it tries again is tried again here, too, and said once in the end.
         .with(Targets::new().with_default(LevelFilter::WARN).with_target("hdfs_native", LevelFilter::OFF))
         .init();
-    match commands::run(&cli) {
+    let may_break_off = matches!(cli.command, Command::Fingerprint(_) | Command::Manual(_));
+    match run(cli) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
         // Whoever reads has seen enough, as in `indexer fingerprint … | head`.
-        Err(error)
-            if matches!(cli.command, Command::Fingerprint(_) | Command::Manual(_))
-                && is_broken_pipe(&error) =>
-        {
-            ExitCode::SUCCESS
-        }
+        Err(error) if may_break_off && is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             if let Some(stopped) = error.downcast_ref::<Stopped>() {
                 progress::complain(format_args!("{stopped}"));
@@ -79,6 +81,14 @@ pub fn main() -> ExitCode {
             ExitCode::from(if error.is::<AllRejected>() { 1 } else { 2 })
         }
     }
+}
+
+/// Says how many records were rejected.
+fn run(cli: Cli) -> anyhow::Result<u64> {
+    if let Command::Manual(command) = &cli.command {
+        command.run(Cli::command_line(), &mut program::stdout())?;
+    }
+    cli.command.task()?.map_or(Ok(0), |task| commands::run(&task))
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -3,11 +3,9 @@
 //! What belongs to a job with a journal is written under a fixed name, and cut back to where the journal says when the job
 //! goes on.
 
-mod kept;
 mod names;
-mod parquet;
-mod row_set;
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{self, File};
@@ -18,10 +16,10 @@ use anyhow::{Context, anyhow, ensure};
 use flate2::write::GzEncoder;
 use tempfile::NamedTempFile;
 
-pub(crate) use kept::KeptOutput;
-pub(crate) use names::{Role, Written};
+pub(crate) use names::{ResultsFormat, Role, Written};
 
-use crate::journal::Lengths;
+/// How long each output is, by what it is for: the option that asks for it. Where it is may change.
+pub(crate) type Lengths = BTreeMap<String, u64>;
 
 /// The name that stands for standard output.
 pub(crate) const STDOUT: &str = "-";

@@ -1,4 +1,18 @@
 //! Read → fingerprint on all cores → hand on in the order of the input, with a bound on every queue.
+//!
+//! A document has a name for each thing that is done with it:
+//!
+//! ```text
+//! RawRecord      bytes of one record, as a reader cut them out of a file    input::records, the reading thread
+//!     ▼
+//! Record         what it says: id, text, source, rank                       input::fields, a fingerprinting thread
+//!     ▼
+//! Fingerprinted  that, and its fingerprint; without the text, unless asked  here, the same thread
+//!     ▼
+//! Item           that, with its place in the input and its line             here; job hands it to a command's Sink
+//!     ▼
+//! NewDocument    id, fingerprint and source, for a call of the store        index, with all further names
+//! ```
 
 use std::panic;
 use std::sync::Arc;
@@ -46,25 +60,33 @@ pub(crate) struct Wanted {
 /// The documents of a chunk, and what was to be one, in order.
 pub(crate) struct Batch {
     pub(crate) origin: Arc<Origin>,
-    /// Which of the inputs that is.
-    pub(crate) n_file: usize,
-    pub(crate) records: Vec<Fingerprinted>,
+    pub(crate) records: Vec<Outcome>,
     /// What was read and holds no document: answers of servers that are no pages.
     pub(crate) n_no_documents: u64,
 }
 
 /// What became of one record.
-pub(crate) struct Fingerprinted {
+pub(crate) struct Outcome {
     pub(crate) number: u64,
     /// Where the input goes on after it.
     pub(crate) position: Position,
-    /// The line that stands for it in an output; empty where none was asked for.
-    pub(crate) line: Box<[u8]>,
-    pub(crate) outcome: Result<Features, String>,
+    /// The error is why it was rejected.
+    pub(crate) item: Result<Item, String>,
 }
 
-/// A record and what its text gives.
-pub(crate) struct Features {
+/// A document on its way through a command, and where it was read.
+pub(crate) struct Item {
+    pub(crate) origin: Arc<Origin>,
+    /// Which of the inputs that is.
+    pub(crate) n_file: usize,
+    pub(crate) number: u64,
+    /// What stands for it in an output; empty where none was asked for.
+    pub(crate) line: Box<[u8]>,
+    pub(crate) document: Fingerprinted,
+}
+
+/// A document: what its record says, and what its text gives. What is held of it until the end of a run, too.
+pub(crate) struct Fingerprinted {
     pub(crate) id: DocumentId,
     /// `None` where the text has no features, and where none was to be made.
     pub(crate) fingerprint: Option<Fingerprint>,
@@ -139,7 +161,6 @@ impl Pipeline<'_> {
     fn fingerprint(&self, scratch: &mut Scratch, chunk: &Chunk) -> Batch {
         let mut n_no_documents = 0;
         let records = chunk.records().filter_map(|(position, (number, raw))| {
-            let mut line = Box::default();
             let record = raw.map_err(ToString::to_string);
             let place = Place { origin: &chunk.origin, number, position };
             let record = record.and_then(|raw| Ok((raw, caught(|| self.fields.parse(raw, place))??)));
@@ -153,34 +174,37 @@ impl Pipeline<'_> {
             if self.shard.is_some_and(is_other) {
                 return None;
             }
-            let outcome = match record {
+            let item = match record {
                 Err(reason) => Err(reason),
                 Ok((_, None)) => return None,
                 Ok((raw, Some(record))) => {
-                    let made = caught(|| self.features(scratch, raw, record));
+                    let made = caught(|| self.document(scratch, raw, record));
                     if made.is_err() {
                         // It is half filled.
                         *scratch = Scratch::default();
                     }
-                    made.map(|(made_line, features)| {
-                        line = made_line;
-                        features
+                    made.map(|(line, document)| Item {
+                        origin: Arc::clone(&chunk.origin),
+                        n_file: chunk.n_file,
+                        number,
+                        line,
+                        document,
                     })
                 }
             };
-            Some(Fingerprinted { number, position, line, outcome })
+            Some(Outcome { number, position, item })
         });
         let records = records.collect();
-        Batch { origin: Arc::clone(&chunk.origin), n_file: chunk.n_file, records, n_no_documents }
+        Batch { origin: Arc::clone(&chunk.origin), records, n_no_documents }
     }
 
     /// What a record gives, and the line that stands for it.
-    fn features(
+    fn document(
         &self,
         scratch: &mut Scratch,
         raw: RawRecord<'_>,
         record: Record<'_>,
-    ) -> (Box<[u8]>, Features) {
+    ) -> (Box<[u8]>, Fingerprinted) {
         let line = if self.wanted.lines { self.fields.line(raw, &record).into() } else { Box::default() };
         let text = if self.wanted.texts { (&*record.text).into() } else { Box::default() };
         let excerpt = match self.wanted.excerpt_columns {
@@ -196,7 +220,7 @@ impl Pipeline<'_> {
         }
         let mut fingerprint = || self.fingerprinter.fingerprint_with(scratch, &record.text);
         let no_fingerprint = self.wanted.no_fingerprints || self.wanted.terms;
-        let features = Features {
+        let document = Fingerprinted {
             fingerprint: if no_fingerprint { None } else { fingerprint() },
             terms: terms.into(),
             n_text_bytes: record.text.len(),
@@ -206,7 +230,7 @@ impl Pipeline<'_> {
             excerpt,
             text,
         };
-        (line, features)
+        (line, document)
     }
 }
 
@@ -228,7 +252,7 @@ mod tests {
             Pipeline { fingerprinter: &fingerprinter, fields: &fields, n_threads: 1, wanted, shard: None };
         let batch = pipeline.fingerprint(&mut Scratch::default(), &chunk);
         let ids =
-            batch.records.iter().map(|record| record.outcome.as_ref().map(|features| features.id.as_str()));
+            batch.records.iter().map(|record| record.item.as_ref().map(|item| item.document.id.as_str()));
         let [Ok("1"), Err(why), Ok("3")] = ids.collect::<Vec<_>>()[..] else { panic!() };
         assert!(why.contains("internal error") && why.contains("please report it"), "{why}");
     }

@@ -3,8 +3,11 @@
 //! The fields of the JSON are the fields here. A field that is added leaves [`VERSION`] as it is; one that is removed, or
 //! means something else, raises it.
 
+mod biggest;
 mod diff;
+mod findings;
 mod page;
+mod reporting;
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -13,6 +16,8 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+pub(crate) use self::findings::{EXCERPT_COLUMNS, Findings};
+pub(crate) use self::reporting::Reporting;
 use crate::input::LeftOut;
 use crate::output::{Output, Role, Written};
 

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
 
 use super::{RecordArgs, SourceArgs};
 use crate::input::FieldPath;
+use crate::output::ResultsFormat;
 
 #[derive(Debug, Args)]
 pub(crate) struct CollectArgs {
@@ -56,31 +57,4 @@ pub(crate) struct CollectArgs {
     pub(crate) store: StoreArgs,
     #[command(flatten)]
     pub(crate) recipe: RecipeArgs,
-}
-
-/// How the files of the results are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ResultsFormat {
-    /// JSON Lines: each item as it was read, with an id where it had none
-    Jsonl,
-    /// The same, packed with gzip
-    #[value(name = "jsonl.gz")]
-    JsonlGz,
-    /// The same, packed with zstd
-    #[value(name = "jsonl.zst")]
-    JsonlZst,
-    /// Parquet with the columns id, source, time, text, and fields, all else that the item had, as JSON
-    Parquet,
-}
-
-impl ResultsFormat {
-    /// How the names of the files end.
-    pub(crate) fn suffix(self) -> &'static str {
-        match self {
-            Self::Jsonl => "jsonl",
-            Self::JsonlGz => "jsonl.gz",
-            Self::JsonlZst => "jsonl.zst",
-            Self::Parquet => "parquet",
-        }
-    }
 }

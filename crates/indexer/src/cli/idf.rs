@@ -6,6 +6,7 @@ use clap::{Args, value_parser};
 use features::cli::TermArgs;
 
 use super::InputArgs;
+use super::values::path_for;
 use crate::output::Role;
 
 #[derive(Debug, Args)]
@@ -61,7 +62,7 @@ pub(crate) struct IdfMergeArgs {
 #[command(next_help_heading = "Counting")]
 pub(crate) struct CountingArgs {
     /// Write the counts here; - for stdout
-    #[arg(long, value_name = "FILE", value_parser = Role::Frequencies.parser())]
+    #[arg(long, value_name = "FILE", value_parser = path_for(Role::Frequencies))]
     pub(crate) output: PathBuf,
     /// Where temporary files go: two times the counts of all terms [default: the folder of the output]
     #[arg(long, value_name = "DIR")]

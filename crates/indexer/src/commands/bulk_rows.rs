@@ -4,22 +4,17 @@
 //! them is read side by side. Those that it does not know come into the files. The others, which have something to be
 //! replaced, removed or kept, go to the index as ever.
 
-mod versions;
-mod writer;
+use std::path::PathBuf;
 
-use ::index::Mode;
 use anyhow::{Context, anyhow};
-use features::cli::RecipeArgs;
 use store_hbase::BulkLoad;
 
-use self::versions::{Version, encode};
-use self::writer::Writer;
-use crate::bulk::{RowsFolder, Sorter};
-use crate::cli::BulkRowsArgs;
-use crate::job::{Item, Job, Sink};
+use crate::bulk::{RowsFolder, SORTING, Sorter, Version, Writer, encode};
+use crate::job::{Job, JobOptions, Sink};
 use crate::numbers::Grouped;
+use crate::opening::StoreOptions;
 use crate::output::print_to_stdout;
-use crate::pipeline::{Features, Wanted};
+use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::progress::Console;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
@@ -28,19 +23,20 @@ use crate::report::{Counts, Report};
 const DOCUMENTS_BYTES_MAX: usize = 256 << 20;
 const INDEX_ROWS_BYTES_MAX: usize = 512 << 20;
 
-const SORTING: &str = "failed to sort in the folder of rows; the same command again makes the rows anew";
+#[derive(Debug)]
+pub(crate) struct BulkRowsOptions {
+    pub(crate) job: JobOptions,
+    pub(crate) store: StoreOptions,
+    /// The folder for the rows.
+    pub(crate) rows: PathBuf,
+}
 
-pub(super) fn run(args: &BulkRowsArgs) -> anyhow::Result<Report> {
-    let uri = args.store.uri().context("name the index with --store hbase://HOST:PORT/NAME")?;
-    let job = Job::new(&args.input, Some(&args.source), &[&args.rows], None, None)?;
-    let options = args.store.options(Mode::CreateIfMissing, &args.recipe)?;
-    options.check()?;
-    let load = BulkLoad::begin(uri, &options.open_options())
-        .with_context(|| format!("failed to open index `{uri}`"))?;
-    let fingerprinter = RecipeArgs::fingerprinter(&load.metadata().recipe, &options.dictionaries)
-        .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
-    let folder = RowsFolder::create(&args.rows)?;
-    let console = (!args.input.records.quiet).then(|| job.console());
+pub(super) fn run(options: &BulkRowsOptions) -> anyhow::Result<Report> {
+    let uri = options.store.uri().context("name the index with --store hbase://HOST:PORT/NAME")?;
+    let job = Job::new(&options.job, &[&options.rows], None, None)?;
+    let (load, fingerprinter) = options.store.load(uri)?;
+    let folder = RowsFolder::create(&options.rows)?;
+    let console = (!options.job.quiet).then(|| job.console());
     let sorter = Sorter::new(folder.path(), DOCUMENTS_BYTES_MAX);
     let mut sink = Rows { load: &load, sorted: Some((folder, sorter)), n_taken: 0, console };
     let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
@@ -67,7 +63,7 @@ impl Rows<'_> {
 
 impl Sink for Rows<'_> {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        let Features { id, fingerprint, source, .. } = item.features;
+        let Fingerprinted { id, fingerprint, source, .. } = item.document;
         if fingerprint.is_none() {
             rejects.not_indexed(&item.origin, item.number)?;
         }

@@ -5,21 +5,27 @@ use std::path::Path;
 
 use features::Fingerprinter;
 
-use crate::cli::FingerprintArgs;
-use crate::job::{Item, Job, Sink};
+use crate::job::{Job, JobOptions, Sink};
+use crate::opening::RecipeOptions;
 use crate::output::{Output, STDOUT};
-use crate::pipeline::Wanted;
+use crate::pipeline::{Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
-pub(super) fn run(args: &FingerprintArgs) -> anyhow::Result<Report> {
-    let job = Job::new(&args.input, None, &[Path::new(STDOUT)], None, None)?;
-    let dictionaries = args.recipe.dictionaries()?;
-    let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
+#[derive(Debug)]
+pub(crate) struct FingerprintOptions {
+    pub(crate) job: JobOptions,
+    pub(crate) recipe: RecipeOptions,
+}
+
+pub(super) fn run(options: &FingerprintOptions) -> anyhow::Result<Report> {
+    let job = Job::new(&options.job, &[Path::new(STDOUT)], None, None)?;
+    let dictionaries = options.recipe.dictionaries()?;
+    let fingerprinter = Fingerprinter::new(options.recipe.recipe(&dictionaries), &dictionaries)?;
     let mut sink =
         Lines { stdout: Output::create(Path::new(STDOUT))?, n_fingerprinted: 0, n_without_features: 0 };
     let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
-    if !args.input.records.quiet {
+    if !options.job.quiet {
         program::print_to_stderr(&report);
     }
     Ok(report)
@@ -33,8 +39,8 @@ struct Lines {
 
 impl Sink for Lines {
     fn take(&mut self, item: Item, _: &mut Rejects) -> anyhow::Result<()> {
-        let id = &item.features.id;
-        let written = match item.features.fingerprint {
+        let id = &item.document.id;
+        let written = match item.document.fingerprint {
             Some(fingerprint) => {
                 self.n_fingerprinted += 1;
                 writeln!(self.stdout, "{id}\t{fingerprint}")

@@ -1,39 +1,55 @@
 //! `indexer idf`: counts in how many documents each term occurs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use features::cli::RecipeArgs;
 use features::document_frequencies::Header;
-use features::{Fingerprinter, Recipe, Weights};
+use features::{Fingerprinter, Recipe};
 
-use crate::cli::IdfArgs;
 use crate::document_frequencies::{Runs, Target, TermTable};
-use crate::job::{Item, Job, Sink};
+use crate::job::{Job, JobOptions, Sink};
+use crate::opening::RecipeOptions;
 use crate::output::{folder_of, is_stdout, print_to_stdout};
-use crate::pipeline::Wanted;
+use crate::pipeline::{Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
 /// About half of all terms are in one document only, and weigh little less as unknown ones.
 const MIN_DF: u64 = 2;
 
-pub(super) fn run(args: &IdfArgs) -> anyhow::Result<Report> {
-    let output = &args.counting.output;
-    let job = Job::new(&args.input, None, &[output], None, None)?;
-    // No weights: those are what is going to be counted.
-    let recipe =
-        RecipeArgs { terms: args.terms.clone(), weights: Some(Weights::Uniform), ..RecipeArgs::default() };
-    let dictionaries = recipe.dictionaries()?;
-    let recipe = recipe.recipe(&dictionaries);
+#[derive(Debug)]
+pub(crate) struct IdfOptions {
+    pub(crate) job: JobOptions,
+    /// How texts become terms. It has no weights: those are what is going to be counted.
+    pub(crate) recipe: RecipeOptions,
+    pub(crate) counting: CountingOptions,
+    /// None for what is usual.
+    pub(crate) min_df: Option<u64>,
+    /// Of the counts that are held in memory.
+    pub(crate) memory_bytes_max: usize,
+}
+
+/// Where counts are written.
+#[derive(Debug)]
+pub(crate) struct CountingOptions {
+    pub(crate) output: PathBuf,
+    /// Where temporary files go, if not beside the output.
+    pub(crate) temp: Option<PathBuf>,
+}
+
+pub(super) fn run(options: &IdfOptions) -> anyhow::Result<Report> {
+    let output = &options.counting.output;
+    let job = Job::new(&options.job, &[output], None, None)?;
+    let dictionaries = options.recipe.dictionaries()?;
+    let recipe = options.recipe.recipe(&dictionaries);
     let fingerprinter = Fingerprinter::new(recipe.clone(), &dictionaries)?;
-    let min_df = args.min_df.unwrap_or(if job.has_part() { 1 } else { MIN_DF });
+    let min_df = options.min_df.unwrap_or(if job.has_part() { 1 } else { MIN_DF });
     let mut sink = Counting {
         recipe,
         target: Some(Target::create(output, min_df)?),
         table: TermTable::default(),
         n_in_table: 0,
-        n_bytes_max: args.memory_bytes_max,
-        runs: Runs::new(temporary_folder(args.counting.temp.as_deref(), output)),
+        n_bytes_max: options.memory_bytes_max,
+        runs: Runs::new(options.counting.temporary_folder()),
         n_counted: 0,
         n_without_features: 0,
     };
@@ -46,12 +62,14 @@ pub(super) fn run(args: &IdfArgs) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Where temporary files go: where there must be room for the result.
-pub(super) fn temporary_folder(asked: Option<&Path>, output: &Path) -> PathBuf {
-    match asked {
-        Some(folder) => folder.to_owned(),
-        None if is_stdout(output) => std::env::temp_dir(),
-        None => folder_of(output).to_owned(),
+impl CountingOptions {
+    /// Where temporary files go: where there must be room for the result.
+    pub(super) fn temporary_folder(&self) -> PathBuf {
+        match &self.temp {
+            Some(folder) => folder.clone(),
+            None if is_stdout(&self.output) => std::env::temp_dir(),
+            None => folder_of(&self.output).to_owned(),
+        }
     }
 }
 
@@ -79,13 +97,13 @@ impl Counting {
 
 impl Sink for Counting {
     fn take(&mut self, item: Item, _: &mut Rejects) -> anyhow::Result<()> {
-        if item.features.terms.is_empty() {
+        if item.document.terms.is_empty() {
             self.n_without_features += 1;
             return Ok(());
         }
         self.n_counted += 1;
         self.n_in_table += 1;
-        item.features.terms.split_terminator('\n').for_each(|term| self.table.add(term));
+        item.document.terms.split_terminator('\n').for_each(|term| self.table.add(term));
         if self.table.n_bytes() >= self.n_bytes_max { self.spill() } else { Ok(()) }
     }
 

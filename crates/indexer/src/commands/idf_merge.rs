@@ -2,31 +2,38 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
 
-use super::idf::temporary_folder;
-use crate::cli::IdfMergeArgs;
+use super::idf::CountingOptions;
 use crate::document_frequencies::{Part, Runs, Target};
 use crate::numbers::Grouped;
 use crate::output::{is_stdout, place_of, print_to_stdout};
 use crate::report::Frequencies;
 
-pub(super) fn run(args: &IdfMergeArgs) -> anyhow::Result<()> {
-    let output = &args.counting.output;
+#[derive(Debug)]
+pub(crate) struct IdfMergeOptions {
+    /// At least one.
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) counting: CountingOptions,
+    pub(crate) min_df: u64,
+}
+
+pub(super) fn run(options: &IdfMergeOptions) -> anyhow::Result<()> {
+    let output = &options.counting.output;
     let mut places = HashSet::new();
-    let first = Part::open(&args.files[0])?;
-    for path in &args.files {
+    let first = Part::open(&options.files[0])?;
+    for path in &options.files {
         ensure!(places.insert(place_of(path)), "{} is named twice, and would count twice", path.display());
         // All of them, before there is any work: the last one may be the one that does not go with the others.
         open(path, &first)?;
     }
-    let mut runs = Runs::new(temporary_folder(args.counting.temp.as_deref(), output));
-    let target = Target::create(output, args.min_df)?;
-    args.files.iter().try_for_each(|path| runs.add_part(open(path, &first)?))?;
+    let mut runs = Runs::new(options.counting.temporary_folder());
+    let target = Target::create(output, options.min_df)?;
+    options.files.iter().try_for_each(|path| runs.add_part(open(path, &first)?))?;
     let frequencies = target.write_sum(runs.take_parts())?;
-    let report = Merged { n_files: args.files.len(), frequencies };
+    let report = Merged { n_files: options.files.len(), frequencies };
     if is_stdout(output) {
         program::print_to_stderr(&report);
         Ok(())

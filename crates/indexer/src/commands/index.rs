@@ -9,13 +9,13 @@ use index::{DocumentId, Index, Insertion, NewDocument};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::decide::count;
-use super::{describe, open_or_make, say_done};
-use crate::cli::IndexArgs;
-use crate::job::{Item, Job, Sink};
-use crate::journal::{Calls, Journal, Lengths};
-use crate::output::print_to_stdout;
-use crate::pipeline::{Features, Wanted};
+use super::say_done;
+use crate::dedup::count;
+use crate::job::{Job, JobOptions, Sink};
+use crate::journal::{Calls, Description, Journal, JournalOptions};
+use crate::opening::StoreOptions;
+use crate::output::{Lengths, print_to_stdout};
+use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed, Report};
 
@@ -26,22 +26,42 @@ const STORE_BATCH: usize = 2048;
 const FAILED: &str =
     "failed to write to the index; what was written stays, and the same command again does the rest";
 
-pub(super) fn run(args: &IndexArgs) -> anyhow::Result<Report> {
-    let uri =
-        args.store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
+#[derive(Debug, Serialize)]
+pub(crate) struct IndexOptions {
+    #[serde(flatten)]
+    pub(crate) job: JobOptions,
+    /// To know all that is [asked](StoreOptions::asked) takes files.
+    #[serde(skip)]
+    pub(crate) store: StoreOptions,
+    #[serde(flatten)]
+    pub(crate) journal: Option<JournalOptions>,
+}
+
+impl IndexOptions {
+    /// The job, where it has a journal.
+    pub(crate) fn description(&self) -> anyhow::Result<Description> {
+        Description::new("index").with(self)?.with(&self.store.asked()?)
+    }
+}
+
+pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
+    let uri = options
+        .store
+        .uri()
+        .context("name the index with --store, for example --store embedded:./my-index")?;
     ensure!(
         engine::outlives_process(uri),
         "an index in memory: is gone when this program ends; use embedded:PATH"
     );
-    let description = describe("index", &args.input, &args.source, &args.store, &args.recipe, &args.journal)?;
-    let journal = description.map(|description| (&args.journal, description));
-    let mut job = Job::new(&args.input, Some(&args.source), &[], Some(uri), journal)?;
+    let journal = options.journal.as_ref().map(|journal| anyhow::Ok((journal, options.description()?)));
+    let journal = journal.transpose()?;
+    let mut job = Job::new(&options.job, &[], Some(uri), journal)?;
     if let Some(report) = job.done() {
-        say_done(&job, iter::empty(), &args.input)?;
+        say_done(&job, iter::empty(), &options.job)?;
         print_to_stdout(&report)?;
         return Ok(report);
     }
-    let open = |mode| open_or_make(uri, mode, &args.store, &args.recipe, args.input.records.quiet);
+    let open = |mode| options.store.open_or_make(uri, mode, options.job.quiet);
     let (index, fingerprinter) = job.with_index(open)?;
     job.hold_to(&index)?;
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
@@ -122,10 +142,10 @@ impl Inserts<'_> {
 impl Sink for Inserts<'_> {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
         // An id that comes again must meet its first use.
-        if self.pending.len() >= STORE_BATCH || self.pending.contains(&item.features.id) {
+        if self.pending.len() >= STORE_BATCH || self.pending.contains(&item.document.id) {
             self.flush()?;
         }
-        let Features { id, fingerprint, source, .. } = item.features;
+        let Fingerprinted { id, fingerprint, source, .. } = item.document;
         self.pending.insert(id.clone());
         match fingerprint {
             Some(fingerprint) => self.inserts.push(NewDocument { id, fingerprint, source }),

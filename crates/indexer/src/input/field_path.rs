@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
+
 /// A field by its name, or by a JSON pointer (RFC 6901), which begins with a slash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldPath {
@@ -46,6 +48,13 @@ impl FromStr for FieldPath {
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.given)
+    }
+}
+
+/// As it was given.
+impl Serialize for FieldPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.given)
     }
 }
 

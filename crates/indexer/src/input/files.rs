@@ -11,12 +11,11 @@ use anyhow::{Context, anyhow, bail, ensure};
 use glob::{MatchOptions, glob_with};
 use walkdir::WalkDir;
 
-use super::Format;
 use super::content::Content;
 use super::left_out::LeftOut;
 use super::location::Location;
 use super::remote::{self, Remote, is_remote};
-use crate::cli::InputArgs;
+use super::{Format, InputOptions};
 
 /// Globs read as a shell reads them: `*` stops at a slash and passes over hidden files.
 pub(super) const GLOB: MatchOptions =
@@ -111,16 +110,15 @@ pub(super) struct Listing {
     pub(super) left_out: LeftOut,
 }
 
-/// Finds and tries to open all that `args` name.
-pub(super) fn find(args: &InputArgs) -> anyhow::Result<Listing> {
-    let lists = args.files_from.iter();
-    let n_stdin = args.files.iter().chain(lists).filter(|path| is_stdin(path)).count();
+/// Finds and tries to open all that the options name.
+pub(super) fn find(options: &InputOptions) -> anyhow::Result<Listing> {
+    let lists = options.files_from.iter();
+    let n_stdin = options.files.iter().chain(lists).filter(|path| is_stdin(path)).count();
     ensure!(n_stdin <= 1, "standard input (-) can be read only once");
-    let wait = Duration::from_secs(args.input_wait_seconds);
-    let format = args.records.format;
+    let format = options.records.format;
     let listing = Listing { sources: Vec::new(), n_bytes: Some(0), left_out: LeftOut::default() };
-    let mut found = Found { listing, format, remote: None, wait };
-    for path in &args.files {
+    let mut found = Found { listing, format, remote: None, wait: options.wait };
+    for path in &options.files {
         match path.to_str() {
             Some(address) if is_remote(path) => found.add_remote(address, true)?,
             Some(pattern) if pattern.contains(GLOB_CHARACTERS) && !path.exists() => {
@@ -131,7 +129,7 @@ pub(super) fn find(args: &InputArgs) -> anyhow::Result<Listing> {
             }
         }
     }
-    if let Some(list) = &args.files_from {
+    if let Some(list) = &options.files_from {
         let read =
             if is_stdin(list) { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(list) };
         let paths = read.with_context(|| format!("failed to read the list {}", list.display()))?;
@@ -143,7 +141,7 @@ pub(super) fn find(args: &InputArgs) -> anyhow::Result<Listing> {
             }
         }
     }
-    found.check_stems(args.make_ids)?;
+    found.check_stems(options.make_ids)?;
     Ok(found.listing)
 }
 

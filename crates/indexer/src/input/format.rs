@@ -2,24 +2,24 @@
 
 use std::fmt;
 
-use clap::ValueEnum;
+use serde::{Serialize, Serializer};
 
 /// How the records of a file are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
-    /// JSON Lines: one object a line
+    /// JSON Lines: one object a line.
     Jsonl,
-    /// Comma-separated values; the first row names the fields
+    /// Comma-separated values; the first row names the fields.
     Csv,
-    /// Tab-separated values, with the quoting of CSV
+    /// Tab-separated values, with the quoting of CSV.
     Tsv,
-    /// Parquet, from files only
+    /// From files only.
     Parquet,
-    /// A file is a document: its path is the id, all of it the text, in any usual encoding
+    /// A file is a document.
     Text,
-    /// A file is a page: its path is the id, and what a reader sees of its HTML the text
+    /// A file is a page.
     Html,
-    /// WARC and WET: HTML pages and plain texts, those with an HTTP answer where its status is 200
+    /// WARC and WET.
     Warc,
 }
 
@@ -46,6 +46,22 @@ const SUFFIXES: [(&str, Format); 16] = [
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".bz2"];
 
 impl Format {
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Jsonl, Self::Csv, Self::Tsv, Self::Parquet, Self::Text, Self::Html, Self::Warc];
+
+    /// As `--format` has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Parquet => "parquet",
+            Self::Text => "text",
+            Self::Html => "html",
+            Self::Warc => "warc",
+        }
+    }
+
     /// The format that a file of this name has, as far as names say.
     pub(crate) fn of(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
@@ -80,10 +96,15 @@ impl Format {
     }
 }
 
-/// As `--format` has it.
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.to_possible_value().expect("no format is hidden").get_name())
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

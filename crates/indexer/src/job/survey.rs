@@ -8,7 +8,7 @@ use features::Fingerprinter;
 use super::Job;
 use crate::input::{Position, RankBy};
 use crate::journal::Journal;
-use crate::pipeline::{Features, Pipeline, Wanted};
+use crate::pipeline::{Fingerprinted, Pipeline, Wanted};
 
 impl Job {
     /// Has the records ranked, and refuses inputs that cannot be read twice.
@@ -26,7 +26,7 @@ impl Job {
 
     /// Reads and fingerprints everything, in the order of the input. What is rejected is passed over: the run itself
     /// comes by it again.
-    pub(crate) fn survey(&mut self, fingerprinter: &Fingerprinter) -> anyhow::Result<Vec<Features>> {
+    pub(crate) fn survey(&mut self, fingerprinter: &Fingerprinter) -> anyhow::Result<Vec<Fingerprinted>> {
         // What is decided by it may be written down before the run.
         self.journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let inputs = self.inputs.again().map_err(|path| anyhow!("failed to read {}", path.display()))?;
@@ -42,7 +42,7 @@ impl Job {
         };
         let mut documents = Vec::new();
         pipeline.run(inputs, Position::default(), |batch| {
-            documents.extend(batch.records.into_iter().filter_map(|record| record.outcome.ok()));
+            documents.extend(batch.records.into_iter().filter_map(|record| Some(record.item.ok()?.document)));
             self.progress.show(documents.len() as u64);
             Ok(())
         })?;

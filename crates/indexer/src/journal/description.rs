@@ -1,23 +1,27 @@
 //! What a job is: its command, all that changes the result, and the files that it reads.
+//!
+//! What changes the result is what the options of the command serialise: every field of theirs, but for those that are
+//! skipped there, each with the reason why.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
+use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::input::{Identity, Location};
 
 /// Raised when an older journal cannot be gone on with.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Description {
     version: u32,
     command: String,
-    /// By the names that the user knows them by.
-    options: BTreeMap<String, String>,
+    /// By the names that the user knows them by. What was not given is not here.
+    options: BTreeMap<String, Value>,
     inputs: Vec<Input>,
-    /// The identity of the index that it writes into, once that is open. Journals of before there were any have none.
+    /// The identity of the index that it writes into, once that is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     index: Option<String>,
 }
@@ -39,17 +43,17 @@ impl Description {
         Self { version: VERSION, command: command.to_owned(), options, inputs, index: None }
     }
 
-    /// Adds something that changes the result.
-    #[must_use]
-    pub(crate) fn with(mut self, name: &str, value: impl fmt::Debug) -> Self {
-        let value = format!("{value:?}");
-        let value = match value.strip_prefix("Some(").and_then(|value| value.strip_suffix(')')) {
-            Some(value) => value,
-            None if value == "None" => "not given",
-            None => &value,
-        };
-        self.options.insert(name.to_owned(), value.to_owned());
-        self
+    /// Adds all that `options` serialise, a field for each option. It has the option's name, or a description of
+    /// several that begins with an article.
+    pub(crate) fn with(mut self, options: &impl Serialize) -> anyhow::Result<Self> {
+        let options = serde_json::to_value(options).context("failed to write down the options of the job")?;
+        let Value::Object(options) = options else { bail!("options are fields, and not {options}") };
+        for (name, value) in options.into_iter().filter(|(_, value)| !value.is_null()) {
+            let name = if name.starts_with("the ") { name } else { format!("--{name}") };
+            ensure!(!self.options.contains_key(&name), "{name} is in the options of the job twice");
+            self.options.insert(name, value);
+        }
+        Ok(self)
     }
 
     /// Adds a file that is read, in its turn.
@@ -77,7 +81,7 @@ impl Description {
     }
 
     /// What of `other` is not as it is here. Which index it writes into is known only later.
-    pub(super) fn difference(&self, other: &Self) -> Option<String> {
+    pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         if self.version != other.version {
             return Some("it was written by another version of this program".to_owned());
         }
@@ -87,8 +91,8 @@ impl Description {
         let names = self.options.keys().chain(other.options.keys());
         let option = names.into_iter().find(|name| self.options.get(*name) != other.options.get(*name));
         if let Some(name) = option {
-            let [then, now] =
-                [self, other].map(|job| job.options.get(name).map_or("not given", String::as_str));
+            let [then, now] = [self, other]
+                .map(|job| job.options.get(name).map_or("not given".to_owned(), Value::to_string));
             return Some(format!("{name} was {then} there and is {now} now"));
         }
         if self.inputs.len() != other.inputs.len() {
@@ -106,14 +110,15 @@ impl Description {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use serde_json::json;
 
     use super::*;
 
     #[test]
     fn a_difference_is_named() {
         let job = |text_field: &str, inputs: &[(&str, u64, u128)]| {
-            let mut job = Description::new("dedup").with("--text-field", text_field);
+            let options = json!({"text-field": text_field, "format": null});
+            let mut job = Description::new("dedup").with(&options).unwrap();
             job.inputs = inputs
                 .iter()
                 .map(|&(path, n_bytes, modified)| Input {
@@ -144,22 +149,39 @@ mod tests {
         );
     }
 
-    /// Also where the first run was one of a program that did not note it.
     #[test]
     fn it_is_of_the_first_index() {
-        let old = format!(r#"{{"version": {VERSION}, "command": "index", "options": {{}}, "inputs": []}}"#);
-        for mut job in [Description::new("index"), serde_json::from_str(&old).unwrap()] {
-            assert!(job.hold_to("one"));
-            let mut read: Description = serde_json::from_slice(&serde_json::to_vec(&job).unwrap()).unwrap();
-            assert!(read.hold_to("one"));
-            assert!(!read.hold_to("two"));
-            assert_eq!(job.difference(&Description::new("index")), None);
+        let mut job = Description::new("index");
+        assert!(job.hold_to("one"));
+        let mut read: Description = serde_json::from_slice(&serde_json::to_vec(&job).unwrap()).unwrap();
+        assert!(read.hold_to("one"));
+        assert!(!read.hold_to("two"));
+        assert_eq!(job.difference(&Description::new("index")), None);
+    }
+
+    /// Their options were texts as the program's own debug output has them.
+    #[test]
+    fn journals_of_other_versions_are_read_and_refused() {
+        for old in [
+            r#"{"version": 1, "command": "index", "options": {}, "inputs": []}"#,
+            r#"{"version": 2, "command": "index", "options": {"--make-ids": "false"}, "inputs": [], "index": "one"}"#,
+        ] {
+            let old: Description = serde_json::from_str(old).unwrap();
+            let difference = old.difference(&Description::new("index")).unwrap();
+            assert_eq!(difference, "it was written by another version of this program");
         }
     }
 
     #[test]
+    fn an_option_is_there_once() {
+        let options = json!({"make-ids": true});
+        let twice = Description::new("index").with(&options).unwrap().with(&options).unwrap_err();
+        assert_eq!(twice.to_string(), "--make-ids is in the options of the job twice");
+    }
+
+    #[test]
     fn it_reads_back_as_it_was() {
-        let mut job = Description::new("index").with("--rejects", Some(Path::new("a\"b")));
+        let mut job = Description::new("index").with(&json!({"rejects": "a\"b", "groups": 20})).unwrap();
         job.inputs.push(Input {
             path: "x".to_owned(),
             n_bytes: u64::MAX,

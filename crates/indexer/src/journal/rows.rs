@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use super::ROWS;
 use super::log::Log;
-use super::{Lengths, ROWS};
+use crate::output::Lengths;
 
 /// Which of the inputs, and which row of it.
 pub(crate) type Row = (usize, u64);

@@ -1,11 +1,41 @@
 //! What each output is written as, and what its name may promise: a name that says a format says the right one.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{bail, ensure};
-use clap::builder::{PathBufValueParser, TypedValueParser};
+use serde::{Serialize, Serializer};
 
-use crate::cli::ResultsFormat;
+/// How the files of a folder of results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ResultsFormat {
+    /// JSON Lines: each item as it was read.
+    Jsonl,
+    /// The same, packed with gzip.
+    JsonlGz,
+    /// The same, packed with zstd.
+    JsonlZst,
+    Parquet,
+}
+
+impl ResultsFormat {
+    pub(crate) const ALL: [Self; 4] = [Self::Jsonl, Self::JsonlGz, Self::JsonlZst, Self::Parquet];
+
+    /// How the names of the files end, which is what `--results-format` calls it, too.
+    pub(crate) fn suffix(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::JsonlGz => "jsonl.gz",
+            Self::JsonlZst => "jsonl.zst",
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
+impl Serialize for ResultsFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.suffix())
+    }
+}
 
 /// An output, by what it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,11 +183,6 @@ impl Role {
             self.instead()
         );
         Ok(written)
-    }
-
-    /// The argument for it: a path whose name was checked.
-    pub(crate) fn parser(self) -> impl TypedValueParser<Value = PathBuf> {
-        PathBufValueParser::new().try_map(move |path| self.of(&path).map(|_| path))
     }
 
     /// What is written, and how to name it.

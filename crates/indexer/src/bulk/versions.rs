@@ -1,0 +1,201 @@
+//! What becomes of a document that comes in several versions: what `indexer index` would have made of them, one by one.
+
+use ::index::{DocumentId, NewDocument, Source};
+use anyhow::{Context, ensure};
+use simhash::Fingerprint;
+
+use crate::report::Indexed;
+
+/// What one record says of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// `None` where the text has no features, so that it is not to be there.
+    pub(crate) fingerprint: Option<Fingerprint>,
+    pub(crate) source: Option<Source>,
+}
+
+impl Version {
+    /// What is to be inserted, if it is to be there.
+    pub(crate) fn document(self, id: &DocumentId) -> Option<NewDocument> {
+        let Self { fingerprint, source } = self;
+        Some(NewDocument { id: id.clone(), fingerprint: fingerprint?, source })
+    }
+}
+
+/// A string that sorts by the document's row, then by the number of the version: no id has a zero byte, so none continues
+/// where a shorter one has ended.
+pub(crate) fn encode(id: &DocumentId, number: u64, version: &Version) -> Vec<u8> {
+    let mut entry = store_hbase::BulkLoad::document_row(id);
+    entry.push(0);
+    entry.extend_from_slice(&number.to_be_bytes());
+    entry.push(u8::from(version.fingerprint.is_some()));
+    entry.extend_from_slice(&version.fingerprint.map_or(0, |fingerprint| fingerprint.0).to_be_bytes());
+    entry.extend_from_slice(version.source.as_ref().map_or("", Source::as_str).as_bytes());
+    entry
+}
+
+/// The document's row and the version.
+pub(crate) fn decode(entry: &[u8]) -> anyhow::Result<(&[u8], Version)> {
+    let parse = || {
+        let (row, rest) = entry.split_at_checked(memchr::memchr(0, entry)?)?;
+        let (_, rest) = rest.split_at_checked(1 + size_of::<u64>())?;
+        let (is_there, rest) = rest.split_first()?;
+        let (fingerprint, source) = rest.split_first_chunk()?;
+        let fingerprint = (*is_there == 1).then(|| Fingerprint(u64::from_be_bytes(*fingerprint)));
+        let source = std::str::from_utf8(source).ok()?;
+        let source = if source.is_empty() { None } else { Some(Source::new(source).ok()?) };
+        Some((row, Version { fingerprint, source }))
+    };
+    parse().context("what was sorted has come back as something else")
+}
+
+/// All versions of one document so far; as much of them as decides what becomes of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Versions {
+    pub(crate) id: DocumentId,
+    row: Vec<u8>,
+    first: Option<Fingerprint>,
+    /// What the latest one took the place of, if that was another one.
+    before: Option<Version>,
+    latest: Version,
+    /// Of all but the first.
+    counts: Indexed,
+}
+
+impl Versions {
+    pub(crate) fn new(row: &[u8], first: Version) -> anyhow::Result<Self> {
+        // Behind four digits and a colon.
+        let id = row.get(5..).and_then(|id| String::from_utf8(id.to_vec()).ok());
+        let id = DocumentId::new(id.unwrap_or_default())
+            .context("what was sorted has come back as something else")?;
+        ensure!(
+            store_hbase::BulkLoad::document_row(&id) == row,
+            "what was sorted has come back as something else"
+        );
+        let (row, fingerprint) = (row.to_vec(), first.fingerprint);
+        Ok(Self { id, row, first: fingerprint, before: None, latest: first, counts: Indexed::default() })
+    }
+
+    pub(crate) fn row(&self) -> &[u8] {
+        &self.row
+    }
+
+    pub(crate) fn add(&mut self, version: Version) {
+        count(&mut self.counts, self.latest.fingerprint, version.fingerprint);
+        // The same again changes nothing, its source neither.
+        if self.latest.fingerprint != version.fingerprint {
+            self.before = Some(std::mem::replace(&mut self.latest, version));
+        }
+    }
+
+    /// What they count as, one after another, where `live` is there before.
+    pub(crate) fn counts(&self, live: Option<Fingerprint>) -> Indexed {
+        let mut counts = self.counts;
+        count(&mut counts, live, self.first);
+        counts
+    }
+
+    /// What has to be done one after another to an index that may have the document: the latest version alone would leave
+    /// one as it is that was replaced meanwhile.
+    pub(crate) fn into_replay(self) -> (DocumentId, Option<Version>, Version) {
+        (self.id, self.before, self.latest)
+    }
+
+    /// The document as it is in the end.
+    pub(crate) fn latest(self) -> Option<NewDocument> {
+        self.latest.document(&self.id)
+    }
+}
+
+fn count(counts: &mut Indexed, before: Option<Fingerprint>, after: Option<Fingerprint>) {
+    match (before, after) {
+        (None, None) => counts.n_without_features += 1,
+        (Some(_), None) => counts.n_removed += 1,
+        (None, Some(_)) => counts.n_new += 1,
+        (Some(before), Some(after)) if before == after => counts.n_unchanged += 1,
+        (Some(_), Some(_)) => counts.n_replaced += 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(n: u64) -> Version {
+        // Of four versions one is without features, and what is the same may come from elsewhere.
+        let fingerprint = [None, Some(1), Some(2), Some(2)][n as usize % 4].map(Fingerprint);
+        Version { fingerprint, source: (n > 1).then(|| Source::new(n.to_string()).unwrap()) }
+    }
+
+    #[test]
+    fn entries_come_back_and_sort_as_rows_do() {
+        let mut entries = Vec::new();
+        for id in ["a", "a b", "ab", "é", "\u{10ffff}"] {
+            for number in [0, 1, 256, u64::MAX] {
+                for n in 0..4 {
+                    let id = DocumentId::new(id).unwrap();
+                    let entry = encode(&id, number, &version(n));
+                    let row = store_hbase::BulkLoad::document_row(&id);
+                    assert_eq!(decode(&entry).unwrap(), (&row[..], version(n)));
+                    assert_eq!(Versions::new(&row, version(n)).unwrap().id, id);
+                    entries.push((entry, row, number));
+                }
+            }
+        }
+        for (a, a_row, a_number) in &entries {
+            for (b, b_row, b_number) in &entries {
+                if (a_row, a_number) < (b_row, b_number) {
+                    assert!(a < b, "{} {}", a.escape_ascii(), b.escape_ascii());
+                }
+            }
+        }
+        assert!(decode(b"0000:a").is_err());
+        assert!(Versions::new(b"0000:a", version(1)).is_err(), "another row than its id's");
+    }
+
+    /// An index of one document, as `indexer index` treats it.
+    fn put(there: &mut Option<(Fingerprint, Option<Source>)>, version: &Version, counts: &mut Indexed) {
+        let before = there.as_ref().map(|(fingerprint, _)| *fingerprint);
+        match (before, version.fingerprint) {
+            (Some(before), Some(after)) if before == after => counts.n_unchanged += 1,
+            (before, Some(after)) => {
+                *(if before.is_some() { &mut counts.n_replaced } else { &mut counts.n_new }) += 1;
+                *there = Some((after, version.source.clone()));
+            }
+            (before, None) => {
+                *(if before.is_some() { &mut counts.n_removed } else { &mut counts.n_without_features }) += 1;
+                *there = None;
+            }
+        }
+    }
+
+    /// Held against putting one version after another, for all sequences of up to six, over every state before.
+    #[test]
+    fn as_one_by_one() {
+        let id = DocumentId::new("a").unwrap();
+        for len in 1..=6 {
+            for sequence in 0..4_u64.pow(len) {
+                let versions: Vec<_> = (0..len).map(|i| version(sequence / 4_u64.pow(i))).collect();
+                let mut folded =
+                    Versions::new(&store_hbase::BulkLoad::document_row(&id), versions[0].clone()).unwrap();
+                versions[1..].iter().for_each(|version| folded.add(version.clone()));
+                for before in [None, Some(1), Some(2), Some(3)].map(|bits| bits.map(Fingerprint)) {
+                    let mut expected = before.map(|fingerprint| (fingerprint, None));
+                    let mut replayed = expected.clone();
+                    let mut counts = Indexed::default();
+                    versions.iter().for_each(|version| put(&mut expected, version, &mut counts));
+                    assert_eq!(folded.counts(before), counts, "{versions:?}");
+                    let (_, earlier, latest) = folded.clone().into_replay();
+                    let mut ignored = Indexed::default();
+                    earlier.iter().for_each(|version| put(&mut replayed, version, &mut ignored));
+                    put(&mut replayed, &latest, &mut ignored);
+                    assert_eq!(replayed, expected, "{versions:?} over {before:?}");
+                    if before.is_none() {
+                        let latest = folded.clone().latest();
+                        assert_eq!(latest.map(|new| (new.fingerprint, new.source)), expected, "{versions:?}");
+                    }
+                }
+            }
+        }
+    }
+}

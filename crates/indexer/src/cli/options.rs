@@ -1,0 +1,235 @@
+//! From arguments to options, which are what the commands know: here only both are known. What can be refused without
+//! looking at a file is refused here.
+
+use std::env::{self, VarError};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, ensure};
+use features::Weights;
+
+use super::{
+    BulkRowsArgs, CollectArgs, Command, CountingArgs, DedupArgs, FingerprintArgs, IdfArgs, IdfMergeArgs,
+    IndexArgs, InputArgs, JournalArgs, RecordArgs, SourceArgs,
+};
+use crate::collect::CollectOptions;
+use crate::commands::{
+    BulkRowsOptions, CountingOptions, DedupOptions, FingerprintOptions, IdfMergeOptions, IdfOptions,
+    IndexOptions, Task,
+};
+use crate::input::{InputOptions, RecordOptions};
+use crate::job::{JobOptions, SourceOptions};
+use crate::journal::JournalOptions;
+use crate::opening::{RecipeOptions, StoreOptions};
+use crate::shard::Shard;
+
+/// What Kubernetes calls the number of a worker of an Indexed Job, from 0.
+const JOB_COMPLETION_INDEX: &str = "JOB_COMPLETION_INDEX";
+
+impl Command {
+    /// What is to be done; none where only a manual is asked for.
+    pub(crate) fn task(self) -> anyhow::Result<Option<Task>> {
+        Ok(Some(match self {
+            Self::Fingerprint(args) => Task::Fingerprint(args.options()?),
+            Self::Index(args) => Task::Index(args.options()?),
+            Self::BulkRows(args) => Task::BulkRows(args.options()?),
+            Self::Dedup(args) => Task::Dedup(Box::new(args.options()?)),
+            Self::Collect(args) => Task::Collect(Box::new(args.options())),
+            Self::Idf(args) => Task::Idf(args.options()?),
+            Self::IdfMerge(args) => Task::IdfMerge(args.options()),
+            Self::Manual(_) => return Ok(None),
+        }))
+    }
+}
+
+impl FingerprintArgs {
+    fn options(self) -> anyhow::Result<FingerprintOptions> {
+        Ok(FingerprintOptions { job: self.input.job(None)?, recipe: self.recipe })
+    }
+}
+
+impl IndexArgs {
+    fn options(self) -> anyhow::Result<IndexOptions> {
+        let Self { input, source, store, recipe, journal } = self;
+        let job = input.job(Some(source))?;
+        Ok(IndexOptions { job, store: StoreOptions { store, recipe }, journal: journal.options() })
+    }
+}
+
+impl BulkRowsArgs {
+    fn options(self) -> anyhow::Result<BulkRowsOptions> {
+        let Self { input, source, store, recipe, rows } = self;
+        Ok(BulkRowsOptions { job: input.job(Some(source))?, store: StoreOptions { store, recipe }, rows })
+    }
+}
+
+impl DedupArgs {
+    fn options(self) -> anyhow::Result<DedupOptions> {
+        let Self {
+            input,
+            source,
+            store,
+            recipe,
+            journal,
+            keep,
+            time_field,
+            output,
+            duplicates,
+            clusters,
+            chains,
+            report,
+            dry_run,
+            groups,
+        } = self;
+        let journal = journal.options();
+        let has_journal = journal.is_some();
+        ensure!(
+            !dry_run || !has_journal,
+            "a --dry-run leaves nothing that could be gone on with; leave out --journal"
+        );
+        ensure!(
+            output.is_some() || duplicates.is_some() || clusters.is_some() || !has_journal,
+            "the groups on the screen cannot be gone on with; a job with a journal needs --output or --duplicates"
+        );
+        ensure!(
+            report.is_empty() || !has_journal,
+            "a --report is made of what one run has seen, and a job with a journal may take several; leave one of \
+             them out"
+        );
+        ensure!(
+            clusters.is_none() || !has_journal,
+            "--clusters are made of what one run has seen, and a job with a journal may take several; leave one of \
+             them out"
+        );
+        let rank_by = keep.rank_by(time_field.as_ref())?;
+        Ok(DedupOptions {
+            job: input.job(Some(source))?,
+            store: StoreOptions { store, recipe },
+            journal,
+            keep,
+            time_field,
+            rank_by,
+            output,
+            duplicates,
+            clusters,
+            chains,
+            report,
+            dry_run,
+            groups,
+        })
+    }
+}
+
+impl CollectArgs {
+    fn options(self) -> CollectOptions {
+        let Self {
+            watch,
+            results,
+            results_format,
+            time_field,
+            duplicates,
+            every_seconds,
+            delete,
+            once,
+            records,
+            source,
+            store,
+            recipe,
+        } = self;
+        CollectOptions {
+            watch,
+            results,
+            results_format,
+            time_field,
+            duplicates,
+            every: Duration::from_secs(every_seconds),
+            delete,
+            once,
+            n_threads: records.threads,
+            quiet: records.quiet,
+            records: records.options(),
+            source: source.options(),
+            store: StoreOptions { store, recipe },
+        }
+    }
+}
+
+impl IdfArgs {
+    fn options(self) -> anyhow::Result<IdfOptions> {
+        let Self { input, terms, counting, min_df, memory_bytes_max } = self;
+        // No weights: those are what is going to be counted.
+        let recipe = RecipeOptions { terms, weights: Some(Weights::Uniform), ..RecipeOptions::default() };
+        let (job, counting) = (input.job(None)?, counting.options());
+        Ok(IdfOptions { job, recipe, counting, min_df, memory_bytes_max })
+    }
+}
+
+impl IdfMergeArgs {
+    fn options(self) -> IdfMergeOptions {
+        let Self { files, counting, min_df } = self;
+        IdfMergeOptions { files, counting: counting.options(), min_df }
+    }
+}
+
+impl CountingArgs {
+    fn options(self) -> CountingOptions {
+        let Self { output, temp } = self;
+        CountingOptions { output, temp }
+    }
+}
+
+impl InputArgs {
+    fn job(self, source: Option<SourceArgs>) -> anyhow::Result<JobOptions> {
+        let Self { files, files_from, input_wait_seconds, records, make_ids, rejects, shard, shards } = self;
+        let shard = match shards {
+            None => shard,
+            Some(n_shards) => Some(shard_of(env::var(JOB_COMPLETION_INDEX), n_shards)?),
+        };
+        Ok(JobOptions {
+            n_threads: records.threads,
+            quiet: records.quiet,
+            input: InputOptions {
+                files,
+                files_from,
+                wait: Duration::from_secs(input_wait_seconds),
+                records: records.options(),
+                make_ids,
+            },
+            source: source.map(SourceArgs::options),
+            rejects,
+            shard,
+        })
+    }
+}
+
+/// The part that the environment gives this worker.
+fn shard_of(n: Result<String, VarError>, n_shards: u32) -> anyhow::Result<Shard> {
+    let n =
+        n.with_context(|| format!("--shards needs {JOB_COMPLETION_INDEX}; elsewhere say --shard N/OF"))?;
+    let shard = format!("{n}/{n_shards}").parse();
+    shard.map_err(|why: String| anyhow!("{JOB_COMPLETION_INDEX}={n} of {n_shards} shards: {why}"))
+}
+
+impl RecordArgs {
+    /// Without the threads and what is said, which are not the records'.
+    fn options(self) -> RecordOptions {
+        let Self { format, id_field, text_field, record_bytes_max, threads: _, quiet: _ } = self;
+        RecordOptions { format, id_field, text_field, record_bytes_max }
+    }
+}
+
+impl JournalArgs {
+    fn options(self) -> Option<JournalOptions> {
+        let Self { journal, checkpoint_records } = self;
+        journal.map(|folder| JournalOptions { folder, checkpoint_records })
+    }
+}
+
+impl SourceArgs {
+    fn options(self) -> SourceOptions {
+        let Self { source, source_field } = self;
+        SourceOptions { source, source_field }
+    }
+}
+
+#[cfg(test)]
+mod tests;

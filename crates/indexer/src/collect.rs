@@ -1,0 +1,102 @@
+//! Collecting: files are taken as they appear, what is near to what is known is dropped, and the rest filed away.
+//!
+//! It goes in rounds. A round takes files ([`watch`]), decides about their items as a job with a journal ([`sink`]), sorts
+//! those that stay into files by source and half day ([`results`]), and makes all of these visible ([`round`]). Each step
+//! is durable before the next one begins, and doing it again changes nothing; so whoever is killed goes on where it was.
+
+mod options;
+mod parquet;
+mod results;
+mod round;
+mod shelf;
+mod sink;
+mod spool;
+mod taken;
+mod watch;
+
+use std::io;
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub(crate) use self::options::CollectOptions;
+pub(crate) use self::round::Rounds;
+pub(crate) use self::watch::WatchFolder;
+use crate::numbers::Grouped;
+use crate::progress::complain;
+use crate::report::Report;
+use crate::stop::{Stop, Stopped};
+
+/// Time between two looks into the folder.
+const POLL: Duration = Duration::from_millis(500);
+
+/// Time between two looks for a signal.
+const STOP_POLL: Duration = Duration::from_millis(50);
+
+/// A round begins before its time when this much waits, as it is stored.
+const WAITING_BYTES: u64 = 64 << 20;
+
+/// How long to wait before a round that failed is tried again, at first and at most.
+const RETRY: Duration = Duration::from_secs(5);
+const RETRY_MAX: Duration = Duration::from_secs(300);
+
+/// One round after another, until told to stop, or until nothing waits if that is asked for.
+pub(crate) fn collect(
+    options: &CollectOptions,
+    folder: &mut WatchFolder,
+    rounds: &mut Rounds<'_>,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let mut retry = RETRY;
+    let mut next_round = Instant::now();
+    loop {
+        folder.check()?;
+        let is_due = options.once || rounds.is_under_way() || {
+            let waiting = folder.waiting(options.records.format)?;
+            let n_bytes: u64 = waiting.iter().map(|file| file.n_bytes).sum();
+            !waiting.is_empty() && (Instant::now() >= next_round || n_bytes >= WAITING_BYTES)
+        };
+        if !is_due {
+            pause(POLL, stop)?;
+            continue;
+        }
+        next_round = Instant::now() + options.every;
+        match rounds.next(folder, stop) {
+            Ok(false) if options.once => return Ok(()),
+            Ok(_) => retry = RETRY,
+            // What is wrong from the beginning is for a person to see, unless it may pass, as a full disk does.
+            Err(error) if options.once || error.is::<Stopped>() => return Err(error),
+            Err(error) if rounds.is_first() && !error.chain().any(|cause| cause.is::<io::Error>()) => {
+                return Err(error);
+            }
+            Err(error) => {
+                complain(format_args!(
+                    "error: {error:#}; nothing is lost, trying again in {} s",
+                    retry.as_secs()
+                ));
+                pause(retry, stop)?;
+                retry = (retry * 2).min(RETRY_MAX);
+            }
+        }
+    }
+}
+
+/// Waits, or is told to stop.
+fn pause(time: Duration, stop: &Stop) -> Result<(), Stopped> {
+    let until = Instant::now() + time;
+    while Instant::now() < until {
+        stop.check()?;
+        thread::sleep(STOP_POLL);
+    }
+    stop.check()
+}
+
+/// A line about a round, for a person.
+fn say(name: &str, n_files: usize, report: &Report) {
+    complain(format_args!(
+        "round {name}: {} {}, {} read, {}",
+        Grouped(n_files as u64),
+        if n_files == 1 { "file" } else { "files" },
+        Grouped(report.n_read),
+        report.summary()
+    ));
+}

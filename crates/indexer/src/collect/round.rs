@@ -1,0 +1,361 @@
+//! One round after another, each in steps that can be done again.
+//!
+//! ```text
+//! .collector/round.json     the round that is under way, and how far it is
+//! .collector/totals.json    what all rounds have done, and the last of them: it is done when it is named here
+//! .collector/journal/       how far its items are decided
+//! .collector/*.jsonl        what was decided
+//! ```
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, anyhow, bail, ensure};
+use chrono::DateTime;
+use features::Fingerprinter;
+use index::Index;
+use serde::{Deserialize, Serialize};
+
+use super::options::CollectOptions;
+use super::results::{Results, forget, publish};
+use super::shelf::half_day_folder;
+use super::sink::{Collection, Saved};
+use super::spool::Spool;
+use super::taken;
+use super::watch::WatchFolder;
+use super::{POLL, say};
+use crate::dedup::Pending;
+use crate::durable;
+use crate::input::{LeftOut, RankBy, RoundIds};
+use crate::job::Job;
+use crate::journal::Journal;
+use crate::output::{DUPLICATES, REJECTS, ResultsFormat};
+use crate::pipeline::Wanted;
+use crate::progress::complain;
+use crate::report::{Counts, Deduplicated, Report};
+use crate::stop::Stop;
+
+/// Below the state.
+const JOURNAL: &str = "journal";
+
+/// What the file of the items that are kept is for.
+const SPOOL: &str = "the items kept";
+
+pub(crate) struct Rounds<'a> {
+    options: &'a CollectOptions,
+    index: &'a Index,
+    fingerprinter: &'a Fingerprinter,
+    /// Where all is remembered.
+    state: PathBuf,
+    under_way: Option<Round>,
+    totals: Totals,
+    /// What this process has done.
+    done: Report,
+    n_done: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Round {
+    /// Its time and its random number: no other collector's round is called the same.
+    name: String,
+    /// When it began, in milliseconds since 1970.
+    time_ms: u64,
+    random: u32,
+    stage: Stage,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Stage {
+    /// Its files are those in its folder.
+    Reading,
+    /// All of its files are written, and are moved to their places.
+    Publishing(Box<Published>),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Published {
+    places: Vec<PathBuf>,
+    n_files: usize,
+    report: Report,
+    /// Files that were written to after they had been taken, below their folder, which may be moved.
+    changed: Vec<PathBuf>,
+    /// Files of which something was rejected, likewise.
+    rejected: BTreeSet<String>,
+}
+
+impl Published {
+    /// Whether all that is in a file that was taken is in the results; `file` is its path below the folder.
+    fn has_all_of(&self, file: &Path) -> bool {
+        !self.changed.iter().any(|changed| changed == file)
+            && !self.rejected.contains(&*file.to_string_lossy())
+    }
+}
+
+/// What all rounds have done.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Totals {
+    n_rounds: u64,
+    n_files: u64,
+    n_read: u64,
+    n_rejected: u64,
+    counts: Deduplicated,
+    last_round: String,
+    last_time_ms: u64,
+}
+
+impl<'a> Rounds<'a> {
+    pub(crate) fn open(
+        options: &'a CollectOptions,
+        folder: &WatchFolder,
+        index: &'a Index,
+        fingerprinter: &'a Fingerprinter,
+    ) -> anyhow::Result<Self> {
+        fs::create_dir_all(&options.results)
+            .with_context(|| format!("failed to make the folder {}", options.results.display()))?;
+        let state = folder.state();
+        let totals = read(&state.join("totals.json"))?.unwrap_or_default();
+        let under_way = read(&state.join("round.json"))?;
+        Ok(Self { options, index, fingerprinter, state, under_way, totals, done: no_report(), n_done: 0 })
+    }
+
+    /// Whether a round was begun that is not done yet.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.under_way.is_some()
+    }
+
+    /// Whether this process has not done any yet.
+    pub(crate) fn is_first(&self) -> bool {
+        self.n_done == 0
+    }
+
+    /// What this process has done, beside what it left where it was.
+    pub(crate) fn report(&self, left_out: LeftOut) -> Report {
+        Report { left_out, ..self.done.clone() }
+    }
+
+    /// Goes on with the round that is under way, or does the next one; false if nothing waits.
+    pub(crate) fn next(&mut self, folder: &mut WatchFolder, stop: &Stop) -> anyhow::Result<bool> {
+        let round = match self.under_way.clone() {
+            Some(round) => round,
+            None => match self.begin(folder, stop)? {
+                Some(round) => round,
+                None => return Ok(false),
+            },
+        };
+        if self.totals.last_round != round.name
+            && let Some(published) = self.published(&round, folder)?
+        {
+            publish(&self.options.results, &round.name, &published.places)?;
+            self.count(&round, &published, &folder.taken(&round.name))?;
+        }
+        self.clean_up(&round, folder)?;
+        Ok(true)
+    }
+
+    /// What the round is to publish; none where it was killed before it had taken a file.
+    fn published(&mut self, round: &Round, folder: &WatchFolder) -> anyhow::Result<Option<Published>> {
+        if let Stage::Publishing(published) = &round.stage {
+            return Ok(Some((**published).clone()));
+        }
+        let taken = folder.taken(&round.name);
+        if !taken::has_files(&taken)? {
+            ensure!(
+                !self.state.join(JOURNAL).exists(),
+                "the files that round {} has begun to read are not in {} any more; put them back there",
+                round.name,
+                taken.display()
+            );
+            return Ok(None);
+        }
+        let published = self.decide(round, folder)?;
+        self.save(Round { stage: Stage::Publishing(Box::new(published.clone())), ..round.clone() })?;
+        Ok(Some(published))
+    }
+
+    fn begin(&mut self, folder: &mut WatchFolder, stop: &Stop) -> anyhow::Result<Option<Round>> {
+        let mut waiting = folder.waiting(self.options.records.format)?;
+        while self.options.once && waiting.is_empty() && folder.has_young() {
+            stop.check()?;
+            thread::sleep(POLL);
+            waiting = folder.waiting(self.options.records.format)?;
+        }
+        if waiting.is_empty() {
+            return Ok(None);
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        // The clock may have been set back.
+        let time_ms = u64::try_from(now).unwrap_or(0).max(self.totals.last_time_ms + 1);
+        let random = getrandom::u32().map_err(|error| anyhow!("failed to draw a random number: {error}"))?;
+        let time = DateTime::from_timestamp_millis(time_ms as i64).unwrap_or_default();
+        let name = format!("{}-{random:08x}", time.format("%Y%m%dT%H%M%S%3fZ"));
+        let round = Round { name, time_ms, random, stage: Stage::Reading };
+        self.save(round.clone())?;
+        folder.take(&round.name, &waiting)?;
+        Ok(Some(round))
+    }
+
+    /// Decides about all items, and writes all files.
+    fn decide(&self, round: &Round, folder: &WatchFolder) -> anyhow::Result<Published> {
+        let taken = folder.taken(&round.name);
+        let [spool, duplicates, rejects] =
+            ["kept.jsonl", "duplicates.jsonl", "rejects.jsonl"].map(|name| self.state.join(name));
+        let before = taken::identities(&taken)?;
+        let report = self.run_job(round, &taken, &spool, &duplicates, &rejects)?;
+        let options = self.options;
+        let results = Results {
+            root: &options.results,
+            round: &round.name,
+            format: options.results_format,
+            columns: self.columns(),
+        };
+        let mut places = results.write(&spool)?;
+        let folder = half_day_folder(round.time_ms as i64);
+        places.extend(results.copy(&rejects, &Path::new("_rejects").join(&folder))?);
+        places.extend(results.copy(&duplicates, &Path::new("_duplicates").join(&folder))?);
+        results.mark()?;
+        let n_files = before.len();
+        let after = taken::identities(&taken)?;
+        let changed = before.into_iter().filter(|file| !after.contains(file));
+        let changed = changed.map(|file| taken::below(&taken, &file.path).to_owned());
+        let rejected = taken::named_by(&rejects, &taken)?;
+        Ok(Published { places, n_files, report, changed: changed.collect(), rejected })
+    }
+
+    fn run_job(
+        &self,
+        round: &Round,
+        taken: &Path,
+        spool: &Path,
+        duplicates: &Path,
+        rejects: &Path,
+    ) -> anyhow::Result<Report> {
+        let options = self.options;
+        let job = options.job(taken, rejects);
+        let journal = CollectOptions::journal(self.state.join(JOURNAL));
+        let description = options.description(&job, &journal)?;
+        let outputs: Vec<&Path> =
+            [spool].into_iter().chain(options.duplicates.then_some(duplicates)).collect();
+        let mut job = Job::new(&job, &outputs, options.store.uri(), Some((&journal, description)))
+            .context("failed to go on with a round; it must be ended with the options it began with")?
+            .with_unique_ids(RoundIds::new(round.time_ms, round.random));
+        if let Some(field) = &options.time_field {
+            job = job.ranked(RankBy::Time(Some(field.clone())))?;
+        }
+        if let Some(report) = job.done() {
+            let outputs = [(REJECTS, rejects), (SPOOL, spool)].into_iter();
+            let outputs = outputs.chain(options.duplicates.then_some((DUPLICATES, duplicates)));
+            if let Some((output, what)) = job.journal().and_then(|journal| journal.changed_output(outputs)) {
+                bail!(
+                    "{} {what}, and has what the round has decided; put back a copy of it",
+                    output.display()
+                );
+            }
+            return Ok(report);
+        }
+        job.hold_to(self.index)?;
+        let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
+        let calls = job.journal().map(|journal| journal.calls(saved.n_calls)).transpose()?;
+        let mut sink = Collection {
+            index: self.index,
+            calls: calls.context("a round has a journal")?,
+            pending: Pending::default(),
+            spool: Some(Spool::new(job.output(SPOOL, spool)?)),
+            duplicates: options.duplicates.then(|| job.output(DUPLICATES, duplicates)).transpose()?,
+            counts: saved.counts,
+            round_ms: round.time_ms as i64,
+        };
+        let is_parquet = options.results_format == ResultsFormat::Parquet;
+        let wanted = Wanted { lines: true, texts: is_parquet, ..Wanted::default() };
+        job.run(self.fingerprinter, wanted, &mut sink)
+    }
+
+    /// The members of items that are columns of their own.
+    fn columns(&self) -> Vec<&str> {
+        let CollectOptions { records, source, .. } = self.options;
+        let id = records.id_field.as_ref().map_or(Some("id"), |field| field.as_name());
+        let texts = records.text_field.iter().filter_map(|field| field.as_name());
+        id.into_iter().chain(texts).chain(source.source_field.as_name()).collect()
+    }
+
+    /// From here on the round is done.
+    fn count(&mut self, round: &Round, published: &Published, taken: &Path) -> anyhow::Result<()> {
+        let Published { n_files, report, changed, .. } = published;
+        for path in changed {
+            complain(format_args!(
+                "{} was written to after it had been taken, and what was written then may be missing from the results; \
+                 write files under another name and rename them when they are whole",
+                taken.join(path).display()
+            ));
+        }
+        let totals = &mut self.totals;
+        totals.n_rounds += 1;
+        totals.n_files += *n_files as u64;
+        totals.n_read += report.n_read;
+        totals.n_rejected += report.n_rejected;
+        totals.counts += report.counts.deduplicated();
+        totals.last_round.clone_from(&round.name);
+        totals.last_time_ms = round.time_ms;
+        let path = self.state.join("totals.json");
+        durable::write_json(&path, totals).with_context(|| format!("failed to write {}", path.display()))?;
+        self.done += report;
+        self.n_done += 1;
+        if !self.options.quiet {
+            say(&round.name, *n_files, report);
+        }
+        Ok(())
+    }
+
+    /// Removes what only helped to go on with the round.
+    fn clean_up(&mut self, round: &Round, folder: &WatchFolder) -> anyhow::Result<()> {
+        let clean_up = || -> io::Result<()> {
+            let taken = folder.taken(&round.name);
+            if self.options.delete && taken.exists() {
+                let stage = self.under_way.as_ref().map(|round| &round.stage);
+                taken::delete(&taken, |file| match stage {
+                    Some(Stage::Publishing(published)) => published.has_all_of(taken::below(&taken, file)),
+                    _ => false,
+                })?;
+            }
+            forget(&self.options.results, &round.name)?;
+            let journal = self.state.join(JOURNAL);
+            if journal.exists() {
+                fs::remove_dir_all(journal)?;
+            }
+            for name in ["kept.jsonl", "duplicates.jsonl", "rejects.jsonl", "round.json"] {
+                durable::remove(&self.state.join(name))?;
+            }
+            durable::sync(&self.state)
+        };
+        clean_up().with_context(|| format!("failed to clean up after round {}", round.name))?;
+        self.under_way = None;
+        Ok(())
+    }
+
+    fn save(&mut self, round: Round) -> anyhow::Result<()> {
+        let path = self.state.join("round.json");
+        durable::write_json(&path, &round).with_context(|| format!("failed to write {}", path.display()))?;
+        self.under_way = Some(round);
+        Ok(())
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>> {
+    durable::read_json(path).with_context(|| {
+        format!("failed to read {}, which says how far the collector is; put back a copy", path.display())
+    })
+}
+
+fn no_report() -> Report {
+    Report {
+        counts: Counts::Deduplicated(Deduplicated::default()),
+        n_read: 0,
+        n_rejected: 0,
+        n_text_bytes: 0,
+        left_out: LeftOut::default(),
+        time: Duration::ZERO,
+    }
+}

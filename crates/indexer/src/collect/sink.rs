@@ -1,0 +1,126 @@
+//! What becomes of the items of a round: each is kept unless the index has one that is near, be it under its own id.
+//!
+//! Nothing is remembered but the index, so it does not matter which items come in one round.
+
+use std::io::Write;
+
+use anyhow::Context;
+use index::{Index, NewDocument};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::shelf::is_datable;
+use super::spool::Spool;
+use crate::dedup::{Pending, duplicate_line, insert_if_unseen};
+use crate::job::Sink;
+use crate::journal::Calls;
+use crate::output::{Lengths, Output};
+use crate::pipeline::Item;
+use crate::rejects::Rejects;
+use crate::report::{Counts, Deduplicated};
+
+/// What a checkpoint has to hold.
+#[derive(Default, Serialize, Deserialize)]
+pub(super) struct Saved {
+    pub(super) counts: Deduplicated,
+    pub(super) n_calls: u64,
+}
+
+pub(super) struct Collection<'a> {
+    pub(super) index: &'a Index,
+    pub(super) calls: Calls,
+    pub(super) pending: Pending,
+    /// None once it is finished.
+    pub(super) spool: Option<Spool>,
+    pub(super) duplicates: Option<Output>,
+    pub(super) counts: Deduplicated,
+    /// When the round began, in milliseconds since 1970.
+    pub(super) round_ms: i64,
+}
+
+impl Collection<'_> {
+    /// Decides what is pending, in the order of the input.
+    fn flush(&mut self) -> anyhow::Result<()> {
+        let items = self.pending.take();
+        let new: Vec<NewDocument> = items
+            .iter()
+            .filter_map(|Item { document, .. }| {
+                let (id, source) = (document.id.clone(), document.source.clone());
+                Some(NewDocument { id, fingerprint: document.fingerprint?, source })
+            })
+            .collect();
+        if !new.is_empty() {
+            let mut nearest = insert_if_unseen(self.index, &mut self.calls, &new)?.into_iter();
+            return self.add(items, || nearest.next().context("the store answered for too few documents"));
+        }
+        self.add(items, || Ok(None))
+    }
+
+    /// `nearest` says for each item that has a fingerprint which document keeps it out.
+    fn add(
+        &mut self,
+        items: Vec<Item>,
+        mut nearest: impl FnMut() -> anyhow::Result<Option<index::Match>>,
+    ) -> anyhow::Result<()> {
+        for item in items {
+            match item.document.fingerprint {
+                None => {
+                    // Nothing to compare it by, so nothing to drop it for.
+                    self.counts.n_without_features += 1;
+                    self.keep(&item)?;
+                }
+                Some(fingerprint) => match nearest()? {
+                    None => {
+                        self.counts.n_kept += 1;
+                        self.keep(&item)?;
+                    }
+                    Some(of) => {
+                        self.counts.n_duplicates += 1;
+                        if let Some(output) = &mut self.duplicates {
+                            let line = duplicate_line(&item.document.id, fingerprint, &of);
+                            writeln!(output, "{line}").map_err(|error| output.failed(error))?;
+                        }
+                    }
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, item: &Item) -> anyhow::Result<()> {
+        let time_ms = Some(item.document.rank.number()).filter(|ms| is_datable(*ms));
+        let time_ms = time_ms.map_or(self.round_ms, |ms| ms as i64);
+        self.spool.as_mut().map_or(Ok(()), |spool| spool.add(item, time_ms))
+    }
+}
+
+impl Sink for Collection<'_> {
+    fn take(&mut self, item: Item, _: &mut Rejects) -> anyhow::Result<()> {
+        if self.pending.holds(&item.document.id) {
+            self.flush()?;
+        }
+        if self.pending.add(item) {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, _: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
+        self.flush()?;
+        self.spool.as_mut().map_or(Ok(()), |spool| spool.checkpoint(lengths))?;
+        self.duplicates.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))?;
+        Ok(serde_json::to_value(Saved { counts: self.counts, n_calls: self.calls.checkpoint() })?)
+    }
+
+    /// The next round has other files.
+    fn may_be_empty(&self) -> bool {
+        true
+    }
+
+    fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {
+        self.flush()?;
+        self.duplicates.take().map_or(Ok(()), Output::finish)?;
+        self.spool.take().map_or(Ok(()), Spool::finish)?;
+        Ok(Counts::Deduplicated(self.counts))
+    }
+}

@@ -1,0 +1,57 @@
+//! What a deduplication may be asked.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::clusters::Chains;
+use crate::input::{FieldPath, RankBy};
+use crate::job::JobOptions;
+use crate::journal::{Description, JournalOptions, values};
+use crate::keep::Keep;
+use crate::opening::StoreOptions;
+use crate::report_file::Target;
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct DedupOptions {
+    #[serde(flatten)]
+    pub(crate) job: JobOptions,
+    /// To know all that is [asked](StoreOptions::asked) takes files.
+    #[serde(skip)]
+    pub(crate) store: StoreOptions,
+    /// It goes neither with reports, clusters nor a dry run, and needs an output.
+    #[serde(flatten)]
+    pub(crate) journal: Option<JournalOptions>,
+    pub(crate) keep: Keep,
+    pub(crate) time_field: Option<FieldPath>,
+    /// What documents are ranked by, which follows from the two above.
+    #[serde(skip)]
+    pub(crate) rank_by: Option<RankBy>,
+    #[serde(serialize_with = "values::path")]
+    pub(crate) output: Option<PathBuf>,
+    #[serde(serialize_with = "values::path")]
+    pub(crate) duplicates: Option<PathBuf>,
+    /// Never with a journal.
+    #[serde(skip)]
+    pub(crate) clusters: Option<PathBuf>,
+    /// Of the clusters.
+    #[serde(skip)]
+    pub(crate) chains: Chains,
+    /// Never with a journal.
+    #[serde(skip)]
+    pub(crate) report: Vec<Target>,
+    /// Never with a journal.
+    #[serde(skip)]
+    pub(crate) dry_run: bool,
+    /// How many groups are printed where no output file is given, as one is where there is a journal.
+    #[serde(skip)]
+    pub(crate) groups: usize,
+}
+
+impl DedupOptions {
+    /// The job, where it has a journal.
+    pub(crate) fn description(&self) -> anyhow::Result<Description> {
+        Description::new("dedup").with(self)?.with(&self.store.asked()?)
+    }
+}

@@ -1,0 +1,104 @@
+//! Deduplication: which documents stay, and what is made of that.
+//!
+//! What near means, and what becomes of an id that comes twice, is in [`rule`]. Documents come to it in the order of
+//! the input (here) or the best first ([`best_first`]). What is decided of each goes to the [`results`].
+
+mod best_first;
+mod decide;
+mod dry_run;
+mod groups;
+mod logs;
+mod pending;
+mod results;
+mod rule;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub(crate) use self::best_first::run as run_best_first;
+pub(crate) use self::decide::{count, insert_if_unseen};
+pub(crate) use self::dry_run::{Decider, DryRun};
+pub(crate) use self::groups::{EXCERPT_COLUMNS, Groups};
+pub(crate) use self::logs::Logs;
+pub(crate) use self::pending::Pending;
+pub(crate) use self::results::{Results, duplicate_line};
+pub(crate) use self::rule::Rule;
+use crate::job::Sink;
+use crate::journal::{Calls, KeptLog};
+use crate::output::Lengths;
+use crate::pipeline::Item;
+use crate::rejects::Rejects;
+use crate::report::{Counts, Deduplicated};
+
+/// What a checkpoint has to hold.
+#[derive(Default, Serialize, Deserialize)]
+pub(crate) struct Saved {
+    pub(crate) counts: Deduplicated,
+    n_kept_bytes: u64,
+    n_calls: u64,
+    /// Where everything is decided beforehand: how many documents have been written or rejected since, and how many
+    /// not.
+    n_taken: usize,
+    n_left: usize,
+}
+
+/// Decides about one document after another.
+pub(crate) struct Deduplication {
+    rule: Rule,
+    pending: Pending,
+    pub(crate) results: Results,
+}
+
+impl Sink for Deduplication {
+    fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
+        if self.pending.holds(&item.document.id) {
+            self.flush(rejects)?;
+        }
+        if self.pending.add(item) {
+            self.flush(rejects)?;
+        }
+        Ok(())
+    }
+
+    fn checkpoint(&mut self, rejects: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
+        self.flush(rejects)?;
+        self.results.checkpoint(lengths)?;
+        let mut saved = Saved { counts: self.results.counts, ..Saved::default() };
+        if let Some(logs) = &mut self.rule.logs {
+            saved.n_kept_bytes = logs.kept.as_mut().map_or(Ok(0), KeptLog::checkpoint)?;
+            saved.n_calls = logs.calls.as_mut().map_or(0, Calls::checkpoint);
+        }
+        Ok(serde_json::to_value(saved)?)
+    }
+
+    fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
+        self.flush(rejects)?;
+        self.results.finish(rejects)
+    }
+}
+
+impl Deduplication {
+    pub(crate) fn new(rule: Rule, results: Results) -> Self {
+        Self { rule, pending: Pending::default(), results }
+    }
+
+    /// Decides what is pending, in the order of the input.
+    fn flush(&mut self, rejects: &mut Rejects) -> anyhow::Result<()> {
+        let items = self.pending.take();
+        if items.is_empty() {
+            return Ok(());
+        }
+        let verdicts = self.rule.decide(items.iter().map(|item| &item.document))?;
+        for (item, verdict) in items.iter().zip(verdicts) {
+            match verdict {
+                Some(verdict) => self.results.add(item, &verdict)?,
+                None => {
+                    let id = item.document.id.as_str();
+                    let reason = format!("id {id:?} was used by an earlier record of the input");
+                    rejects.reject(&item.origin, item.number, &reason)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

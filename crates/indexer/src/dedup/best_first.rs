@@ -1,0 +1,133 @@
+//! Which documents stay where that is not for the order of the input to say: everything is read and fingerprinted first,
+//! then decided about by the same rule, the best first, and at last read again and written in the order of the input.
+//!
+//! So every dropped document is near to a kept one that is at least as good, and no two that are kept are near.
+
+use std::collections::HashSet;
+use std::iter::{Skip, Zip};
+use std::vec::IntoIter;
+
+use anyhow::{bail, ensure};
+use features::Fingerprinter;
+use serde_json::Value;
+
+use super::Saved;
+use super::pending::STORE_BATCH;
+use super::results::Results;
+use super::rule::Rule;
+use crate::input::{Rank, RankBy};
+use crate::job::{Job, Sink};
+use crate::journal::Journal;
+use crate::output::Lengths;
+use crate::pipeline::{Fingerprinted, Item, Wanted};
+use crate::rejects::Rejects;
+use crate::report::{Counts, Report};
+use crate::verdict::Verdict;
+
+/// Reads everything twice, and decides in between.
+pub(crate) fn run(
+    mut job: Job,
+    fingerprinter: &Fingerprinter,
+    wanted: Wanted,
+    mut rule: Rule,
+    mut results: Results,
+    by: &RankBy,
+    saved: &Saved,
+) -> anyhow::Result<(Report, Results)> {
+    let (mut documents, mut verdicts) = (Vec::new(), Vec::new());
+    if job.journal().is_none_or(Journal::is_reading) {
+        documents = job.survey(fingerprinter)?;
+        let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
+        // The name of a field that is not there would make all documents equally good. In a part of them it may be chance.
+        let is_chance = documents.is_empty() || job.has_part();
+        ensure!(n_unranked < documents.len() || is_chance, "no document has {by}");
+        results.counts.n_unranked = Some(n_unranked as u64);
+        // What is decided is written down, and is this job's.
+        job.journal().map_or(Ok(()), Journal::begin)?;
+        verdicts = decide(&mut rule, &documents)?;
+    } else {
+        ensure!(saved.n_left == 0, CHANGED);
+    }
+    // The ids it has kept would take room during the second pass.
+    drop(rule);
+    let mut sink = BestFirst::new(documents, verdicts, saved.n_taken, results);
+    let report = job.run(fingerprinter, Wanted { no_fingerprints: true, ..wanted }, &mut sink)?;
+    Ok((report, sink.results))
+}
+
+/// What was decided about each document, in the order of the input; none where its id stands for another one.
+type Verdicts = Vec<Option<Verdict>>;
+
+/// Decides about all documents, the best first, of equally good ones the first.
+fn decide(rule: &mut Rule, documents: &[Fingerprinted]) -> anyhow::Result<Verdicts> {
+    let mut order: Vec<usize> = (0..documents.len()).collect();
+    order.sort_by(|&a, &b| documents[a].rank.best_first(&documents[b].rank));
+    let mut verdicts: Verdicts = documents.iter().map(|_| None).collect();
+    let mut rest = &order[..];
+    while !rest.is_empty() {
+        let mut ids = HashSet::new();
+        let is_first_use = |&&n: &&usize| ids.insert(&documents[n].id);
+        let n_documents = rest.iter().take(STORE_BATCH).take_while(is_first_use).count();
+        let (batch, later) = rest.split_at(n_documents);
+        let decided = rule.decide(batch.iter().map(|&n| &documents[n]))?;
+        for (&n, verdict) in batch.iter().zip(decided) {
+            verdicts[n] = verdict;
+        }
+        rest = later;
+    }
+    Ok(verdicts)
+}
+
+/// The second pass: writes what was decided.
+struct BestFirst {
+    decided: Skip<Zip<IntoIter<Fingerprinted>, IntoIter<Option<Verdict>>>>,
+    n_taken: usize,
+    results: Results,
+}
+
+impl BestFirst {
+    /// Goes on after the first `n_taken` documents.
+    fn new(documents: Vec<Fingerprinted>, verdicts: Verdicts, n_taken: usize, results: Results) -> Self {
+        Self { decided: documents.into_iter().zip(verdicts).skip(n_taken), n_taken, results }
+    }
+}
+
+/// What is in the index by now stays there, and the next run keeps it again.
+const CHANGED: &str = "the input has changed since the first pass, so no file was written; do it again when nobody writes to it";
+
+impl Sink for BestFirst {
+    fn take(&mut self, mut item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
+        let now = &item.document;
+        let is_same = |then: &Fingerprinted| then.id == now.id && then.n_text_bytes == now.n_text_bytes;
+        let Some((document, verdict)) = self.decided.next().filter(|(then, _)| is_same(then)) else {
+            bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
+        };
+        self.n_taken += 1;
+        item.document.fingerprint = document.fingerprint;
+        match verdict {
+            Some(verdict) => self.results.add(&item, &verdict),
+            None => {
+                let id = document.id.as_str();
+                let reason = format!(
+                    "id {id:?} stands for another record of the input, which comes before it by --keep"
+                );
+                rejects.reject(&item.origin, item.number, &reason)
+            }
+        }
+    }
+
+    fn checkpoint(&mut self, _: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
+        self.results.checkpoint(lengths)?;
+        let (counts, n_taken, n_left) = (self.results.counts, self.n_taken, self.decided.len());
+        let saved = Saved { counts, n_taken, n_left, ..Saved::default() };
+        Ok(serde_json::to_value(saved)?)
+    }
+
+    fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
+        ensure!(self.decided.next().is_none(), CHANGED);
+        self.results.finish(rejects)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+use std::collections::HashMap;
+use std::fs;
+
+use index::{DocumentId, NewDocument, OpenOptions};
+use simhash::Fingerprint;
+
+use super::*;
+use crate::dedup::{Decider, DryRun};
+use crate::input::{InputOptions, Rank};
+use crate::job::JobOptions;
+use crate::opening::StoreOptions;
+use crate::report::Deduplicated;
+
+/// Few ids, few ranks, and fingerprints in narrow clusters, so that all cases come up.
+fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Fingerprinted> {
+    let mut state = seed;
+    let mut next = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let mut document = || {
+        let centre = next(8).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let fingerprint = (0..next(4)).fold(centre, |bits, _| bits ^ 1 << next(12));
+        Fingerprinted {
+            id: DocumentId::new(format!("{}", next(n_ids))).unwrap(),
+            fingerprint: (next(10) > 0).then_some(Fingerprint(fingerprint)),
+            source: None,
+            n_text_bytes: 0,
+            rank: if next(5) == 0 { Rank::NONE } else { Rank::new(next(6) as f64 - 3.0) },
+            excerpt: Box::default(),
+            text: Box::default(),
+            terms: Box::default(),
+        }
+    };
+    (0..n).map(|_| document()).collect()
+}
+
+/// What is expected of a document: `None` for one that is rejected, of a duplicate whose it is and how far off.
+type Expected = Option<Option<(String, u32)>>;
+
+/// Sorts by rank and compares each document with all that are kept, and with all that are `stored`.
+fn naive(documents: &[Fingerprinted], mut stored: HashMap<DocumentId, Fingerprint>) -> Vec<Expected> {
+    let mut expected = vec![None; documents.len()];
+    let mut kept: HashMap<DocumentId, Option<Fingerprint>> = HashMap::new();
+    let mut order: Vec<usize> = (0..documents.len()).collect();
+    order.sort_by(|&a, &b| documents[a].rank.best_first(&documents[b].rank).then(a.cmp(&b)));
+    for n in order {
+        let Fingerprinted { id, fingerprint, .. } = &documents[n];
+        let near = |fingerprint: Fingerprint| {
+            let others = stored.iter().filter(|(other, _)| *other != id);
+            let found = others.map(|(id, other)| (other.distance(fingerprint), id.as_str().to_owned()));
+            found.filter(|(distance, _)| *distance <= 3).min().map(|(distance, id)| (id, distance))
+        };
+        expected[n] = match (kept.get(id), fingerprint) {
+            (Some(earlier), Some(_)) if earlier == fingerprint => Some(Some((id.as_str().to_owned(), 0))),
+            (Some(_), _) => None,
+            (None, Some(fingerprint)) if stored.get(id) != Some(fingerprint) => Some(near(*fingerprint)),
+            (None, _) => Some(None),
+        };
+        if expected[n] == Some(None) {
+            kept.insert(id.clone(), *fingerprint);
+            stored.extend(fingerprint.map(|fingerprint| (id.clone(), fingerprint)));
+        }
+    }
+    expected
+}
+
+fn rule(decider: Decider) -> Rule {
+    Rule { decider, logs: None, kept: HashMap::new() }
+}
+
+fn check(documents: &[Fingerprinted], stored: &[Fingerprinted]) {
+    let stored = || stored.iter().filter_map(|document| Some((document.id.clone(), document.fingerprint?)));
+    let expected = naive(documents, stored().collect());
+    let [real, dry] = [(); 2].map(|()| {
+        let index = engine::open_index("memory:", &OpenOptions::default()).unwrap();
+        index.insert(&stored().map(NewDocument::from).collect::<Vec<_>>()).unwrap();
+        index
+    });
+    for decider in [Decider::Index(real), Decider::DryRun(DryRun::new(dry).unwrap())] {
+        let verdicts = decide(&mut rule(decider), documents).unwrap();
+        let verdicts = verdicts.iter().map(|verdict| {
+            verdict.as_ref().map(|verdict| match verdict {
+                Verdict::Kept => None,
+                Verdict::Duplicate { of, .. } => Some((of.id.as_str().to_owned(), of.distance)),
+            })
+        });
+        assert_eq!(verdicts.collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn the_best_stay_as_by_sorting_and_comparing_with_all() {
+    for seed in 0..60 {
+        check(&documents(seed, 100, 60), &[]);
+        check(&documents(seed, 100, 60), &documents(seed + 1000, 20, 60));
+    }
+    // Ids that hardly come twice, in several batches.
+    check(&documents(1, STORE_BATCH * 2 + 100, 1 << 30), &documents(2, 10, 1 << 30));
+}
+
+/// Reads `first` in the first pass and `second` in the second one; gives what is written, or the error.
+fn run_over(first: &str, second: &str) -> Result<String, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let [input, kept] = ["input.jsonl", "kept.jsonl"].map(|name| folder.path().join(name));
+    fs::write(&input, first).unwrap();
+    let options = JobOptions::over(InputOptions::of([&input]));
+    let job = Job::new(&options, &[&kept], None, None).unwrap();
+    let mut job = job.ranked(RankBy::Length).unwrap();
+    let opened = StoreOptions::default().open_or_make("memory:", index::Mode::CreateIfMissing, true);
+    let (index, fingerprinter) = opened.unwrap();
+    let documents = job.survey(&fingerprinter).unwrap();
+    fs::write(&input, second).unwrap();
+    let verdicts = decide(&mut rule(Decider::Index(index)), &documents).unwrap();
+    let output = Some(job.kept_output(&kept).unwrap());
+    let counts = Deduplicated::default();
+    let results = Results { output, duplicates: None, groups: None, findings: None, clusters: None, counts };
+    let mut sink = BestFirst::new(documents, verdicts, 0, results);
+    let wanted = Wanted { lines: true, no_fingerprints: true, ..Wanted::default() };
+    let ran = job.run(&fingerprinter, wanted, &mut sink).map_err(|error| format!("{error:#}"));
+    drop(sink);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), if ran.is_ok() { 2 } else { 1 });
+    ran.map(|_| fs::read_to_string(kept).unwrap())
+}
+
+#[test]
+fn an_input_that_changes_between_the_passes_is_noticed() {
+    let [a, b, c] = ["a", "b", "c"].map(|id| format!("{{\"id\":\"{id}\",\"text\":\"one text\"}}\n"));
+    let longer = "{\"id\":\"b\",\"text\":\"one text!\"}\n";
+    let whole = format!("{a}{longer}");
+    assert_eq!(run_over(&whole, &whole).unwrap(), longer);
+    for (second, place) in [
+        (format!("{a}{b}"), "input.jsonl:2: "),
+        (format!("{a}{c}"), "input.jsonl:2: "),
+        (format!("{longer}{a}"), "input.jsonl:1: "),
+        (format!("{a}{longer}{c}"), "input.jsonl:3: "),
+        (format!("{a}no record\n"), ""),
+        (a, ""),
+        (String::new(), ""),
+    ] {
+        let error = run_over(&whole, &second).unwrap_err();
+        assert!(error.contains(place) && error.contains("has changed"), "{error}");
+    }
+}

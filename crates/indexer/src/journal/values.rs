@@ -1,0 +1,25 @@
+//! How values are written down that a journal compares: as the user knows them.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use serde::Serializer;
+
+/// As it is shown.
+#[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
+pub(crate) fn shown<S: Serializer>(value: &Option<impl Display>, serializer: S) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// A path. One that is no Unicode is told from all others, too.
+#[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
+pub(crate) fn path<S: Serializer>(path: &Option<impl AsRef<Path>>, serializer: S) -> Result<S::Ok, S::Error> {
+    match path.as_ref().map(|path| (path.as_ref(), path.as_ref().to_str())) {
+        Some((_, Some(text))) => serializer.serialize_str(text),
+        Some((path, None)) => serializer.collect_str(&format_args!("{path:?}")),
+        None => serializer.serialize_none(),
+    }
+}

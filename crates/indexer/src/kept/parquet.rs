@@ -1,0 +1,213 @@
+//! The rows of Parquet files that stay, as a Parquet file with the same columns.
+//!
+//! While verdicts come only the numbers of the rows are remembered. The file is made at the end, from the inputs, which are
+//! read once more: column by column, each as it is stored, so memory does not grow with the rows or the file. Other
+//! outputs go on from a checkpoint, and a file of Parquet, whose contents stand at its end, cannot; of the same rows it is
+//! made again, the same.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow, bail, ensure};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::Result;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::printer::print_schema;
+use parquet::schema::types::{Type, TypePtr};
+
+use super::row_set::RowSet;
+use crate::input::{Location, ParquetFile, ROWS_AT_A_TIME, copy, guarded, open_parquet};
+use crate::journal::{Journal, Row, RowsLog};
+use crate::output::{Lengths, Output};
+
+/// What is kept of neighbouring row groups goes into one, until it is as large as this, unpacked; readers like large ones.
+const GROUP_BYTES: u64 = 128 << 20;
+
+/// Nor is more than this many made one: the files of all of them are open at once.
+const GROUPS_MAX: usize = 128;
+
+pub(crate) struct ParquetOutput {
+    output: Output,
+    inputs: Vec<Input>,
+    kept: RowSet,
+    /// Where there is a journal.
+    log: Option<RowsLog>,
+}
+
+struct Input {
+    location: Location,
+    /// What it was when the run began; none where it is no Parquet, which the run will say.
+    schema: Option<(TypePtr, i64)>,
+}
+
+/// The rows of a row group.
+struct Group {
+    file: Arc<SerializedFileReader<ParquetFile>>,
+    n_file: usize,
+    n_group: usize,
+    rows: Range<u64>,
+}
+
+impl ParquetOutput {
+    pub(super) fn new<'a>(
+        inputs: impl Iterator<Item = &'a Location>,
+        open: impl FnOnce() -> anyhow::Result<Output>,
+        journal: Option<&Journal>,
+    ) -> anyhow::Result<Self> {
+        let mut opened = Vec::new();
+        let mut first: Option<(&Location, TypePtr)> = None;
+        let mut unreadable = None;
+        for location in inputs {
+            let path = location.path();
+            let schema = match Input::look(location) {
+                Err(error) => {
+                    unreadable
+                        .get_or_insert(anyhow!(error).context(format!("failed to read {}", path.display())));
+                    None
+                }
+                Ok((schema, n_rows)) => {
+                    let (first_location, first_schema) =
+                        first.get_or_insert_with(|| (location, Arc::clone(&schema)));
+                    if let Some([there, here]) = difference(first_schema, &schema) {
+                        bail!(
+                            "{} and {} have other columns, or in another order, {there} and {here}; one output cannot take both: name one that \
+                             ends in .jsonl, or run once for each",
+                            first_location.path().display(),
+                            path.display()
+                        );
+                    }
+                    // Of equal ones one is enough.
+                    Some((Arc::clone(first_schema), n_rows))
+                }
+            };
+            opened.push(Input { location: location.clone(), schema });
+        }
+        if let (None, Some(error)) = (first, unreadable) {
+            return Err(error);
+        }
+        let mut kept = RowSet::default();
+        let put_back = |rows: Vec<Row>| rows.into_iter().for_each(|(n_file, row)| kept.insert(n_file, row));
+        let log = journal.map(|journal| journal.rows_log(put_back)).transpose()?;
+        Ok(Self { output: open()?, inputs: opened, kept, log })
+    }
+
+    pub(super) fn add(&mut self, (n_file, row): Row) {
+        self.kept.insert(n_file, row);
+        if let Some(log) = &mut self.log {
+            log.add((n_file, row));
+        }
+    }
+
+    pub(super) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
+        self.log.as_mut().map_or(Ok(()), |log| log.checkpoint(lengths))
+    }
+
+    /// Reads the inputs again and writes the file.
+    pub(super) fn finish(mut self) -> anyhow::Result<()> {
+        let path = self.output.path().to_owned();
+        let failed = || format!("failed to write what is kept to {}", path.display());
+        let Some(first) = self.inputs.iter().find(|input| input.schema.is_some()) else {
+            bail!("no input is left to write {} from", path.display());
+        };
+        let file = first.open()?;
+        let metadata = file.metadata().file_metadata();
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            // How pandas, Arrow and others make more of the columns than Parquet knows.
+            .set_key_value_metadata(metadata.key_value_metadata().cloned());
+        let schema = metadata.schema_descr().root_schema_ptr();
+        let mut writer = SerializedFileWriter::new(&mut self.output, schema, properties.build().into())
+            .with_context(failed)?;
+        let (mut groups, mut n_bytes) = (Vec::new(), 0);
+        for (n_file, input) in self.inputs.iter().enumerate() {
+            let Some(last) = self.kept.last(n_file) else { continue };
+            let file = Arc::new(input.open()?);
+            let mut first_row: u64 = 1;
+            for (n_group, metadata) in file.metadata().row_groups().iter().enumerate() {
+                let n_rows = u64::try_from(metadata.num_rows()).unwrap_or(0);
+                let rows = first_row..first_row.saturating_add(n_rows);
+                first_row = rows.end;
+                let n_kept = self.kept.count(n_file, rows.start..rows.end.min(last + 1));
+                if n_kept == 0 {
+                    continue;
+                }
+                let n_group_bytes = u64::try_from(metadata.total_byte_size()).unwrap_or(0);
+                n_bytes += (n_group_bytes / n_rows).saturating_mul(n_kept);
+                groups.push(Group { file: Arc::clone(&file), n_file, n_group, rows });
+                if n_bytes >= GROUP_BYTES || groups.len() == GROUPS_MAX {
+                    guarded(|| write_group(&mut writer, &groups, &self.kept)).with_context(failed)?;
+                    (groups, n_bytes) = (Vec::new(), 0);
+                }
+            }
+        }
+        if !groups.is_empty() {
+            guarded(|| write_group(&mut writer, &groups, &self.kept)).with_context(failed)?;
+        }
+        writer.close().with_context(failed)?;
+        self.output.finish()
+    }
+}
+
+impl Input {
+    fn look(location: &Location) -> Result<(TypePtr, i64)> {
+        let file = open_parquet(location)?;
+        let metadata = file.metadata().file_metadata();
+        Ok((metadata.schema_descr().root_schema_ptr(), metadata.num_rows()))
+    }
+
+    /// Opens it again, as it was when the run began.
+    fn open(&self) -> anyhow::Result<SerializedFileReader<ParquetFile>> {
+        let failed = || format!("failed to read {} again", self.location.path().display());
+        let file = open_parquet(&self.location).with_context(failed)?;
+        let metadata = file.metadata().file_metadata();
+        let is_same = self.schema.as_ref().is_some_and(|(schema, n_rows)| {
+            difference(schema, metadata.schema_descr().root_schema()).is_none()
+                && *n_rows == metadata.num_rows()
+        });
+        ensure!(is_same, "{} has changed since the run began", self.location.path().display());
+        Ok(file)
+    }
+}
+
+/// Writes what is kept of some row groups as one.
+fn write_group(
+    writer: &mut SerializedFileWriter<&mut Output>,
+    groups: &[Group],
+    kept: &RowSet,
+) -> Result<()> {
+    let mut group_writer = writer.next_row_group()?;
+    let mut n_column = 0;
+    while let Some(mut column_writer) = group_writer.next_column()? {
+        for group in groups {
+            let column = group.file.metadata().row_group(group.n_group).column(n_column).column_descr_ptr();
+            let mut reader = group.file.get_row_group(group.n_group)?.get_column_reader(n_column)?;
+            let end = kept.end_in(group.n_file, group.rows.clone());
+            // In the portions in which they were read before, and no further: what was readable is so again.
+            for start in (group.rows.start..end).step_by(ROWS_AT_A_TIME) {
+                let rows = start..group.rows.end.min(start + ROWS_AT_A_TIME as u64);
+                let is_kept: Vec<bool> = rows.map(|row| kept.contains(group.n_file, row)).collect();
+                copy(&column, &mut reader, &is_kept, Some(&mut column_writer))?;
+            }
+        }
+        column_writer.close()?;
+        n_column += 1;
+    }
+    group_writer.close()?;
+    Ok(())
+}
+
+/// The first column that is another one there and here, as people write them.
+fn difference(there: &Type, here: &Type) -> Option<[String; 2]> {
+    let (there, here) = (there.get_fields(), here.get_fields());
+    let place = (0..there.len().max(here.len())).find(|i| there.get(*i) != here.get(*i))?;
+    let show = |field: Option<&TypePtr>| {
+        let Some(field) = field else { return "none".to_owned() };
+        let mut text = Vec::new();
+        print_schema(&mut text, field);
+        let text = String::from_utf8_lossy(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("`{}`", text.trim_end_matches(';'))
+    };
+    Some([show(there.get(place)), show(here.get(place))])
+}

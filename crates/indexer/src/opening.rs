@@ -1,0 +1,89 @@
+//! Which index a command works with, and by which recipe: how both are asked for, and how the index is opened.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use engine::Engine;
+use engine::cli::StoreArgs;
+use features::Fingerprinter;
+// What the libraries take from a command line is plain data here. Who fills it in is the room of the command line.
+pub(crate) use features::cli::RecipeArgs as RecipeOptions;
+use index::{Index, Mode, OpenOptions, Retention};
+use serde::Serialize;
+use store_hbase::BulkLoad;
+
+use crate::journal::values;
+use crate::progress::complain;
+
+/// The index, and what it is made like where there is none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StoreOptions {
+    pub(crate) store: StoreArgs,
+    pub(crate) recipe: RecipeOptions,
+}
+
+/// What is asked of an index, and what of it a job with a journal is held to.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Asked {
+    store: Option<String>,
+    scheme: Option<String>,
+    max_distance: Option<u32>,
+    #[serde(serialize_with = "values::shown")]
+    retain: Option<Retention>,
+    /// With the digests of the dictionaries, which may lie elsewhere the next time.
+    #[serde(rename = "the recipe")]
+    recipe: BTreeMap<String, String>,
+}
+
+impl StoreOptions {
+    /// What is asked of the index.
+    pub(crate) fn asked(&self) -> anyhow::Result<Asked> {
+        let Self { store, recipe } = self;
+        let explicit = recipe.explicit_fields(&recipe.dictionaries()?);
+        // Each is named, so that none can be added without a thought about journals. How far the clock is believed
+        // decides only whether the job goes on, and what a new index gets by default follows from what is asked for.
+        let OpenOptions {
+            mode: _,
+            scheme,
+            max_distance,
+            retain,
+            clock_ahead_max: _,
+            recipe,
+            recipe_default: _,
+        } = store.open_options(Mode::CreateIfMissing, explicit, BTreeMap::new());
+        Ok(Asked { store: store.uri().map(str::to_owned), scheme, max_distance, retain, recipe })
+    }
+
+    /// Where the index is, if that was said.
+    pub(crate) fn uri(&self) -> Option<&str> {
+        self.store.uri()
+    }
+
+    /// Opens the index at `uri`, or where the mode allows creates it as the options say, and builds the fingerprinter
+    /// of its recipe. That a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all
+    /// that the index that was meant knows be taken for new.
+    pub(crate) fn open_or_make(
+        &self,
+        uri: &str,
+        mode: Mode,
+        is_quiet: bool,
+    ) -> anyhow::Result<(Index, Fingerprinter)> {
+        let engine = Engine::open(uri, &self.store.options(mode, &self.recipe)?)?;
+        if engine.was_made() && !is_quiet {
+            complain(format_args!("there was no index at {uri}: a new one is made"));
+        }
+        Ok(engine.into_parts())
+    }
+
+    /// Begins a bulk load into the index at `uri`, or into a new one, and builds the fingerprinter of its recipe.
+    pub(crate) fn load(&self, uri: &str) -> anyhow::Result<(BulkLoad, Fingerprinter)> {
+        let options = self.store.options(Mode::CreateIfMissing, &self.recipe)?;
+        options.check()?;
+        let load = BulkLoad::begin(uri, &options.open_options())
+            .with_context(|| format!("failed to open index `{uri}`"))?;
+        let fingerprinter = RecipeOptions::fingerprinter(&load.metadata().recipe, &options.dictionaries)
+            .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
+        Ok((load, fingerprinter))
+    }
+}

@@ -1,0 +1,214 @@
+//! The groups with the most duplicates, and texts to show of them: which they are is known only at the end, and nobody can
+//! hold the texts of all until then.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, VecDeque};
+
+use index::DocumentId;
+
+use super::{Example, Group};
+use crate::pipeline::Fingerprinted;
+use crate::verdict::Original;
+
+/// Memory for the beginnings of kept documents, in case a duplicate of them comes. The latest are held.
+const KEPT_BYTES_MAX: usize = 64 << 20;
+
+/// Memory for the beginnings in groups. Where it is used up the smaller groups lose theirs.
+const GROUPS_BYTES_MAX: usize = 64 << 20;
+
+/// What a beginning takes beside its text.
+const BEGINNING_BYTES: usize = 128;
+
+pub(super) struct Biggest {
+    groups: HashMap<DocumentId, Members>,
+    /// Bytes of the beginnings in `groups`.
+    n_bytes: usize,
+    kept: Kept,
+    groups_bytes_max: usize,
+}
+
+/// What is known of the duplicates of one kept document.
+struct Members {
+    /// Of the groups this one is the how-manieth that began.
+    number: usize,
+    n_duplicates: u64,
+    kept: Option<Box<str>>,
+    /// The first at each distance, which is what differs most between them.
+    examples: Vec<Example>,
+}
+
+/// The beginnings of the latest kept documents.
+#[derive(Default)]
+struct Kept {
+    beginnings: HashMap<DocumentId, Box<str>>,
+    order: VecDeque<DocumentId>,
+    n_bytes: usize,
+}
+
+impl Biggest {
+    pub(super) fn new() -> Self {
+        Self { groups: HashMap::new(), n_bytes: 0, kept: Kept::default(), groups_bytes_max: GROUPS_BYTES_MAX }
+    }
+
+    pub(super) fn add_kept(&mut self, document: &Fingerprinted) {
+        match self.groups.get_mut(&document.id) {
+            // Its duplicates came before it; the group may have lost its texts since.
+            Some(group) if !group.examples.is_empty() => {
+                self.n_bytes += document.excerpt.len() + BEGINNING_BYTES;
+                group.kept = Some(document.excerpt.clone());
+            }
+            Some(_) => {}
+            None => self.kept.add(document, KEPT_BYTES_MAX),
+        }
+    }
+
+    pub(super) fn add_duplicate(&mut self, document: &Fingerprinted, of: &Original) {
+        let number = self.groups.len();
+        let group = self.groups.entry(of.id.clone()).or_insert_with(|| {
+            let kept = self.kept.beginnings.remove(&of.id);
+            self.n_bytes += kept.as_ref().map_or(0, |text| text.len() + BEGINNING_BYTES);
+            Members { number, n_duplicates: 0, kept, examples: Vec::new() }
+        });
+        group.n_duplicates += 1;
+        if group.examples.iter().all(|example| example.distance != of.distance) {
+            let id = document.id.as_str().to_owned();
+            let excerpt = document.excerpt.to_string();
+            let example = Example { id, distance: of.distance, excerpt };
+            self.n_bytes += n_bytes(&example);
+            group.examples.push(example);
+        }
+        if self.n_bytes > self.groups_bytes_max {
+            self.forget_small();
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The `n` groups with the most duplicates, of equally big ones the first.
+    pub(super) fn first(&self, n: usize) -> Vec<Group> {
+        let mut groups: Vec<_> = self.groups.iter().collect();
+        groups.sort_unstable_by_key(|(_, members)| members.rank());
+        let group = |(kept, members): (&DocumentId, &Members)| {
+            let mut examples = members.examples.clone();
+            examples.sort_unstable_by_key(|example| example.distance);
+            Group {
+                kept: kept.as_str().to_owned(),
+                excerpt: members.kept.as_deref().map(str::to_owned),
+                n_duplicates: members.n_duplicates,
+                examples,
+            }
+        };
+        groups.into_iter().take(n).map(group).collect()
+    }
+
+    /// Takes their texts from the smaller groups, until the others fill half of the room.
+    fn forget_small(&mut self) {
+        let mut groups: Vec<&mut Members> =
+            self.groups.values_mut().filter(|members| members.n_bytes() > 0).collect();
+        groups.sort_unstable_by_key(|members| members.rank());
+        self.n_bytes = 0;
+        for members in groups {
+            if self.n_bytes + members.n_bytes() <= self.groups_bytes_max / 2 {
+                self.n_bytes += members.n_bytes();
+            } else {
+                (members.kept, members.examples) = (None, Vec::new());
+            }
+        }
+    }
+}
+
+impl Members {
+    fn rank(&self) -> (Reverse<u64>, usize) {
+        (Reverse(self.n_duplicates), self.number)
+    }
+
+    fn n_bytes(&self) -> usize {
+        let kept = self.kept.as_ref().map_or(0, |text| text.len() + BEGINNING_BYTES);
+        kept + self.examples.iter().map(n_bytes).sum::<usize>()
+    }
+}
+
+fn n_bytes(example: &Example) -> usize {
+    example.id.len() + example.excerpt.len() + BEGINNING_BYTES
+}
+
+impl Kept {
+    fn add(&mut self, document: &Fingerprinted, n_bytes_max: usize) {
+        let n_bytes = |id: &DocumentId| 2 * id.as_str().len() + 2 * BEGINNING_BYTES;
+        self.n_bytes += n_bytes(&document.id) + document.excerpt.len();
+        self.beginnings.insert(document.id.clone(), document.excerpt.clone());
+        self.order.push_back(document.id.clone());
+        while self.n_bytes > n_bytes_max
+            && let Some(oldest) = self.order.pop_front()
+        {
+            // It may have gone to its group, with its text.
+            let text = self.beginnings.remove(&oldest).map_or(0, |text| text.len());
+            self.n_bytes = self.n_bytes.saturating_sub(n_bytes(&oldest) + text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use simhash::Fingerprint;
+
+    use super::*;
+    use crate::input::Rank;
+
+    fn document(id: &str, excerpt: &str) -> Fingerprinted {
+        Fingerprinted {
+            id: id.parse().unwrap(),
+            fingerprint: Some(Fingerprint(0)),
+            source: None,
+            n_text_bytes: excerpt.len(),
+            rank: Rank::NONE,
+            excerpt: excerpt.into(),
+            text: Box::default(),
+            terms: Box::default(),
+        }
+    }
+
+    fn add_duplicate(biggest: &mut Biggest, id: &str, of: &str, distance: u32) {
+        let of =
+            Original { id: of.parse().unwrap(), fingerprint: Fingerprint(0), distance, in_this_run: true };
+        biggest.add_duplicate(&document(id, &format!("text of {id}")), &of);
+    }
+
+    #[test]
+    fn the_big_keep_their_texts_and_the_small_their_counts() {
+        let mut biggest = Biggest::new();
+        biggest.groups_bytes_max = 20_000;
+        for i in 0..1000 {
+            biggest.add_kept(&document(&format!("kept {i}"), "x"));
+            add_duplicate(&mut biggest, &format!("dup {i}"), &format!("kept {i}"), 2);
+            // The 500th group grows all the time, at two distances.
+            if i >= 500 {
+                add_duplicate(&mut biggest, &format!("more {i}"), "kept 500", i % 2);
+            }
+            assert!(biggest.n_bytes <= 20_000);
+        }
+        let groups = biggest.first(1000);
+        assert_eq!(groups.len(), 1000);
+        assert_eq!((groups[0].kept.as_str(), groups[0].n_duplicates), ("kept 500", 501));
+        assert_eq!(groups[0].excerpt.as_deref(), Some("x"));
+        let examples: Vec<_> =
+            groups[0].examples.iter().map(|example| (&*example.id, example.distance)).collect();
+        assert_eq!(examples, [("more 500", 0), ("more 501", 1), ("dup 500", 2)]);
+        assert!(groups[1..].iter().all(|group| group.n_duplicates == 1));
+        assert!(groups.iter().any(|group| group.excerpt.is_none()));
+        assert_eq!(groups[1].kept, "kept 0");
+    }
+
+    #[test]
+    fn the_latest_kept_documents_are_held() {
+        let mut kept = Kept::default();
+        for i in 0..100 {
+            kept.add(&document(&format!("{i}"), &"x".repeat(100)), 10_000);
+        }
+        assert!(kept.n_bytes <= 10_000 && kept.beginnings.len() > 10);
+        assert!(kept.beginnings.contains_key(&"99".parse::<DocumentId>().unwrap()));
+        assert!(!kept.beginnings.contains_key(&"0".parse::<DocumentId>().unwrap()));
+    }
+}
