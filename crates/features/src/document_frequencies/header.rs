@@ -52,6 +52,7 @@ impl Header {
     }
 
     /// The value of a field of the recipe.
+    #[cfg(feature = "cli")]
     pub(crate) fn term_field(&self, name: &str) -> Option<&str> {
         TERM_FIELDS.iter().position(|&field| field == name).map(|i| self.terms[i].as_str())
     }
