@@ -12,17 +12,13 @@ mod systemd;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::support::{root, run, venv};
-
-/// Set to 1 where a test must not pass because something that it needs is missing, as in CI.
-const REQUIRED: &str = "PIGEONHOLE_REQUIRE_DEPLOY";
+use crate::support::{Suite, root, run, venv};
 
 fn path(name: &str) -> PathBuf {
     root().join("deploy").join(name)
@@ -56,22 +52,15 @@ fn files() -> Vec<(String, String)> {
     files
 }
 
-/// Says on stderr that something is not tested here, and why; where it is required, that is a failure.
-#[track_caller]
-fn skip(what: &str, why: &str) {
-    let required = std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"));
-    assert!(!required, "{REQUIRED}=1, and {what} cannot be tested: {why}");
-    let line = format!("skipped a test of deploy/, {what} ({REQUIRED}=1 requires it): {why}\n");
-    // Past the capture of the test harness, which would keep it to itself.
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-}
-
-/// A Python that has the packages that know the formats; none where they cannot be had.
+/// A Python that has the packages that know the formats; none where the suite is not asked for.
 #[track_caller]
 fn python(what: &str) -> Option<&'static Path> {
     static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    if !Suite::Deploy.is_asked_for() {
+        return None;
+    }
     let made = PYTHON.get_or_init(|| venv("deploy", &root().join("tests/it/deploy/requirements.txt")));
-    made.as_deref().map_err(|why| skip(what, why)).ok()
+    Some(made.as_deref().unwrap_or_else(|why| panic!("{what} cannot be tested: {why}")))
 }
 
 /// Runs `check.py`; what it refuses fails the test.
@@ -97,11 +86,15 @@ fn stdout(command: &mut Command) -> String {
     text(&stdout)
 }
 
-/// Whether there is a program of this name.
+/// Whether the suite is asked for, which needs a program of this name.
 #[track_caller]
 fn is_there(program: &str, what: &str) -> bool {
+    if !Suite::Deploy.is_asked_for() {
+        return false;
+    }
     let found = Command::new(program).arg("--version").stdin(Stdio::null()).output();
-    found.map_err(|error| skip(what, &format!("no {program}: {error}"))).is_ok()
+    found.unwrap_or_else(|error| panic!("{what} cannot be tested: no {program}: {error}"));
+    true
 }
 
 /// How long a worker with these arguments may take to stop, in seconds.

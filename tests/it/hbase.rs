@@ -1,6 +1,8 @@
 //! The programs and the store on a real HBase, through a real gateway.
 
+mod bulk;
 mod made_anew;
+mod schema;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -2,7 +2,6 @@
 #![expect(clippy::disallowed_methods, reason = "what a test says it says about itself")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
-mod bulk;
 mod clocks;
 mod clusters;
 mod collect;
@@ -23,7 +22,6 @@ mod redis;
 mod remote;
 mod removing;
 mod resume;
-mod schema;
 mod shards;
 mod support;
 mod tidy;

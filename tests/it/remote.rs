@@ -170,7 +170,7 @@ fn s3_gives_what_the_disk_gives() {
 
 /// Google's servers also speak what S3's do, and that is what is spoken with them here.
 #[test]
-fn gs_gives_what_the_disk_gives() {
+fn gs_by_way_of_s3_gives_what_the_disk_gives() {
     let Some(server) = open_s3() else { return };
     let place = tempfile::tempdir().unwrap();
     let (folder, names) = corpus(place.path());
@@ -197,7 +197,7 @@ fn hdfs_gives_what_the_disk_gives() {
 
 /// One clear error, in seconds and before anything is written.
 #[test]
-fn credentials_that_are_missing_or_wrong() {
+fn s3_credentials_that_are_missing_or_wrong() {
     let Some(server) = s3() else { return };
     let place = tempfile::tempdir().unwrap();
     let kept = place.path().join("kept.jsonl");

@@ -7,6 +7,7 @@ mod ports;
 mod python;
 mod redis;
 mod s3;
+mod suite;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -24,6 +25,7 @@ pub(crate) use ports::free_ports;
 pub(crate) use python::venv;
 pub(crate) use redis::{Redis, redis};
 pub(crate) use s3::{S3, open_s3, s3};
+pub(crate) use suite::{ASK, Suite};
 
 /// The root of the checkout.
 pub(crate) fn root() -> &'static Path {

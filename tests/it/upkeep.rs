@@ -30,7 +30,7 @@ fn nothing_is_wrong_with_an_embedded_index() {
 
 /// Rows of the index that somebody has deleted, on a real HBase: its deletes hide what is written below them.
 #[test]
-fn rows_that_somebody_deleted() {
+fn rows_deleted_from_hbase() {
     let Some(hbase) = hbase() else { return };
     hbase.shell_text("create_upkeep", "ENV.update('TABLE' => 'upkeep')\nload 'schema/create.rb'\n").expect(0);
     let url = format!("hbase://{}/upkeep", hbase.gateway);

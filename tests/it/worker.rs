@@ -2,6 +2,7 @@
 
 mod batches;
 mod bounds;
+mod browser;
 mod connections;
 mod contract;
 mod documents;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::files;
 use super::invocation::{Invocation, PROGRAMS, help, names};
-use crate::support::{root, run};
+use crate::support::{ASK, root, run};
 
 /// Flags of programs that are not the project's.
 const OTHERS: [&str; 22] = [
@@ -39,7 +39,7 @@ const OTHERS: [&str; 22] = [
 ];
 
 /// Variables that are the tests' own.
-const OF_TESTS: [&str; 1] = [super::REQUIRED];
+const OF_TESTS: [&str; 1] = [ASK];
 
 /// Every program's help, with that of all its subcommands.
 fn whole_help() -> String {

@@ -152,7 +152,7 @@ fn until_up(is_up: impl Fn() -> bool, process: &mut Process, log: &Path) {
 
 /// The containers' commands as processes, with a folder for each volume, and other ports.
 #[test]
-fn the_services_run() {
+fn the_services_run_on_hbase() {
     let Some(config) = config() else { return };
     let _alone = support::alone();
     let Some(place) = Foreground::new(&[("hbase", "server"), ("gateway", "gateway")]) else { return };

@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use regex::Regex;
 use tempfile::TempDir;
 
-use super::REQUIRED;
 use super::blocks::Step;
 use crate::support::{HbaseOfAReader, Redis, alone, free_ports, news, program, root, without_settings};
 
@@ -65,27 +64,22 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// None where a tool is missing that these steps need and that nobody requires, with a line on stderr.
-    pub(super) fn new(steps: &[Step]) -> Option<Self> {
+    /// With the servers and tools that these steps need.
+    pub(super) fn new(steps: &[Step]) -> Self {
         let needs = |tool: &str| {
             let is_word = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.');
             steps.iter().any(|step| step.command.split(is_word).any(|word| word == tool))
         };
         for tool in ["curl", "jq"].into_iter().filter(|tool| needs(tool)) {
-            if Command::new(tool).arg("--version").output().is_err() {
-                let required = std::env::var_os(REQUIRED).is_some_and(|value| value == "1");
-                assert!(!required, "{REQUIRED}=1, and there is no {tool}");
-                let line = format!("skipped a page ({REQUIRED}=1 requires all): it needs {tool}\n");
-                std::io::stderr().write_all(line.as_bytes()).unwrap();
-                return None;
-            }
+            let found = Command::new(tool).arg("--version").output();
+            assert!(found.is_ok(), "there is no {tool}; apt-get install {tool}");
         }
         let alone = needs("hbase").then(alone);
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let home = folder.path().join("home/me");
         fs::create_dir_all(&home).unwrap();
-        let hbase = HbaseOfAReader::new(&home, needs("hbase"))?;
-        let redis = if needs("redis-cli") { Some(Redis::start(&[])?) } else { None };
+        let hbase = HbaseOfAReader::new(&home, needs("hbase"));
+        let redis = needs("redis-cli").then(|| Redis::run(&[]));
         let mut ports = hbase.ports();
         ports.extend(redis.iter().map(|redis| ("6379", redis.address.port().to_string())));
         let services: [u16; 2] = free_ports();
@@ -97,7 +91,7 @@ impl Desk {
         if needs("hbase") && !first.is_some_and(|step| step.command.contains("hbase up")) {
             desk.hbase.up();
         }
-        Some(desk)
+        desk
     }
 
     fn home(&self) -> PathBuf {

@@ -56,7 +56,7 @@ fn check_rejected(output: &Output, kept: &Path, rejects: &Path, expected: &[u8],
 }
 
 #[test]
-fn a_server_that_comes_back() {
+fn an_s3_server_that_comes_back() {
     let Some(server) = s3() else { return };
     let place = tempfile::tempdir().unwrap();
     let (folder, expected) = corpus(place.path());
@@ -73,7 +73,7 @@ fn a_server_that_comes_back() {
 }
 
 #[test]
-fn a_server_that_does_not_come_back() {
+fn an_s3_server_that_does_not_come_back() {
     let Some(server) = s3() else { return };
     let place = tempfile::tempdir().unwrap();
     let (folder, expected) = corpus(place.path());
@@ -88,7 +88,7 @@ fn a_server_that_does_not_come_back() {
 }
 
 #[test]
-fn an_object_that_is_replaced() {
+fn an_object_of_s3_that_is_replaced() {
     let Some(server) = s3() else { return };
     let place = tempfile::tempdir().unwrap();
     let (folder, expected) = corpus(place.path());
@@ -109,7 +109,7 @@ fn an_object_that_is_replaced() {
 }
 
 #[test]
-fn killed_and_gone_on_with() {
+fn killed_and_gone_on_with_from_s3() {
     let Some(server) = s3() else { return };
     let place = tempfile::tempdir().unwrap();
     let (folder, expected) = corpus(place.path());
@@ -147,7 +147,7 @@ fn killed_and_gone_on_with() {
 
 /// The data node dies for some seconds while a file is read, as slowly as its results are taken.
 #[test]
-fn a_data_node_that_comes_back() {
+fn an_hdfs_data_node_that_comes_back() {
     let Some(hdfs) = hdfs() else { return };
     let place = tempfile::tempdir().unwrap();
     // More than what is read ahead and what waits in queues, so that most is still to come.

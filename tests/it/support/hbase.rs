@@ -3,9 +3,7 @@
 //! No JVM outlives the run, however it ends. A shell waits for the end of a pipe that only this process holds open, and
 //! then stops what runs: that needs no destructor, so a panic, an exit from the middle and `kill -9` are all the same.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -14,16 +12,12 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tempfile::TempDir;
 
-use super::{Run, free_ports, root, without_settings};
-
-/// Set to 1 where a test must not pass because Java or Maven is missing, as in CI.
-const REQUIRED: &str = "PIGEONHOLE_REQUIRE_HBASE";
+use super::{Run, Suite, free_ports, root, without_settings};
 
 /// Where the jars are kept, which a run shares with all others.
 const CACHE: &str = "PIGEONHOLE_HBASE_CACHE";
 
-/// Exit codes of `deploy/hbase/hbase`.
-const UNAVAILABLE: i32 = 69;
+/// The exit code of `deploy/hbase/hbase` that says so.
 const PORT_TAKEN: i32 = 75;
 
 /// Waits for the end of its input, then ends the JVMs of `$2`, of the roles `$3`, and deletes their data. `kill` does not wait for the
@@ -51,16 +45,19 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The HBase of this run; none where Java or Maven is missing and [`REQUIRED`] is not set, with a line on stderr.
+/// The HBase of this run; none where its suite is not asked for.
 pub(crate) fn hbase() -> Option<&'static Hbase> {
-    static HBASE: OnceLock<Result<Option<Hbase>, String>> = OnceLock::new();
+    static HBASE: OnceLock<Result<Hbase, String>> = OnceLock::new();
+    if !Suite::Hbase.is_asked_for() {
+        return None;
+    }
     let started = HBASE.get_or_init(Hbase::start);
     // Kept as text, so that a start that failed is not tried again by every test.
-    started.as_ref().unwrap_or_else(|why| panic!("HBase did not start: {why}")).as_ref()
+    Some(started.as_ref().unwrap_or_else(|why| panic!("HBase did not start: {why}")))
 }
 
 impl Hbase {
-    fn start() -> Result<Option<Self>, String> {
+    fn start() -> Result<Self, String> {
         let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hbase-{}", std::process::id()));
         // Of an earlier process with this number, on a machine that stopped in the middle.
         fs::remove_dir_all(&data).unwrap_or(());
@@ -78,11 +75,10 @@ impl Hbase {
                     let log = fs::read_to_string(data.join("logs/server.log")).unwrap_or_default();
                     let was_initialised = log.contains("Master has completed initialization");
                     let gateway = SocketAddr::from((Ipv4Addr::LOCALHOST, gateway));
-                    return Ok(Some(Self { gateway, data, was_initialised, _until_the_end: until_the_end }));
+                    return Ok(Self { gateway, data, was_initialised, _until_the_end: until_the_end });
                 }
                 // Somebody was faster; there are others.
                 Started::PortTaken => {}
-                Started::Unavailable => return Ok(None),
             }
         }
         Err("the ports that were free are taken, three times in a row".to_owned())
@@ -103,16 +99,11 @@ impl Hbase {
         Run { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
     }
 
-    /// The command that loads a folder of rows. None where there is a Java that runs HBase and no compiler for the loader.
-    pub(crate) fn bulk_load(&self, rows: &Path) -> Option<Command> {
-        if !required() && Command::new("javac").arg("-version").output().is_err() {
-            let line = format!("skipped a test of bulk loads ({REQUIRED}=1 requires it): it needs a JDK\n");
-            std::io::stderr().write_all(line.as_bytes()).expect("stderr can be written");
-            return None;
-        }
+    /// The command that loads a folder of rows.
+    pub(crate) fn bulk_load(&self, rows: &Path) -> Command {
         let mut command = start_script(&self.data);
         command.arg("bulk-load").arg(rows).stdout(Stdio::piped()).stderr(Stdio::piped());
-        Some(command)
+        command
     }
 
     /// Runs the text of a script; `name` tells it from others of this run.
@@ -134,11 +125,11 @@ pub(crate) struct Foreground {
 impl Foreground {
     /// For these pairs of a data folder's name and a role; none as with [`hbase`].
     pub(crate) fn new(roles: &[(&str, &str)]) -> Option<Self> {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for the roles");
-        let fetched = start(start_script(folder.path()).arg("fetch"));
-        if matches!(fetched.unwrap_or_else(|why| panic!("no jars: {why}")), Started::Unavailable) {
+        if !Suite::Hbase.is_asked_for() {
             return None;
         }
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder for the roles");
+        fetch(folder.path());
         let watch_over = |(name, role): &(&str, &str)| watch(&folder.path().join(name), role);
         let until_the_end = roles.iter().map(watch_over).collect();
         Some(Self { folder, ports: free_ports(), _until_the_end: until_the_end })
@@ -175,19 +166,16 @@ pub(crate) struct HbaseOfAReader {
 }
 
 impl HbaseOfAReader {
-    /// None as with [`hbase`], where one is needed.
-    pub(crate) fn new(home: &Path, is_needed: bool) -> Option<Self> {
+    /// With the jars fetched where they are needed.
+    pub(crate) fn new(home: &Path, is_needed: bool) -> Self {
         let mut reader = Self { home: home.to_owned(), ports: free_ports(), _until_the_end: Vec::new() };
         if !is_needed {
-            return Some(reader);
+            return reader;
         }
-        let fetched = start(start_script(home).arg("fetch"));
-        if matches!(fetched.unwrap_or_else(|why| panic!("no jars: {why}")), Started::Unavailable) {
-            return None;
-        }
+        fetch(home);
         let roles = "gateway regionserver-2 regionserver-1 master zookeeper datanode namenode server";
         reader._until_the_end = reader.data().iter().map(|data| watch(data, roles)).collect();
-        Some(reader)
+        reader
     }
 
     /// The start script's default, and what pages call another one.
@@ -234,16 +222,15 @@ impl Drop for HbaseOfAReader {
     }
 }
 
-fn required() -> bool {
-    std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"))
+/// Has the start script fetch its jars.
+fn fetch(data: &Path) {
+    start(start_script(data).arg("fetch")).unwrap_or_else(|why| panic!("no jars: {why}"));
 }
 
 /// What became of a start that did not fail.
 pub(super) enum Started {
     Up,
     PortTaken,
-    /// Java or Maven is missing.
-    Unavailable,
 }
 
 pub(super) fn start(up: &mut Command) -> Result<Started, String> {
@@ -252,13 +239,6 @@ pub(super) fn start(up: &mut Command) -> Result<Started, String> {
     match output.status.code() {
         Some(0) => Ok(Started::Up),
         Some(PORT_TAKEN) => Ok(Started::PortTaken),
-        Some(UNAVAILABLE) if !required() => {
-            let why = why.trim().lines().last().unwrap_or_default();
-            let line = format!("skipped the tests on a real HBase ({REQUIRED}=1 requires them): {why}\n");
-            // Past the capture of the test harness, which would keep it to itself.
-            std::io::stderr().write_all(line.as_bytes()).map_err(|error| error.to_string())?;
-            Ok(Started::Unavailable)
-        }
         _ => Err(why),
     }
 }

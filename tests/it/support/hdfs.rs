@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ChildStdin;
 use std::sync::OnceLock;
 
-use super::free_ports;
 use super::hbase::{Started, start, start_script, watch};
+use super::{Suite, free_ports};
 
 /// A name node and a data node.
 pub(crate) struct Hdfs {
@@ -18,9 +18,12 @@ pub(crate) struct Hdfs {
     _until_the_end: ChildStdin,
 }
 
-/// The HDFS of this run; none where Java or Maven is missing and not required, with a line on stderr.
+/// The HDFS of this run; none where its suite is not asked for.
 pub(crate) fn hdfs() -> Option<&'static Hdfs> {
-    static HDFS: OnceLock<Result<Option<Hdfs>, String>> = OnceLock::new();
+    static HDFS: OnceLock<Result<Hdfs, String>> = OnceLock::new();
+    if !Suite::Hdfs.is_asked_for() {
+        return None;
+    }
     let started = HDFS.get_or_init(|| {
         let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hdfs-{}", std::process::id()));
         // Of an earlier process with this number, on a machine that stopped in the middle.
@@ -31,15 +34,14 @@ pub(crate) fn hdfs() -> Option<&'static Hdfs> {
             match start(start_script(&data).args(["up", "--hdfs", "--namenode-port", &port.to_string()]))? {
                 Started::Up => {
                     let url = format!("hdfs://127.0.0.1:{port}");
-                    return Ok(Some(Hdfs { url, data, _until_the_end: until_the_end }));
+                    return Ok(Hdfs { url, data, _until_the_end: until_the_end });
                 }
                 Started::PortTaken => {}
-                Started::Unavailable => return Ok(None),
             }
         }
         Err("the ports that were free are taken, three times in a row".to_owned())
     });
-    started.as_ref().unwrap_or_else(|why| panic!("HDFS did not start: {why}")).as_ref()
+    Some(started.as_ref().unwrap_or_else(|why| panic!("HDFS did not start: {why}")))
 }
 
 impl Hdfs {

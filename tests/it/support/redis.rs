@@ -4,9 +4,7 @@
 //! No server outlives the run, however it ends. A shell waits for the end of a pipe that only this process holds open,
 //! and then stops what runs, as with HBase.
 
-use std::ffi::OsStr;
 use std::fs;
-use std::io::{ErrorKind, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -17,10 +15,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use super::{free_ports, without_settings};
-
-/// Set to 1 where a test must not pass because Redis is missing, as in CI.
-const REQUIRED: &str = "PIGEONHOLE_REQUIRE_REDIS";
+use super::{Suite, free_ports, without_settings};
 
 /// A server that has not answered by then never will.
 const START: Duration = Duration::from_secs(60);
@@ -40,7 +35,7 @@ pub(crate) struct Redis {
     _until_the_end: ChildStdin,
 }
 
-/// The Redis of this run; none where it is missing and [`REQUIRED`] is not set, with a line on stderr.
+/// The Redis of this run; none where its suite is not asked for.
 pub(crate) fn redis() -> Option<&'static Redis> {
     static REDIS: OnceLock<Option<Redis>> = OnceLock::new();
     REDIS.get_or_init(|| Redis::start(&[])).as_ref()
@@ -49,9 +44,11 @@ pub(crate) fn redis() -> Option<&'static Redis> {
 impl Redis {
     /// A server by itself with these settings more; none as with [`redis`].
     pub(crate) fn start(more: &[&str]) -> Option<Self> {
-        if !is_there() {
-            return None;
-        }
+        Suite::Redis.is_asked_for().then(|| Self::run(more))
+    }
+
+    /// The same, whatever is asked for.
+    pub(crate) fn run(more: &[&str]) -> Self {
         for _ in 0..3 {
             let folder = tempfile::tempdir().expect("a folder for Redis");
             let until_the_end = watch(folder.path());
@@ -61,7 +58,7 @@ impl Redis {
             let redis =
                 Self { address, folder, more, child: Mutex::default(), _until_the_end: until_the_end };
             if redis.try_up() {
-                return Some(redis);
+                return redis;
             }
             // Somebody was faster to take the port; there are others.
         }
@@ -79,7 +76,7 @@ impl Redis {
         command.args(["--port", &self.address.port().to_string(), "--bind", "127.0.0.1", "--save", ""]);
         command.args(["--appendonly", "yes", "--dir"]).arg(self.folder.path()).args(&self.more);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("redis-server runs");
+        let mut child = command.spawn().expect("redis-server runs; apt-get install redis-server");
         fs::write(self.folder.path().join("pid"), child.id().to_string()).expect("the folder can be written");
         let begun = Instant::now();
         while !self.cli(&["ping"]).contains("PONG") {
@@ -134,24 +131,6 @@ impl Drop for Redis {
     fn drop(&mut self) {
         self.down();
     }
-}
-
-fn is_there() -> bool {
-    static THERE: OnceLock<bool> = OnceLock::new();
-    *THERE.get_or_init(|| {
-        let found = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status();
-        if !found.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-            return true;
-        }
-        let required = std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"));
-        assert!(!required, "{REQUIRED}=1, and there is no redis-server; apt-get install redis-server");
-        let line = format!(
-            "skipped the tests on a real Redis ({REQUIRED}=1 requires them): no redis-server; apt-get install redis-server\n"
-        );
-        // Past the capture of the test harness, which would keep it to itself.
-        std::io::stderr().write_all(line.as_bytes()).expect("stderr can be written");
-        false
-    })
 }
 
 /// Starts the watchdog, before there is anything to watch. It has a process group of its own, because Ctrl-C in a

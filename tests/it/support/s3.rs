@@ -1,15 +1,11 @@
 //! An S3 server for the tests: one for the whole run, started by the first test that asks for it. It checks signatures.
 
-use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, OnceLock};
 
-use super::{root, venv};
-
-/// Set to 1 where a test must not pass because the server is missing, as in CI.
-const REQUIRED: &str = "PIGEONHOLE_REQUIRE_S3";
+use super::{Suite, root, venv};
 
 /// A server with a bucket called `corpus`.
 pub(crate) struct S3 {
@@ -21,7 +17,7 @@ pub(crate) struct S3 {
     _child: Child,
 }
 
-/// The server of this run; none where Python cannot have it and [`REQUIRED`] is not set, with a line on stderr.
+/// The server of this run; none where its suite is not asked for.
 pub(crate) fn s3() -> Option<&'static S3> {
     static SERVER: OnceLock<Option<S3>> = OnceLock::new();
     SERVER.get_or_init(|| S3::start(&[])).as_ref()
@@ -34,25 +30,18 @@ pub(crate) fn open_s3() -> Option<&'static S3> {
 }
 
 /// A Python that has the server.
-fn python() -> Option<&'static PathBuf> {
-    static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let install = || {
-        let python = venv("moto", &root().join("tests/it/support/s3/requirements.txt"));
-        let python = python.map_err(|why| {
-            let required = std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"));
-            assert!(!required, "{REQUIRED}=1, and there is no S3 server: {why}");
-            let line = format!("skipped the tests on an S3 server ({REQUIRED}=1 requires them): {why}\n");
-            // Past the capture of the test harness, which would keep it to itself.
-            std::io::stderr().write_all(line.as_bytes()).unwrap();
-        });
-        python.ok()
-    };
-    PYTHON.get_or_init(install).as_ref()
+fn python() -> &'static Path {
+    static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let made = PYTHON.get_or_init(|| venv("moto", &root().join("tests/it/support/s3/requirements.txt")));
+    made.as_deref().unwrap_or_else(|why| panic!("there is no S3 server: {why}"))
 }
 
 impl S3 {
     fn start(args: &[&str]) -> Option<Self> {
-        let mut server = Command::new(python()?);
+        if !Suite::S3.is_asked_for() {
+            return None;
+        }
+        let mut server = Command::new(python());
         server
             .arg(root().join("tests/it/support/s3/server.py"))
             .args(args)

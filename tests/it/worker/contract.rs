@@ -1,16 +1,11 @@
 //! The worker keeps to the description that it serves, as Schemathesis sees it: requests made from the description, good
 //! and bad, alone and in a row, and every answer held against it.
 
-use std::ffi::OsStr;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use super::keys::{add_key, key_file};
-use crate::support::{Worker, root, venv};
-
-/// Set to 1 where the test must not pass because Schemathesis is missing, as in CI.
-const REQUIRED: &str = "PIGEONHOLE_REQUIRE_SCHEMATHESIS";
+use crate::support::{Suite, Worker, root, venv};
 
 /// Requests made for each operation in each phase: enough to have found what was wrong so far, in less than a minute.
 const EXAMPLES: &str = "100";
@@ -20,7 +15,11 @@ const ANSWER_MAX: &str = "10";
 
 #[test]
 fn the_worker_keeps_to_its_description() {
-    let Some(python) = python() else { return };
+    if !Suite::Contract.is_asked_for() {
+        return;
+    }
+    let python = venv("schemathesis", &files().join("requirements.txt"));
+    let python = python.unwrap_or_else(|why| panic!("there is no Schemathesis: {why}"));
     // It leaves files in the folder that it runs in.
     let folder = tempfile::tempdir().unwrap();
     let file = key_file(&folder);
@@ -41,20 +40,6 @@ fn the_worker_keeps_to_its_description() {
     // A run that tested nothing succeeds as well.
     let n_tested = said.lines().find_map(|line| line.trim().strip_prefix("Tested: "));
     assert_eq!(n_tested, Some("13"), "{said}");
-}
-
-/// A Python that has Schemathesis; none where it cannot be had and [`REQUIRED`] is not set, with a line on stderr.
-fn python() -> Option<PathBuf> {
-    venv("schemathesis", &files().join("requirements.txt"))
-        .map_err(|why| {
-            let required = std::env::var_os(REQUIRED).is_some_and(|value| value == OsStr::new("1"));
-            assert!(!required, "{REQUIRED}=1, and there is no Schemathesis: {why}");
-            let line =
-                format!("skipped the test of the API's description ({REQUIRED}=1 requires it): {why}\n");
-            // Past the capture of the test harness, which would keep it to itself.
-            std::io::stderr().write_all(line.as_bytes()).unwrap();
-        })
-        .ok()
 }
 
 fn files() -> PathBuf {

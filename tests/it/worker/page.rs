@@ -1,239 +1,87 @@
-//! The page at `/`, in a real browser.
+//! The files of the page, as they are sent. What a browser makes of them is in `browser.rs`.
 
-mod files;
-mod looks;
-mod trouble;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
-use serde_json::{Value, json};
+use crate::support::Worker;
+use crate::worker::keys::{add_key, key_file};
 
-use super::TEXT;
-use crate::support::{Browser, Worker, browser, key, news};
-
-/// The text with two words changed, which is two bits away.
-fn edited() -> String {
-    TEXT.replace("Monday", "Tuesday")
+/// Head and body of an answer.
+fn get(worker: &Worker, path: &str, headers: &str) -> (String, String) {
+    let mut connection = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
+    let host = if headers.contains("host: ") { "" } else { "host: localhost\r\n" };
+    write!(connection, "GET {path} HTTP/1.1\r\n{host}{headers}connection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").expect(&answer);
+    (head.to_owned(), body.to_owned())
 }
 
-/// Looks for a text on the page, and waits for what comes of it.
-fn find(page: &Browser, text: &str) {
-    page.paste("#find-text", text);
-    page.click("#find-form [type=submit]");
-    page.wait("document.querySelector('#find-answer').children.length && !document.querySelector('#find-answer[aria-busy]')");
-}
-
-/// Waits for what is said of the first match.
-fn explained(page: &Browser) {
-    page.wait("document.querySelector('.matches details .explained')?.children.length > 1");
-    page.wait("!document.querySelector('.explained[aria-busy]')");
-}
-
-/// Posts the shipped corpus, but for duplicates and what has no features.
-fn post_news(worker: &Worker) {
-    let lines = std::fs::read_to_string(news()).unwrap();
-    let document = |line: &str| {
-        let record: Value = serde_json::from_str(line).unwrap();
-        format!("{}\n", json!({ "id": record["id"], "text": record["text"], "source": "wire-7" }))
-    };
-    let lines: String = lines.lines().map(document).collect();
-    worker.post_lines("/v1/documents:batch", lines.as_bytes());
-}
-
+/// Each file that one names is there, of the right type, and is the same again only where it is asked for by its tag.
 #[test]
-fn a_text_is_found_with_what_differs() {
-    let Some(page) = browser() else { return };
+fn they_come_with_what_keeps_them_safe() {
     let worker = Worker::start("memory:", &[]);
-    worker.post("/v1/documents", &json!({ "id": "first", "text": TEXT, "source": "wire-7" }));
-    post_news(&worker);
-    page.open(worker.base());
-    assert_eq!(page.text("#panel-find h2, #find-form label"), "Which documents are like this text?");
-    find(&page, &edited());
-    let answer = worker.post("/v1/query", &json!({ "text": edited() })).1;
-    let nearest = &answer["matches"][0];
-    assert_eq!(page.text("#find-answer h2"), "1 document within 3 bits");
-    assert_eq!(page.texts(".matches .id"), [nearest["id"].as_str().unwrap()]);
-    assert_eq!(page.texts(".matches .source"), ["wire-7"]);
-    assert_eq!(
-        page.script("return document.querySelector('.matches time').dateTime"),
-        nearest["inserted_at"]
-    );
-    let distance = nearest["distance"].as_u64().unwrap();
-    assert!(page.text(".distance").starts_with(&distance.to_string()), "{}", page.text(".distance"));
-    assert_eq!(page.count("summary .strip i"), 64);
-    assert_eq!(page.count("summary .strip > span"), 5, "the blocks of 5c2");
-    assert_eq!(page.count("summary .strip .differs"), distance);
-
-    explained(&page);
-    assert_eq!(page.texts(".texts del"), ["Tuesday"]);
-    assert_eq!(page.texts(".texts ins"), ["Monday"]);
-    let whole = page.script("return document.querySelector('.texts').textContent");
-    assert_eq!(whole, TEXT.replace("Monday", "TuesdayMonday"));
-    assert_eq!(page.count(".bit-table tbody tr"), distance);
-    let pair = json!({ "a": { "text": edited() }, "b": { "text": TEXT } });
-    let compared = worker.post("/v1/compare", &pair).1;
-    let first = &compared["bits"][0];
-    let margin = format!("{} by {:.1} %", first["value_a"], 100.0 * first["margin_a"].as_f64().unwrap());
-    assert_eq!(page.text(".bit-table tbody td"), margin);
-    let decides = page.text(".bit-table tbody");
-    assert!(decides.contains("monday") && decides.contains("tuesday"), "{decides}");
-    assert!(page.text("#status").starts_with("1 document within 3 bits"));
-    assert_eq!(page.console(&[]), [""; 0]);
+    let mut paths = vec!["/".to_owned()];
+    let mut n_seen = 0;
+    while n_seen < paths.len() {
+        let path = paths[n_seen].clone();
+        n_seen += 1;
+        let (head, body) = get(&worker, &path, "");
+        assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}");
+        let kind = match path.rsplit_once('.') {
+            Some((_, "js")) => "text/javascript; charset=utf-8",
+            Some((_, "css")) => "text/css; charset=utf-8",
+            Some((_, "svg")) => "image/svg+xml",
+            _ => "text/html; charset=utf-8",
+        };
+        for line in [
+            &format!("content-type: {kind}"),
+            "content-security-policy: default-src 'none'; script-src 'self'; style-src 'self'; ",
+            "x-content-type-options: nosniff",
+            "referrer-policy: no-referrer",
+            "cache-control: no-cache",
+        ] {
+            assert!(head.contains(line), "{path} {line}: {head}");
+        }
+        assert!(head.contains("frame-ancestors 'none'") && !head.contains("unsafe"), "{head}");
+        for inline in ["<style", " style=", " onclick=", " onload=", "<script>", "http://", "https://"] {
+            assert!(path.ends_with(".svg") || !body.contains(inline), "{path} has {inline}");
+        }
+        let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
+        for (tags, status) in [(tag, 304), (&format!("\"x\", W/{tag}"), 304), ("*", 304), ("\"x\"", 200)] {
+            let (head, again) = get(&worker, &path, &format!("if-none-match: {tags}\r\n"));
+            assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{path} {tags}: {head}");
+            assert_eq!(again.is_empty(), status == 304, "{path} {tags}");
+        }
+        let folder = path.rsplit_once('/').unwrap().0.to_owned();
+        let named = body.split('"').filter(|word| !word.contains(['\n', ' ', '<']));
+        let named = named.filter(|word| [".js", ".css", ".svg"].iter().any(|end| word.ends_with(end)));
+        for name in named {
+            let path = format!("{folder}/{}", name.trim_start_matches("./"));
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    assert_eq!(paths.len(), 10, "{paths:?}");
 }
 
-/// An indexer filled the index: nobody has the text, and it is asked for.
+/// The page has no data, so it needs no key; by a name that is not the worker's it is not served either.
 #[test]
-fn a_text_that_nobody_has_is_pasted() {
-    let Some(page) = browser() else { return };
-    let worker = Worker::start("memory:", &["--recent-texts-bytes-max", "0"]);
-    worker.post("/v1/documents", &json!({ "id": "a", "text": TEXT }));
-    page.open(worker.base());
-    find(&page, &edited());
-    explained(&page);
-    let said = page.text(".paste");
-    assert!(said.contains("keeps no texts") && said.contains("Paste it"), "{said}");
-    assert!(!page.texts(".bit-table tbody .term").is_empty(), "the terms of the text at hand are known");
-    page.paste(".paste textarea", TEXT);
-    page.click(".paste [type=submit]");
-    page.wait_for(".paste ins");
-    assert_eq!(
-        (page.texts(".texts del"), page.texts(".texts ins")),
-        (vec!["Tuesday".into()], vec!["Monday".into()])
-    );
-    assert_eq!(page.count(".paste .note"), 0);
-    page.paste(".paste textarea", "A text about bees, and what they do in winter.");
-    page.click(".paste [type=submit]");
-    page.wait_for(".paste .note");
-    assert!(page.text(".paste .note").contains("not quite the text"), "{}", page.text(".paste .note"));
-    assert_eq!(page.console(&[404]), [""; 0]);
-}
+fn who_may_see_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = key_file(&folder);
+    add_key(&keys, "reader", "read", "");
+    let worker = Worker::start("memory:", &["--keys", keys.to_str().unwrap()]);
+    assert!(get(&worker, "/", "").0.starts_with("HTTP/1.1 200"));
+    assert!(get(&worker, "/page/find.js", "").0.starts_with("HTTP/1.1 200"));
+    assert!(get(&worker, "/page/", "").0.starts_with("HTTP/1.1 404"));
+    assert!(get(&worker, "/page/../../keys.toml", "").0.starts_with("HTTP/1.1 404"));
 
-#[test]
-fn two_texts_are_compared() {
-    let Some(page) = browser() else { return };
     let worker = Worker::start("memory:", &[]);
-    page.open(&format!("{}/#compare", worker.base()));
-    page.paste("#compare-a", "你妈妈喊你回家吃饭哦，回家罗回家罗");
-    page.paste("#compare-b", "你妈妈叫你回家吃饭啦，回家罗回家罗");
-    page.click("#compare-form [type=submit]");
-    page.wait_for(".verdict");
-    assert_eq!(page.text(".verdict h2"), "Not near-duplicates");
-    assert!(page.text(".verdict p").contains("10 of 64 bits differ; "), "{}", page.text(".verdict p"));
-    assert_eq!(
-        (page.texts(".texts del").join(" "), page.texts(".texts ins").join(" ")),
-        ("喊 哦".into(), "叫 啦".into())
-    );
-    assert_eq!(page.count(".bit-table tbody tr"), 8);
-    page.click(".bits button");
-    assert_eq!((page.count(".bit-table tbody tr"), page.count(".bits button")), (10, 0));
-    // As the README shows it of `pigeonhole compare`.
-    let first = page.texts(".bit-table tbody tr:first-child > *");
-    assert_eq!(&first[1..3], ["0 by 13.4 %", "1 by 4.0 %"]);
-    assert!(first[3].contains('哦') && first[4].contains('啦'), "{first:?}");
-
-    page.paste("#compare-b", "你妈妈喊你回家吃饭哦。回家罗回家罗");
-    page.click("#compare-form [type=submit]");
-    page.wait_for(".verdict.near");
-    assert_eq!(page.texts(".texts ins"), ["。"]);
-    assert_eq!(page.console(&[]), [""; 0]);
-}
-
-#[test]
-fn the_figures_of_the_index() {
-    let Some(page) = browser() else { return };
-    let worker = Worker::start("memory:", &["--scheme", "t11", "--retain", "2d"]);
-    post_news(&worker);
-    page.open(worker.base());
-    page.click("#tab-index");
-    page.wait_for("#index-answer dl");
-    let said = page.text("#index-answer");
-    let index = worker.get("/v1/index").1;
-    let documents = index["n_documents"].as_u64().unwrap();
-    for part in [&format!("{documents}"), "memory:", "for 2 days", "t11: 11 tables", "64 MiB of memory"] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    for (field, value) in index["recipe"].as_object().unwrap() {
-        assert!(
-            said.contains(&field.replace('_', " ")) && said.contains(value.as_str().unwrap()),
-            "{field}: {said}"
-        );
-    }
-    assert_eq!(page.count(".tables .strip"), 11);
-    worker.post("/v1/documents", &json!({ "text": TEXT }));
-    page.click("#index-again");
-    page.wait(&format!("document.querySelector('#index-answer dd').innerText === '{}'", documents + 1));
-    assert_eq!(page.console(&[]), [""; 0]);
-}
-
-/// Nothing in a text, an id or a source is ever markup.
-#[test]
-fn what_looks_like_markup_is_text() {
-    let Some(page) = browser() else { return };
-    let worker = Worker::start("memory:", &[]);
-    let bomb = "<img src=x onerror=\"window.hit=1\"><script>window.hit=1</script>";
-    let id = format!("{bomb}/../%2e\u{202e}?#");
-    let text = format!("{bomb} {TEXT}");
-    worker.post("/v1/documents", &json!({ "id": id, "text": text, "source": bomb }));
-    page.open(worker.base());
-    // The same to the fingerprint, but a mark is in the middle of it.
-    find(&page, &text.replace("<script>", "<SCRIPT>"));
-    page.wait_for(".matches");
-    explained(&page);
-    assert_eq!((page.text(".matches .id"), page.text(".matches .source")), (id, bomb.to_owned()));
-    let marked = (page.texts(".texts del"), page.texts(".texts ins"));
-    assert_eq!(marked, (vec!["SCRIPT".into()], vec!["script".into()]));
-    assert_eq!(page.count("#find-answer img, #find-answer script"), 0);
-    assert_eq!(page.script("return window.hit ?? null"), Value::Null);
-    let to_markup =
-        "try { document.body.innerHTML = '<b>'; return 'markup' } catch (error) { return error.name }";
-    assert_eq!(
-        page.script(to_markup),
-        "TypeError",
-        "the policy keeps any script of the page from making markup"
-    );
-    let console = page.console(&[]);
-    assert!(console.len() == 1 && console[0].contains("TrustedHTML"), "{console:?}");
-}
-
-#[test]
-fn all_by_the_keyboard() {
-    let Some(page) = browser() else { return };
-    let worker = Worker::start("memory:", &[]);
-    let text = "The ferry leaves at nine";
-    worker.post("/v1/documents", &json!({ "id": "a", "text": text }));
-    page.open(worker.base());
-    let focused = || {
-        page.script("return document.activeElement.id || document.activeElement.tagName")
-            .as_str()
-            .unwrap()
-            .to_owned()
-    };
-    let outlined = "return getComputedStyle(document.activeElement).outlineStyle";
-    page.press(&[key::TAB]);
-    assert_eq!((focused(), page.script(outlined)), ("tab-find".into(), json!("solid")));
-    for (pressed, tab) in [(key::RIGHT, "compare"), (key::END, "index"), (key::RIGHT, "find")] {
-        page.press(&[pressed]);
-        assert_eq!(focused(), format!("tab-{tab}"));
-        assert_eq!(page.script("return location.hash"), format!("#{tab}"));
-        assert_eq!(page.count("[role=tab][aria-selected=true]"), 1);
-        page.wait_for(&format!("#panel-{tab}"));
-        assert_eq!(page.script("return [...document.querySelectorAll('[role=tabpanel]')].filter((e) => e.checkVisibility()).length"), 1);
-    }
-    page.press(&[key::TAB]);
-    assert_eq!((focused(), page.script(outlined)), ("find-text".into(), json!("solid")));
-    for letter in text.chars().map(String::from) {
-        page.press(&[&letter]);
-    }
-    page.press(&[key::CONTROL, key::ENTER]);
-    page.wait_for(".matches");
-    explained(&page);
-    for _ in 0..3 {
-        page.press(&[key::TAB]);
-    }
-    assert_eq!((focused(), page.script(outlined)), ("SUMMARY".into(), json!("solid")));
-    page.press(&[key::ENTER]);
-    page.wait("!document.querySelector('.matches details').open");
-    assert!(
-        !page.script("return location.href").as_str().unwrap().contains("ferry"),
-        "no text is in the address"
-    );
-    assert_eq!(page.console(&[]), [""; 0]);
+    assert!(get(&worker, "/", "host: evil.example\r\n").0.starts_with("HTTP/1.1 421"));
+    let (head, _) = get(&worker, "/", "origin: http://evil.example\r\n");
+    assert!(head.starts_with("HTTP/1.1 403"), "{head}");
+    let figures = worker.get_text("/metrics");
+    assert!(!figures.contains("evil") && figures.contains("route=\"/\""), "{figures}");
 }

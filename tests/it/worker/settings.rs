@@ -199,7 +199,7 @@ fn names_that_no_client_can_ask_by() {
 
 /// Tables of HBase are not made by a start, so that they are missing is an error.
 #[test]
-fn a_check_of_tables_that_are_missing() {
+fn a_check_of_tables_that_hbase_misses() {
     let Some(hbase) = hbase() else { return };
     let said = run("query-worker", ["--check", "--store", &crate::hbase::url(hbase.gateway, "unmade")]);
     assert!(said.stderr.contains("schema/create.rb"), "{said:?}");
