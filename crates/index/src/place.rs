@@ -26,7 +26,7 @@ pub trait Place: fmt::Debug + fmt::Display + Send + Sync {
     fn public_name(&self) -> String;
 }
 
-/// What a store at a place can do, for programs that have to know: nobody asks for its name instead.
+/// What a store at a place can do, for programs that have to know, so that none asks for its name instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities<'a> {
     /// The directory of this machine that holds it, where one does.
