@@ -1,22 +1,23 @@
 //! `memory:`: documents and tables in this process, gone when it ends. For tests, and for batch jobs that need an index
 //! only while they run.
 
+mod uri;
+
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::str::FromStr;
 use std::sync::{RwLock, RwLockReadGuard};
-use std::time::Duration;
 
 use simhash::Sketch;
 use tables::Tables;
+
+pub use self::uri::MemoryUri;
 
 use crate::backend::rule::{self, Shelf};
 use crate::backend::{LastWrite, Live, Oldest, Runs, search};
 use crate::retention::{Horizon, SWEPT_MIN, n_swept_max};
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    CallSizes, Capabilities, Clock, Cursor, Document, DocumentId, Error, Examined, Finding, Insertion, Match,
-    Metadata, Mode, Neighbours, Page, Place, Result, Selection, Status, Store, StoredDocument, Timestamp,
+    Clock, Cursor, Document, DocumentId, Error, Examined, Finding, Insertion, Match, Metadata, Neighbours,
+    Page, Result, Selection, Status, Store, StoredDocument, Timestamp,
 };
 
 /// A store in memory.
@@ -320,45 +321,6 @@ impl Store for MemoryStore {
             n_table_bytes: Some(contents.tables.heap_bytes() as u64),
             ..Status::default()
         })
-    }
-}
-
-/// `memory:`, which is not a place that anything could be found in again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemoryUri;
-
-impl FromStr for MemoryUri {
-    type Err = Error;
-
-    /// Reads what comes after `memory:`.
-    fn from_str(rest: &str) -> Result<Self> {
-        if rest.is_empty() { Ok(Self) } else { Err(Error::invalid("memory: takes nothing after the colon")) }
-    }
-}
-
-impl fmt::Display for MemoryUri {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("memory:")
-    }
-}
-
-impl Place for MemoryUri {
-    fn open(&self, _: Mode, clock: Clock, _: Option<Duration>) -> Result<Box<dyn Store>> {
-        Ok(Box::new(MemoryStore::with_clock(clock)))
-    }
-
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities {
-            local_path: None,
-            outlives_process: false,
-            n_handles_max: 0,
-            searches: CallSizes::per_core(16),
-            insertions: CallSizes::new(1, 256),
-        }
-    }
-
-    fn public_name(&self) -> String {
-        self.to_string()
     }
 }
 

@@ -1,0 +1,46 @@
+//! `memory:`, and what a store there can do.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::{CallSizes, Capabilities, Clock, Error, MemoryStore, Mode, Place, Result, Store};
+
+/// `memory:`, which is not a place that anything could be found in again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemoryUri;
+
+impl FromStr for MemoryUri {
+    type Err = Error;
+
+    /// Reads what comes after `memory:`.
+    fn from_str(rest: &str) -> Result<Self> {
+        if rest.is_empty() { Ok(Self) } else { Err(Error::invalid("memory: takes nothing after the colon")) }
+    }
+}
+
+impl fmt::Display for MemoryUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("memory:")
+    }
+}
+
+impl Place for MemoryUri {
+    fn open(&self, _: Mode, clock: Clock, _: Option<Duration>) -> Result<Box<dyn Store>> {
+        Ok(Box::new(MemoryStore::with_clock(clock)))
+    }
+
+    fn capabilities(&self) -> Capabilities<'_> {
+        Capabilities {
+            local_path: None,
+            outlives_process: false,
+            n_handles_max: 0,
+            searches: CallSizes::per_core(16),
+            insertions: CallSizes::new(1, 256),
+        }
+    }
+
+    fn public_name(&self) -> String {
+        self.to_string()
+    }
+}
