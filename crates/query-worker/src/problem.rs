@@ -337,8 +337,7 @@ impl From<index::Error> for Problem {
         }
         let problem = match error.kind() {
             ErrorKind::NotFound => Self::store_unavailable(
-                "the store has no index any more, or not the one that this worker has open; restore it, \
-                 or restart the worker (a new one is made by query-worker --create-index)",
+                "the store has no index any more, or not the one that this worker has open; restore it, or restart the worker",
             ),
             ErrorKind::Busy => Self::store_unavailable(
                 "others keep this worker from the store, and its log says how; the same request may succeed later",
