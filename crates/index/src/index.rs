@@ -49,7 +49,8 @@ impl Index {
     /// The index in a store that is open already.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// `Mismatch` for an index that differs from what `options` insist on, naming the fields; `NotFound` where there is
+    /// none and it may not be made; and those of the store.
     pub fn over(store: Box<dyn Store>, options: &OpenOptions) -> Result<Self> {
         let metadata = match (store.metadata()?, options.mode) {
             (Some(metadata), _) => metadata,

@@ -33,7 +33,7 @@ pub const MAX_SKETCH_KEYS: usize = 255;
 ///
 /// Each document expires by its own time, also where the clock was ahead before and has come back. A store may give one the
 /// time of the document before it where that is later by a minute or so; where clocks go back again and again, by more (at
-/// most 45 days, [`memory:`](crate::MemoryStore) and [`embedded:`](crate::EmbeddedStore) only). In HBase an id gets later
+/// most 45 days, [`memory:`](crate::MemoryStore) and `embedded:` only). In HBase an id gets later
 /// times only, so a document whose id was written by a clock that was ahead keeps to that clock when it is written again.
 ///
 /// By a clock that has jumped ahead everything has expired, and what a write gives back is gone for good. So an index with

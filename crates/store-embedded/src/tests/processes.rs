@@ -35,7 +35,7 @@ impl Other {
     }
 
     fn spawn(mut command: Command, role: &str, path: &Path) -> Self {
-        command.args(["embedded::tests::processes::role", "--exact", "--ignored", "--nocapture"]);
+        command.args(["tests::processes::role", "--exact", "--ignored", "--nocapture"]);
         command.env(ROLE, role).env(STORE, path).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
