@@ -119,7 +119,8 @@ pub fn open_index(uri: &str, options: &OpenOptions) -> Result<Index> {
     Index::over(uri.open(options.mode, options.clock(), None)?, options)
 }
 
-#[cfg(all(test, feature = "embedded", feature = "hbase", feature = "redis"))]
+#[cfg(all(feature = "embedded", feature = "hbase", feature = "redis"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
