@@ -53,7 +53,7 @@ const READY_WAIT_MAX: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(crate) enum Stage {
     Serving,
-    /// All as before, but whoever asks is told to go elsewhere.
+    /// All as before, but /readyz sends clients elsewhere.
     Draining,
     /// No new connections. Requests under way are finished.
     Stopping,

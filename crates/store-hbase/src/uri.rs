@@ -20,7 +20,7 @@ pub struct HbaseUri {
     pub n_connections: usize,
 }
 
-/// The port of a Thrift gateway, unless somebody chose another.
+/// The port of a Thrift gateway, unless the URL names another.
 const HBASE_PORT: u16 = 9090;
 
 /// Enough to keep a gateway of a few cores busy.

@@ -26,7 +26,7 @@ pub struct RedisUri {
     pub password_file: Option<PathBuf>,
 }
 
-/// The port of Redis, unless somebody chose another.
+/// The port of Redis, unless the URL names another.
 const REDIS_PORT: u16 = 6379;
 
 /// The longest name: every key has it.

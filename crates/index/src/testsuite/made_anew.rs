@@ -99,7 +99,7 @@ fn check_fails(store: &dyn Store, kind: ErrorKind) {
         }
         fails("metadata", store.metadata(), kind);
         fails("create", store.create(&example_metadata()), kind);
-        // It fails, or has asked nobody.
+        // It fails, or has asked no store.
         if let Ok(status) = store.status() {
             assert_eq!(status.n_documents, None);
         }
