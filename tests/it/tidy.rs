@@ -1,13 +1,14 @@
 //! What the compiler and clippy cannot see of the house: which crate may know which, that the rooms of a crate look downwards
-//! only, and where versions are stated.
+//! only, where versions are stated, and what is published.
 
 mod rooms;
 
 mod arguments;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -18,25 +19,75 @@ use crate::support::root;
 /// Who may know whom, to build, to run or to test. An edge more is a decision about the design, not a detail: change
 /// `README.md` with it.
 const EDGES: [(&str, &[&str]); 14] = [
-    ("simhash", &[]),
-    ("features", &["simhash"]),
-    ("tables", &["simhash"]),
-    ("index", &["simhash", "tables"]),
+    ("pigeonhole-simhash", &[]),
+    ("pigeonhole-features", &["pigeonhole-simhash"]),
+    ("pigeonhole-tables", &["pigeonhole-simhash"]),
+    ("pigeonhole-index", &["pigeonhole-simhash", "pigeonhole-tables"]),
     // The stores do not know each other.
-    ("store-embedded", &["index", "simhash", "tables"]),
-    ("store-hbase", &["index", "simhash", "tables"]),
-    ("store-redis", &["index", "simhash", "tables"]),
-    ("engine", &["features", "index", "simhash", "store-embedded", "store-hbase", "store-redis"]),
+    ("pigeonhole-store-embedded", &["pigeonhole-index", "pigeonhole-simhash", "pigeonhole-tables"]),
+    ("pigeonhole-store-hbase", &["pigeonhole-index", "pigeonhole-simhash", "pigeonhole-tables"]),
+    ("pigeonhole-store-redis", &["pigeonhole-index", "pigeonhole-simhash", "pigeonhole-tables"]),
+    (
+        "pigeonhole-engine",
+        &[
+            "pigeonhole-features",
+            "pigeonhole-index",
+            "pigeonhole-simhash",
+            "pigeonhole-store-embedded",
+            "pigeonhole-store-hbase",
+            "pigeonhole-store-redis",
+        ],
+    ),
     ("manual", &[]),
     ("program", &[]),
     // `store-hbase` for the rows of bulk loads, which are of no other store.
-    ("indexer", &["engine", "features", "index", "manual", "program", "simhash", "store-hbase", "tables"]),
-    ("query-worker", &["engine", "features", "index", "manual", "program", "simhash"]),
-    ("pigeonhole", &["engine", "features", "index", "manual", "program", "simhash"]),
+    (
+        "indexer",
+        &[
+            "pigeonhole-engine",
+            "pigeonhole-features",
+            "pigeonhole-index",
+            "manual",
+            "program",
+            "pigeonhole-simhash",
+            "pigeonhole-store-hbase",
+            "pigeonhole-tables",
+        ],
+    ),
+    (
+        "query-worker",
+        &[
+            "pigeonhole-engine",
+            "pigeonhole-features",
+            "pigeonhole-index",
+            "manual",
+            "program",
+            "pigeonhole-simhash",
+        ],
+    ),
+    (
+        "pigeonhole",
+        &[
+            "pigeonhole-engine",
+            "pigeonhole-features",
+            "pigeonhole-index",
+            "manual",
+            "program",
+            "pigeonhole-simhash",
+        ],
+    ),
     // The programs it runs as processes; the libraries are for its oracles.
     (
         "pigeonhole-tests",
-        &["engine", "index", "simhash", "store-embedded", "store-hbase", "store-redis", "tables"],
+        &[
+            "pigeonhole-engine",
+            "pigeonhole-index",
+            "pigeonhole-simhash",
+            "pigeonhole-store-embedded",
+            "pigeonhole-store-hbase",
+            "pigeonhole-store-redis",
+            "pigeonhole-tables",
+        ],
     ),
 ];
 
@@ -58,22 +109,20 @@ fn packages() -> Vec<Value> {
 fn crates_know_whom_they_may() {
     let packages = packages();
     let names: Vec<&str> = packages.iter().map(|package| package["name"].as_str().unwrap()).collect();
-    let edges: BTreeMap<&str, Vec<&str>> = packages
+    let edges: BTreeMap<&str, BTreeSet<&str>> = packages
         .iter()
         .map(|package| {
             let dependencies = package["dependencies"].as_array().unwrap().iter();
-            let mut known: Vec<&str> = dependencies
+            let known: BTreeSet<&str> = dependencies
                 .map(|dependency| dependency["name"].as_str().unwrap())
                 // A crate may be its own dev-dependency, for its tests to see its features.
                 .filter(|name| names.contains(name) && package["name"] != **name)
                 .collect();
-            known.sort_unstable();
-            known.dedup();
             (package["name"].as_str().unwrap(), known)
         })
         .collect();
-    let expected: BTreeMap<&str, Vec<&str>> =
-        EDGES.iter().map(|(name, known)| (*name, known.to_vec())).collect();
+    let expected: BTreeMap<&str, BTreeSet<&str>> =
+        EDGES.iter().map(|(name, known)| (*name, known.iter().copied().collect())).collect();
     assert_eq!(edges, expected);
 }
 
@@ -93,7 +142,7 @@ fn rooms_look_downwards_only() {
 #[test]
 fn the_crate_at_the_bottom_depends_on_nothing() {
     let packages = packages();
-    let simhash = packages.iter().find(|package| package["name"] == "simhash").unwrap();
+    let simhash = packages.iter().find(|package| package["name"] == "pigeonhole-simhash").unwrap();
     let dependencies = simhash["dependencies"].as_array().unwrap();
     assert!(dependencies.iter().all(|dependency| dependency["kind"] == "dev"), "{dependencies:?}");
 }
@@ -110,7 +159,7 @@ fn lints_and_versions_are_stated_once() {
                 in_dependencies = line.ends_with("dependencies]");
             } else if in_dependencies && !line.trim().is_empty() {
                 assert!(
-                    line.contains("workspace = true"),
+                    line.contains("workspace = true") || line.contains("path = \".\""),
                     "{manifest}: state the version in the workspace: {line}"
                 );
             }
@@ -121,6 +170,28 @@ fn lints_and_versions_are_stated_once() {
             !root().join(toolchain).exists(),
             "{toolchain} would make a fresh machine download a toolchain"
         );
+    }
+}
+
+/// What only the programs use is not published, and keeps its short name.
+#[test]
+fn the_libraries_can_be_published() {
+    let packages = packages();
+    let published: Vec<_> = packages.iter().filter(|package| package["publish"].is_null()).collect();
+    assert_eq!(published.len(), 8);
+    for package in published {
+        let manifest = package["manifest_path"].as_str().unwrap();
+        let folder = Path::new(manifest).parent().unwrap().file_name().unwrap().to_str().unwrap();
+        assert_eq!(package["name"], format!("pigeonhole-{folder}"));
+        for field in ["description", "license", "readme", "rust_version"] {
+            assert!(package[field].is_string(), "{manifest} has no {field}");
+        }
+        for field in ["keywords", "categories"] {
+            let n = package[field].as_array().unwrap().len();
+            assert!((1..=5).contains(&n), "{manifest} has {n} {field}");
+        }
+        let text = fs::read_to_string(manifest).unwrap();
+        assert!(text.contains("\ninclude.workspace = true\n"), "{manifest}: say what is published");
     }
 }
 

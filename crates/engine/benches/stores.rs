@@ -1,4 +1,4 @@
-//! The stores at size. `cargo bench -p engine --bench stores [N] [DIRECTORY] [CASE…]`, where a case is for example
+//! The stores at size. `cargo bench -p pigeonhole-engine --bench stores [N] [DIRECTORY] [CASE…]`, where a case is for example
 //! `embedded/Ascending`.
 //!
 //! The directory, by default the one for temporary files, decides what a durable commit costs. Every figure is of calls
@@ -111,7 +111,7 @@ fn run(store: &str, ids: Ids, n: u64, uri: &str) {
 }
 
 fn open(uri: &str) -> Index {
-    engine::open_index(uri, &OpenOptions { mode: Mode::CreateIfMissing, ..OpenOptions::default() })
+    pigeonhole_engine::open_index(uri, &OpenOptions { mode: Mode::CreateIfMissing, ..OpenOptions::default() })
         .expect("an index")
 }
 

@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
-use engine::{Engine, Options, Outcome, Text};
-use index::DocumentId;
+use pigeonhole_engine::index::DocumentId;
+use pigeonhole_engine::{Engine, Options, Outcome, Text};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let engine = Engine::open("memory:", &Options::default())?;

@@ -6,8 +6,8 @@
 //! line, a journal, or HTTP around it.
 //!
 //! ```
-//! use engine::{Engine, Options, Outcome, Text};
-//! use index::DocumentId;
+//! use pigeonhole_engine::index::DocumentId;
+//! use pigeonhole_engine::{Engine, Options, Outcome, Text};
 //!
 //! let engine = Engine::open("memory:", &Options::default())?;
 //! let texts = [
@@ -39,3 +39,5 @@ pub use engine::{Engine, Outcome, Text};
 pub use error::OpenError;
 pub use options::Options;
 pub use uri::{StoreUri, local_path, open_index, outlives_process};
+/// What an engine takes and gives are the types of these.
+pub use {features, index};

@@ -23,7 +23,7 @@ fn uri(path: &Path) -> String {
 }
 
 fn check_refused(uri: &str, options: &OpenOptions, kind: ErrorKind, says: &[&str]) {
-    let Err(error) = engine::open_index(uri, options) else {
+    let Err(error) = pigeonhole_engine::open_index(uri, options) else {
         panic!("{uri} must be refused with {options:?}")
     };
     assert_eq!(error.kind(), kind, "{error}");
@@ -44,7 +44,7 @@ fn what_is_not_said_is_taken_from_the_index() {
         ..OpenOptions::default()
     };
     let expected = fields(&[("seed", "7"), ("segmenter", "jieba")]);
-    let index = engine::open_index(&uri, &made).unwrap();
+    let index = pigeonhole_engine::open_index(&uri, &made).unwrap();
     index.insert(&[(DocumentId::new("a").unwrap(), Fingerprint(7))]).unwrap();
     let digest = index.digest().unwrap();
     drop(index);
@@ -55,7 +55,7 @@ fn what_is_not_said_is_taken_from_the_index() {
         OpenOptions { recipe_default: default, ..OpenOptions::default() },
         OpenOptions { mode: Mode::MustExist, ..made },
     ] {
-        let index = engine::open_index(&uri, &options).unwrap();
+        let index = pigeonhole_engine::open_index(&uri, &options).unwrap();
         assert_eq!((index.scheme().name(), index.max_distance()), ("t11", 2));
         assert_eq!(*index.recipe(), expected);
         assert_eq!(index.digest().unwrap(), digest);
@@ -69,7 +69,7 @@ fn another_index_is_refused_by_the_name_of_what_differs() {
     let uri = uri(directory.path());
     let made =
         OpenOptions { recipe_default: fields(&[("seed", "0"), ("idf", "ab12")]), ..OpenOptions::default() };
-    engine::open_index(&uri, &made).unwrap();
+    pigeonhole_engine::open_index(&uri, &made).unwrap();
     let insisting = |recipe| OpenOptions { recipe, ..OpenOptions::default() };
     use ErrorKind::{InvalidArgument, Mismatch};
     check_refused(
@@ -129,7 +129,7 @@ fn a_file_and_somebody_elses_directory_are_refused() {
     fs::remove_file(file).unwrap();
     fs::create_dir(directory.path().join("lost+found")).unwrap();
     fs::write(directory.path().join("lock.mdb"), "").unwrap();
-    engine::open_index(&uri(directory.path()), &any).unwrap();
+    pigeonhole_engine::open_index(&uri(directory.path()), &any).unwrap();
 }
 
 /// Nobody may make directories there, not even root.
@@ -147,9 +147,11 @@ fn a_place_closed_to_us_is_refused() {
 
 #[test]
 fn a_distance_that_the_index_would_not_find_is_refused() {
-    let index =
-        engine::open_index("memory:", &OpenOptions { max_distance: Some(2), ..OpenOptions::default() })
-            .unwrap();
+    let index = pigeonhole_engine::open_index(
+        "memory:",
+        &OpenOptions { max_distance: Some(2), ..OpenOptions::default() },
+    )
+    .unwrap();
     let near = |max_distance| index.near(&[Fingerprint(0)], max_distance, 1);
     assert!(near(2).is_ok());
     assert_eq!(near(3).unwrap_err().kind(), ErrorKind::InvalidArgument);
@@ -166,9 +168,9 @@ fn digests() {
     let directory = directory();
     let document = |n: u64| (DocumentId::new(format!("{n}")).unwrap(), Fingerprint(n << 7));
     let all: Vec<_> = (0..50).map(document).collect();
-    let a = engine::open_index("memory:", &OpenOptions::default()).unwrap();
+    let a = pigeonhole_engine::open_index("memory:", &OpenOptions::default()).unwrap();
     a.insert(&all).unwrap();
-    let b = engine::open_index(&uri(directory.path()), &OpenOptions::default()).unwrap();
+    let b = pigeonhole_engine::open_index(&uri(directory.path()), &OpenOptions::default()).unwrap();
     let mut reversed = all.clone();
     reversed.reverse();
     for piece in reversed.chunks(7) {
@@ -187,7 +189,7 @@ fn digests() {
 
 #[test]
 fn the_version_of_the_digest_is_fixed() {
-    let index = engine::open_index("memory:", &OpenOptions::default()).unwrap();
+    let index = pigeonhole_engine::open_index("memory:", &OpenOptions::default()).unwrap();
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     assert_eq!(index.digest().unwrap(), (0, empty.to_owned()));
     index.insert(&[(DocumentId::new("é1").unwrap(), Fingerprint(0x0123_4567_89ab_cdef))]).unwrap();

@@ -1,6 +1,6 @@
 //! Text → fingerprint on one thread, recipe by recipe, beside jieba-rs's own `cut` and `TfIdf` on the same text.
 //!
-//! `cargo bench -p features --bench throughput -- FILE.jsonl[.gz]`, or the path in `PIGEONHOLE_BENCH_TEXT`.
+//! `cargo bench -p pigeonhole-features --bench throughput -- FILE.jsonl[.gz]`, or the path in `PIGEONHOLE_BENCH_TEXT`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -9,8 +9,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use features::{Dictionaries, Fingerprinter, Recipe, Scratch, Segmenter, Weights};
 use jieba_rs::{Jieba, KeywordExtract, TfIdf};
+use pigeonhole_features::{Dictionaries, Fingerprinter, Recipe, Scratch, Segmenter, Weights};
 
 const ROUNDS: usize = 7;
 

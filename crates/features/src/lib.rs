@@ -5,13 +5,13 @@
 //! `cli`, do read dictionary files.)
 //!
 //! ```
-//! use features::{Dictionaries, Fingerprinter, Recipe};
+//! use pigeonhole_features::{Dictionaries, Fingerprinter, Recipe};
 //!
 //! let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default())?;
 //! let simplified = fingerprinter.fingerprint("一目了然的鸽巢原理");
 //! assert_eq!(simplified, fingerprinter.fingerprint("一目瞭然的鴿巢原理"));
 //! assert_eq!(fingerprinter.fingerprint("……"), None);
-//! # Ok::<(), features::RecipeError>(())
+//! # Ok::<(), pigeonhole_features::RecipeError>(())
 //! ```
 #![forbid(unsafe_code)]
 

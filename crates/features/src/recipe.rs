@@ -95,7 +95,7 @@ impl Recipe {
     /// The same recipe with the four digests that follow from `segmenter`, `weights` and `dictionaries`.
     ///
     /// ```
-    /// use features::{Dictionaries, Recipe, Segmenter, Weights};
+    /// use pigeonhole_features::{Dictionaries, Recipe, Segmenter, Weights};
     /// let plain = Recipe { segmenter: Segmenter::Words, weights: Weights::Uniform, ..Recipe::default() };
     /// let plain = plain.with_dictionaries(&Dictionaries::default());
     /// assert_eq!((plain.dictionary, plain.idf), (None, None));

@@ -6,8 +6,8 @@ use std::error::Error;
 use std::io::Write;
 
 use clap::{CommandFactory, Parser};
-use features::cli::RecipeArgs;
-use features::{Recipe, Segmenter, Weights};
+use pigeonhole_features::cli::RecipeArgs;
+use pigeonhole_features::{Recipe, Segmenter, Weights};
 
 #[derive(Parser)]
 struct Program {

@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use features::{Dictionaries, Fingerprinter, RECIPE_VERSION, Recipe, Segmenter, Weights};
+use pigeonhole_features::{Dictionaries, Fingerprinter, RECIPE_VERSION, Recipe, Segmenter, Weights};
 use serde_json::{Value, json};
 
 const EXPLANATION: &str = "
 Fingerprints that are stored somewhere were made by what the golden file says. If this change of theirs is wanted, raise
 RECIPE_VERSION, so that no index ever holds both kinds, and write the file anew:
-    PIGEONHOLE_WRITE_GOLDEN=1 cargo test -p features --test golden";
+    PIGEONHOLE_WRITE_GOLDEN=1 cargo test -p pigeonhole-features --test golden";
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden").join(name)

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 #![expect(clippy::print_stdout, reason = "the slow one reports its times")]
 
-use features::{Dictionaries, Fingerprinter, Recipe, Segmenter, Weights};
+use pigeonhole_features::{Dictionaries, Fingerprinter, Recipe, Segmenter, Weights};
 
 const MB: usize = 1 << 20;
 
@@ -84,7 +84,7 @@ fn a_quarter_of_a_megabyte_of_each() {
     check(MB / 4, &fingerprinters());
 }
 
-/// `cargo test --release -p features --test hard -- --ignored --nocapture`
+/// `cargo test --release -p pigeonhole-features --test hard -- --ignored --nocapture`
 #[test]
 #[ignore = "takes minutes"]
 fn a_hundred_megabytes_of_each() {
@@ -110,7 +110,7 @@ fn a_text_without_features_has_no_fingerprint() {
 /// A huge text must leave nothing behind in the buffers that changes the next one.
 #[test]
 fn scratch_is_as_good_as_new() {
-    let mut scratch = features::Scratch::new();
+    let mut scratch = pigeonhole_features::Scratch::new();
     let big: String = (0..400_000).map(|i| format!("w{i} ")).collect();
     for fingerprinter in fingerprinters() {
         for text in ["鸽巢原理 don't", &big, "鸽巢原理 don't", "", "a b c d e", &big[..5000]] {

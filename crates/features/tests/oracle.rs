@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::LazyLock;
 
-use features::{Dictionaries, Fingerprinter, Recipe, Segmenter, Weights};
 use ferrous_opencc::OpenCC;
 use ferrous_opencc::config::BuiltinConfig;
 use jieba_rs::Jieba;
+use pigeonhole_features::{Dictionaries, Fingerprinter, Recipe, Segmenter, Weights};
 use proptest::prelude::*;
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;

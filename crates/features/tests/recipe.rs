@@ -1,6 +1,6 @@
 //! A fingerprinter follows its recipe to the letter, or says which field it cannot follow.
 
-use features::{Dictionaries, Digest, Fingerprinter, Recipe, RecipeError, Segmenter, Weights};
+use pigeonhole_features::{Dictionaries, Digest, Fingerprinter, Recipe, RecipeError, Segmenter, Weights};
 
 fn dictionaries() -> Dictionaries {
     Dictionaries {

@@ -1,6 +1,6 @@
 //! The store in memory passes the suite. Each other store does in its own crate.
 
-use index::{MemoryStore, testsuite};
+use pigeonhole_index::{MemoryStore, testsuite};
 
 #[test]
 fn memory() {

@@ -21,8 +21,8 @@ use self::queue::Queue;
 /// How long the reader of stderr is waited for at the end of the process.
 const LAST_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// The crates of the project that log something.
-const OUR_TARGETS: [&str; 2] = ["query_worker", "index"];
+/// What the names of the project's own crates begin with: this one, and all libraries.
+const OUR_TARGETS: [&str; 2] = ["query_worker", "pigeonhole_"];
 
 static STDERR: LazyLock<Queue> = LazyLock::new(|| Queue::before(program::stderr_exact()));
 
@@ -97,12 +97,12 @@ mod tests {
     fn others_are_logged_below_a_warning_only_by_name() {
         for (asked, target, expected) in [
             ("debug", "query_worker::request", Level::DEBUG),
-            ("debug", "index::redis", Level::DEBUG),
+            ("debug", "pigeonhole_store_redis::server", Level::DEBUG),
             ("debug", "ureq_proto::client", Level::WARN),
             ("error", "ureq_proto::client", Level::ERROR),
             ("info", "query_worker", Level::INFO),
             ("info,query_worker=trace", "query_worker::request", Level::TRACE),
-            ("info,query_worker=trace", "index", Level::INFO),
+            ("info,query_worker=trace", "pigeonhole_index", Level::INFO),
             ("info,ureq_proto=debug", "ureq_proto::client", Level::DEBUG),
             ("warn,query_worker::request=debug", "query_worker::reload", Level::WARN),
         ] {
@@ -111,6 +111,8 @@ mod tests {
             let least = levels.into_iter().find(|level| filter.would_enable(target, level));
             assert_eq!(least, Some(expected), "{asked} {target}");
         }
-        assert!(!filter(&"query_worker=debug".parse().unwrap()).would_enable("index", &Level::ERROR));
+        assert!(
+            !filter(&"query_worker=debug".parse().unwrap()).would_enable("pigeonhole_index", &Level::ERROR)
+        );
     }
 }

@@ -15,3 +15,8 @@ pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use row_key::{KeyRange, ROW_KEY_LEN, RowKey, RowKeyError};
 pub use scheme::{MAX_KEY_BITS, SCHEME_NAMES, SchemeError, SplitsError, Table, TableScheme};
 pub use sketch::{BucketKey, Sketch};
+
+/// Runs what the README shows.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

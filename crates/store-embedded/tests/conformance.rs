@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use index::{Mode, testsuite};
-use store_embedded::EmbeddedStore;
+use pigeonhole_store_embedded::EmbeddedStore;
 use tempfile::TempDir;
 
 #[test]

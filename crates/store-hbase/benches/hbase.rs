@@ -1,10 +1,10 @@
 //! The store on a real HBase, with the documents and queries of `deploy/hbase/bench/HBaseClientBaseline.java`.
 //!
 //! ```text
-//! cargo bench -p store-hbase --bench hbase -- URL load N THREADS BATCH [SCHEME]
-//! cargo bench -p store-hbase --bench hbase -- URL claim N THREADS BATCH
-//! cargo bench -p store-hbase --bench hbase -- URL query N THREADS DOCUMENTS [BATCH]
-//! cargo bench -p store-hbase --bench hbase -- URL plain N THREADS DOCUMENTS
+//! cargo bench -p pigeonhole-store-hbase --bench hbase -- URL load N THREADS BATCH [SCHEME]
+//! cargo bench -p pigeonhole-store-hbase --bench hbase -- URL claim N THREADS BATCH
+//! cargo bench -p pigeonhole-store-hbase --bench hbase -- URL query N THREADS DOCUMENTS [BATCH]
+//! cargo bench -p pigeonhole-store-hbase --bench hbase -- URL plain N THREADS DOCUMENTS
 //! ```
 //! `claim` inserts what is new: of five documents of a thread one is near to another one, which in batches of fewer than five
 //! has been there before. `plain` does the same queries with the generated client, one call after another, a connection for each thread: what
@@ -19,8 +19,8 @@ use std::time::Instant;
 
 use hbase_thrift::hbase::{HbaseSyncClient, THbaseSyncClient, TScan};
 use index::{DocumentId, Index, Insertion, OpenOptions, Place};
+use pigeonhole_store_hbase::HbaseUri;
 use simhash::{Fingerprint, KeyRange, RowKey, TableScheme};
-use store_hbase::HbaseUri;
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 

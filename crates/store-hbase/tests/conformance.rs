@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use index::testsuite::{self, Place};
 use index::{Metadata, Store};
-use store_hbase::{FakeGateway, HbaseStore};
+use pigeonhole_store_hbase::{FakeGateway, HbaseStore};
 
 #[test]
 fn hbase() {

@@ -1,4 +1,4 @@
-//! The self-join at size. `cargo bench -p tables --bench join [N] [scheme…]`.
+//! The self-join at size. `cargo bench -p pigeonhole-tables --bench join [N] [scheme…]`.
 //!
 //! Before anything is timed, every planted pair must be among the answers, or the bench panics.
 #![expect(clippy::print_stdout, reason = "the figures are its output")]
@@ -6,8 +6,8 @@
 mod data;
 
 use data::{Corpus, Stopwatch, median};
+use pigeonhole_tables::{Groups, Pair, self_join};
 use simhash::{Fingerprint, TableScheme};
-use tables::{Groups, Pair, self_join};
 
 const DEFAULT_N: usize = 10_000_000;
 const SCHEMES: [&str; 4] = ["5c2", "t6", "t8", "t11"];

@@ -1,4 +1,4 @@
-//! Search at size: build, memory, queries and streams. `cargo bench -p tables --bench search [N] [scheme…]`.
+//! Search at size: build, memory, queries and streams. `cargo bench -p pigeonhole-tables --bench search [N] [scheme…]`.
 //!
 //! Each line is a process of its own, so that what one leaves behind in the allocator is not the next one's memory.
 //! Every planted neighbour must be found, or the bench panics: each figure is one at recall 1.0.
@@ -11,8 +11,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use data::{BOILERPLATE, BOILERPLATE_MASK, Corpus, Random, Stopwatch, median};
+use pigeonhole_tables::{BucketTables, Tables};
 use simhash::{Fingerprint, Sketch, TableScheme};
-use tables::{BucketTables, Tables};
 
 const DEFAULT_N: usize = 10_000_000;
 const SCHEMES: [&str; 4] = ["5c2", "t6", "t8", "t11"];

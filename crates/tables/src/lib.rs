@@ -11,6 +11,8 @@ mod tables;
 pub use bucket_tables::BucketTables;
 pub use naive::NaiveTables;
 pub use self_join::{Groups, Pair, self_join};
+/// Sketches, fingerprints and schemes are its types.
+pub use simhash;
 pub use tables::{Cost, Hit, Tables};
 
 /// Runs what the README shows.

@@ -1,8 +1,8 @@
 //! The self-join against each with each.
 
+use pigeonhole_tables::{Groups, Pair, self_join};
 use proptest::prelude::*;
 use simhash::{Fingerprint, TableScheme};
-use tables::{Groups, Pair, self_join};
 
 use crate::corpora::{fingerprints, schemes};
 

@@ -1,8 +1,8 @@
 //! Layouts against the naive scan: random inserts and removals, then every query that could tell them apart.
 
+use pigeonhole_tables::{BucketTables, Cost, NaiveTables, Tables};
 use proptest::prelude::*;
 use simhash::{BucketKey, Fingerprint, Sketch, TableScheme};
-use tables::{BucketTables, Cost, NaiveTables, Tables};
 
 use crate::corpora::{explicit_sketches, fingerprints, flipped, schemes};
 
