@@ -19,6 +19,7 @@ mod loads;
 mod meet;
 mod near;
 mod order;
+mod plan;
 mod remove;
 mod retention;
 mod rows;
@@ -39,8 +40,9 @@ use self::documents::to_stored_document;
 #[cfg(any(test, feature = "testsuite"))]
 pub use self::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};
+use self::plan::Options;
 use self::rows::{Rows, Swap, Swapped, Table};
-use self::thrift::{Options, ThriftRows};
+use self::thrift::ThriftRows;
 pub use self::uri::HbaseUri;
 use index::backend::Horizon;
 use index::backend::{check_batch, check_documents, not_created, page_len};
