@@ -11,12 +11,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use index::backend::Known;
-use index::{ConnectionCounts, Result};
+use index::{Clock, ConnectionCounts, Result};
 
 use self::calls::{Apply, Describe, Get, SwapCall};
 use self::connection::Connection;
 use self::scan::Scan;
 use self::witness::Witness;
+use crate::HbaseStore;
 use crate::plan::{self, Call, Dispatch, Once, Options, Pool, Retry, Server, Shard};
 use crate::rows::{Cell, Mutations, Rows, Span, Swap, Swapped, Table, TableNames, Visit};
 
@@ -35,6 +36,22 @@ const MUTATIONS: Shard = Shard { min: 1_000, max: 2_500 };
 
 /// The time to live of a family without one, in seconds.
 const FOREVER: i32 = i32::MAX;
+
+impl HbaseStore {
+    /// The index `name` behind the Thrift gateway at `gateway`, `HOST:PORT`, with at most `n_connections` at a time. It
+    /// connects when it is used.
+    #[must_use]
+    pub fn new(gateway: String, name: &str, n_connections: usize) -> Self {
+        Self::with_clock(gateway, name, n_connections, Clock::system())
+    }
+
+    /// As [`new`](Self::new), with another clock than this machine's.
+    #[must_use]
+    pub fn with_clock(gateway: String, name: &str, n_connections: usize, clock: Clock) -> Self {
+        let options = Options { n_connections, ..Options::default() };
+        Self::over(Box::new(ThriftRows::new(gateway, name, options)), clock)
+    }
+}
 
 /// The rows of one index behind one gateway.
 pub(crate) struct ThriftRows {
