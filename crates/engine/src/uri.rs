@@ -30,12 +30,7 @@ const BACKENDS: &[Backend] = &[
     Backend {
         scheme: "hbase",
         usage: "hbase://HOST:PORT/NAME",
-        parse: |rest| match rest.strip_prefix("//") {
-            Some(rest) => parse::<store_hbase::HbaseUri>(rest),
-            None => Err(Error::invalid(
-                "hbase: needs a gateway and a name, for example hbase://localhost:9090/news",
-            )),
-        },
+        parse: |rest| parse::<store_hbase::HbaseUri>(&format!("hbase:{rest}")),
     },
     #[cfg(feature = "redis")]
     Backend {

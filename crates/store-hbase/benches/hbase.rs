@@ -28,7 +28,7 @@ const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 const WARM_UP: usize = 2_000;
 
 fn place(uri: &str) -> HbaseUri {
-    uri.strip_prefix("hbase://").expect("a URL of HBase").parse().unwrap()
+    uri.parse().unwrap()
 }
 
 fn main() {
@@ -179,7 +179,7 @@ impl<C: THbaseSyncClient> Calls for C {}
 impl Plain {
     fn connect(uri: &str, scheme: TableScheme) -> Self {
         let uri = place(uri);
-        let stream = TcpStream::connect(&uri.gateway).unwrap();
+        let stream = TcpStream::connect(&uri.server).unwrap();
         stream.set_nodelay(true).unwrap();
         let input = TBufferedReadTransport::with_capacity(64 * 1024, stream.try_clone().unwrap());
         let output = TBufferedWriteTransport::with_capacity(64 * 1024, stream);

@@ -5,12 +5,14 @@
 //! inserts or removes one of them afterwards is later and wins, whether or not it has been loaded by then.
 
 use index::{
-    Document, DocumentId, Error, ErrorKind, Index, Metadata, Mode, NewDocument, OpenOptions, Result, Store,
+    Clock, Document, DocumentId, Error, ErrorKind, Index, Metadata, Mode, NewDocument, OpenOptions, Result,
+    Store,
 };
 use simhash::{RowKey, Sketch};
 
 use super::layout::{RECORD_COLUMN, Record, document_row};
 use super::rows::{Rows, Span, Table};
+use super::uri::of_transport;
 use super::{HbaseStore, HbaseUri, documents, loads, retention};
 
 /// Documents on their way into an index in HBase, in files.
@@ -41,25 +43,25 @@ impl BulkLoad {
     /// `InvalidArgument` for a store that is not HBase, `Mismatch` for an index that is not what `options` insist on or a
     /// new one that has documents already, and those of the store.
     pub fn begin(uri: &str, options: &OpenOptions) -> Result<Self> {
-        let Some(rest) = uri.strip_prefix("hbase://") else {
+        if of_transport(uri).is_none() {
             return Err(Error::invalid(format!(
                 "only HBase loads rows from files, and {uri:?} is another store; use `indexer index`"
             )));
-        };
-        let uri: HbaseUri = rest.parse()?;
-        let open = || HbaseStore::new(uri.gateway.clone(), &uri.name, uri.n_connections);
-        Self::over(open(), || Box::new(open()), options)
+        }
+        let uri: HbaseUri = uri.parse()?;
+        let open = || HbaseStore::open(&uri, Clock::system(), None);
+        Self::over(open()?, || Ok(Box::new(open()?)), options)
     }
 
     /// Over stores that are open already.
     pub(super) fn over(
         store: HbaseStore,
-        open: impl FnOnce() -> Box<dyn Store>,
+        open: impl FnOnce() -> Result<Box<dyn Store>>,
         options: &OpenOptions,
     ) -> Result<Self> {
         let timestamp = store.clock.now().as_ms();
         if store.metadata()?.is_some() {
-            let index = Index::over(open(), &OpenOptions { mode: Mode::MustExist, ..options.clone() })?;
+            let index = Index::over(open()?, &OpenOptions { mode: Mode::MustExist, ..options.clone() })?;
             let metadata = index.metadata().clone();
             return Ok(Self { store, index: Some(index), metadata, timestamp });
         }

@@ -2,9 +2,23 @@
 //!
 //! A fingerprint is a row for each table of its scheme, `simhash::RowKey`, with a cell for each document that has it; a
 //! query reads one short range of rows for each. What is stored is drawn in `schema/README.md`. The module is made of
-//! the rows (`rows`, the seam, with the Thrift gateway behind it in `thrift`), what they mean (`layout`, `documents`,
-//! `buckets`), and what is done with them (`near`, `write`, `remove`, and for what is inserted if it is new `claiming`).
-//! `bulk` has what is written past the gateway.
+//! the rows (`rows`, the seam), what they mean (`layout`, `documents`, `buckets`), and what is done with them (`near`,
+//! `write`, `remove`, and for what is inserted if it is new `claiming`). `bulk` has what is written past all that.
+//!
+//! # Adding a transport
+//!
+//! Behind the seam is a transport, one module and one cargo feature each, which nothing else of the crate knows. It is made of
+//! the parts in `plan`: a `Connection` with its `Failure`, which says what it means for the call (`Meaning`); a `Call` for
+//! each kind of request (a page of ranges, cells of rows, mutations, swaps, the time to live of families), each with a
+//! `Witness`, and the swaps `Once`; and a `Server`, which is how messages speak of the other end and what they advise. An
+//! implementation of `Rows` cuts a batch into calls (`Shard`), and has `Retry` repeat a `Dispatch` of them. A transport to one
+//! server lends connections from a `Pool`. One to many has its own `Lanes`: a connection for the region of each call, and, where a
+//! region has moved, what the call is cut into now. Then it is an arm of [`Transport`], which is how a URL names it, a line
+//! of `engine/src/uri.rs`, and has to pass `index::testsuite` like any store.
+#![cfg_attr(
+    not(feature = "thrift"),
+    expect(dead_code, unused_imports, reason = "without a transport no row comes or goes")
+)]
 
 mod buckets;
 mod bulk;
@@ -12,19 +26,23 @@ mod claiming;
 mod counters;
 mod documents;
 mod examine;
-#[cfg(any(test, feature = "testsuite"))]
+#[cfg(all(feature = "thrift", any(test, feature = "testsuite")))]
 mod fake;
 mod layout;
 mod loads;
 mod meet;
 mod near;
 mod order;
+mod plan;
 mod remove;
 mod retention;
 mod rows;
 #[cfg(test)]
+#[cfg(feature = "thrift")]
 mod tests;
+#[cfg(feature = "thrift")]
 mod thrift;
+mod transport;
 mod uri;
 mod write;
 
@@ -36,11 +54,12 @@ use simhash::{Distance, Sketch, TableScheme};
 pub use self::bulk::{BulkLoad, Standing};
 use self::counters::Counters;
 use self::documents::to_stored_document;
-#[cfg(any(test, feature = "testsuite"))]
+#[cfg(all(feature = "thrift", any(test, feature = "testsuite")))]
 pub use self::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};
+use self::plan::Options;
 use self::rows::{Rows, Swap, Swapped, Table};
-use self::thrift::{Options, ThriftRows};
+pub use self::transport::Transport;
 pub use self::uri::HbaseUri;
 use index::backend::Horizon;
 use index::backend::{check_batch, check_documents, not_created, page_len};
@@ -84,36 +103,16 @@ fn owner() -> u64 {
 }
 
 impl HbaseStore {
-    /// The index `name` behind the Thrift gateway at `gateway`, `HOST:PORT`, with at most `n_connections` at a time. It
-    /// connects when it is used.
-    #[must_use]
-    pub fn new(gateway: String, name: &str, n_connections: usize) -> Self {
-        Self::with_clock(gateway, name, n_connections, Clock::system())
-    }
-
-    /// As [`new`](Self::new), with another clock than this machine's.
-    #[must_use]
-    pub fn with_clock(gateway: String, name: &str, n_connections: usize, clock: Clock) -> Self {
-        Self::opened(gateway, name, n_connections, clock, None)
-    }
-
-    /// As [`new`](Self::new), with another wait for a gateway or a region that is away.
-    #[must_use]
-    pub fn with_patience(gateway: String, name: &str, n_connections: usize, patience: Duration) -> Self {
-        Self::opened(gateway, name, n_connections, Clock::system(), Some(patience))
-    }
-
-    pub(crate) fn opened(
-        gateway: String,
-        name: &str,
-        n_connections: usize,
-        clock: Clock,
-        patience: Option<Duration>,
-    ) -> Self {
-        let Options { patience: default, .. } = Options::default();
-        let patience = patience.unwrap_or(default);
-        let options = Options { n_connections, patience, ..Options::default() };
-        Self::over(Box::new(ThriftRows::new(gateway, name, options)), clock)
+    /// The index at `uri`. It connects when it is used. `patience` is for a server or a region that is away; by default it is
+    /// 120 s from the last answer.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the transport of the URL is not in this build.
+    pub fn open(uri: &HbaseUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
+        let HbaseUri { transport, server, name, n_connections } = uri;
+        let mut options = Options { n_connections: *n_connections, ..Options::default() };
+        options.patience = patience.unwrap_or(options.patience);
+        Ok(Self::over(transport.open(server, name, options)?, clock))
     }
 
     fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {
@@ -140,7 +139,7 @@ impl HbaseStore {
 
     /// The metadata as they are stored.
     fn stored(&self) -> Result<Option<Vec<u8>>> {
-        // A gateway says of a missing table or family only when it is read, not when it is written to.
+        // HBase says of a missing table or family in any case when it is read, not when it is written to.
         for (table, column) in [(Table::Index, &b"f"[..]), (Table::Documents, RECORD_COLUMN)] {
             self.rows.get(table, &[column], &[METADATA_ROW.to_vec()])?;
         }

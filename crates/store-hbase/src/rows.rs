@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use index::backend::Known;
-use index::{ConnectionCounts, Result};
+use index::{ConnectionCounts, Error, ErrorKind, Result};
 
 /// The most results of one page: rows, or pieces of rows.
 pub(crate) const PAGE_RESULTS: usize = 512;
@@ -18,6 +18,48 @@ pub(crate) enum Table {
     Index,
     /// A row for each document, and the metadata, `NAME_docs`.
     Documents,
+}
+
+/// What HBase calls the two tables of an index.
+#[derive(Clone, Debug)]
+pub(crate) struct TableNames {
+    index: String,
+    documents: String,
+}
+
+impl TableNames {
+    /// Of the index `name`.
+    pub(crate) fn new(name: &str) -> Self {
+        Self { index: name.to_owned(), documents: format!("{name}_docs") }
+    }
+
+    pub(crate) fn of(&self, table: Table) -> &str {
+        match table {
+            Table::Index => &self.index,
+            Table::Documents => &self.documents,
+        }
+    }
+
+    /// The error where a table or a family is not there.
+    pub(crate) fn missing(&self) -> Error {
+        let Self { index, documents } = self;
+        Error::new(
+            ErrorKind::NotFound,
+            format!(
+                "the tables {index} and {documents} are not there, or not as they should be; create them with \
+                 `TABLE={index} deploy/hbase/hbase shell schema/create.rb`"
+            ),
+        )
+    }
+
+    /// The error where a table is disabled.
+    pub(crate) fn disabled(&self) -> Error {
+        let Self { index, documents } = self;
+        Error::new(
+            ErrorKind::Unavailable,
+            format!("a table is disabled; `enable '{index}'` and `enable '{documents}'` in the HBase shell"),
+        )
+    }
 }
 
 /// A cell of a row, without its family.

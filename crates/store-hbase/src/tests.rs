@@ -29,7 +29,8 @@ use simhash::{Fingerprint, Sketch, TableScheme};
 
 use super::HbaseStore;
 use super::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
-use super::thrift::{Options, ThriftRows};
+use super::plan::Options;
+use super::thrift::ThriftRows;
 
 /// When the tests begin, in milliseconds.
 const BEGIN: i64 = 1_763_735_000_000;

@@ -1,4 +1,4 @@
-//! `hbase://HOST:PORT/NAME`: the place of an index in HBase.
+//! `SCHEME://HOST:PORT/NAME`: the place of an index in HBase, where the scheme names a transport.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,40 +7,46 @@ use std::time::Duration;
 use index::backend::split_authority;
 use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store};
 
-use crate::HbaseStore;
+use crate::{HbaseStore, Transport};
 
 /// The place of an index in HBase, and how to get there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HbaseUri {
-    /// `HOST:PORT` of a Thrift gateway.
-    pub gateway: String,
+    /// What carries rows there and back.
+    pub transport: Transport,
+    /// `HOST:PORT` of what the transport leads to.
+    pub server: String,
     /// The table of the index; the documents' has `_docs` after it. With its namespace, where it has one.
     pub name: String,
-    /// The most connections to the gateway at a time.
+    /// The most connections to the server at a time.
     pub n_connections: usize,
 }
 
-/// The port of a Thrift gateway, unless the URL names another.
-const HBASE_PORT: u16 = 9090;
-
-/// Enough to keep a gateway of a few cores busy.
+/// Enough to keep a server of a few cores busy.
 const HBASE_CONNECTIONS: usize = 8;
 
-/// More would be the gateway's threads, not ours.
+/// More would be the server's threads, not ours.
 const HBASE_CONNECTIONS_MAX: usize = 1_000;
 
 impl FromStr for HbaseUri {
     type Err = Error;
 
-    /// Reads what comes after `hbase://`.
-    fn from_str(rest: &str) -> Result<Self> {
-        let malformed = |what: String| {
-            Error::invalid(format!(
-                "{what}; write hbase://HOST:PORT/NAME, for example hbase://localhost:9090/news"
-            ))
+    fn from_str(uri: &str) -> Result<Self> {
+        let Some((transport, rest)) = of_transport(uri) else {
+            return Err(Error::invalid(format!(
+                "{uri:?} is not a place in HBase; write hbase://HOST:PORT/NAME"
+            )));
         };
+        let (scheme, port) = (transport.scheme(), transport.port());
+        let example = format!("for example {scheme}://localhost:{port}/news");
+        let Some(rest) = rest.strip_prefix("//") else {
+            let server = transport.server();
+            return Err(Error::invalid(format!("{scheme}: needs a {server} and a name, {example}")));
+        };
+        let malformed =
+            |what: String| Error::invalid(format!("{what}; write {scheme}://HOST:PORT/NAME, {example}"));
         let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
-        let (host, port, name) = split_authority(place, HBASE_PORT).map_err(malformed)?;
+        let (host, port, name) = split_authority(place, port).map_err(malformed)?;
         check_table_name(name)?;
         let mut n_connections = HBASE_CONNECTIONS;
         if query.is_some_and(|query| query.matches("connections=").count() > 1) {
@@ -59,14 +65,13 @@ impl FromStr for HbaseUri {
                 },
             )?;
         }
-        Ok(Self { gateway: format!("{host}:{port}"), name: name.to_owned(), n_connections })
+        Ok(Self { transport, server: format!("{host}:{port}"), name: name.to_owned(), n_connections })
     }
 }
 
 impl fmt::Display for HbaseUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { gateway, name, n_connections } = self;
-        write!(f, "hbase://{gateway}/{name}?connections={n_connections}")
+        write!(f, "{}?connections={}", self.public_name(), self.n_connections)
     }
 }
 
@@ -78,8 +83,7 @@ impl Place for HbaseUri {
                  expired is dropped by the clocks of HBase's servers, not by this machine's)",
             ));
         }
-        let Self { gateway, name, n_connections } = self;
-        Ok(Box::new(HbaseStore::opened(gateway.clone(), name, *n_connections, clock, patience)))
+        Ok(Box::new(HbaseStore::open(self, clock, patience)?))
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
@@ -95,8 +99,15 @@ impl Place for HbaseUri {
     }
 
     fn public_name(&self) -> String {
-        format!("hbase://{}/{}", self.gateway, self.name)
+        format!("{}://{}/{}", self.transport.scheme(), self.server, self.name)
     }
+}
+
+/// The transport that a URL names, and what comes after the colon; `None` where it is no place in HBase.
+pub(crate) fn of_transport(uri: &str) -> Option<(Transport, &str)> {
+    let (scheme, rest) = uri.split_once(':')?;
+    let transport = Transport::ALL.into_iter().find(|transport| transport.scheme() == scheme)?;
+    Some((transport, rest))
 }
 
 /// HBase's own rule: a namespace of letters, digits and underscores, and a name that may also have dots and dashes, but
@@ -120,4 +131,31 @@ fn check_table_name(name: &str) -> Result<()> {
         "{name:?} cannot be the name of a table; use letters, digits, '_', '-' and '.', with NAMESPACE: before it if \
          it has one"
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_says_what_it_lacks() {
+        for (uri, says) in [
+            ("hbase:h/a", "hbase: needs a gateway and a name, for example hbase://localhost:9090/news"),
+            ("hbase://h", "write hbase://HOST:PORT/NAME, for example hbase://localhost:9090/news"),
+            ("hbase+carrier-pigeon://h/a", "is not a place in HBase"),
+            ("h:9090/a", "is not a place in HBase"),
+        ] {
+            let error = uri.parse::<HbaseUri>().unwrap_err();
+            assert!(error.to_string().contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    #[cfg(not(feature = "thrift"))]
+    fn a_transport_that_is_not_in_this_build() {
+        let uri: HbaseUri = "hbase://h/a".parse().unwrap();
+        let error = HbaseStore::open(&uri, Clock::system(), None).err().unwrap();
+        let says = "this build has no gateway transport, so it cannot open hbase://h:9090/a; build it with the feature `thrift`";
+        assert_eq!(error.to_string(), says);
+    }
 }

@@ -11,7 +11,7 @@ use super::examine::examine;
 use super::*;
 
 fn begin(place: &Place, options: &OpenOptions) -> index::Result<BulkLoad> {
-    BulkLoad::over(place.store(), || Box::new(place.store()), options)
+    BulkLoad::over(place.store(), || Ok(Box::new(place.store())), options)
 }
 
 fn new_documents() -> Vec<NewDocument> {

@@ -126,7 +126,7 @@ fn check(case: &Case, undisturbed: &(Session, (Vec<VisibleRow>, Vec<VisibleRow>)
                 | FaultKind::GarbageAfter(_)
                 | FaultKind::WrongSequenceAfter
         );
-    let n_open_max = if is_stall || is_lost && was_hit { super::super::thrift::SCANS_MAX } else { 0 };
+    let n_open_max = if is_stall || is_lost && was_hit { super::super::thrift::SCANS.max } else { 0 };
     let n_open = place.gateway.n_open_scanners();
     assert!(n_open <= n_open_max, "{case:?}: {n_open} scanners are open");
 }

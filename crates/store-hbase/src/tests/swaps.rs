@@ -78,7 +78,7 @@ fn what_is_lost_is_unknown() {
             assert_eq!(place.gateway.n_faults(), 0, "{kind:?} {nth} hit nothing");
             let n_unknown = answers.iter().filter(|&&answer| answer == Swapped::Unknown).count();
             assert!(
-                (1..=super::super::thrift::SCANS_MAX).contains(&n_unknown),
+                (1..=super::super::thrift::SWAPS.max).contains(&n_unknown),
                 "{kind:?} {nth}: {n_unknown}"
             );
             for (value, answer) in values(&rows, N).into_iter().zip(answers) {

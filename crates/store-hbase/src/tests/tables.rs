@@ -15,7 +15,7 @@ fn open_at(place: &str, options: &OpenOptions) -> index::Result<Index> {
 }
 
 fn open(gateway: &FakeGateway, options: &OpenOptions) -> index::Result<Index> {
-    open_at(&format!("{}/t?connections=2", gateway.address()), options)
+    open_at(&format!("hbase://{}/t?connections=2", gateway.address()), options)
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn tables_that_keep_their_cells_for_another_time() {
     gateway.create_table("u", &["f"]);
     gateway.create_table("u_docs", &["d", "m"]);
     gateway.set_time_to_live("u", "f", 90);
-    let error = open_at(&format!("{}/u", gateway.address()), &options()).err().expect("a table");
+    let error = open_at(&format!("hbase://{}/u", gateway.address()), &options()).err().expect("a table");
     assert!(
         error.to_string().contains("for good and the tables of HBase keep their cells for 1m30s"),
         "{error}"

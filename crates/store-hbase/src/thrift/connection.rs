@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
-use std::net::{TcpStream, ToSocketAddrs};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hbase_thrift::hbase::{HbaseSyncClient, IOError, IllegalArgument};
 use thrift::protocol::{
@@ -13,35 +11,16 @@ use thrift::protocol::{
     TOutputProtocol, TStructIdentifier, TType,
 };
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
-use thrift::{ApplicationError, TThriftClient, TransportErrorKind};
+use thrift::{ApplicationError, ApplicationErrorKind, TThriftClient, TransportErrorKind};
 
 use super::protocol::{LimitedInput, protocol_error};
+use crate::plan::{self, Meaning, Socket, Timeouts};
 
 /// Of each direction, in bytes.
 const BUFFER: usize = 64 * 1024;
 
-type Input = LimitedInput<TBufferedReadTransport<Stream>>;
-type Output = TBinaryOutputProtocol<TBufferedWriteTransport<Stream>>;
-
-/// One socket for both directions, and one to look at.
-#[derive(Clone, Debug)]
-pub(super) struct Stream(Arc<TcpStream>);
-
-impl io::Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        (&*self.0).read(buffer)
-    }
-}
-
-impl io::Write for Stream {
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        (&*self.0).write(buffer)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+type Input = LimitedInput<TBufferedReadTransport<Socket>>;
+type Output = TBinaryOutputProtocol<TBufferedWriteTransport<Socket>>;
 
 /// Why a request failed.
 #[derive(Debug)]
@@ -108,75 +87,72 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// How long to wait.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Timeouts {
-    /// For a connection.
-    pub(super) connect: Duration,
-    /// For the next bytes of a reply, or for room to write.
-    pub(super) reply: Duration,
+impl plan::Failure for Failure {
+    fn means(&self) -> Meaning {
+        match self {
+            Self::Exception(Exception::Io { message, can_retry }) => {
+                Meaning::of_exception(message, *can_retry)
+            }
+            Self::Exception(Exception::Application(error))
+                if error.kind == ApplicationErrorKind::UnknownMethod =>
+            {
+                Meaning::Foreign
+            }
+            Self::Exception(Exception::Application(_))
+            | Self::Connection(thrift::Error::Protocol(_) | thrift::Error::Application(_)) => {
+                Meaning::Strange
+            }
+            Self::Exception(Exception::Argument(_)) | Self::Connection(_) => Meaning::Passing,
+        }
+    }
 }
 
 /// A connection, and the replies that are still to come on it.
 pub(super) struct Connection {
     client: HbaseSyncClient<Input, Output>,
-    stream: Stream,
+    socket: Socket,
     due: VecDeque<(&'static str, i32)>,
     /// Where a reply was not read to its end.
     is_broken: bool,
     reply_timeout: Duration,
-    pub(super) used: Instant,
 }
 
-impl Connection {
-    /// Connects to the first address of `gateway` that answers.
-    pub(super) fn open(gateway: &str, timeouts: Timeouts) -> io::Result<Self> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
-        for address in gateway.to_socket_addrs()? {
-            match TcpStream::connect_timeout(&address, timeouts.connect) {
-                Ok(stream) => return Self::over(stream, timeouts),
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
-    }
+impl plan::Connection for Connection {
+    /// `HOST:PORT`.
+    type Address = String;
 
-    fn over(stream: TcpStream, timeouts: Timeouts) -> io::Result<Self> {
-        // A request is many small pieces: with Nagle's algorithm its last one waits for 40 ms.
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(timeouts.reply))?;
-        stream.set_write_timeout(Some(timeouts.reply))?;
-        let stream = Stream(Arc::new(stream));
-        let input = TBufferedReadTransport::with_capacity(BUFFER, stream.clone());
-        let output = TBufferedWriteTransport::with_capacity(BUFFER, stream.clone());
+    type Failure = Failure;
+
+    /// The gateway closes a connection that was idle for 60 s.
+    const IDLE_MAX: Duration = Duration::from_secs(45);
+
+    fn open(gateway: &String, timeouts: Timeouts) -> Result<Self, Failure> {
+        let socket = Socket::connect(gateway, timeouts)?;
+        let input = TBufferedReadTransport::with_capacity(BUFFER, socket.clone());
+        let output = TBufferedWriteTransport::with_capacity(BUFFER, socket.clone());
         let client = HbaseSyncClient::new(LimitedInput::new(input), TBinaryOutputProtocol::new(output, true));
         let (due, reply_timeout) = (VecDeque::new(), timeouts.reply);
-        Ok(Self { client, stream, due, is_broken: false, reply_timeout, used: Instant::now() })
+        Ok(Self { client, socket, due, is_broken: false, reply_timeout })
     }
 
-    /// Changes how long a reply may take.
-    pub(super) fn set_reply_timeout(&mut self, timeout: Duration) -> io::Result<()> {
+    fn is_clean(&self) -> bool {
+        self.due.is_empty() && !self.is_broken
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.socket.is_quiet()
+    }
+
+    fn set_reply_timeout(&mut self, timeout: Duration) -> io::Result<()> {
         if self.reply_timeout != timeout {
-            self.stream.0.set_read_timeout(Some(timeout))?;
+            self.socket.set_reply_timeout(timeout)?;
             self.reply_timeout = timeout;
         }
         Ok(())
     }
+}
 
-    /// Whether the next request gets its own reply.
-    pub(super) fn is_clean(&self) -> bool {
-        self.due.is_empty() && !self.is_broken
-    }
-
-    /// Whether the other end has neither closed nor sent what nobody asked for. Only for a clean connection, where
-    /// nothing is to come.
-    pub(super) fn is_quiet(&self) -> bool {
-        let stream = &*self.stream.0;
-        let peek = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
-        stream.set_nonblocking(false).is_ok()
-            && peek.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
-    }
-
+impl Connection {
     /// Writes a request into the buffer; [`flush`](Self::flush) sends what is in there.
     pub(super) fn request(
         &mut self,

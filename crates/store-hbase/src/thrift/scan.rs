@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use hbase_thrift::hbase::TScan;
 use thrift::protocol::TType;
 
+use super::calls::{Exceptions, read_rows};
 use super::connection::{Connection, Exception, Failure};
-use super::tasks::{Exceptions, Task, read_rows};
 use super::witness::Witness;
+use crate::plan::Call;
 use crate::rows::{PAGE_RESULTS, RESULT_CELLS, Row, Span, successor};
 
 /// One page of each of a few spans: all scanners are opened in one round, read and closed in the next.
@@ -117,7 +118,9 @@ impl<'a> Scan<'a> {
     }
 }
 
-impl Task for Scan<'_> {
+impl Call for Scan<'_> {
+    type Connection = Connection;
+
     fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
         self.stage = Stage::Opening;
         self.pages.clear();

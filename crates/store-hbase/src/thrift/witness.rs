@@ -1,36 +1,31 @@
-//! Whether the tables are still those of the index that was opened: asked behind whatever is read or written.
+//! The witness of a call: asked for behind it on the same connection, with the call `get`, and nothing else is.
 //!
-//! A gateway does what one connection asks for in its order. So what is asked last says of all before it on this connection
-//! that it was of this index, and costs no wait of its own: no two indexes have the same metadata, so none can have come and
-//! gone in between. It is asked for with the call `get`, and nothing else is.
+//! A gateway does what one connection asks for in its order. So what is asked last says of all before it, and costs no wait of
+//! its own.
 
 use hbase_thrift::hbase::TCell;
-use index::Result;
-use index::backend::Known;
 use thrift::protocol::TInputProtocol;
 
+use super::calls::Exceptions;
 use super::connection::{Connection, Failure};
-use super::tasks::Exceptions;
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
+use crate::plan;
 
-/// What a task asks for last. Nothing before there is an index to hold it to.
+/// What a call asks for last.
 pub(super) struct Witness<'a> {
     /// The table of documents.
     table: &'a [u8],
-    known: &'a Known,
-    is_asked: bool,
-    record: Option<Vec<u8>>,
+    heard: plan::Witness<'a>,
 }
 
 impl<'a> Witness<'a> {
-    pub(super) fn new(table: &'a [u8], known: &'a Known) -> Self {
-        Self { table, known, is_asked: false, record: None }
+    pub(super) fn new(table: &'a [u8], heard: plan::Witness<'a>) -> Self {
+        Self { table, heard }
     }
 
     /// Asks, where there is something to compare the answer with.
     pub(super) fn request(&mut self, connection: &mut Connection) -> Result<(), Failure> {
-        self.is_asked = self.known.metadata().is_some();
-        if !self.is_asked {
+        if !self.heard.ask() {
             return Ok(());
         }
         connection.request("get", |fields| {
@@ -47,18 +42,15 @@ impl<'a> Witness<'a> {
         connection: &mut Connection,
         exceptions: &mut Exceptions,
     ) -> Result<(), Failure> {
-        if self.is_asked {
-            self.record = exceptions.or_none(connection.reply(read_value))?.flatten();
+        if self.heard.is_asked() {
+            self.heard.answer(exceptions.or_none(connection.reply(read_value))?.flatten());
         }
         Ok(())
     }
 
     /// Whether what was done before it was done with the index that was opened.
-    pub(super) fn check(&self) -> Result<()> {
-        if self.is_asked {
-            self.known.check(self.record.as_deref())?;
-        }
-        Ok(())
+    pub(super) fn check(&self) -> index::Result<()> {
+        self.heard.check()
     }
 }
 

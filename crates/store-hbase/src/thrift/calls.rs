@@ -1,5 +1,4 @@
-//! What a connection is asked: each task is a few requests at a time, whose replies are read later, so that one thread
-//! keeps several connections busy. Pages have a file of their own, `scan`.
+//! What a connection is asked. Pages have a file of their own, `scan`.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,17 +9,8 @@ use thrift::protocol::{TInputProtocol, TType};
 use super::connection::{Connection, Failure};
 use super::protocol::protocol_error;
 use super::witness::Witness;
+use crate::plan::{Call, Resolve};
 use crate::rows::{Cell, Mutation, Row, Swap, Swapped};
-
-/// A few requests that belong together.
-pub(super) trait Task {
-    /// Writes the first requests, from the beginning also where an earlier attempt broke off.
-    fn start(&mut self, connection: &mut Connection) -> Result<(), Failure>;
-
-    /// Reads the replies to what was written last, all of them also where one is an exception, and writes what comes
-    /// next. Returns whether that was all.
-    fn go_on(&mut self, connection: &mut Connection) -> Result<bool, Failure>;
-}
 
 /// Some columns of a few rows.
 pub(super) struct Get<'a> {
@@ -34,7 +24,9 @@ pub(super) struct Get<'a> {
     pub(super) rows: Vec<Row>,
 }
 
-impl Task for Get<'_> {
+impl Call for Get<'_> {
+    type Connection = Connection;
+
     fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
         connection.request("getRowsWithColumns", |fields| {
             fields.bytes(1, self.table)?;
@@ -61,7 +53,9 @@ pub(super) struct Describe<'a> {
     pub(super) families: HashMap<u8, i32>,
 }
 
-impl Task for Describe<'_> {
+impl Call for Describe<'_> {
+    type Connection = Connection;
+
     fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
         connection.request("getColumnDescriptors", |fields| fields.bytes(1, self.table))?;
         connection.flush()
@@ -94,7 +88,9 @@ pub(super) struct Apply<'a> {
     pub(super) witness: Witness<'a>,
 }
 
-impl Task for Apply<'_> {
+impl Call for Apply<'_> {
+    type Connection = Connection;
+
     fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
         let time_to_live = self.time_to_live.map(to_milliseconds);
         let attributes = time_to_live.as_ref().map(|bytes| (&b"_ttl"[..], &bytes[..]));
@@ -120,33 +116,28 @@ impl Task for Apply<'_> {
     }
 }
 
-/// A few compare-and-sets. The only task that is not harmless to repeat, so it is sent once: what is not answered then
-/// stays unknown.
-pub(super) struct SwapTask<'a> {
+/// A few compare-and-sets. The only call that is not harmless to repeat.
+pub(super) struct SwapCall<'a> {
     table: &'a [u8],
     /// The number of the first swap in the call.
     pub(super) first: usize,
     swaps: &'a [Swap],
     pub(super) answers: Vec<Swapped>,
-    is_sent: bool,
     exceptions: Exceptions,
     pub(super) witness: Witness<'a>,
 }
 
-impl<'a> SwapTask<'a> {
+impl<'a> SwapCall<'a> {
     pub(super) fn new(table: &'a [u8], first: usize, swaps: &'a [Swap], witness: Witness<'a>) -> Self {
         let exceptions = Exceptions::default();
-        Self { table, first, swaps, answers: Vec::new(), is_sent: false, exceptions, witness }
+        Self { table, first, swaps, answers: Vec::new(), exceptions, witness }
     }
 }
 
-impl Task for SwapTask<'_> {
+impl Call for SwapCall<'_> {
+    type Connection = Connection;
+
     fn start(&mut self, connection: &mut Connection) -> Result<(), Failure> {
-        if std::mem::replace(&mut self.is_sent, true) {
-            self.answers.resize(self.swaps.len(), Swapped::Unknown);
-            self.witness.request(connection)?;
-            return connection.flush();
-        }
         for swap in self.swaps {
             let put = ThriftMutation {
                 is_delete: Some(false),
@@ -181,6 +172,14 @@ impl Task for SwapTask<'_> {
         }
         self.witness.reply(connection, &mut self.exceptions)?;
         std::mem::take(&mut self.exceptions).into_result().map(|()| true)
+    }
+}
+
+impl Resolve for SwapCall<'_> {
+    fn resolve(&mut self, connection: &mut Connection) -> Result<(), Failure> {
+        self.answers.resize(self.swaps.len(), Swapped::Unknown);
+        self.witness.request(connection)?;
+        connection.flush()
     }
 }
 

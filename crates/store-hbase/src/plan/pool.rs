@@ -1,0 +1,165 @@
+//! The connections to one server: at most so many, used again while they are clean and young.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use index::ConnectionCounts;
+
+use super::{Call, Connection, Exhausted, FailureOf, Lanes, Options, Timeouts};
+
+/// Connections to one server.
+pub(crate) struct Pool<C: Connection> {
+    address: C::Address,
+    timeouts: Timeouts,
+    /// For the first reply of all: a server of another kind should not be waited for as long as a busy one.
+    first_reply: Duration,
+    n_max: usize,
+    state: Mutex<State<C>>,
+    freed: Condvar,
+}
+
+struct State<C> {
+    /// Each since when. The one used last is on top, so that those not needed grow old.
+    idle: Vec<(C, Instant)>,
+    /// Idle or in use.
+    n_open: usize,
+    /// Whether there has ever been a connection.
+    has_connected: bool,
+    /// Whether there has ever been a reply.
+    has_answered: bool,
+}
+
+impl<C: Connection> Pool<C> {
+    pub(crate) fn new(address: C::Address, options: &Options) -> Self {
+        let timeouts = Timeouts { connect: options.connect_timeout, reply: options.reply_timeout };
+        let state = State { idle: Vec::new(), n_open: 0, has_connected: false, has_answered: false };
+        Self {
+            address,
+            timeouts,
+            first_reply: options.first_reply_timeout,
+            n_max: options.n_connections,
+            state: Mutex::new(state),
+            freed: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn counts(&self) -> ConnectionCounts {
+        let State { idle, n_open, .. } = &*self.state();
+        ConnectionCounts { n_max: self.n_max, n_open: *n_open, n_in_use: n_open - idle.len() }
+    }
+
+    /// An idle connection that the server has not closed yet; closes those that are too old.
+    fn youngest(state: &mut State<C>) -> Option<C> {
+        let n_old = state.idle.iter().take_while(|(_, since)| since.elapsed() > C::IDLE_MAX).count();
+        state.idle.drain(..n_old);
+        state.n_open -= n_old;
+        // A server that was started again has closed them all: to find that out by asking would be a failure and a
+        // pause for each.
+        while let Some((connection, _)) = state.idle.pop() {
+            if connection.is_quiet() {
+                return Some(connection);
+            }
+            state.n_open -= 1;
+        }
+        None
+    }
+
+    /// A new connection; its place is taken before the wait for it, which no other caller has to share.
+    fn connect(&self, mut state: MutexGuard<'_, State<C>>) -> Result<Pooled<'_, C>, C::Failure> {
+        state.n_open += 1;
+        let patience = if state.has_answered { self.timeouts.reply } else { self.first_reply };
+        let reply = patience.min(self.timeouts.reply);
+        drop(state);
+        // Gives the place back if there is no connection to keep.
+        let mut pooled = Pooled { pool: self, connection: None };
+        pooled.connection = Some(C::open(&self.address, Timeouts { reply, ..self.timeouts })?);
+        self.state().has_connected = true;
+        Ok(pooled)
+    }
+
+    /// Nothing in here panics while it holds the lock.
+    fn state(&self) -> MutexGuard<'_, State<C>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C: Call> Lanes<C> for Pool<C::Connection> {
+    type Lane<'a>
+        = Pooled<'a, C::Connection>
+    where
+        Self: 'a;
+
+    fn has_connected(&self) -> bool {
+        self.state().has_connected
+    }
+
+    fn take(
+        &self,
+        _: &C,
+        deadline: Instant,
+    ) -> Result<Result<Pooled<'_, C::Connection>, FailureOf<C>>, Exhausted> {
+        let mut state = self.state();
+        loop {
+            if let Some(connection) = Self::youngest(&mut state) {
+                return Ok(Ok(Pooled { pool: self, connection: Some(connection) }));
+            }
+            if state.n_open < self.n_max {
+                return Ok(self.connect(state));
+            }
+            let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+            else {
+                return Err(Exhausted);
+            };
+            state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn try_take(&self, _: &C) -> Option<Pooled<'_, C::Connection>> {
+        let mut state = self.state();
+        if let Some(connection) = Self::youngest(&mut state) {
+            return Some(Pooled { pool: self, connection: Some(connection) });
+        }
+        if state.n_open < self.n_max { self.connect(state).ok() } else { None }
+    }
+}
+
+/// A connection on loan. It goes back if it is clean, and is closed if a reply is still to come on it, which the next
+/// user would take for its own.
+pub(crate) struct Pooled<'a, C: Connection> {
+    pool: &'a Pool<C>,
+    connection: Option<C>,
+}
+
+impl<C: Connection> Deref for Pooled<'_, C> {
+    type Target = C;
+
+    fn deref(&self) -> &C {
+        self.connection.as_ref().expect("it is there until the loan ends")
+    }
+}
+
+impl<C: Connection> DerefMut for Pooled<'_, C> {
+    fn deref_mut(&mut self) -> &mut C {
+        self.connection.as_mut().expect("it is there until the loan ends")
+    }
+}
+
+impl<C: Connection> Drop for Pooled<'_, C> {
+    fn drop(&mut self) {
+        let clean = self.connection.take().filter(C::is_clean);
+        let reply_timeout = self.pool.timeouts.reply;
+        let kept = clean
+            .and_then(|mut connection| connection.set_reply_timeout(reply_timeout).ok().map(|()| connection));
+        let mut state = self.pool.state();
+        match kept {
+            Some(connection) => {
+                state.has_answered = true;
+                state.idle.push((connection, Instant::now()));
+            }
+            None => state.n_open -= 1,
+        }
+        drop(state);
+        self.pool.freed.notify_one();
+    }
+}

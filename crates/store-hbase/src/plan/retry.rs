@@ -1,0 +1,113 @@
+//! A plan is gone on with until it is done or there is no hope: pauses, patience, and what an error says in the end.
+
+use std::hash::{BuildHasher, RandomState};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use index::backend::Away;
+use index::{Error, ErrorKind, Result};
+
+use super::{Attempt, Failure, Meaning, Options, Plan, Server};
+use crate::rows::TableNames;
+
+/// How often a server may answer with what is no answer, or break down, before it counts as none.
+const STRANGE_MAX: u32 = 3;
+
+const BACKOFF_MIN: Duration = Duration::from_millis(20);
+const BACKOFF_MAX: Duration = Duration::from_secs(2);
+
+/// How the plans of one store are repeated.
+pub(crate) struct Retry {
+    server: Server,
+    tables: TableNames,
+    options: Options,
+    away: Away,
+}
+
+impl Retry {
+    pub(crate) fn new(server: Server, tables: TableNames, options: Options) -> Self {
+        Self { server, tables, options, away: Away::default() }
+    }
+
+    /// Attempts `plan` until nothing is left of it.
+    pub(crate) fn run<P: Plan>(&self, plan: &mut P) -> Result<()> {
+        let mut patience = self.patience(plan);
+        while plan.n_left() > 0 {
+            let n_done = plan.n_done();
+            let failure = match plan.attempt(patience.deadline)? {
+                Attempt::Went => None,
+                Attempt::Failed(failure) => Some(failure),
+                Attempt::Exhausted => return Err(self.busy(patience.limit)),
+            };
+            if plan.n_done() > n_done {
+                self.away.is_back(&self.server.address);
+                patience = self.patience(plan);
+            }
+            if let Some(failure) = failure {
+                patience.wait(failure, plan)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn patience(&self, plan: &impl Plan) -> Patience<'_> {
+        let Options { patience, first_patience, .. } = self.options;
+        let limit = if plan.has_connected() { patience } else { first_patience };
+        let since = Instant::now();
+        Patience { retry: self, limit, since, deadline: since + limit, pause: BACKOFF_MIN, n_strange: 0 }
+    }
+
+    fn busy(&self, waited: Duration) -> Error {
+        Error::new(
+            ErrorKind::Busy,
+            format!(
+                "all {} connections to {} were in use for {} s; allow more with ?connections=N",
+                self.options.n_connections,
+                self.server.address,
+                waited.as_secs_f32()
+            ),
+        )
+    }
+}
+
+/// How long to go on trying, and when to try next.
+struct Patience<'a> {
+    retry: &'a Retry,
+    limit: Duration,
+    since: Instant,
+    deadline: Instant,
+    pause: Duration,
+    n_strange: u32,
+}
+
+impl Patience<'_> {
+    /// Sleeps, if trying again can help and there is time left for it.
+    fn wait<P: Plan>(&mut self, failure: P::Failure, plan: &P) -> Result<()> {
+        let Retry { server, tables, away, .. } = self.retry;
+        let progress = || {
+            let n_done = plan.n_done();
+            format!("{n_done} of {} requests were done", n_done + plan.n_left())
+        };
+        let meaning = failure.means();
+        if let Some(error) = server.refusal(meaning, tables) {
+            return Err(error.caused_by(failure));
+        }
+        self.n_strange += u32::from(meaning == Meaning::Strange);
+        if self.n_strange >= STRANGE_MAX {
+            return Err(server.strange(&progress()).caused_by(failure));
+        }
+        // Somewhere in its second half, so that callers that failed together do not come back together.
+        let spread = RandomState::new().hash_one(0) as f64 / u64::MAX as f64;
+        let pause = self.pause.mul_f64(1.0 - spread / 2.0);
+        if Instant::now() + pause >= self.deadline {
+            let tried = format!("for {:.0} s, {}", self.since.elapsed().as_secs_f32(), progress());
+            return Err(server.unavailable(&tried).caused_by(failure));
+        }
+        if self.pause == BACKOFF_MAX {
+            away.waits(&server.address, &failure);
+        }
+        thread::sleep(pause);
+        self.pause = (self.pause * 2).min(BACKOFF_MAX);
+        Ok(())
+    }
+}
