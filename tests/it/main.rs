@@ -22,6 +22,7 @@ mod redis;
 mod remote;
 mod removing;
 mod resume;
+mod settings;
 mod shards;
 mod support;
 mod tidy;

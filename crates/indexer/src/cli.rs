@@ -11,6 +11,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parse
 use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
 use index::Source;
+use program::settings;
 
 use self::collect::CollectArgs;
 use self::idf::{CountingArgs, IdfArgs, IdfMergeArgs};
@@ -21,6 +22,30 @@ use crate::keep::Keep;
 use crate::output::Role;
 use crate::report_file::Target;
 use crate::shard::Shard;
+
+/// `dedup` writes what it keeps into the index that it is given, so it takes one only where that is asked for: neither
+/// from PIGEONHOLE_STORE, which is set where a service or a job has its index, nor from what a file says to all commands.
+const APART: [(&str, &str); 1] = [("dedup", "store")];
+
+/// What `-h` shows of a command; all else is in `--help`.
+const COMMON: [&str; 16] = [
+    "clusters",
+    "duplicates",
+    "format",
+    "id-field",
+    "journal",
+    "keep",
+    "min-df",
+    "output",
+    "rejects",
+    "report",
+    "results",
+    "retain",
+    "rows",
+    "store",
+    "text-field",
+    "watch",
+];
 
 /// Find near-duplicate texts: fingerprint a corpus, index it, or drop its near-duplicates.
 #[derive(Debug, Parser)]
@@ -54,16 +79,16 @@ pub(crate) struct Cli {
 impl Cli {
     /// Parses the command line of this process; ends it with help or a complaint where there is nothing to run.
     pub(crate) fn from_command_line() -> Self {
-        let parsed =
-            Self::command_line().try_get_matches().and_then(|matches| Self::from_arg_matches(&matches));
-        parsed.unwrap_or_else(|error| program::exit_with(&error))
+        let matches = settings::of_this_process(Self::command_line(), &APART);
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with(&error))
     }
 
     /// All that may be asked.
     pub(crate) fn command_line() -> clap::Command {
-        // PIGEONHOLE_STORE is set where a service or a job has its index. `dedup` writes what it keeps into the index
-        // it is given, so it takes one only where somebody asks for it.
-        Self::command().mut_subcommand("dedup", |dedup| dedup.mut_arg("store", |store| store.env(None)))
+        let command = APART.into_iter().fold(Self::command(), |command, (name, flag)| {
+            command.mut_subcommand(name, |found| found.mut_arg(flag, |arg| arg.env(None)))
+        });
+        settings::with_short_help(settings::configurable(command), &COMMON)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use program::settings::TASK;
+
 use crate::stored::StoredArgs;
 
 #[derive(Debug, clap::Args)]
@@ -10,7 +12,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     stored: StoredArgs,
     /// Also read and count every document, and print a digest: equal for equal contents, in whatever order they were inserted
-    #[arg(long)]
+    #[arg(long, help_heading = TASK)]
     digest: bool,
 }
 

@@ -14,7 +14,8 @@ mod upkeep;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use program::settings;
 
 /// Look at texts, fingerprints, row keys, table schemes and indexes.
 #[derive(Debug, Parser)]
@@ -75,11 +76,35 @@ enum Command {
     Manual(manual::Command),
 }
 
+/// What `-h` shows of a command; all else is in `--help`.
+const COMMON: [&str; 14] = [
+    "all",
+    "apply",
+    "digest",
+    "dry-run",
+    "fingerprint",
+    "ids-from",
+    "inserted-from",
+    "inserted-until",
+    "literal",
+    "max-distance",
+    "scheme",
+    "source",
+    "store",
+    "terms",
+];
+
+/// All that may be asked.
+fn command_line() -> clap::Command {
+    settings::with_short_help(settings::configurable(Cli::command()), &COMMON)
+}
+
 /// Runs the command line of this process: 0 done, 1 some documents to remove were not there or something in the index is
 /// wrong, 2 could not run.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::try_parse().unwrap_or_else(|error| program::exit_with(&error));
+    let matches = settings::of_this_process(command_line(), &[]);
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with(&error));
     let mut stdout = io::BufWriter::new(program::stdout());
     let done = program::see_limits().and_then(|()| match &cli.command {
         Command::Compare(args) => compare::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
@@ -91,7 +116,7 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => upkeep::verify(args, &mut stdout),
         Command::Repair(args) => upkeep::repair(args, &mut stdout),
         Command::Manual(command) => {
-            command.run(Cli::command(), &mut stdout).map(|()| ExitCode::SUCCESS).map_err(Into::into)
+            command.run(command_line(), &mut stdout).map(|()| ExitCode::SUCCESS).map_err(Into::into)
         }
     });
     let done = done.and_then(|code| match stdout.flush() {

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use anyhow::{Context, ensure};
 use features::cli::RecipeArgs;
+use program::settings::TASK;
 use simhash::{Distance, Fingerprint};
 
 use crate::stored::StoredArgs;
@@ -17,7 +18,7 @@ pub(crate) struct Args {
     #[arg(required_unless_present = "fingerprint", conflicts_with = "fingerprint")]
     text: Option<String>,
     /// Look for a fingerprint instead of a text, given as 16 hex digits
-    #[arg(long, value_name = "HEX")]
+    #[arg(long, value_name = "HEX", help_heading = TASK)]
     fingerprint: Option<Fingerprint>,
     /// Bits that may differ [default: the index's own max distance, which is also the most]
     #[arg(long, value_name = "N")]

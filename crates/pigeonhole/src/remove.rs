@@ -10,6 +10,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, ensure};
 use index::{Clock, DocumentId, Index, Retention, Selection, Source, StoredDocument, Timestamp};
+use program::settings::TASK;
 
 use crate::progress::{Progress, complain};
 use crate::stored::StoredArgs;
@@ -38,22 +39,22 @@ pub(crate) struct Args {
     #[arg(value_name = "ID")]
     ids: Vec<DocumentId>,
     /// Also remove the documents whose ids are in this file, one a line; - reads standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = TASK)]
     ids_from: Option<PathBuf>,
     /// Only documents of this source, as `indexer --source` or the field of a record named it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = TASK)]
     source: Option<Source>,
     /// Only documents inserted, or last replaced, at this time or later: RFC 3339, or how long ago, as in 2d or 1h30m
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = TASK)]
     inserted_from: Option<When>,
     /// Only documents inserted, or last replaced, before this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = TASK)]
     inserted_until: Option<When>,
     /// Remove every document; the index itself stays
-    #[arg(long, conflicts_with_all = ["ids", "ids_from", "source", "inserted_from", "inserted_until"])]
+    #[arg(long, conflicts_with_all = ["ids", "ids_from", "source", "inserted_from", "inserted_until"], help_heading = TASK)]
     all: bool,
     /// Remove nothing, but list what would be removed: time of insertion, source, id, set apart by tabs
-    #[arg(long, short = 'n')]
+    #[arg(long, short = 'n', help_heading = TASK)]
     dry_run: bool,
     /// No progress on stderr
     #[arg(long, short)]

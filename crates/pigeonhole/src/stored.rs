@@ -13,7 +13,7 @@ use index::{Index, Mode, OpenOptions};
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoredArgs {
     /// The index, for example embedded:./news-index
-    #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE")]
+    #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", help_heading = "Index")]
     pub(crate) store: String,
     #[command(flatten)]
     clock: ClockArgs,

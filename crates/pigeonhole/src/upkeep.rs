@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use index::{Examined, Finding, FindingKind, Index};
+use program::settings::TASK;
 
 use crate::progress::Progress;
 use crate::stored::StoredArgs;
@@ -63,7 +64,7 @@ pub(crate) struct RepairArgs {
     #[command(flatten)]
     examine: ExamineArgs,
     /// Mend what is found; without it nothing is changed
-    #[arg(long)]
+    #[arg(long, help_heading = TASK)]
     apply: bool,
 }
 

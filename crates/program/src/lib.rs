@@ -1,5 +1,5 @@
-//! What all programs do alike: what they say to people, on stderr and on a terminal, and limits of the system that are
-//! errors to them.
+//! What all programs do alike: where their [`settings`] come from, what they say to people, on stderr and on a terminal,
+//! and limits of the system that are errors to them.
 //!
 //! Names of files, ids and whatever else comes from outside may hold what a terminal obeys. All that a program says goes
 //! through here, so no message has to think of it: clippy refuses stdout and stderr elsewhere.
@@ -9,6 +9,7 @@ mod limits;
 mod printable;
 mod say;
 mod screen;
+pub mod settings;
 
 pub use limits::see_limits;
 pub use printable::{line, lines};

@@ -1,5 +1,5 @@
-//! The command line and its environment twins, as values. Where else settings come from is for
-//! [`settings`](crate::settings), and what is made of them for the rooms that they are given to.
+//! The command line and its environment twins, as values. Where else settings come from is for [`program::settings`], and
+//! what is made of them for the rooms that they are given to.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::ensure;
-use clap::{Args, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
+use program::settings::{SettingsArgs, with_short_help};
 
 use crate::access::keys::{Keys, Scope};
 use crate::limits::Limits;
@@ -50,9 +51,15 @@ pub struct Config {
     /// How a new index is to fingerprint, or what an existing one is expected to.
     #[command(flatten)]
     pub recipe: RecipeArgs,
-    /// Where settings come from, and what to do with them but serve.
+    /// Where settings come from, and whether to show them.
     #[command(flatten)]
     pub settings: SettingsArgs,
+    /// Open the index and whatever else a start opens, but listen to nobody; exit with 0 if all is well, else with 2
+    ///
+    /// An index that is not there yet is not made, also with --create-index. That the address of --listen is in use is
+    /// said and no failure: it may be so by the worker that this one is to follow.
+    #[arg(long, conflicts_with = "print_config", help_heading = "Settings")]
+    pub check: bool,
     /// What is logged.
     #[command(flatten)]
     pub log: LogArgs,
@@ -137,27 +144,6 @@ pub struct Config {
     pub limits: Limits,
 }
 
-/// Settings about settings. They have no place in the file.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Settings")]
-pub struct SettingsArgs {
-    /// Read settings from this file (TOML)
-    ///
-    /// Its keys are the long flags without the dashes before them, as in `requests-max = 100`. Paths in it are relative to
-    /// where the worker is started. A flag is stronger than the environment, and that than the file.
-    #[arg(long, value_name = "FILE", env = "PIGEONHOLE_CONFIG")]
-    pub config: Option<PathBuf>,
-    /// Print the settings that hold and where each comes from, as a file for --config, and stop
-    #[arg(long)]
-    pub print_config: bool,
-    /// Open the index and whatever else a start opens, but listen to nobody; exit with 0 if all is well, else with 2
-    ///
-    /// An index that is not there yet is not made, also with --create-index. That the address of --listen is in use is
-    /// said and no failure: it may be so by the worker that this one is to follow.
-    #[arg(long, conflicts_with = "print_config")]
-    pub check: bool,
-}
-
 /// A name may have several addresses, of which some may be reached by others.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "give an IP address and a port, as in 127.0.0.1:8080 or [::1]:8080".to_owned())
@@ -191,7 +177,27 @@ pub enum Command {
     Manual(manual::Command),
 }
 
+/// What `-h` shows; all else is in `--help`.
+const COMMON: [&str; 10] = [
+    "store",
+    "create-index",
+    "listen",
+    "keys",
+    "tls-cert",
+    "tls-key",
+    "requests-max",
+    "check",
+    "log-level",
+    "print-config",
+];
+
 impl Config {
+    /// All that may be asked.
+    #[must_use]
+    pub fn command_line() -> clap::Command {
+        with_short_help(Self::command(), &COMMON)
+    }
+
     /// How long a store that has gone away is waited for.
     #[must_use]
     pub fn store_wait(&self) -> Duration {

@@ -26,7 +26,6 @@ mod reload;
 mod request;
 mod request_id;
 pub mod server;
-pub mod settings;
 mod signals;
 pub mod tls;
 pub mod worker;
@@ -36,7 +35,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
-use clap::CommandFactory;
+use clap::FromArgMatches;
+use program::settings::Settings;
 use tokio::net::TcpListener;
 use tracing::{info, warn};
 
@@ -44,14 +44,14 @@ use crate::access::keys::{self, Scope};
 use crate::config::{Command, Config};
 use crate::otlp::Traces;
 use crate::server::Service;
-use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::worker::Worker;
 
 /// Runs the command line of this process: 0 after an orderly stop, 2 if it could not run.
 #[must_use]
 pub fn main() -> ExitCode {
-    let settings = program::see_limits().and_then(|()| Settings::read(std::env::args_os()));
+    let settings =
+        program::see_limits().and_then(|()| Settings::read(Config::command_line(), &[], std::env::args_os()));
     match settings.and_then(|settings| obey(&settings)) {
         Ok(()) => {
             log::end("");
@@ -69,10 +69,11 @@ pub fn main() -> ExitCode {
 
 /// Shows or checks the settings where that is asked for, and else serves.
 fn obey(settings: &Settings) -> anyhow::Result<()> {
-    match &settings.config.command {
+    let config = Config::from_arg_matches(settings.matches())?;
+    match &config.command {
         Some(Command::NewKey { name, scopes }) => return print_new_key(name, scopes),
         Some(Command::Manual(command)) => {
-            return command.run(Config::command(), &mut program::stdout()).or_else(|error| {
+            return command.run(Config::command_line(), &mut program::stdout()).or_else(|error| {
                 match error.kind() {
                     // Whoever reads has seen enough.
                     io::ErrorKind::BrokenPipe => Ok(()),
@@ -82,16 +83,16 @@ fn obey(settings: &Settings) -> anyhow::Result<()> {
         }
         None => {}
     }
-    let said = match &settings.config.settings {
-        args if args.print_config => settings.to_string(),
-        args if args.check => check::check(&settings.config)?,
-        _ => {
-            let (traces, layer) = Traces::start(&settings.config.otlp)?;
-            log::start(&settings.config.log, layer);
-            let served = run(&settings.config);
-            traces.flush(settings.config.grace());
-            return served;
-        }
+    let said = if settings.is_asked_for() {
+        settings.to_string()
+    } else if config.check {
+        check::check(&config)?
+    } else {
+        let (traces, layer) = Traces::start(&config.otlp)?;
+        log::start(&config.log, layer);
+        let served = run(&config);
+        traces.flush(config.grace());
+        return served;
     };
     program::stdout().write_all(said.as_bytes()).context("failed to write to stdout")
 }

@@ -58,7 +58,7 @@ pub struct Limits {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds, env = "PIGEONHOLE_IDLE_SECONDS_MAX")]
     pub idle_seconds_max: Duration,
     /// How long a client may take to read 64 KiB of an answer, or all of a shorter one; then the connection is closed
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_ANSWER_SECONDS_MAX")]
+    #[arg(long, hide = true, value_name = "SECONDS", default_value = "10", value_parser = seconds, env = "PIGEONHOLE_ANSWER_SECONDS_MAX")]
     pub answer_seconds_max: Duration,
 }
 

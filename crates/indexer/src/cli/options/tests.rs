@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::{Arg, ArgAction, FromArgMatches};
+use program::settings::Settings;
 
 use super::*;
 use crate::cli::Cli;
@@ -34,6 +35,9 @@ const REFUSED: [&str; 4] = ["chains", "clusters", "dry_run", "report"];
 /// Flags of the recipe, which is compared as a whole.
 const RECIPE: [&str; 8] =
     ["idf", "seed", "segmenter", "simplify", "stop_words", "top_terms", "user_dict", "weights"];
+
+/// Where options come from, which is no option.
+const NO_OPTIONS: [&str; 2] = ["config", "print_config"];
 
 /// Becomes a shard by what the environment says.
 const SHARDS: &str = "shards";
@@ -101,8 +105,11 @@ fn job(command: &str, definition: &clap::Command, line: &Line) -> anyhow::Result
             (Some(long), _) => words.push(format!("--{long}={value}")),
         }
     }
-    let cli = Cli::from_arg_matches(&Cli::command_line().try_get_matches_from(words)?)?;
-    match cli.command.task()?.unwrap() {
+    job_of(&Cli::command_line().try_get_matches_from(words)?)
+}
+
+fn job_of(matches: &clap::ArgMatches) -> anyhow::Result<Description> {
+    match Cli::from_arg_matches(matches)?.command.task()?.unwrap() {
         Task::Index(options) => options.description(),
         Task::Dedup(options) => options.description(),
         Task::Collect(options) => {
@@ -168,7 +175,7 @@ fn a_journal_forgets_no_flag() {
         commands.insert(command);
         for arg in definition.get_arguments() {
             let id: &'static str = arg.get_id().as_str().to_owned().leak();
-            if ["help", "version", SHARDS].contains(&id) {
+            if ["help", "version", SHARDS].contains(&id) || NO_OPTIONS.contains(&id) {
                 continue;
             }
             match outcome(command, definition, id, folder.path()) {
@@ -188,6 +195,29 @@ fn a_journal_forgets_no_flag() {
     assert_eq!(commands, BTreeSet::from(["collect", "dedup", "index"]));
     assert_eq!(free, BTreeSet::from(FREE), "what a journal is not to compare");
     assert_eq!(refused, BTreeSet::from(REFUSED), "what does not go with a journal");
+}
+
+/// Wherever an option comes from, and wherever the file is.
+#[test]
+fn a_setting_counts_as_the_flag_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = |words: &[&str]| {
+        let words = ["indexer", "dedup", "a.jsonl"].iter().chain(words).map(Into::into);
+        job_of(Settings::read(Cli::command_line(), &[], words).unwrap().matches()).unwrap()
+    };
+    let by_flags =
+        job(&["--journal=job", "--output=kept", "--keep=newest", "--make-ids", "--text-field=a,b"]);
+    let difference = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        by_flags.difference(&job(&["--config", path.to_str().unwrap()]))
+    };
+    let file = "text-field = [\"a\", \"b\"]\n[indexer]\nmake-ids = true\n\
+                [indexer.dedup]\njournal = \"job\"\noutput = \"kept\"\nkeep = \"newest\"\n";
+    assert_eq!(difference("one.toml", file), None);
+    assert_eq!(difference("other.toml", file), None);
+    let changed = difference("one.toml", &file.replace("newest", "longest")).unwrap();
+    assert!(changed.starts_with("--keep was "), "{changed}");
 }
 
 /// Of as many workers, by the number that the environment gives.

@@ -1,0 +1,166 @@
+//! The file of settings: what it says for a command, and where.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+use clap::{Arg, ArgAction, Command};
+use toml::de::DeTable;
+use toml::{Table, Value};
+
+use super::kind::{Kind, is_list};
+use super::{is_configurable, keys};
+
+/// Those that one file is for. What is below the name of another one is not looked at.
+const PROGRAMS: [&str; 3] = ["indexer", "query-worker", "pigeonhole"];
+
+pub(super) struct File {
+    path: PathBuf,
+    text: String,
+    table: Table,
+}
+
+/// What the file says of a flag.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) n_line: usize,
+    /// Whether it is in the table of the command itself.
+    pub(super) is_own: bool,
+    value: Value,
+}
+
+impl File {
+    pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
+        let text = fs::read_to_string(path)
+            .with_context(|| format!("failed to read settings `{}`", path.display()))?;
+        let table = text.parse().map_err(|error: toml::de::Error| {
+            // Its own text is several lines, to be looked at.
+            let n_line = n_line(&text, error.span().map_or(0, |span| span.start));
+            anyhow!("bad settings in `{}`, line {n_line}: {}", path.display(), error.message())
+        })?;
+        Ok(Self { path: path.to_owned(), text, table })
+    }
+
+    /// What it says for a command of the program, by its `names`; the nearest table is the strongest. Settings that only
+    /// other commands of the program have are among them.
+    ///
+    /// # Errors
+    /// A key or a table that no program or command has.
+    pub(super) fn settings(
+        &self,
+        program: &Command,
+        names: &[String],
+    ) -> anyhow::Result<BTreeMap<String, Found>> {
+        let mut settings = BTreeMap::new();
+        let all = flags(program);
+        let programs: Vec<&str> = PROGRAMS.into_iter().chain([program.get_name()]).collect();
+        self.take(&[], &all, &programs, &mut settings)?;
+        let commands = program.get_subcommands().filter(|command| !flags(command).is_empty());
+        let commands: Vec<&str> = commands.map(Command::get_name).collect();
+        self.take(&[program.get_name()], &all, &commands, &mut settings)?;
+        if let Some(command) = names.first().and_then(|name| program.find_subcommand(name)) {
+            let table = [program.get_name(), command.get_name()];
+            self.take(&table, &flags(command), &[], &mut settings)?;
+        }
+        Ok(settings)
+    }
+
+    /// Takes what is in one table, whose keys are `flags` and the names of `tables`.
+    fn take(
+        &self,
+        place: &[&str],
+        flags: &[&str],
+        tables: &[&str],
+        settings: &mut BTreeMap<String, Found>,
+    ) -> anyhow::Result<()> {
+        let mut table = Some(&self.table);
+        for name in place {
+            table = table.and_then(|table| table.get(*name)).and_then(Value::as_table);
+        }
+        for (key, value) in table.into_iter().flatten() {
+            let n_line = self.n_line(place, key);
+            if value.is_table() && tables.contains(&key.as_str()) {
+                continue;
+            }
+            if flags.contains(&key.as_str()) {
+                let is_own = place.len() == 2;
+                settings.insert(key.clone(), Found { n_line, is_own, value: value.clone() });
+                continue;
+            }
+            let (what, known) = if value.is_table() { ("table", tables) } else { ("setting", flags) };
+            let inside = if place.is_empty() { String::new() } else { format!(" in [{}]", place.join(".")) };
+            let others = if place.is_empty() && !value.is_table() {
+                "; what only one program has goes below its name, as in [query-worker]"
+            } else {
+                ""
+            };
+            bail!(
+                "bad settings in `{}`, line {n_line}: there is no {what} `{key}`{inside}{}{others}",
+                self.path.display(),
+                advice(known, key)
+            );
+        }
+        Ok(())
+    }
+
+    /// The line of a key in a table.
+    fn n_line(&self, place: &[&str], key: &str) -> usize {
+        let Ok(parsed) = DeTable::parse(&self.text) else { return 0 };
+        let mut table = parsed.get_ref();
+        for name in place {
+            let inner = table.iter().find(|(known, _)| known.get_ref() == name);
+            let Some(inner) = inner.and_then(|(_, value)| value.get_ref().as_table()) else { return 0 };
+            table = inner;
+        }
+        let found = table.iter().find(|(known, _)| known.get_ref() == key);
+        found.map_or(0, |(known, _)| n_line(&self.text, known.span().start))
+    }
+}
+
+impl Found {
+    /// What the command line would say.
+    pub(super) fn arguments(&self, path: &Path, arg: &Arg) -> anyhow::Result<Vec<OsString>> {
+        let (kind, key) = (Kind::of(arg), arg.get_long().unwrap_or_default());
+        let values = match &self.value {
+            Value::Array(values) if is_list(arg) => values.as_slice(),
+            value => std::slice::from_ref(value),
+        };
+        let mut said = Vec::new();
+        for value in values {
+            let Some(text) = kind.read(value) else {
+                let (path, n_line, expected) = (path.display(), self.n_line, kind.name());
+                bail!(
+                    "bad setting `{key}` in `{path}`, line {n_line}: {expected} is expected, not {} ({value})",
+                    value.type_str()
+                );
+            };
+            match arg.get_action() {
+                ArgAction::SetTrue if text == "true" => said.push(format!("--{key}").into()),
+                ArgAction::SetTrue => {}
+                _ => said.push(format!("--{key}={text}").into()),
+            }
+        }
+        Ok(said)
+    }
+}
+
+/// The flags of a command and of all that are in it.
+fn flags(command: &Command) -> Vec<&str> {
+    let own = keys(command).filter(|_| is_configurable(command)).map(|(key, _)| key);
+    own.chain(command.get_subcommands().flat_map(flags)).collect()
+}
+
+/// What may have been meant.
+fn advice(known: &[&str], name: &str) -> String {
+    let alike = known.iter().map(|known| (strsim::jaro(known, name), known));
+    match alike.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        Some((_, nearest)) => format!("; the nearest is `{nearest}`, and --help shows all"),
+        None => String::new(),
+    }
+}
+
+fn n_line(text: &str, at: usize) -> usize {
+    text.get(..at).unwrap_or_default().matches('\n').count() + 1
+}

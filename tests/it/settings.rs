@@ -1,0 +1,218 @@
+//! Settings of all three programs: from flags, the environment and one file. Those of the worker alone are in
+//! `worker/settings.rs`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Run, command, news, root, run};
+
+/// All that take settings.
+const COMMANDS: [(&str, &[&str]); 16] = [
+    ("indexer", &["fingerprint"]),
+    ("indexer", &["index"]),
+    ("indexer", &["bulk-rows"]),
+    ("indexer", &["dedup"]),
+    ("indexer", &["collect"]),
+    ("indexer", &["idf"]),
+    ("indexer", &["idf-merge"]),
+    ("pigeonhole", &["compare"]),
+    ("pigeonhole", &["key", "encode"]),
+    ("pigeonhole", &["key", "decode"]),
+    ("pigeonhole", &["query"]),
+    ("pigeonhole", &["info"]),
+    ("pigeonhole", &["remove"]),
+    ("pigeonhole", &["verify"]),
+    ("pigeonhole", &["repair"]),
+    ("query-worker", &[]),
+];
+
+fn write(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn shown(program: &str, command: &[&str], more: &[&str]) -> Run {
+    run(program, [command, more, &["--print-config"]].concat())
+}
+
+/// The settings that are printed, without where they come from.
+fn values(printed: &str) -> Vec<&str> {
+    printed.lines().filter_map(|line| line.split_once("  # ")).map(|(value, _)| value).collect()
+}
+
+/// The file that comes with the source, with the settings that are commented out there.
+fn whole_example() -> String {
+    let text = fs::read_to_string(root().join("deploy/pigeonhole.toml")).unwrap();
+    let is_key = |line: &str| {
+        let name = line.split_once(" = ").map_or("", |(name, _)| name);
+        !name.is_empty() && name.bytes().all(|c| c.is_ascii_lowercase() || c == b'-')
+    };
+    let settings =
+        text.lines().map(|line| line.strip_prefix("# ").filter(|line| is_key(line)).unwrap_or(line));
+    settings.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_example_is_for_every_command_of_every_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = whole_example();
+    let example = write(folder.path(), "pigeonhole.toml", &text);
+    let mut from_file = BTreeSet::new();
+    for (program, command) in COMMANDS {
+        let printed = shown(program, command, &["--config", &example]).expect(0).stdout;
+        let lines = printed.lines().filter(|line| line.ends_with(&example));
+        from_file.extend(lines.map(|line| line.split_once(" = ").unwrap().0.to_owned()));
+        // What is printed is a file of settings, and says the same.
+        let again = write(folder.path(), "again.toml", &printed);
+        let again = shown(program, command, &["--config", &again]).expect(0).stdout;
+        assert_eq!(values(&again), values(&printed), "{program} {command:?}");
+        let table = [&[program], &command[..command.len().min(1)]].concat().join(".");
+        assert!(printed.lines().any(|line| line == format!("[{table}]")), "{printed}");
+    }
+    // Nothing in it is without effect.
+    let keys = text.lines().filter(|line| !line.starts_with('#'));
+    for (key, _) in keys.filter_map(|line| line.split_once(" = ")) {
+        assert!(from_file.contains(key), "{key}: {from_file:?}");
+    }
+}
+
+#[test]
+fn a_flag_is_above_the_environment_that_above_the_file_that_above_the_default() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(
+        folder.path(),
+        "all.toml",
+        "store = \"memory:\"\nsegmenter = \"words\"\ntop-terms = 5\nseed = 1\nid-field = \"a\"",
+    );
+    for (program, args, id_field) in [
+        ("indexer", &["index"][..], true),
+        ("pigeonhole", &["query", "--store", "memory:"], false),
+        ("query-worker", &["--store", "memory:"], false),
+    ] {
+        let text = fs::read_to_string(&path).unwrap();
+        let text =
+            if id_field { text } else { text.replace("id-field = \"a\"", "[indexer]\nid-field = \"a\"") };
+        let path = write(folder.path(), "own.toml", &text);
+        let args = [args, &["--seed", "3", "--print-config"]].concat();
+        let environment =
+            [("PIGEONHOLE_CONFIG", &*path), ("PIGEONHOLE_SEED", "2"), ("PIGEONHOLE_TOP_TERMS", "6")];
+        let output = command(program, args).envs(environment).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        for line in [
+            "seed = 3  # flag".to_owned(),
+            "top-terms = 6  # environment PIGEONHOLE_TOP_TERMS".to_owned(),
+            format!("segmenter = \"words\"  # {path}"),
+            "# idf is not set".to_owned(),
+        ] {
+            assert!(printed.lines().any(|printed| printed == line), "{program}: {line}\n{printed}");
+        }
+        assert_eq!(printed.contains(&format!("id-field = \"a\"  # {path}")), id_field, "{printed}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_file_line_and_key() {
+    let folder = tempfile::tempdir().unwrap();
+    for (program, command, text, parts) in [
+        ("indexer", &["dedup"][..], "\nkep = 1", &["line 2", "`kep`", "the nearest is `keep`"][..]),
+        ("indexer", &["dedup"], "[indexer.dedup]\nwatch = \"a\"", &["line 2", "`watch` in [indexer.dedup]"]),
+        ("indexer", &["dedup"], "[indexer.deduup]", &["line 1", "`deduup` in [indexer]", "`dedup`"]),
+        ("indexer", &["dedup"], "[dedup]", &["line 1", "no table `dedup`"]),
+        ("indexer", &["dedup"], "listen = \"a\"", &["line 1", "`listen`", "[query-worker]"]),
+        ("indexer", &["dedup"], "\n\nthreads = 0", &["line 3", "`threads`", "1..=1024"]),
+        ("indexer", &["idf"], "min-df = \"2\"", &["line 1", "`min-df`", "integer"]),
+        ("indexer", &["index"], "store = \"./a\"", &["line 1", "`store`", "./a"]),
+        ("pigeonhole", &["query"], "limit = -1", &["line 1", "`limit`", "-1"]),
+        // What to remove is no setting.
+        ("pigeonhole", &["remove"], "source = \"a\"", &["no setting `source`"]),
+        ("pigeonhole", &["repair"], "[pigeonhole.repair]\napply = true", &["line 2", "no setting `apply`"]),
+        ("query-worker", &[], "[query-worker]\nlimit = 1", &["line 2", "`limit` in [query-worker]"]),
+    ] {
+        let path = write(folder.path(), "bad.toml", text);
+        let said = shown(program, command, &["--config", &path]).expect(2).stderr;
+        for part in [parts, &[&*path, &format!("{program}: error: bad setting")]].concat() {
+            assert!(said.contains(part), "{program} {text:?} should say {part:?}: {said}");
+        }
+    }
+    for (program, command) in [("indexer", &["dedup"][..]), ("pigeonhole", &["info"])] {
+        let said = shown(program, command, &["--config", "/missing.toml"]).expect(2).stderr;
+        assert!(said.contains("failed to read settings `/missing.toml`"), "{said}");
+    }
+    let said = run("query-worker", ["--answer-seconds-max", "5"]).expect(2).stderr;
+    assert!(
+        said.contains("set `answer-seconds-max`") && said.contains("PIGEONHOLE_ANSWER_SECONDS_MAX"),
+        "{said}"
+    );
+}
+
+/// An index is written only where that is asked for, as it is with PIGEONHOLE_STORE.
+#[test]
+fn dedup_takes_no_index_that_is_for_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let (kept, index) = (folder.path().join("kept.jsonl"), folder.path().join("index"));
+    let text = format!("store = \"embedded:{}\"\n", index.display());
+    let path = write(folder.path(), "all.toml", &text);
+    let dedup = |path: &str| {
+        run(
+            "indexer",
+            ["dedup", "-q", "--config", path, "--output", kept.to_str().unwrap(), news().to_str().unwrap()],
+        )
+        .expect(0)
+    };
+    dedup(&path);
+    assert!(kept.exists() && !index.exists());
+    dedup(&write(folder.path(), "own.toml", &format!("[indexer.dedup]\n{text}")));
+    assert!(index.exists());
+    let info = run("pigeonhole", ["info", "--config", &path]).expect(0).stdout;
+    assert!(info.contains("documents     "), "{info}");
+}
+
+/// A job goes on, or is another one, by what holds and not by where that is from.
+#[test]
+fn a_journal_does_not_see_where_settings_come_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [kept, job] = ["kept.jsonl", "job"].map(at);
+    let news = news();
+    let words = ["dedup", news.to_str().unwrap(), "--output", &kept, "--journal", &job];
+    let job = |more: &[&str]| run("indexer", [&words, more].concat());
+    job(&["--keep", "longest", "--text-field", "text"]).expect(0);
+    for name in ["one.toml", "other.toml"] {
+        let file = write(folder.path(), name, "text-field = \"text\"\n[indexer.dedup]\nkeep = \"longest\"");
+        let said = job(&["--config", &file]).expect(0).stderr;
+        assert!(said.contains("this job was done before"), "{said}");
+    }
+    let file = write(folder.path(), "one.toml", "[indexer]\nkeep = \"newest\"");
+    let said = job(&["--config", &file]).expect(2).stderr;
+    assert!(said.contains("--keep was \"longest\" there and is \"newest\" now"), "{said}");
+}
+
+/// `-h` has what is used most, and `--help` all that may be asked.
+#[test]
+fn help_comes_in_two_lengths() {
+    let flags = |help: &str| -> BTreeSet<String> {
+        let lines = help.lines().filter(|line| line.len() - line.trim_start().len() <= 6);
+        let words = lines.filter(|line| line.trim_start().starts_with('-'));
+        words
+            .filter_map(|line| line.split([' ', ',']).find(|word| word.starts_with("--")))
+            .map(str::to_owned)
+            .collect()
+    };
+    for (program, command) in COMMANDS {
+        let [short, long] =
+            ["-h", "--help"].map(|help| run(program, [command, &[help]].concat()).expect(0).stdout);
+        for line in short.lines().chain(long.lines()) {
+            assert!(line.chars().count() <= 100, "{program} {command:?}: {line}");
+        }
+        let [few, all] = [&short, &long].map(|help| flags(help));
+        assert!(few.is_subset(&all), "{program} {command:?}: {few:?} {all:?}");
+        assert!((3..=16).contains(&few.len()), "{program} {command:?}: {few:?}");
+        assert!(few.contains("--config") && all.contains("--print-config"), "{program} {command:?}: {all:?}");
+        // Those of a command of many flags are under headings.
+        let headings = long.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).count();
+        assert!(all.len() < 12 || headings >= 4, "{program} {command:?}");
+    }
+}
