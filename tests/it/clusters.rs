@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 
 use crate::corpora::{corpora_of_a_size, fingerprints};
 use crate::support::{json_lines, made_up_corpus, news, root, run, run_with_input};
 
-const MAX_DISTANCE: u32 = 3;
+const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 
 fn parse(lines: &str) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -44,7 +44,7 @@ fn members(cluster: &Value) -> BTreeMap<String, String> {
 fn edges(cluster: &Value) -> BTreeSet<(Fingerprint, Fingerprint)> {
     let edges = cluster["edges"].as_array().unwrap().iter().map(|edge| {
         let [a, b] = [0, 1].map(|end| edge["between"][end].as_str().unwrap().parse::<Fingerprint>().unwrap());
-        assert_eq!(edge["distance"], a.distance(b));
+        assert_eq!(edge["distance"], a.distance(b).as_bits());
         (a.min(b), a.max(b))
     });
     edges.collect()
@@ -93,9 +93,9 @@ fn check_whole(all: &BTreeMap<&str, Fingerprint>, clusters: &[Value], dropped: &
         let near: BTreeSet<_> = pairs.clone().filter(|(a, b)| a.distance(*b) <= MAX_DISTANCE).collect();
         assert_eq!(edges(cluster), near);
         assert_eq!(cluster["chained"], near.len() < pairs.clone().count());
-        let widest = pairs.map(|(a, b)| a.distance(b)).max().unwrap_or(0);
+        let widest = pairs.map(|(a, b)| a.distance(b)).max().unwrap_or(Distance::ZERO);
         if cluster["chained"] == true {
-            assert_eq!(cluster["widest"]["distance"], widest);
+            assert_eq!(cluster["widest"]["distance"], widest.as_bits());
         }
         // That its edges hold it together.
         let mut reached: BTreeSet<Fingerprint> = nodes.first().copied().into_iter().collect();

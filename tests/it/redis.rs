@@ -19,7 +19,8 @@ use simhash::{BucketKey, Fingerprint, SCHEME_NAMES, Sketch, TableScheme};
 use store_redis::{RedisStore, RedisUri};
 
 use crate::support::{
-    Random, Redis, Worker, command, digest, free_ports, kept, made_up_corpus, matches, news, redis, run,
+    Random, Redis, Worker, apart, command, digest, free_ports, kept, made_up_corpus, matches, news, redis,
+    run,
 };
 
 fn open(url: &str) -> Box<dyn Store> {
@@ -128,7 +129,7 @@ fn near_duplicates_from_several_processes() {
                         document(&format!("{group} {writer}"), centre ^ 1 << writer)
                     };
                     let documents: Vec<_> = centres.iter().enumerate().map(group).collect();
-                    let insertions = open(url).insert_if_new(&documents, 3).unwrap();
+                    let insertions = open(url).insert_if_new(&documents, apart(3)).unwrap();
                     let is_new = |group: &usize| insertions[*group] == Insertion::Inserted;
                     (0..documents.len()).filter(is_new).collect()
                 })
@@ -161,7 +162,7 @@ fn near_duplicates_from_several_processes() {
     let page = kept.scan(index::Cursor::start(), 10_000).unwrap();
     assert!(page.next.is_none() && page.documents.len() > 500);
     let sketches: Vec<_> = page.documents.iter().map(|stored| stored.document.sketch.clone()).collect();
-    assert!(kept.near(&sketches, 3, 0).unwrap().iter().all(|found| found.n_matches == 1));
+    assert!(kept.near(&sketches, apart(3), 0).unwrap().iter().all(|found| found.n_matches == 1));
 }
 
 /// Boilerplate: more documents of one fingerprint than a page of a bucket, and others behind them in the same buckets.
@@ -185,13 +186,13 @@ fn large_buckets() {
     let queries: Vec<_> = (0..40).map(|n| document("query", n * 25).sketch).collect();
     for (max_distance, limit) in [(0, 5), (3, 0), (3, 7), (3, 5_000), (64, 100)] {
         let found = [&*store, &memory].map(|store| {
-            let found = store.near(&queries, max_distance, limit).unwrap();
+            let found = store.near(&queries, apart(max_distance), limit).unwrap();
             found.into_iter().map(|found| (found.matches, found.n_matches)).collect::<Vec<_>>()
         });
         assert_eq!(found[0], found[1], "within {max_distance}, limit {limit}");
     }
     let new: Vec<_> = (0..200).map(|n| document(&format!("equal {}", n * 9), n * 5 % 64)).collect();
-    let inserted = [&*store, &memory].map(|store| store.insert_if_new(&new, 2).unwrap());
+    let inserted = [&*store, &memory].map(|store| store.insert_if_new(&new, apart(2)).unwrap());
     assert_eq!(inserted[0], inserted[1]);
 }
 

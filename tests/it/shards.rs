@@ -8,7 +8,7 @@ use serde_json::Value;
 use simhash::Fingerprint;
 
 use crate::hbase::{create, url};
-use crate::support::{command, hbase, made_up_corpus, run};
+use crate::support::{apart, command, hbase, made_up_corpus, run};
 
 const N: usize = 1_500;
 const N_WORKERS: usize = 3;
@@ -66,11 +66,11 @@ fn check(folder: &Path, store: &str) {
     for (i, id) in kept.iter().enumerate() {
         for other in &kept[..i] {
             let distance = fingerprints[id].distance(fingerprints[other]);
-            assert!(distance > 3, "{id} and {other} are {distance} bits apart, and both are kept");
+            assert!(distance > apart(3), "{id} and {other} are {distance} bits apart, and both are kept");
         }
     }
     for id in &dropped {
-        let is_near = |kept: &String| fingerprints[id].distance(fingerprints[kept]) <= 3;
+        let is_near = |kept: &String| fingerprints[id].distance(fingerprints[kept]) <= apart(3);
         assert!(kept.iter().any(is_near), "{id} was dropped, and nothing near it is kept");
     }
 }

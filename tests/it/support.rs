@@ -17,6 +17,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use simhash::Distance;
 
 pub(crate) use browser::{Browser, browser, key};
 pub(crate) use hbase::{Foreground, Hbase, HbaseOfAReader, alone, hbase};
@@ -26,6 +27,11 @@ pub(crate) use python::venv;
 pub(crate) use redis::{Redis, redis};
 pub(crate) use s3::{S3, open_s3, s3};
 pub(crate) use suite::{ASK, Suite};
+
+/// A distance of `n_bits`.
+pub(crate) fn apart(n_bits: u32) -> Distance {
+    Distance::new(n_bits).unwrap()
+}
 
 /// The root of the checkout.
 pub(crate) fn root() -> &'static Path {

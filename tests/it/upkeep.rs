@@ -8,7 +8,7 @@ use store_hbase::HbaseStore;
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 
-use crate::support::{hbase, news, run};
+use crate::support::{apart, hbase, news, run};
 
 #[test]
 fn nothing_is_wrong_with_an_embedded_index() {
@@ -56,8 +56,9 @@ fn rows_deleted_from_hbase() {
             client.delete_all_row(b"upkeep".to_vec(), row, Default::default()).unwrap();
         }
     }
-    let n_found =
-        |document: &Document| store.near(std::slice::from_ref(&document.sketch), 0, 10).unwrap()[0].n_matches;
+    let n_found = |document: &Document| {
+        store.near(std::slice::from_ref(&document.sketch), apart(0), 10).unwrap()[0].n_matches
+    };
     assert_eq!(documents.iter().map(n_found).sum::<u64>(), 0);
 
     for command in ["verify", "repair"] {

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use features::cli::{DictionaryFileError, RecipeArgs};
 use index::{InvalidRetention, Mode, OpenOptions, Retention};
-use simhash::SCHEME_NAMES;
+use simhash::{Distance, SCHEME_NAMES};
 
 use crate::{Options, StoreUri};
 
@@ -43,7 +43,7 @@ pub struct StoreArgs {
     /// An index keeps the distance that it was made with, so this is for a new one [default: 3, the most that the
     /// schemes find]; a smaller one calls fewer documents duplicates. Example: --max-distance 2
     #[arg(long, value_name = "BITS", help_heading = "Index")]
-    max_distance: Option<u32>,
+    max_distance: Option<Distance>,
 
     /// How long documents stay after their insertion: a number with s, m, h, d or w, as in 36h or 1d12h.
     ///
@@ -164,7 +164,7 @@ mod tests {
         let options = store.open_options(Mode::MustExist, BTreeMap::new(), BTreeMap::new());
         assert_eq!(options.mode, Mode::MustExist);
         assert_eq!(options.scheme.as_deref(), Some("t11"));
-        assert_eq!(options.max_distance, Some(2));
+        assert_eq!(options.max_distance, Some(Distance::of_differing(0b11)));
         assert_eq!(options.retain, Retention::from_seconds(172_800));
         assert_eq!(options.clock_ahead_max, Some(Duration::from_secs(129_600)));
         assert!(Program::try_parse_from(["program", "--clock-ahead-max", "2"]).is_err());

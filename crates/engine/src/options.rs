@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use features::{Dictionaries, Fingerprinter, Recipe};
 use index::{Mode, OpenOptions, Retention};
+use simhash::Distance;
 
 use crate::OpenError;
 
@@ -17,7 +18,7 @@ pub struct Options {
     /// The name of the table scheme; for a new index the default is `5c2`.
     pub scheme: Option<String>,
     /// The greatest distance of a near-duplicate, in bits; for a new index the default is the scheme's.
-    pub max_distance: Option<u32>,
+    pub max_distance: Option<Distance>,
     /// How long documents stay after their insertion; in a new index they stay for good unless this is set.
     pub retain: Option<Retention>,
     /// How far the clock may be ahead of the last write; without it a clock that is far ahead is warned of.

@@ -5,13 +5,16 @@ use std::fs;
 use std::path::Path;
 
 use index::{DocumentId, ErrorKind, Mode, OpenOptions};
-use simhash::Fingerprint;
-
+use simhash::{Distance, Fingerprint};
 use tempfile::TempDir;
 
 /// In memory where there is such a place, because no test here is about losing power.
 fn directory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).expect("a directory for the test")
+}
+
+fn apart(n_bits: u32) -> Distance {
+    Distance::new(n_bits).unwrap()
 }
 
 fn fields(fields: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -38,7 +41,7 @@ fn what_is_not_said_is_taken_from_the_index() {
     let uri = uri(&directory.path().join("new").join("newer"));
     let made = OpenOptions {
         scheme: Some("t11".into()),
-        max_distance: Some(2),
+        max_distance: Some(apart(2)),
         recipe: fields(&[("seed", "7")]),
         recipe_default: fields(&[("seed", "0"), ("segmenter", "jieba")]),
         ..OpenOptions::default()
@@ -56,10 +59,10 @@ fn what_is_not_said_is_taken_from_the_index() {
         OpenOptions { mode: Mode::MustExist, ..made },
     ] {
         let index = engine::open_index(&uri, &options).unwrap();
-        assert_eq!((index.scheme().name(), index.max_distance()), ("t11", 2));
+        assert_eq!((index.scheme().name(), index.max_distance()), ("t11", apart(2)));
         assert_eq!(*index.recipe(), expected);
         assert_eq!(index.digest().unwrap(), digest);
-        assert_eq!(index.near(&[Fingerprint(4)], 2, 1).unwrap()[0].matches[0].distance, 2);
+        assert_eq!(index.near(&[Fingerprint(4)], apart(2), 1).unwrap()[0].matches[0].distance, apart(2));
     }
 }
 
@@ -81,7 +84,7 @@ fn another_index_is_refused_by_the_name_of_what_differs() {
     check_refused(&uri, &insisting(fields(&[("new", "x")])), Mismatch, &["recipe field new", "absent"]);
     let several = OpenOptions {
         scheme: Some("4c1".into()),
-        max_distance: Some(2),
+        max_distance: Some(apart(2)),
         recipe: fields(&[("idf", "cd34"), ("seed", "0")]),
         ..OpenOptions::default()
     };
@@ -100,7 +103,7 @@ fn an_impossible_wish_makes_nothing() {
     let directory = directory();
     let path = directory.path().join("new");
     for options in [
-        OpenOptions { max_distance: Some(4), ..OpenOptions::default() },
+        OpenOptions { max_distance: Some(apart(4)), ..OpenOptions::default() },
         OpenOptions { scheme: Some("none".into()), ..OpenOptions::default() },
     ] {
         check_refused(&uri(&path), &options, ErrorKind::InvalidArgument, &[]);
@@ -147,12 +150,14 @@ fn a_place_closed_to_us_is_refused() {
 
 #[test]
 fn a_distance_that_the_index_would_not_find_is_refused() {
-    let index =
-        engine::open_index("memory:", &OpenOptions { max_distance: Some(2), ..OpenOptions::default() })
-            .unwrap();
+    let index = engine::open_index(
+        "memory:",
+        &OpenOptions { max_distance: Some(apart(2)), ..OpenOptions::default() },
+    )
+    .unwrap();
     let near = |max_distance| index.near(&[Fingerprint(0)], max_distance, 1);
-    assert!(near(2).is_ok());
-    assert_eq!(near(3).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert!(near(apart(2)).is_ok());
+    assert_eq!(near(apart(3)).unwrap_err().kind(), ErrorKind::InvalidArgument);
     // What is new is judged by the distance of the index too.
     let documents =
         [("a", 0), ("b", 0b111)].map(|(id, bits)| (DocumentId::new(id).unwrap(), Fingerprint(bits)));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use simhash::{Fingerprint, Sketch};
+use simhash::{Distance, Fingerprint, Sketch};
 use tables::Cost;
 
 use crate::{Source, Timestamp};
@@ -133,7 +133,7 @@ pub struct Match {
     /// Its fingerprint.
     pub fingerprint: Fingerprint,
     /// In how many bits it differs from the query.
-    pub distance: u32,
+    pub distance: Distance,
 }
 
 /// What a search found.
@@ -152,7 +152,7 @@ pub struct Neighbours {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NearDocuments {
     /// With their distances; ascending by distance, then id; at most as many as were asked for.
-    pub documents: Vec<(u32, StoredDocument)>,
+    pub documents: Vec<(Distance, StoredDocument)>,
     /// As [`Neighbours::n_matches`].
     pub n_matches: u64,
     /// As [`Neighbours::cost`].

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use sha2::{Digest, Sha256};
-use simhash::{Fingerprint, Sketch, TableScheme};
+use simhash::{Distance, Fingerprint, Sketch, TableScheme};
 
 use crate::{
     Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, NearDocuments,
@@ -80,7 +80,7 @@ impl Index {
 
     /// The distance up to which documents count as near-duplicates.
     #[must_use]
-    pub fn max_distance(&self) -> u32 {
+    pub fn max_distance(&self) -> Distance {
         self.metadata.max_distance
     }
 
@@ -127,7 +127,12 @@ impl Index {
     /// # Errors
     /// `InvalidArgument` for a distance above the index's own, at which the tables would miss some; and those of the
     /// store.
-    pub fn near(&self, queries: &[Fingerprint], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+    pub fn near(
+        &self,
+        queries: &[Fingerprint],
+        max_distance: Distance,
+        limit: usize,
+    ) -> Result<Vec<Neighbours>> {
         self.check_distance(max_distance)?;
         self.store.near(&self.sketches(queries), max_distance, limit)
     }
@@ -139,7 +144,7 @@ impl Index {
     pub fn near_documents(
         &self,
         queries: &[Fingerprint],
-        max_distance: u32,
+        max_distance: Distance,
         limit: usize,
     ) -> Result<Vec<NearDocuments>> {
         self.check_distance(max_distance)?;
@@ -261,7 +266,7 @@ impl Index {
         Ok((digests.len() as u64, whole))
     }
 
-    fn check_distance(&self, max_distance: u32) -> Result<()> {
+    fn check_distance(&self, max_distance: Distance) -> Result<()> {
         if max_distance > self.metadata.max_distance {
             return Err(Error::invalid(format!(
                 "distance {max_distance} is above the {} that this index finds; ask for less",

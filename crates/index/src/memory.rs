@@ -6,7 +6,7 @@ mod uri;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{RwLock, RwLockReadGuard};
 
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 use tables::Tables;
 
 pub use self::uri::MemoryUri;
@@ -200,7 +200,7 @@ impl Shelf for Writer<'_> {
         self.horizon.is_live(inserted_at)
     }
 
-    fn nearest(&self, sketch: &Sketch, max_distance: u32, except: Option<u64>) -> Result<Option<Match>> {
+    fn nearest(&self, sketch: &Sketch, max_distance: Distance, except: Option<u64>) -> Result<Option<Match>> {
         let contents = &*self.contents;
         let live = contents.live(self.horizon)?;
         let counts = |number| live.contains(number) && Some(number) != except;
@@ -247,7 +247,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         self.write(documents.len(), |writer| {
             documents.iter().map(|document| rule::insert(writer, document, Some(max_distance))).collect()
@@ -270,7 +270,7 @@ impl Store for MemoryStore {
         ids.iter().map(get).collect()
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
         let (contents, horizon) = self.read_created()?;
         let id_of = |number| contents.id_of(number);
@@ -329,7 +329,7 @@ mod tests {
     use simhash::TableScheme;
 
     use super::*;
-    use crate::testsuite::{FakeClock, document, spread};
+    use crate::testsuite::{FakeClock, apart, document, spread};
     use crate::{FORMAT_VERSION, Identity, Retention};
 
     /// Ten turn-overs hold no more than one does; and after a long rest, each write sweeps a bounded piece.
@@ -340,7 +340,7 @@ mod tests {
         let (scheme, retain) = (TableScheme::default(), Retention::from_seconds(10));
         let recipe = BTreeMap::new();
         let (format_version, identity) = (FORMAT_VERSION, Identity::new([1; 16]));
-        let metadata = Metadata { format_version, scheme, max_distance: 3, retain, recipe, identity };
+        let metadata = Metadata { format_version, scheme, max_distance: apart(3), retain, recipe, identity };
         store.create(&metadata).unwrap();
         let held = || {
             let contents = store.read().unwrap();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use simhash::TableScheme;
+use simhash::{Distance, TableScheme};
 
 use crate::{Error, ErrorKind, Identity, Result, Retention};
 
@@ -28,7 +28,7 @@ pub struct Metadata {
     /// Which bits must agree.
     pub scheme: TableScheme,
     /// The distance up to which documents count as near-duplicates, at most the scheme's.
-    pub max_distance: u32,
+    pub max_distance: Distance,
     /// How long documents stay after their insertion; for good where there is none.
     pub retain: Option<Retention>,
     /// How a text becomes a fingerprint.
@@ -117,7 +117,7 @@ impl Metadata {
         let tables = self.scheme.tables().iter();
         let scheme = StoredScheme {
             name: self.scheme.name().to_owned(),
-            max_distance: self.scheme.max_distance(),
+            max_distance: self.scheme.max_distance().as_bits(),
             tables: tables
                 .map(|table| StoredTable { flag: table.flag(), mask: format!("{:016x}", table.mask()) })
                 .collect(),
@@ -125,7 +125,7 @@ impl Metadata {
         let mut stored = Stored {
             format_version: self.format_version,
             scheme,
-            max_distance: self.max_distance,
+            max_distance: self.max_distance.as_bits(),
             retain_seconds: self.retain.map(Retention::as_seconds),
             recipe: self.recipe.clone(),
             identity: (self.format_version >= IDENTITY_VERSION).then(|| self.identity.to_string()),
@@ -166,16 +166,19 @@ impl Metadata {
                 u64::from_str_radix(mask, 16).map_err(|error| damaged("a mask").caused_by(error))?,
             ));
         }
-        let scheme = TableScheme::new(&stored.scheme.name, stored.scheme.max_distance, &masks)
+        let distance = |n_bits| Distance::new(n_bits).map_err(|error| damaged("a distance").caused_by(error));
+        let covered = distance(stored.scheme.max_distance)?;
+        let scheme = TableScheme::new(&stored.scheme.name, covered, &masks)
             .map_err(|error| damaged("its table scheme").caused_by(error))?;
-        if stored.max_distance > scheme.max_distance() {
+        let max_distance = distance(stored.max_distance)?;
+        if max_distance > scheme.max_distance() {
             return Err(damaged("its max distance is above its scheme's"));
         }
         let retain = match stored.retain_seconds.map(Retention::from_seconds) {
             Some(None) => return Err(damaged("it retains documents for no time at all")),
             retain => retain.flatten(),
         };
-        let Stored { max_distance, recipe, .. } = stored;
+        let recipe = stored.recipe;
         Ok(Self { format_version, scheme, max_distance, retain, recipe, identity })
     }
 }
@@ -183,12 +186,14 @@ impl Metadata {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testsuite::apart;
 
     fn example() -> Metadata {
         Metadata {
             format_version: FORMAT_VERSION,
-            scheme: TableScheme::new("halves", 1, &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)]).unwrap(),
-            max_distance: 1,
+            scheme: TableScheme::new("halves", apart(1), &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)])
+                .unwrap(),
+            max_distance: apart(1),
             retain: None,
             recipe: [("version", "1"), ("segmenter", "jieba \"0.11\"")]
                 .map(|(field, value)| (field.to_owned(), value.to_owned()))

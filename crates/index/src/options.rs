@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use simhash::TableScheme;
+use simhash::{Distance, TableScheme};
 
 use crate::metadata::FORMAT_VERSION;
 use crate::{Clock, Error, ErrorKind, Identity, Metadata, Result, Retention};
@@ -26,7 +26,7 @@ pub struct OpenOptions {
     /// The name of the table scheme; for a new index the default is `5c2`.
     pub scheme: Option<String>,
     /// The greatest distance of a near-duplicate; for a new index the default is the scheme's.
-    pub max_distance: Option<u32>,
+    pub max_distance: Option<Distance>,
     /// How long documents stay after their insertion; in a new index they stay for good unless this is set.
     pub retain: Option<Retention>,
     /// Nothing is written while this machine's clock is ahead of the last write by more than this; see

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
 use crate::{
     Document, DocumentId, Examined, Insertion, Match, Metadata, NearDocuments, Neighbours, Result, Selection,
@@ -111,7 +111,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>>;
+    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>>;
 
     /// Removes documents by id and says which were there. An id that comes twice is there the first time only.
     ///
@@ -143,7 +143,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>>;
+    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>>;
 
     /// As [`near`](Self::near), with the documents as they are stored. One that is removed or replaced while it is looked
     /// up is left out.
@@ -153,7 +153,7 @@ pub trait Store: Send + Sync {
     fn near_documents(
         &self,
         queries: &[Sketch],
-        max_distance: u32,
+        max_distance: Distance,
         limit: usize,
     ) -> Result<Vec<NearDocuments>> {
         let found = self.near(queries, max_distance, limit)?;

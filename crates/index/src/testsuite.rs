@@ -16,7 +16,7 @@ mod writing;
 
 use std::time::Duration;
 
-use simhash::{Fingerprint, Sketch, TableScheme};
+use simhash::{Distance, Fingerprint, Sketch, TableScheme};
 
 use crate::{
     Clock, Cursor, Document, DocumentId, FORMAT_VERSION, Identity, MAX_BATCH, Metadata, Store, StoredDocument,
@@ -126,6 +126,15 @@ pub fn id(text: &str) -> DocumentId {
     DocumentId::new(text).expect("ids of the suite are valid")
 }
 
+/// A distance of `n_bits`.
+///
+/// # Panics
+/// Above 64.
+#[must_use]
+pub fn apart(n_bits: u32) -> Distance {
+    Distance::new(n_bits).expect("distances of the suite are valid")
+}
+
 /// The sketch of a fingerprint by the default scheme.
 #[must_use]
 pub fn sketch(bits: u64) -> Sketch {
@@ -172,14 +181,19 @@ pub fn get(store: &dyn Store, ids: &[DocumentId]) -> Vec<Option<Document>> {
 }
 
 /// Ids and distances of the matches, and how many there are in all.
-fn near(store: &dyn Store, query: &Sketch, max_distance: u32, limit: usize) -> (Vec<(String, u32)>, u64) {
+fn near(
+    store: &dyn Store,
+    query: &Sketch,
+    max_distance: Distance,
+    limit: usize,
+) -> (Vec<(String, u32)>, u64) {
     let mut found = store.near(std::slice::from_ref(query), max_distance, limit).expect("a search");
     assert_eq!(found.len(), 1);
     let found = found.remove(0);
     for found in &found.matches {
         assert_eq!(found.fingerprint.distance(query.fingerprint()), found.distance);
     }
-    let matches = found.matches.iter().map(|found| (found.id.as_str().to_owned(), found.distance));
+    let matches = found.matches.iter().map(|found| (found.id.as_str().to_owned(), found.distance.as_bits()));
     (matches.collect(), found.n_matches)
 }
 
@@ -187,7 +201,7 @@ fn near(store: &dyn Store, query: &Sketch, max_distance: u32, limit: usize) -> (
 fn near_documents(
     store: &dyn Store,
     query: &Sketch,
-    max_distance: u32,
+    max_distance: Distance,
     limit: usize,
 ) -> (Vec<(String, u32)>, u64) {
     let found = store.near_documents(std::slice::from_ref(query), max_distance, limit).expect("a search");
@@ -198,10 +212,13 @@ fn near_documents(
         assert_eq!(store.get(&ids).expect("a read"), stored);
     }
     let name = |stored: &StoredDocument| stored.document.id.as_str().to_owned();
-    (found.documents.iter().map(|(distance, stored)| (name(stored), *distance)).collect(), found.n_matches)
+    (
+        found.documents.iter().map(|(distance, stored)| (name(stored), distance.as_bits())).collect(),
+        found.n_matches,
+    )
 }
 
-fn check_near(store: &dyn Store, query: &Sketch, max_distance: u32, expected: &[(&str, u32)]) {
+fn check_near(store: &dyn Store, query: &Sketch, max_distance: Distance, expected: &[(&str, u32)]) {
     let expected: Vec<_> = expected.iter().map(|&(id, distance)| (id.to_owned(), distance)).collect();
     let n_matches = expected.len() as u64;
     let expected = (expected, n_matches);

@@ -46,7 +46,7 @@ fn main() {
         let fingerprints: Vec<_> = texts.iter().map(|text| fingerprinter.fingerprint(text)).collect();
         let found: Vec<(usize, usize)> = pairs(texts.len())
             .filter(|&(a, b)| match (fingerprints[a], fingerprints[b]) {
-                (Some(a), Some(b)) => a.distance(b) <= MAX_DISTANCE,
+                (Some(a), Some(b)) => a.distance(b).as_bits() <= MAX_DISTANCE,
                 _ => false,
             })
             .collect();

@@ -10,6 +10,7 @@ use features::Fingerprinter;
 pub(crate) use features::cli::RecipeArgs as RecipeOptions;
 use index::{Index, Mode, OpenOptions, Retention};
 use serde::Serialize;
+use simhash::Distance;
 use store_hbase::BulkLoad;
 
 use crate::journal::values;
@@ -52,6 +53,7 @@ impl StoreOptions {
             recipe,
             recipe_default: _,
         } = store.open_options(Mode::CreateIfMissing, explicit, BTreeMap::new());
+        let max_distance = max_distance.map(Distance::as_bits);
         Ok(Asked { store: store.uri().map(str::to_owned), scheme, max_distance, retain, recipe })
     }
 

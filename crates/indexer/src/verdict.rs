@@ -1,7 +1,7 @@
 //! What is decided about each document of a deduplication.
 
 use index::DocumentId;
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 
 /// What becomes of a document.
 pub(crate) enum Verdict {
@@ -15,7 +15,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Original {
     pub(crate) id: DocumentId,
     pub(crate) fingerprint: Fingerprint,
-    pub(crate) distance: u32,
+    pub(crate) distance: Distance,
     /// Whether this run has kept it, and not one before.
     pub(crate) in_this_run: bool,
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use features::cli::RecipeArgs;
 use features::{Analysis, ComparedTerm, Comparison, Fingerprinter, Push};
-use simhash::{Fingerprint, TableScheme};
+use simhash::{Distance, Fingerprint, TableScheme};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -40,8 +40,11 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     let differing = a.fingerprint.0 ^ b.fingerprint.0;
     let max_distance = TableScheme::default().max_distance();
-    let verdict =
-        if differing.count_ones() <= max_distance { "near-duplicates" } else { "not near-duplicates" };
+    let verdict = if Distance::of_differing(differing) <= max_distance {
+        "near-duplicates"
+    } else {
+        "not near-duplicates"
+    };
     writeln!(out, "\ndistance {} of 64 bits: {verdict} (at most {max_distance})", differing.count_ones())?;
     let Comparison { bits, terms } =
         Comparison::new(&a.analysis, &b.analysis).context("both sides have features")?;

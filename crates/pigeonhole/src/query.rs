@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anyhow::{Context, ensure};
 use features::cli::RecipeArgs;
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 
 use crate::stored::StoredArgs;
 
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     fingerprint: Option<Fingerprint>,
     /// Bits that may differ [default: the index's own max distance, which is also the most]
     #[arg(long, value_name = "N")]
-    max_distance: Option<u32>,
+    max_distance: Option<Distance>,
     /// How many matches to show, the nearest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,

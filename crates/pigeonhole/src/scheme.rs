@@ -63,7 +63,7 @@ fn one(scheme: &TableScheme, out: &mut dyn Write) -> anyhow::Result<()> {
         "\nproved in {} steps: every one of the {} sets of {} bits misses at least one mask, so any two\n\
          fingerprints that differ in at most {} bits share a bucket\n",
         scheme.proof_steps(),
-        binomial(Fingerprint::BITS, scheme.max_distance()),
+        binomial(Fingerprint::BITS, scheme.max_distance().as_bits()),
         scheme.max_distance(),
         scheme.max_distance(),
     )?;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::Distance;
+
 /// A 64-bit simhash (Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002, section 3).
 ///
 /// Its text form is exactly 16 hexadecimal digits, most significant first.
@@ -16,8 +18,8 @@ impl Fingerprint {
     /// The Hamming distance: in how many of the 64 bits the two differ.
     #[inline]
     #[must_use]
-    pub const fn distance(self, other: Self) -> u32 {
-        (self.0 ^ other.0).count_ones()
+    pub const fn distance(self, other: Self) -> Distance {
+        Distance::of_differing(self.0 ^ other.0)
     }
 }
 
@@ -99,10 +101,10 @@ mod tests {
         #[test]
         fn distance_is_a_metric(a: u64, b: u64, c: u64) {
             let [a, b, c] = [a, b, c].map(Fingerprint);
-            prop_assert_eq!(a.distance(a), 0);
+            prop_assert_eq!(a.distance(a), Distance::ZERO);
             prop_assert_eq!(a.distance(b), b.distance(a));
-            prop_assert!(a.distance(c) <= a.distance(b) + b.distance(c));
-            prop_assert_eq!(a.distance(Fingerprint(!a.0)), 64);
+            prop_assert!(a.distance(c).as_bits() <= a.distance(b).as_bits() + b.distance(c).as_bits());
+            prop_assert_eq!(a.distance(Fingerprint(!a.0)), Distance::MAX);
         }
     }
 }

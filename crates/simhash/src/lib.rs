@@ -5,12 +5,14 @@
 #![forbid(unsafe_code)]
 
 mod accumulator;
+mod distance;
 mod fingerprint;
 mod row_key;
 mod scheme;
 mod sketch;
 
 pub use accumulator::{Accumulator, Weight};
+pub use distance::{Distance, InvalidDistance};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use row_key::{KeyRange, ROW_KEY_LEN, RowKey, RowKeyError};
 pub use scheme::{MAX_KEY_BITS, SCHEME_NAMES, SchemeError, SplitsError, Table, TableScheme};

@@ -7,7 +7,7 @@ mod splits;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{BucketKey, Fingerprint, RowKey, RowKeyError, Sketch};
+use crate::{BucketKey, Distance, Fingerprint, RowKey, RowKeyError, Sketch};
 
 pub use catalog::SCHEME_NAMES;
 pub use splits::SplitsError;
@@ -96,7 +96,7 @@ impl Table {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TableScheme {
     name: String,
-    max_distance: u32,
+    max_distance: Distance,
     tables: Box<[Table]>,
     proof_steps: u32,
 }
@@ -107,7 +107,7 @@ pub enum SchemeError {
     /// No scheme of this name is known.
     UnknownName(String),
     /// More than 7 bits.
-    MaxDistance(u32),
+    MaxDistance(Distance),
     /// Flag 0 is kept free.
     ZeroFlag,
     /// Two tables with one flag.
@@ -169,8 +169,8 @@ impl TableScheme {
     ///
     /// # Errors
     /// See [`SchemeError`]; above all [`SchemeError::Misses`], with the bits that show it.
-    pub fn new(name: &str, max_distance: u32, masks: &[(u8, u64)]) -> Result<Self, SchemeError> {
-        if max_distance > MAX_DISTANCE_LIMIT {
+    pub fn new(name: &str, max_distance: Distance, masks: &[(u8, u64)]) -> Result<Self, SchemeError> {
+        if max_distance.as_bits() > MAX_DISTANCE_LIMIT {
             return Err(SchemeError::MaxDistance(max_distance));
         }
         let tables =
@@ -181,7 +181,7 @@ impl TableScheme {
                 return Err(SchemeError::RepeatedFlag(table.flag));
             }
         }
-        let proof_steps = proof::prove(masks.iter().map(|&(_, mask)| mask), max_distance)?;
+        let proof_steps = proof::prove(masks.iter().map(|&(_, mask)| mask), max_distance.as_bits())?;
         Ok(Self { name: name.to_owned(), max_distance, tables, proof_steps })
     }
 
@@ -193,7 +193,7 @@ impl TableScheme {
 
     /// The distance up to which every pair shares a bucket.
     #[must_use]
-    pub fn max_distance(&self) -> u32 {
+    pub fn max_distance(&self) -> Distance {
         self.max_distance
     }
 
@@ -268,6 +268,10 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn apart(n_bits: u32) -> Distance {
+        Distance::new(n_bits).unwrap()
+    }
+
     fn flags_and_masks(masks: &[u64]) -> Vec<(u8, u64)> {
         (1..).zip(masks.iter().copied()).collect()
     }
@@ -283,19 +287,19 @@ mod tests {
     #[test]
     fn bad_lists_are_refused() {
         let halves = [(1, 0xffff_ffff_0000_0000), (2, 0x0000_0000_ffff_ffff)];
-        assert!(TableScheme::new("halves", 1, &halves).is_ok());
+        assert!(TableScheme::new("halves", apart(1), &halves).is_ok());
         for (max_distance, masks, expected) in [
-            (8, halves.to_vec(), SchemeError::MaxDistance(8)),
+            (8, halves.to_vec(), SchemeError::MaxDistance(apart(8))),
             (1, vec![(0, 0xff)], SchemeError::ZeroFlag),
             (1, vec![(1, halves[0].1), (1, halves[1].1)], SchemeError::RepeatedFlag(1)),
             (0, vec![(9, 0)], SchemeError::KeyBits { flag: 9, bits: 0 }),
             (0, vec![(9, 0x1_ffff_ffff)], SchemeError::KeyBits { flag: 9, bits: 33 }),
             (0, vec![], SchemeError::Misses { differing: 0 }),
         ] {
-            assert_eq!(TableScheme::new("bad", max_distance, &masks), Err(expected));
+            assert_eq!(TableScheme::new("bad", apart(max_distance), &masks), Err(expected));
         }
         // One bit of each half keeps the pair apart in both tables.
-        let Err(SchemeError::Misses { differing }) = TableScheme::new("halves", 2, &halves) else {
+        let Err(SchemeError::Misses { differing }) = TableScheme::new("halves", apart(2), &halves) else {
             panic!("two halves cannot find every pair within 2 bits");
         };
         assert_eq!(differing.count_ones(), 2);
@@ -313,7 +317,7 @@ mod tests {
             0xfff,
         );
         let expected = [a | b, a | c, a | d, a | e, b | c, b | d, b | e, c | d, c | e, d | e];
-        assert_eq!(scheme.max_distance(), 3);
+        assert_eq!(scheme.max_distance(), apart(3));
         assert_eq!(
             scheme.tables().iter().map(|table| (table.flag(), table.mask())).collect::<Vec<_>>(),
             flags_and_masks(&expected)
@@ -351,7 +355,7 @@ mod tests {
         ) {
             for name in SCHEME_NAMES {
                 let scheme: TableScheme = name.parse().unwrap();
-                let max_distance = scheme.max_distance() as usize;
+                let max_distance = scheme.max_distance().as_bits() as usize;
                 let near = flips.iter().take(max_distance).fold(bits, |bits, flip| bits ^ 1 << flip);
                 prop_assert!(scheme.keys(Fingerprint(bits)).zip(scheme.keys(Fingerprint(near))).any(|(a, b)| a == b));
             }

@@ -10,7 +10,7 @@ use index::backend::{Horizon, n_swept_max};
 use index::backend::{Live, Oldest, Runs};
 use index::{Clock, Document, DocumentId, Error, Match, Metadata, Result, StoredDocument, Timestamp};
 use sha2::{Digest, Sha256};
-use simhash::{Sketch, TableScheme};
+use simhash::{Distance, Sketch, TableScheme};
 use tables::Tables;
 
 use super::environment::{Failure, Opened, explain};
@@ -189,7 +189,7 @@ impl Shelf for Batch<'_, '_> {
     fn nearest(
         &self,
         sketch: &Sketch,
-        max_distance: u32,
+        max_distance: Distance,
         except: Option<u64>,
     ) -> Result<Option<Match>, Failure> {
         let Some(Search { committed, removed, inserted }) = &self.search else { return Ok(None) };

@@ -36,7 +36,7 @@ use index::{
     Clock, Cursor, Document, DocumentId, Error, Examined, Insertion, Metadata, Mode, Neighbours, Page,
     Result, Selection, Status, Store, StoredDocument,
 };
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
 pub use self::uri::EmbeddedUri;
 
@@ -180,7 +180,7 @@ impl Store for EmbeddedStore {
         })
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         if documents.is_empty() {
             return self.shared.nothing();
@@ -212,7 +212,7 @@ impl Store for EmbeddedStore {
         })
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
         self.shared.search(|opened, txn, tables| {
             let id_of = |number| batch::id_of(opened, txn, number);

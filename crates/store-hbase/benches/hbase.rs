@@ -19,12 +19,12 @@ use std::time::Instant;
 
 use hbase_thrift::hbase::{HbaseSyncClient, THbaseSyncClient, TScan};
 use index::{DocumentId, Index, Insertion, OpenOptions, Place};
-use simhash::{Fingerprint, KeyRange, RowKey, TableScheme};
+use simhash::{Distance, Fingerprint, KeyRange, RowKey, TableScheme};
 use store_hbase::HbaseUri;
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 
-const MAX_DISTANCE: u32 = 3;
+const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 const WARM_UP: usize = 2_000;
 
 fn place(uri: &str) -> HbaseUri {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use index::backend::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
 use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result};
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
 use super::counters::Counters;
 use super::documents::{self, Stored};
@@ -38,7 +38,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(200);
 pub(super) fn insert_if_new(
     access: &Access<'_>,
     documents: &[Document],
-    max_distance: u32,
+    max_distance: Distance,
     counters: &Counters,
 ) -> Result<Vec<Insertion>> {
     let mut insertions = Vec::with_capacity(documents.len());
@@ -62,7 +62,7 @@ pub(super) fn insert_if_new(
 fn insert_batch(
     access: &Access<'_>,
     documents: &[Document],
-    max_distance: u32,
+    max_distance: Distance,
     counters: &Counters,
 ) -> Result<Vec<Insertion>> {
     let ids = || documents.iter().map(|document| &document.id);
@@ -113,7 +113,7 @@ type Entries = Vec<(DocumentId, Entry)>;
 /// Documents that are claimed together; none of them is near to another.
 struct Claiming<'a> {
     access: &'a Access<'a>,
-    max_distance: u32,
+    max_distance: Distance,
     counters: &'a Counters,
     /// By number: those of one that is left out are `None`.
     claimed: Vec<Option<Claimed<'a>>>,
@@ -130,7 +130,7 @@ struct Claimed<'a> {
 }
 
 impl<'a> Claiming<'a> {
-    fn new(access: &'a Access<'a>, max_distance: u32, counters: &'a Counters) -> Self {
+    fn new(access: &'a Access<'a>, max_distance: Distance, counters: &'a Counters) -> Self {
         Self { access, max_distance, counters, claimed: Vec::new(), ghosts: Ghosts::default() }
     }
 

@@ -31,7 +31,7 @@ mod write;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use simhash::{Sketch, TableScheme};
+use simhash::{Distance, Sketch, TableScheme};
 
 pub use self::bulk::{BulkLoad, Standing};
 use self::counters::Counters;
@@ -191,7 +191,7 @@ impl Store for HbaseStore {
         write::insert(&self.access()?, documents)
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         claiming::insert_if_new(&self.access()?, documents, max_distance, &self.counters)
     }
@@ -208,7 +208,7 @@ impl Store for HbaseStore {
         Ok(ids.iter().map(get).collect())
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
         near::near(&self.access()?, queries, max_distance, limit)
     }
@@ -216,7 +216,7 @@ impl Store for HbaseStore {
     fn near_documents(
         &self,
         queries: &[Sketch],
-        max_distance: u32,
+        max_distance: Distance,
         limit: usize,
     ) -> Result<Vec<NearDocuments>> {
         check_batch(queries.len())?;

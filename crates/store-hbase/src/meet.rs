@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use index::backend::claims::{Claim, State};
 use index::{DocumentId, Result, Timestamp};
-use simhash::{BucketKey, Fingerprint, RowKey, Sketch};
+use simhash::{BucketKey, Distance, Fingerprint, RowKey, Sketch};
 
 use super::Access;
 use super::buckets::{Buckets, Candidate};
@@ -23,16 +23,16 @@ pub(super) const SWEPT_AFTER: Duration = Duration::from_secs(600);
 pub(super) struct Lookout<'a> {
     pub(super) id: &'a DocumentId,
     pub(super) sketch: Sketch,
-    pub(super) max_distance: u32,
+    pub(super) max_distance: Distance,
 }
 
 impl Lookout<'_> {
-    fn distance(&self, fingerprint: Fingerprint) -> Option<u32> {
+    fn distance(&self, fingerprint: Fingerprint) -> Option<Distance> {
         let distance = self.sketch.fingerprint().distance(fingerprint);
         (distance <= self.max_distance).then_some(distance)
     }
 
-    fn is_near(&self, sketch: &Sketch) -> Option<u32> {
+    fn is_near(&self, sketch: &Sketch) -> Option<Distance> {
         let shares = || self.sketch.keys().iter().any(|key| sketch.keys().binary_search(key).is_ok());
         self.distance(sketch.fingerprint()).filter(|_| shares())
     }
@@ -44,7 +44,7 @@ struct Found {
     /// Those with a pending claim that is near.
     pending: BTreeMap<DocumentId, Stored>,
     /// The one that is there and nearest, by distance, then id.
-    nearest: Option<(u32, DocumentId, Stored)>,
+    nearest: Option<(Distance, DocumentId, Stored)>,
 }
 
 /// Cells that lead nowhere.

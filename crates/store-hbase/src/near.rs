@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use index::backend::search::Nearest;
 use index::{DocumentId, Error, ErrorKind, Match, NearDocuments, Neighbours, Result};
-use simhash::{BucketKey, Fingerprint, Sketch};
+use simhash::{BucketKey, Distance, Fingerprint, Sketch};
 use tables::Cost;
 
 use super::buckets::{Buckets, Candidate};
@@ -27,7 +27,7 @@ const ATTEMPTS_MAX: usize = 10;
 pub(super) fn near(
     access: &Access<'_>,
     queries: &[Sketch],
-    max_distance: u32,
+    max_distance: Distance,
     limit: usize,
 ) -> Result<Vec<Neighbours>> {
     search(access, queries, max_distance, limit, Search::into_neighbours)
@@ -37,7 +37,7 @@ pub(super) fn near(
 pub(super) fn near_documents(
     access: &Access<'_>,
     queries: &[Sketch],
-    max_distance: u32,
+    max_distance: Distance,
     limit: usize,
 ) -> Result<Vec<NearDocuments>> {
     search(access, queries, max_distance, limit, Search::into_near_documents)
@@ -46,7 +46,7 @@ pub(super) fn near_documents(
 fn search<'a, T>(
     access: &Access<'_>,
     queries: &'a [Sketch],
-    max_distance: u32,
+    max_distance: Distance,
     limit: usize,
     to_answer: impl Fn(Search<'a>) -> T,
 ) -> Result<Vec<T>> {
@@ -73,7 +73,7 @@ fn search<'a, T>(
 /// One query.
 struct Search<'a> {
     query: &'a Sketch,
-    max_distance: u32,
+    max_distance: Distance,
     limit: usize,
     nearest: Nearest<Record>,
     n_matches: u64,
@@ -88,7 +88,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(query: &'a Sketch, max_distance: u32, limit: usize) -> Self {
+    fn new(query: &'a Sketch, max_distance: Distance, limit: usize) -> Self {
         Self {
             query,
             max_distance,
@@ -114,7 +114,7 @@ impl<'a> Search<'a> {
         self.query.keys().iter().copied().find(|key| sketch.keys().binary_search(key).is_ok())
     }
 
-    fn distance(&self, fingerprint: Fingerprint) -> Option<u32> {
+    fn distance(&self, fingerprint: Fingerprint) -> Option<Distance> {
         Some(self.query.fingerprint().distance(fingerprint)).filter(|&distance| distance <= self.max_distance)
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use index::backend::search;
 use index::{Document, DocumentId};
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
 use super::documents::Stored;
 
@@ -15,7 +15,7 @@ use super::documents::Stored;
 pub(super) fn waits_for(
     documents: &[Document],
     stored: &HashMap<&DocumentId, Stored>,
-    max_distance: u32,
+    max_distance: Distance,
 ) -> Vec<Vec<usize>> {
     let mut waits_for: Vec<Vec<usize>> = Vec::with_capacity(documents.len());
     let (mut new, mut old) = (search::new_tables(), search::new_tables());

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use index::testsuite::{document, get, id, sketch, spread};
+use index::testsuite::{apart, document, get, id, sketch, spread};
 use index::{Clock, Cursor, Document, ErrorKind, FORMAT_VERSION, Identity, Insertion, Metadata, Store};
 use simhash::{Fingerprint, Sketch, TableScheme};
 
@@ -148,7 +148,7 @@ fn contents(store: &dyn Store) -> Vec<Document> {
 
 /// The ids that are found near, after a check that none comes twice and that they are all there are.
 fn found(store: &dyn Store, bits: u64) -> Vec<String> {
-    let answer = store.near(&[sketch(bits)], 3, 10_000).unwrap().remove(0);
+    let answer = store.near(&[sketch(bits)], apart(3), 10_000).unwrap().remove(0);
     assert_eq!(answer.matches.len() as u64, answer.n_matches);
     let mut ids: Vec<_> = answer.matches.into_iter().map(|found| found.id.as_str().to_owned()).collect();
     ids.sort();

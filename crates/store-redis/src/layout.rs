@@ -218,6 +218,7 @@ pub(super) fn encode_query(sketch: &Sketch) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use index::testsuite::apart;
 
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -233,7 +234,7 @@ mod tests {
     }
 
     fn halves() -> TableScheme {
-        TableScheme::new("halves", 1, &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)]).unwrap()
+        TableScheme::new("halves", apart(1), &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)]).unwrap()
     }
 
     fn at() -> Timestamp {

@@ -21,7 +21,7 @@ use index::{
     Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page,
     Result, Selection, Status, Store, StoredDocument,
 };
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
 use self::layout::{Keys, decode_id, decode_record};
 use self::scripts::{Begun, Scripts};
@@ -114,7 +114,7 @@ impl RedisStore {
         Ok(Horizon::new(self.known()?.retain, self.clock.now()))
     }
 
-    fn insert_within(&self, documents: &[Document], if_new: Option<u32>) -> Result<Vec<Insertion>> {
+    fn insert_within(&self, documents: &[Document], if_new: Option<Distance>) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         let metadata = self.known()?;
         let mut insertions = Vec::with_capacity(documents.len());
@@ -181,7 +181,7 @@ impl Store for RedisStore {
         self.insert_within(documents, None)
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
         self.insert_within(documents, Some(max_distance))
     }
 
@@ -202,7 +202,7 @@ impl Store for RedisStore {
         self.records(ids)
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
         let begun = self.begun()?;
         let mut answers = Vec::with_capacity(queries.len());

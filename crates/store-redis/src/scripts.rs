@@ -12,7 +12,7 @@ use index::{
     Source, Timestamp,
 };
 use redis::{FromRedisValue, Script, ScriptInvocation, Value};
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 use tables::Cost;
 
 use super::layout::{Keys, decode_match, encode_query, encode_record};
@@ -70,13 +70,13 @@ impl Scripts {
         &self,
         begun: &Begun<'_>,
         queries: &[Sketch],
-        max_distance: u32,
+        max_distance: Distance,
         limit: usize,
     ) -> Result<Vec<Neighbours>> {
         let queries = first(queries, |query| query.keys().len());
         let mut call = self.near.prepare_invoke();
         begun.begin(&mut call);
-        call.arg(max_distance.min(64)).arg(limit.min(LIMIT_MAX)).arg(READ_MAX);
+        call.arg(max_distance.as_bits()).arg(limit.min(LIMIT_MAX)).arg(READ_MAX);
         for query in queries {
             call.arg(encode_query(query));
         }
@@ -100,13 +100,13 @@ impl Scripts {
         begun: &Begun<'_>,
         metadata: &Metadata,
         documents: &[Document],
-        if_new: Option<u32>,
+        if_new: Option<Distance>,
         clock: &Clock,
     ) -> Result<Vec<Insertion>> {
         let documents = first(documents, |document| document.sketch.keys().len());
         let mut call = self.insert.prepare_invoke();
         let now = begun.begin_write(&mut call, metadata.retain, clock, documents.len());
-        call.arg(if_new.map_or(-1, |distance| i64::from(distance.min(64)))).arg(READ_MAX);
+        call.arg(if_new.map_or(-1, |distance| i64::from(distance.as_bits()))).arg(READ_MAX);
         for document in documents {
             call.arg(document.id.as_str()).arg(encode_record(document, now, &metadata.scheme));
         }

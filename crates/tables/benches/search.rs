@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use data::{BOILERPLATE, BOILERPLATE_MASK, Corpus, Random, Stopwatch, median};
-use simhash::{Fingerprint, Sketch, TableScheme};
+use simhash::{Distance, Fingerprint, Sketch, TableScheme};
 use tables::{BucketTables, Tables};
 
 const DEFAULT_N: usize = 10_000_000;
@@ -19,6 +19,8 @@ const SCHEMES: [&str; 4] = ["5c2", "t6", "t8", "t11"];
 const CORPORA: [&str; 3] = ["uniform", "skewed", "equal"];
 const ROUNDS: usize = 5;
 const BATCH_LEN: usize = 1_000;
+/// What the schemes cover.
+const NEAR: Distance = Distance::of_differing(0b111);
 /// How long one round of queries may take before it is cut short.
 const ROUND_SECONDS: f64 = 2.0;
 
@@ -123,7 +125,7 @@ fn queries_per_second(
         let mut n_done = 0;
         for (queries, wanted) in queries.chunks(batch_len).zip(wanted.chunks(batch_len)) {
             let mut n_met = 0;
-            let cost = tables.near(queries, 3, &mut |hit| {
+            let cost = tables.near(queries, NEAR, &mut |hit| {
                 let is_met = |number| hit.numbers.binary_search(&number).is_ok();
                 n_met += usize::from(wanted[hit.query].is_some_and(is_met));
             });
@@ -158,7 +160,7 @@ fn insert_if_new(tables: &mut BucketTables, scheme: &TableScheme, corpus: &Corpu
     for (&bits, number) in stream.iter().zip(n as u64..) {
         let sketch = scheme.sketch(Fingerprint(bits));
         let mut is_new = true;
-        tables.near(std::slice::from_ref(&sketch), 3, &mut |_| is_new = false);
+        tables.near(std::slice::from_ref(&sketch), NEAR, &mut |_| is_new = false);
         if is_new {
             let start = Instant::now();
             tables.insert(&sketch, number);

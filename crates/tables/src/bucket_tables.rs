@@ -11,7 +11,7 @@ mod table;
 
 use std::hint::black_box;
 
-use simhash::{Fingerprint, Sketch};
+use simhash::{Distance, Fingerprint, Sketch};
 
 use crate::distance::is_within;
 use crate::{Cost, Hit, Tables};
@@ -109,7 +109,7 @@ fn hash_of(sketch: &Sketch) -> u32 {
 struct Found {
     query: u32,
     entry: u32,
-    distance: u32,
+    distance: Distance,
 }
 
 impl Tables for BucketTables {
@@ -137,7 +137,7 @@ impl Tables for BucketTables {
         true
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: u32, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
+    fn near(&self, queries: &[Sketch], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
         let mut round = Round::default();
         let mut cost = Cost::default();
         for (n, queries) in queries.chunks(QUERIES_PER_ROUND).enumerate() {
@@ -181,7 +181,7 @@ struct Round<'a> {
 
 impl<'a> Round<'a> {
     /// Leaves in `found` each stored sketch once for each query that finds it, and returns how many were compared.
-    fn search(&mut self, tables: &'a BucketTables, queries: &[Sketch], max_distance: u32) -> u64 {
+    fn search(&mut self, tables: &'a BucketTables, queries: &[Sketch], max_distance: Distance) -> u64 {
         self.probes.clear();
         self.candidates.clear();
         self.found.clear();

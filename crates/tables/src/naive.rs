@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
 use crate::heap::btree_bytes;
 use crate::{Cost, Hit, Tables};
@@ -36,7 +36,7 @@ impl Tables for NaiveTables {
         removed
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: u32, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
+    fn near(&self, queries: &[Sketch], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
         let mut cost = Cost::default();
         for (query, sketch) in queries.iter().enumerate() {
             cost.n_buckets += sketch.keys().len() as u64;

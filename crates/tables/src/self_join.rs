@@ -3,7 +3,7 @@
 mod groups;
 mod partition;
 
-use simhash::TableScheme;
+use simhash::{Distance, TableScheme};
 
 use crate::distance::is_within;
 
@@ -17,7 +17,7 @@ pub struct Pair {
     /// The other one's.
     pub second: usize,
     /// The distance between the two, 1 or more.
-    pub distance: u32,
+    pub distance: Distance,
 }
 
 /// Up to this many fingerprints are compared each with each; of more, only those that agree in some block are.
@@ -38,14 +38,14 @@ pub fn self_join(groups: &Groups, scheme: &TableScheme, visit: &mut dyn FnMut(Pa
     let masks = scheme.tables().iter().map(|table| table.mask()).collect();
     let mut join = Join { groups, max_distance: scheme.max_distance(), path: Vec::new(), visit };
     // Groups differ, so there is nothing at distance 0.
-    if scheme.max_distance() > 0 {
+    if scheme.max_distance() > Distance::ZERO {
         join.by_masks(groups.fingerprints(), masks);
     }
 }
 
 struct Join<'a> {
     groups: &'a Groups,
-    max_distance: u32,
+    max_distance: Distance,
     /// How the fingerprints at hand were brought together: by this table, and within it by this block, and so on.
     path: Vec<Step>,
     visit: &'a mut dyn FnMut(Pair),
@@ -96,10 +96,10 @@ impl Join<'_> {
             if self.path.iter().any(|step| step.has_met(varying)) {
                 continue;
             }
-            if agreeing.len() <= COMPARE_ALL_MAX || varying.count_ones() <= self.max_distance {
+            if agreeing.len() <= COMPARE_ALL_MAX || Distance::of_differing(varying) <= self.max_distance {
                 self.compare_all(agreeing);
             } else {
-                self.by_masks(agreeing, blocks(varying, self.max_distance + 1));
+                self.by_masks(agreeing, blocks(varying, self.max_distance.as_bits() + 1));
             }
         }
     }
@@ -118,7 +118,7 @@ impl Join<'_> {
         let differing = a ^ b;
         if self.path.iter().all(|step| step.is_first(differing)) {
             let [first, second] = [a.min(b), a.max(b)].map(|bits| self.groups.position(bits));
-            (self.visit)(Pair { first, second, distance: differing.count_ones() });
+            (self.visit)(Pair { first, second, distance: Distance::of_differing(differing) });
         }
     }
 }

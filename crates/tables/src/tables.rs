@@ -1,6 +1,6 @@
 //! The interface of every layout: numbers filed under sketches, and the search for near ones.
 
-use simhash::{Fingerprint, Sketch};
+use simhash::{Distance, Fingerprint, Sketch};
 
 /// One stored sketch that a query met.
 #[derive(Clone, Copy, Debug)]
@@ -9,8 +9,8 @@ pub struct Hit<'a> {
     pub query: usize,
     /// The stored fingerprint.
     pub fingerprint: Fingerprint,
-    /// Its distance to the query's, in bits.
-    pub distance: u32,
+    /// Its distance to the query's.
+    pub distance: Distance,
     /// What is filed under it, or a piece of that: ascending, never empty.
     pub numbers: &'a [u64],
 }
@@ -46,7 +46,7 @@ pub trait Tables: Send + Sync {
     /// Calls `visit` for each stored sketch that a query finds, the queries in their order, the hits of one query in no
     /// particular order. Of a sketch under which thousands of numbers are filed they come in pieces, one call after
     /// another and ascending, so that a layout need not hold them in a row; no number comes twice.
-    fn near(&self, queries: &[Sketch], max_distance: u32, visit: &mut dyn FnMut(Hit<'_>)) -> Cost;
+    fn near(&self, queries: &[Sketch], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost;
 
     /// How many numbers are filed; one filed under two sketches counts twice.
     fn n_postings(&self) -> usize;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use simhash::Fingerprint;
 
 use super::{LONG, news_arg};
-use crate::support::{digest, made_up_corpus, run, run_with_input};
+use crate::support::{apart, digest, made_up_corpus, run, run_with_input};
 
 const OTHER: &str =
     "Something else entirely: twelve thousand reeds and willows stand along the old gravel pit by the lake.";
@@ -179,7 +179,7 @@ fn lengths(corpus: &str) -> HashMap<String, (Fingerprint, usize)> {
 fn check_longest(lengths: &HashMap<String, (Fingerprint, usize)>, kept: &[String], dropped: &[String]) {
     assert_eq!(kept.len() + dropped.len(), lengths.len());
     assert!(dropped.len() > 20, "{}", dropped.len());
-    let is_near = |a: &String, b: &String| lengths[a].0.distance(lengths[b].0) <= 3;
+    let is_near = |a: &String, b: &String| lengths[a].0.distance(lengths[b].0) <= apart(3);
     for (i, id) in kept.iter().enumerate() {
         assert!(kept[..i].iter().all(|other| !is_near(id, other)), "{id}");
     }
@@ -239,7 +239,7 @@ fn workers_keep_the_longest_of_their_parts() {
         all_dropped.extend(ids(&dups));
     }
     assert_eq!(all_kept.len() + all_dropped.len(), lengths.len());
-    let is_near = |a: &String, b: &String| lengths[a].0.distance(lengths[b].0) <= 3;
+    let is_near = |a: &String, b: &String| lengths[a].0.distance(lengths[b].0) <= apart(3);
     for (i, id) in all_kept.iter().enumerate() {
         assert!(all_kept[..i].iter().all(|other| !is_near(id, other)), "{id}");
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 
 use crate::support::{Random, json_lines, run_with_input};
 
@@ -10,7 +10,7 @@ use crate::support::{Random, json_lines, run_with_input};
 pub(super) const GROUP_SIZE: usize = 4;
 
 /// Within which two documents are near, which is the default.
-pub(super) const MAX_DISTANCE: u32 = 3;
+pub(super) const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 
 /// Words in a text: so many that changing one moves about two bits.
 const N_WORDS: usize = 120;
@@ -89,7 +89,7 @@ fn chain(fingerprints: &[Fingerprint]) -> Option<[usize; GROUP_SIZE]> {
     for (number, fingerprint) in fingerprints.iter().enumerate() {
         let step = fingerprint.distance(fingerprints[*chain.last()?]);
         let is_further = chain.len() < 2 || fingerprint.distance(*first) > MAX_DISTANCE;
-        if (1..=MAX_DISTANCE).contains(&step) && is_further {
+        if (Distance::of_differing(1)..=MAX_DISTANCE).contains(&step) && is_further {
             chain.push(number);
         }
         if let Ok(chain) = chain.clone().try_into() {

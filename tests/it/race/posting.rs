@@ -8,7 +8,7 @@ use index::{DocumentId, Insertion, Match};
 use serde_json::{Value, json};
 
 use super::groups::{N_CLIENTS, Posting};
-use crate::support::{Random, Worker};
+use crate::support::{Random, Worker, apart};
 
 /// How long an answer may take, with all repetitions. Claims of a worker that was killed keep others waiting for 10 s,
 /// and nothing else may for longer.
@@ -90,7 +90,7 @@ pub(super) fn post(agent: &ureq::Agent, worker: &Worker, posting: &Posting) -> O
         "duplicate" => Insertion::Duplicate(Match {
             id: DocumentId::new(of["id"].as_str().unwrap()).unwrap(),
             fingerprint: of["fingerprint"].as_str().unwrap().parse().unwrap(),
-            distance: of["distance"].as_u64().unwrap() as u32,
+            distance: apart(of["distance"].as_u64().unwrap() as u32),
         }),
         other => panic!("{other}"),
     })

@@ -46,7 +46,7 @@ mod explore;
 
 use std::collections::BTreeMap;
 
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
 use crate::{Document, DocumentId, Insertion, Match, Source};
 
@@ -150,7 +150,7 @@ pub enum Seen {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claimant {
     document: Document,
-    max_distance: u32,
+    max_distance: Distance,
     ticket: Ticket,
     /// How long others wait for us, in milliseconds, and we for them.
     lease: i64,
@@ -191,7 +191,7 @@ enum Stage {
 
 impl Claimant {
     /// A document that is to be inserted if nothing is within `max_distance` bits of it.
-    pub fn new(document: Document, max_distance: u32, ticket: Ticket, lease: i64) -> Self {
+    pub fn new(document: Document, max_distance: Distance, ticket: Ticket, lease: i64) -> Self {
         let stage = Stage::Reading { rival: None };
         Self { document, max_distance, ticket, lease, claim: None, replaces: false, stage }
     }

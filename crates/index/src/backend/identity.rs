@@ -152,6 +152,7 @@ impl Known {
 mod tests {
     use super::*;
     use crate::OpenOptions;
+    use crate::testsuite::apart;
 
     #[test]
     fn identities_differ_and_come_back() {
@@ -196,7 +197,8 @@ mod tests {
         assert_ne!(seal_of(&a), seal_of(&b));
         let text = String::from_utf8(seal_of(&a)).unwrap();
         assert!(text.contains(&a.identity.to_string()) && text.contains("crc32"), "{text}");
-        let [a, b] = [2, 3].map(|max_distance| Metadata { format_version: 1, max_distance, ..a.clone() });
+        let [a, b] =
+            [2, 3].map(apart).map(|max_distance| Metadata { format_version: 1, max_distance, ..a.clone() });
         assert_ne!(seal_of(&a), seal_of(&b));
     }
 }

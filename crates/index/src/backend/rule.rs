@@ -1,6 +1,6 @@
 //! What inserting and removing mean, once for all stores that decide in this process.
 
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
 use crate::{Document, DocumentId, Insertion, Match, Selection, StoredDocument, Timestamp};
 
@@ -19,7 +19,7 @@ pub trait Shelf {
     fn nearest(
         &self,
         sketch: &Sketch,
-        max_distance: u32,
+        max_distance: Distance,
         except: Option<u64>,
     ) -> Result<Option<Match>, Self::Error>;
 
@@ -35,7 +35,7 @@ pub trait Shelf {
 pub fn insert<S: Shelf>(
     shelf: &mut S,
     document: &Document,
-    if_new: Option<u32>,
+    if_new: Option<Distance>,
 ) -> Result<Insertion, S::Error> {
     let old = shelf.find(&document.id)?;
     let was_there = old.as_ref().is_some_and(|(_, old)| shelf.is_live(old.inserted_at));

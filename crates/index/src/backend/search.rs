@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 use tables::{BucketTables, Cost, Hit, Tables};
 
 use crate::backend::runs::Live;
@@ -23,7 +23,7 @@ pub fn new_tables() -> Box<dyn Tables> {
 pub fn neighbours(
     tables: &dyn Tables,
     queries: &[Sketch],
-    max_distance: u32,
+    max_distance: Distance,
     limit: usize,
     live: &Live,
     id_of: &dyn Fn(u64) -> Result<DocumentId>,
@@ -64,7 +64,7 @@ fn share_out(cost: Cost, queries: &[Sketch], answers: &mut [Neighbours]) {
 pub fn nearest(
     tables: &[&dyn Tables],
     query: &Sketch,
-    max_distance: u32,
+    max_distance: Distance,
     counts: &dyn Fn(u64) -> bool,
     id_of: &dyn Fn(u64) -> Result<DocumentId>,
 ) -> Result<Option<Match>> {
@@ -88,7 +88,7 @@ struct Ranked<T> {
 }
 
 impl<T> Ranked<T> {
-    fn rank(&self) -> (u32, &DocumentId) {
+    fn rank(&self) -> (Distance, &DocumentId) {
         (self.found.distance, &self.found.id)
     }
 }
@@ -151,7 +151,7 @@ impl<T> Nearest<T> {
     }
 
     /// Whether a match at this distance may be among the nearest.
-    fn admits(&self, distance: u32) -> bool {
+    fn admits(&self, distance: Distance) -> bool {
         self.ranked.len() < self.limit
             || self.limit > 0 && self.ranked.peek().is_none_or(|farthest| distance <= farthest.found.distance)
     }
@@ -183,6 +183,7 @@ mod tests {
     use simhash::{Fingerprint, TableScheme};
 
     use super::*;
+    use crate::testsuite::apart;
 
     /// The sum over a call's answers is what the tables say, and one query's is its own.
     #[test]
@@ -195,8 +196,8 @@ mod tests {
         let id_of = |number: u64| Ok(DocumentId::new(number.to_string()).expect("digits"));
         let queries: Vec<_> = (0..7).map(|n| scheme.sketch(Fingerprint(n))).collect();
         for queries in [&queries[..], &queries[..1], &[]] {
-            let expected = tables.near(queries, 3, &mut |_| {});
-            let answers = neighbours(&*tables, queries, 3, 2, &Live::default(), &id_of).unwrap();
+            let expected = tables.near(queries, apart(3), &mut |_| {});
+            let answers = neighbours(&*tables, queries, apart(3), 2, &Live::default(), &id_of).unwrap();
             let sum = |of: fn(&Cost) -> u64| answers.iter().map(|answer| of(&answer.cost)).sum::<u64>();
             assert!(queries.is_empty() || expected.n_candidates > 0);
             assert_eq!(sum(|cost| cost.n_buckets), expected.n_buckets);

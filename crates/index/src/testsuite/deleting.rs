@@ -1,6 +1,6 @@
 //! Sources, times, and removing by them.
 
-use super::{FakeClock, contents, create, document, id, near, sketch};
+use super::{FakeClock, apart, contents, create, document, id, near, sketch};
 use crate::{Clock, Cursor, Document, Insertion, Selection, Source, Store, StoredDocument, Timestamp};
 
 pub(super) fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
@@ -42,14 +42,14 @@ fn sources_and_times(store: &dyn Store, clock: &FakeClock) {
     clock.advance_ms(1_234);
     let again = [from("a", 0, "two"), from("b", u64::MAX, "two")];
     assert_eq!(store.insert(&again).expect("an insertion"), [Unchanged, Unchanged]);
-    assert_eq!(store.insert_if_new(&again, 3).expect("an insertion"), [Unchanged, Unchanged]);
+    assert_eq!(store.insert_if_new(&again, apart(3)).expect("an insertion"), [Unchanged, Unchanged]);
     assert_eq!(store.get(&[id("a"), id("b")]).expect("documents"), [stored(&a, begin), stored(&b, begin)]);
 
     let moved = from("a", 0xff << 30, "two");
     assert_eq!(store.insert(std::slice::from_ref(&moved)).expect("an insertion"), [Replaced]);
     clock.advance_ms(1);
     let new = from("c", 0xff << 10, "three");
-    assert_eq!(store.insert_if_new(std::slice::from_ref(&new), 3).expect("an insertion"), [Inserted]);
+    assert_eq!(store.insert_if_new(std::slice::from_ref(&new), apart(3)).expect("an insertion"), [Inserted]);
     let mut page = store.scan(Cursor::start(), 10).expect("a page").documents;
     page.sort_by(|a, b| a.document.id.cmp(&b.document.id));
     let at = |ms| Timestamp::saturating(begin.as_ms() + ms);
@@ -65,7 +65,7 @@ fn by_source(store: &dyn Store, _: &FakeClock) {
     assert_eq!(remove(&of_source("on")), [false; 6]);
     assert_eq!(remove(&of_source("one")), [true, false, false, false, true, false]);
     assert_eq!(contents(store), all[1..3]);
-    assert_eq!(near(store, &sketch(0), 3, 10).1, 2);
+    assert_eq!(near(store, &sketch(0), apart(3), 10).1, 2);
     assert_eq!(remove(&of_source("one")), [false; 6]);
     assert_eq!(remove(&Selection::default()), [false, true, true, false, false, false]);
     assert_eq!(contents(store), []);
@@ -107,7 +107,7 @@ fn only_what_matches(store: &dyn Store, clock: &FakeClock) {
     clock.advance_ms(1_000);
     store.insert(&[from("b", 1, "two")]).expect("a replacement");
     assert_eq!(store.remove_if(&[id("a"), id("b")], &before).expect("a removal"), [false, false]);
-    assert_eq!(near(store, &sketch(1), 0, 10).1, 2);
+    assert_eq!(near(store, &sketch(1), apart(0), 10).1, 2);
     assert_eq!(store.remove_if(&[id("a"), id("b")], &of_source("two")).expect("a removal"), [false, true]);
     assert_eq!(contents(store), [from("a", 1, "one")]);
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
 use crate::{
     Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page, Result,
@@ -69,7 +69,7 @@ impl Store for FailAt {
         self.pass(|store| store.insert(documents))
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
         self.pass(|store| store.insert_if_new(documents, max_distance))
     }
 
@@ -85,7 +85,7 @@ impl Store for FailAt {
         self.pass(|store| store.get(ids))
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
         self.pass(|store| store.near(queries, max_distance, limit))
     }
 

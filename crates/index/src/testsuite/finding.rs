@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{check_near, contents, document, id, near, near_documents, sketch, spread};
+use super::{apart, check_near, contents, document, id, near, near_documents, sketch, spread};
 use crate::{Cursor, Document, ErrorKind, Store};
 
 fn insert(store: &dyn Store, documents: &[Document]) {
@@ -18,7 +18,7 @@ pub(super) fn at_every_distance(store: &dyn Store) {
         for distance in 0..=5 {
             for max_distance in 0..=3 {
                 let expected: &[_] = if distance <= max_distance { &[("a", distance)] } else { &[] };
-                check_near(store, &sketch(bits ^ flipped), max_distance, expected);
+                check_near(store, &sketch(bits ^ flipped), apart(max_distance), expected);
             }
             let mut draw = u64::from(distance) + 10 * seed;
             while flipped.count_ones() == distance {
@@ -34,8 +34,8 @@ pub(super) fn at_the_ends_of_the_key_space(store: &dyn Store) {
     insert(store, &[document("zeros", 0), document("ones", u64::MAX)]);
     for flipped in [0, 1, 1 << 63, 1 | 1 << 31 | 1 << 63] {
         let distance = u64::count_ones(flipped);
-        check_near(store, &sketch(flipped), 3, &[("zeros", distance)]);
-        check_near(store, &sketch(!flipped), 3, &[("ones", distance)]);
+        check_near(store, &sketch(flipped), apart(3), &[("zeros", distance)]);
+        check_near(store, &sketch(!flipped), apart(3), &[("ones", distance)]);
     }
 }
 
@@ -44,45 +44,45 @@ pub(super) fn in_order_and_cut(store: &dyn Store) {
         [document("d", 0), document("b", 1), document("a", 0b11), document("c", 0b100), document("ä", 0)];
     insert(store, &all);
     let expected = [("d", 0), ("ä", 0), ("b", 1), ("c", 1), ("a", 2)];
-    check_near(store, &sketch(0), 3, &expected);
+    check_near(store, &sketch(0), apart(3), &expected);
     for limit in 0..=6 {
         let cut: Vec<_> =
             expected.iter().take(limit).map(|&(id, distance)| (id.to_owned(), distance)).collect();
         let cut = (cut, 5);
-        assert_eq!(near(store, &sketch(0), 3, limit), cut, "limit {limit}");
-        assert_eq!(near_documents(store, &sketch(0), 3, limit), cut, "limit {limit}");
+        assert_eq!(near(store, &sketch(0), apart(3), limit), cut, "limit {limit}");
+        assert_eq!(near_documents(store, &sketch(0), apart(3), limit), cut, "limit {limit}");
     }
     // Answers come in the order of the queries, also of equal ones.
     let queries = [u64::MAX, 0b11, 0, 0b11].map(sketch);
-    let found = store.near(&queries, 0, 10).expect("a search");
+    let found = store.near(&queries, apart(0), 10).expect("a search");
     let ids: Vec<Vec<_>> =
         found.iter().map(|found| found.matches.iter().map(|found| found.id.as_str()).collect()).collect();
     assert_eq!(ids, [vec![], vec!["a"], vec!["d", "ä"], vec!["a"]]);
-    assert_eq!(store.near(&[], 3, 10).expect("no search"), []);
+    assert_eq!(store.near(&[], apart(3), 10).expect("no search"), []);
 }
 
 /// A boilerplate page: many documents with one fingerprint are all found, and may be removed one by one.
 pub(super) fn equal_fingerprints(store: &dyn Store) {
     let names: Vec<String> = (0..40).map(|n| format!("{n:02}")).collect();
     insert(store, &names.iter().map(|name| document(name, 7)).collect::<Vec<_>>());
-    assert_eq!(near(store, &sketch(7), 0, 3).1, 40);
+    assert_eq!(near(store, &sketch(7), apart(0), 3).1, 40);
     assert_eq!(store.remove(&[id("00"), id("20")]).expect("a removal"), [true, true]);
-    let (found, n_matches) = near(store, &sketch(6), 3, 100);
+    let (found, n_matches) = near(store, &sketch(6), apart(3), 100);
     assert_eq!(n_matches, 38);
     let expected = names.iter().filter(|name| !["00", "20"].contains(&name.as_str()));
     assert!(found.iter().map(|(id, _)| id).eq(expected));
 }
 
 pub(super) fn only_what_is_there(store: &dyn Store) {
-    check_near(store, &sketch(0), 3, &[]);
+    check_near(store, &sketch(0), apart(3), &[]);
     store.prepare().expect("prepared");
-    check_near(store, &sketch(0), 3, &[]);
+    check_near(store, &sketch(0), apart(3), &[]);
     insert(store, &[document("a", 0)]);
     store.prepare().expect("prepared again");
-    check_near(store, &sketch(1), 3, &[("a", 1)]);
+    check_near(store, &sketch(1), apart(3), &[("a", 1)]);
     insert(store, &[document("a", u64::MAX)]);
-    check_near(store, &sketch(1), 3, &[]);
-    check_near(store, &sketch(u64::MAX), 3, &[("a", 0)]);
+    check_near(store, &sketch(1), apart(3), &[]);
+    check_near(store, &sketch(u64::MAX), apart(3), &[("a", 0)]);
 }
 
 pub(super) fn pages(store: &dyn Store) {

@@ -1,7 +1,7 @@
 //! Documents that stay for some time only, and a clock that jumps ahead and comes back.
 
 use super::retaining::{HOUR_MS, RETAIN_MS, insert, insert_if_new};
-use super::{FakeClock, contents, document, get, id, near, spread};
+use super::{FakeClock, apart, contents, document, get, id, near, spread};
 use crate::{Insertion, Store};
 
 /// What is found of documents whose fingerprints are `spread(0)` and so on, by every call that reads.
@@ -12,7 +12,7 @@ fn check_live(store: &dyn Store, n_documents: u64, expected: &[u64], when: &str)
     assert_eq!(contents(store), all, "{when}");
     for n in 0..n_documents {
         let is_live = expected.contains(&n);
-        assert_eq!(near(store, &of(n).sketch, 3, 9).1, u64::from(is_live), "{n} {when}");
+        assert_eq!(near(store, &of(n).sketch, apart(3), 9).1, u64::from(is_live), "{n} {when}");
         assert_eq!(get(store, &[of(n).id]), [is_live.then(|| of(n))], "{n} {when}");
     }
 }
@@ -41,7 +41,7 @@ pub(super) fn a_clock_that_was_ahead(store: &dyn Store, clock: &FakeClock) {
     // What has expired is swept behind what has not.
     assert_eq!(insert(store, &of(0)), [Insertion::Inserted]);
     check_live(store, 3, &[0, 1], "when something has been swept");
-    let (found, n_matches) = near(store, &of(2)[0].sketch, 3, 9);
+    let (found, n_matches) = near(store, &of(2)[0].sketch, apart(3), 9);
     assert_eq!((found, n_matches), (Vec::new(), 0));
     assert_eq!(store.remove(&[id("1"), id("2")]).expect("a removal"), [true, false]);
     check_live(store, 3, &[0], "when what was ahead is removed");

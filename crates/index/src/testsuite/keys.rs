@@ -2,7 +2,7 @@
 
 use simhash::{BucketKey, Fingerprint, Sketch};
 
-use super::{check_near, contents, get, id, sketch};
+use super::{apart, check_near, contents, get, id, sketch};
 use crate::{Document, Insertion, Match, Store};
 
 fn banded(bits: u64, keys: &[(u8, u32)]) -> Sketch {
@@ -16,25 +16,25 @@ fn document(name: &str, sketch: Sketch) -> Document {
 pub(super) fn keys_that_do_not_follow_from_the_fingerprint(store: &dyn Store) {
     let a = document("a", banded(0, &[(1, 0xdead_beef), (14, u32::MAX), (255, 0)]));
     let b = document("b", banded(0, &[(1, 0xdead_beee), (14, 0)]));
-    let insertions = store.insert_if_new(&[a.clone(), b.clone()], 64).expect("an insertion");
+    let insertions = store.insert_if_new(&[a.clone(), b.clone()], apart(64)).expect("an insertion");
     // Equal fingerprints, and no bucket in common: not near.
     assert_eq!(insertions, [Insertion::Inserted, Insertion::Inserted]);
     assert_eq!(contents(store), [a, b.clone()]);
     // Found by each of the keys and by no other; the distance is still that of the fingerprints.
-    check_near(store, &banded(1, &[(1, 0xdead_beef)]), 1, &[("a", 1)]);
-    check_near(store, &banded(1, &[(1, 0xdead_beef)]), 0, &[]);
-    check_near(store, &banded(u64::MAX, &[(14, u32::MAX)]), 64, &[("a", 64)]);
-    check_near(store, &banded(0, &[(255, 0)]), 3, &[("a", 0)]);
-    check_near(store, &banded(0, &[(2, 0xdead_beef), (14, 1)]), 64, &[]);
-    check_near(store, &banded(0, &[(1, 0xdead_beee), (14, u32::MAX)]), 3, &[("a", 0), ("b", 0)]);
+    check_near(store, &banded(1, &[(1, 0xdead_beef)]), apart(1), &[("a", 1)]);
+    check_near(store, &banded(1, &[(1, 0xdead_beef)]), apart(0), &[]);
+    check_near(store, &banded(u64::MAX, &[(14, u32::MAX)]), apart(64), &[("a", 64)]);
+    check_near(store, &banded(0, &[(255, 0)]), apart(3), &[("a", 0)]);
+    check_near(store, &banded(0, &[(2, 0xdead_beef), (14, 1)]), apart(64), &[]);
+    check_near(store, &banded(0, &[(1, 0xdead_beee), (14, u32::MAX)]), apart(3), &[("a", 0), ("b", 0)]);
     // Those that simhash would give the fingerprint are not theirs.
-    check_near(store, &sketch(0), 3, &[]);
+    check_near(store, &sketch(0), apart(3), &[]);
     let near_a = document("c", banded(3, &[(255, 0)]));
-    let found = Match { id: id("a"), fingerprint: Fingerprint(0), distance: 2 };
-    let insertions = store.insert_if_new(&[near_a], 2).expect("an insertion");
+    let found = Match { id: id("a"), fingerprint: Fingerprint(0), distance: apart(2) };
+    let insertions = store.insert_if_new(&[near_a], apart(2)).expect("an insertion");
     assert_eq!(insertions, [Insertion::Duplicate(found)]);
     assert_eq!(store.remove(&[id("a")]).expect("a removal"), [true]);
-    check_near(store, &banded(0, &[(1, 0xdead_beef), (14, u32::MAX), (255, 0)]), 64, &[]);
+    check_near(store, &banded(0, &[(1, 0xdead_beef), (14, u32::MAX), (255, 0)]), apart(64), &[]);
     assert_eq!(contents(store), [b]);
 }
 
@@ -44,19 +44,19 @@ pub(super) fn keys_alone_make_another_sketch(store: &dyn Store) {
     let new = document("a", banded(5, &[(1, 77)]));
     let documents = [old.clone(), old.clone(), new.clone(), new.clone()];
     assert_eq!(store.insert(&documents).expect("an insertion"), [Inserted, Unchanged, Replaced, Unchanged]);
-    check_near(store, &old.sketch, 3, &[]);
-    check_near(store, &new.sketch, 3, &[("a", 0)]);
+    check_near(store, &old.sketch, apart(3), &[]);
+    check_near(store, &new.sketch, apart(3), &[("a", 0)]);
     assert_eq!(get(store, &[id("a")]), [Some(new)]);
 }
 
 pub(super) fn no_keys(store: &dyn Store) {
     let a = document("a", banded(5, &[]));
     assert_eq!(
-        store.insert_if_new(std::slice::from_ref(&a), 3).expect("an insertion"),
+        store.insert_if_new(std::slice::from_ref(&a), apart(3)).expect("an insertion"),
         [Insertion::Inserted]
     );
-    check_near(store, &sketch(5), 3, &[]);
-    check_near(store, &a.sketch, 3, &[]);
+    check_near(store, &sketch(5), apart(3), &[]);
+    check_near(store, &a.sketch, apart(3), &[]);
     assert_eq!(contents(store), [a]);
     assert_eq!(store.remove(&[id("a")]).expect("a removal"), [true]);
 }

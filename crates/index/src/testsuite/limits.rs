@@ -2,7 +2,7 @@
 
 use simhash::{BucketKey, Fingerprint, Sketch};
 
-use super::{contents, document, get, id, near, sketch, spread};
+use super::{apart, contents, document, get, id, near, sketch, spread};
 use crate::{
     Cursor, Document, ErrorKind, Insertion, MAX_BATCH, MAX_ID_BYTES, MAX_SKETCH_KEYS, Result, Store,
 };
@@ -16,11 +16,11 @@ pub(super) fn batches(store: &dyn Store) {
     let mut ids: Vec<_> = all.iter().map(|document| document.id.clone()).collect();
     let sketches: Vec<_> = all.iter().map(|document| document.sketch.clone()).collect();
     refused(store.insert(&all));
-    refused(store.insert_if_new(&all, 3));
+    refused(store.insert_if_new(&all, apart(3)));
     refused(store.remove(&ids));
     refused(store.get(&ids));
-    refused(store.near(&sketches, 3, 1));
-    refused(store.near_documents(&sketches, 3, 1));
+    refused(store.near(&sketches, apart(3), 1));
+    refused(store.near_documents(&sketches, apart(3), 1));
     all.pop();
     ids.pop();
     let insertions = store.insert(&all).expect("a full batch");
@@ -50,13 +50,13 @@ pub(super) fn ids(store: &dyn Store) {
     assert!(got.iter().zip(&all).all(|(got, document)| got.as_ref() == Some(document)));
     all.sort_by(|a, b| a.id.cmp(&b.id));
     assert_eq!(contents(store), all);
-    let (found, n_matches) = near(store, &sketch(1), 0, usize::MAX);
+    let (found, n_matches) = near(store, &sketch(1), apart(0), usize::MAX);
     assert_eq!(n_matches, all.len() as u64);
     assert!(found.iter().map(|(id, _)| id.as_str()).eq(all.iter().map(|document| document.id.as_str())));
     // Each is its own: taking one away leaves its neighbours.
     for (n, name) in names.iter().enumerate() {
         assert_eq!(store.remove(&[id(name), id(name)]).expect("a removal"), [true, false]);
-        assert_eq!(near(store, &sketch(1), 0, 0).1, (names.len() - n - 1) as u64);
+        assert_eq!(near(store, &sketch(1), apart(0), 0).1, (names.len() - n - 1) as u64);
     }
 }
 
@@ -68,7 +68,7 @@ pub(super) fn sketches(store: &dyn Store) {
     let most = keyed("most", MAX_SKETCH_KEYS);
     let too_many = keyed("too many", MAX_SKETCH_KEYS + 1);
     refused(store.insert(&[most.clone(), too_many.clone()]));
-    refused(store.insert_if_new(&[most.clone(), too_many], 3));
+    refused(store.insert_if_new(&[most.clone(), too_many], apart(3)));
     assert_eq!(contents(store), []);
     store.insert(std::slice::from_ref(&most)).expect("an insertion");
     assert_eq!(contents(store), [most]);

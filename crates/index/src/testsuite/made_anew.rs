@@ -1,7 +1,7 @@
 //! An index that is taken away, or made anew, under a process that has it open: a server that was emptied, tables that were
 //! dropped and made again, a replica that has nothing.
 
-use super::{contents, document, example_metadata, id, sketch};
+use super::{apart, contents, document, example_metadata, id, sketch};
 use crate::{Cursor, ErrorKind, Identity, Metadata, Result, Store};
 
 /// Takes an index away, and makes another one where it is given what that says of itself.
@@ -21,7 +21,7 @@ pub(super) fn check(open: &dyn Fn() -> Place) {
     let scheme = "t11".parse().expect("a named scheme");
     let identity = Identity::new(*b"the one made new");
     let like_it = Metadata { identity, ..example_metadata() };
-    let of_another_scheme = Metadata { scheme, max_distance: 2, ..like_it.clone() };
+    let of_another_scheme = Metadata { scheme, max_distance: apart(2), ..like_it.clone() };
     for other in [like_it, of_another_scheme] {
         used_before(open(), &other);
         only_read_before(open(), &other);
@@ -34,7 +34,7 @@ fn used_before(place: Place, other: &Metadata) {
     store.create(&example_metadata()).expect("a fresh store can be created");
     store.prepare().expect("an index");
     store.insert(&[document("a", 0), document("b", u64::MAX)]).expect("an insertion");
-    store.near(&[sketch(0)], 3, 10).expect("a search");
+    store.near(&[sketch(0)], apart(3), 10).expect("a search");
     remake(None);
     check_fails(&*store, ErrorKind::NotFound);
     remake(Some(other));
@@ -82,16 +82,16 @@ fn check_fails(store: &dyn Store, kind: ErrorKind) {
         fails("prepare", store.prepare(), kind);
         for documents in [&both[..1], &both[1..2], &both] {
             fails("insert", store.insert(documents), kind);
-            fails("insert_if_new", store.insert_if_new(documents, 3), kind);
+            fails("insert_if_new", store.insert_if_new(documents, apart(3)), kind);
         }
         fails("remove", store.remove(&[id("a")]), kind);
         fails("remove of what is not there", store.remove(&[id("x")]), kind);
         fails("get", store.get(&[id("a")]), kind);
         fails("get of what is not there", store.get(&[id("x"), id("y")]), kind);
         for bits in [0, 0xffff << 20] {
-            fails("near", store.near(&[sketch(bits)], 3, 1), kind);
-            fails("near_documents", store.near_documents(&[sketch(bits)], 3, 1), kind);
-            fails("counting", store.near(&[sketch(bits)], 3, 0), kind);
+            fails("near", store.near(&[sketch(bits)], apart(3), 1), kind);
+            fails("near_documents", store.near_documents(&[sketch(bits)], apart(3), 1), kind);
+            fails("counting", store.near(&[sketch(bits)], apart(3), 0), kind);
         }
         fails("scan", store.scan(Cursor::start(), 1), kind);
         for mends in [false, true] {

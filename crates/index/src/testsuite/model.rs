@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
-use super::{contents, document, near, near_documents, sketch, spread};
+use super::{apart, contents, document, near, near_documents, sketch, spread};
 use crate::{Document, DocumentId, Insertion, Match, Store};
 
 /// How many sequences of operations are tried.
@@ -19,7 +19,7 @@ struct Model {
 
 impl Model {
     /// All within the distance that share a bucket, by distance, then id.
-    fn near(&self, query: &Sketch, max_distance: u32) -> Vec<Match> {
+    fn near(&self, query: &Sketch, max_distance: Distance) -> Vec<Match> {
         let mut matches: Vec<_> = self
             .documents
             .iter()
@@ -42,7 +42,7 @@ impl Model {
         }
     }
 
-    fn insert_if_new(&mut self, document: &Document, max_distance: u32) -> Insertion {
+    fn insert_if_new(&mut self, document: &Document, max_distance: Distance) -> Insertion {
         if self.documents.get(&document.id) == Some(&document.sketch) {
             return Insertion::Unchanged;
         }
@@ -78,7 +78,7 @@ pub(super) fn random_operations(store: &dyn Store, seed: u64) {
     let mut model = Model::default();
     for step in 0..OPERATIONS {
         let context = format!("seed {seed}, step {step}");
-        let max_distance = draw.below(4) as u32;
+        let max_distance = apart(draw.below(4) as u32);
         match draw.below(6) {
             0 | 1 => {
                 let documents = draw.documents();
@@ -104,7 +104,7 @@ pub(super) fn random_operations(store: &dyn Store, seed: u64) {
                 let n_matches = expected.len() as u64;
                 let expected = expected.into_iter().take(limit);
                 let expected: Vec<_> =
-                    expected.map(|found| (found.id.as_str().to_owned(), found.distance)).collect();
+                    expected.map(|found| (found.id.as_str().to_owned(), found.distance.as_bits())).collect();
                 let expected = (expected, n_matches);
                 assert_eq!(near(store, &query, max_distance, limit), expected, "{context}");
                 assert_eq!(near_documents(store, &query, max_distance, limit), expected, "{context}");

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::{contents, document, example_metadata, id, near, sketch, spread};
+use super::{apart, contents, document, example_metadata, id, near, sketch, spread};
 use crate::{Insertion, Metadata, Store};
 
 const N_THREADS: u64 = 4;
@@ -35,7 +35,7 @@ pub(super) fn near_duplicates_at_once(store: &dyn Store) {
                     for group in 0..N_GROUPS {
                         let name = format!("{group} by {thread}");
                         let posted = document(&name, spread(group) ^ 1 << thread);
-                        match store.insert_if_new(&[posted], 2).expect("an insertion").remove(0) {
+                        match store.insert_if_new(&[posted], apart(2)).expect("an insertion").remove(0) {
                             Insertion::Inserted => kept.push((group, name)),
                             Insertion::Duplicate(of) => {
                                 assert!(of.id.as_str().starts_with(&format!("{group} by")));
@@ -51,7 +51,7 @@ pub(super) fn near_duplicates_at_once(store: &dyn Store) {
     });
     assert_eq!(kept.len() as u64, N_GROUPS, "exactly one of each group is kept: {kept:?}");
     for (group, name) in kept {
-        assert_eq!(near(store, &sketch(spread(group)), 1, 10), (vec![(name, 1)], 1));
+        assert_eq!(near(store, &sketch(spread(group)), apart(1), 10), (vec![(name, 1)], 1));
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn searches_beside_writers(store: &dyn Store) {
         for _ in 0..2 {
             scope.spawn(|| {
                 while !done.load(Ordering::SeqCst) {
-                    let (found, _) = near(store, &sketch(0), 3, 100);
+                    let (found, _) = near(store, &sketch(0), apart(3), 100);
                     assert!(found.contains(&("stays".to_owned(), 0)), "{found:?}");
                     // It is always there, under one of two sketches, both of them near.
                     assert_eq!(found.iter().filter(|(id, _)| id == "moves").count(), 1, "{found:?}");

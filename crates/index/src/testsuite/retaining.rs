@@ -1,8 +1,8 @@
 //! Documents that stay for some time only.
 
 use super::{
-    FakeClock, RETAIN, check_near, contents, document, example_metadata, get, id, jumping, near, sketch,
-    spread,
+    FakeClock, RETAIN, apart, check_near, contents, document, example_metadata, get, id, jumping, near,
+    sketch, spread,
 };
 use crate::{Clock, Cursor, Document, Insertion, Match, Metadata, Retention, Selection, Store};
 
@@ -45,7 +45,7 @@ pub(super) fn insert(store: &dyn Store, documents: &[Document]) -> Vec<Insertion
 }
 
 pub(super) fn insert_if_new(store: &dyn Store, documents: &[Document]) -> Vec<Insertion> {
-    store.insert_if_new(documents, 3).expect("an insertion")
+    store.insert_if_new(documents, apart(3)).expect("an insertion")
 }
 
 /// Every call that reads sees the last millisecond, and none the next one.
@@ -57,7 +57,7 @@ fn to_the_millisecond(store: &dyn Store, clock: &FakeClock) {
     let check = |expected: &[(&Document, u32)]| {
         let shown: Vec<_> =
             expected.iter().map(|(document, distance)| (document.id.as_str(), *distance)).collect();
-        check_near(store, &sketch(0), 3, &shown);
+        check_near(store, &sketch(0), apart(3), &shown);
         let documents: Vec<_> = expected.iter().map(|(document, _)| (*document).clone()).collect();
         assert_eq!(contents(store), documents);
         let got = get(store, &[id("a"), id("b")]);
@@ -79,11 +79,11 @@ fn what_has_expired_keeps_nothing_out(store: &dyn Store, clock: &FakeClock) {
     let a = document("a", 0);
     assert_eq!(insert_if_new(store, std::slice::from_ref(&a)), [Insertion::Inserted]);
     clock.advance_ms(RETAIN_MS - 1);
-    let found = Match { id: id("a"), fingerprint: a.sketch.fingerprint(), distance: 1 };
+    let found = Match { id: id("a"), fingerprint: a.sketch.fingerprint(), distance: apart(1) };
     assert_eq!(insert_if_new(store, &[document("b", 1)]), [Insertion::Duplicate(found)]);
     clock.advance_ms(1);
     let answers = insert_if_new(store, &[document("b", 1), document("c", 0)]);
-    let found = Match { id: id("b"), fingerprint: sketch(1).fingerprint(), distance: 1 };
+    let found = Match { id: id("b"), fingerprint: sketch(1).fingerprint(), distance: apart(1) };
     assert_eq!(answers, [Insertion::Inserted, Insertion::Duplicate(found)]);
     assert_eq!(contents(store), [document("b", 1)]);
 }
@@ -102,7 +102,7 @@ fn an_id_comes_again(store: &dyn Store, clock: &FakeClock) {
     let all = [&again[..], &more].concat();
     assert_eq!(contents(store), all);
     for document in &all {
-        check_near(store, &document.sketch, 0, &[(document.id.as_str(), 0)]);
+        check_near(store, &document.sketch, apart(0), &[(document.id.as_str(), 0)]);
     }
     clock.advance_ms(RETAIN_MS - 1);
     assert_eq!(contents(store), all);
@@ -119,7 +119,7 @@ fn a_backlog(store: &dyn Store, clock: &FakeClock) {
     // The youngest, which go last.
     for (n, old) in (0..).zip(&old[990..]) {
         assert_eq!(store.remove(std::slice::from_ref(&old.id)).expect("a removal"), [false]);
-        check_near(store, &old.sketch, 3, &[]);
+        check_near(store, &old.sketch, apart(3), &[]);
         let moved = document(old.id.as_str(), spread(n + 5_000));
         let renamed = Document { id: id(&format!("new {n}")), ..old.clone() };
         let new = [old, &moved, &renamed][n as usize % 3].clone();
@@ -128,7 +128,7 @@ fn a_backlog(store: &dyn Store, clock: &FakeClock) {
             _ => insert_if_new(store, std::slice::from_ref(&new)),
         };
         assert_eq!(answer, [Insertion::Inserted], "{new:?}");
-        check_near(store, &new.sketch, 3, &[(new.id.as_str(), 0)]);
+        check_near(store, &new.sketch, apart(3), &[(new.id.as_str(), 0)]);
         expected.push(new);
         expected.sort_by(|a, b| a.id.cmp(&b.id));
         assert_eq!(contents(store), expected);
@@ -168,7 +168,7 @@ fn some_of_equal_sketches(store: &dyn Store, clock: &FakeClock) {
             let mut live: Vec<_> = (n_expired..N).map(name).collect();
             live.sort_unstable();
             for limit in [0, 1, 3, N] {
-                let (found, n_matches) = near(store, &sketch(8), 1, limit);
+                let (found, n_matches) = near(store, &sketch(8), apart(1), limit);
                 assert_eq!(n_matches, live.len() as u64, "{n_expired} expired");
                 let expected = live.iter().take(limit).map(|name| (name.clone(), 1));
                 assert!(found.into_iter().eq(expected), "{n_expired} expired, limit {limit}");
@@ -177,11 +177,11 @@ fn some_of_equal_sketches(store: &dyn Store, clock: &FakeClock) {
         }
     }
     clock.advance_ms(RETAIN_MS + 1_000 * (N as i64 - 2) - elapsed);
-    let last = Match { id: id(&name(N - 1)), fingerprint: sketch(9).fingerprint(), distance: 0 };
+    let last = Match { id: id(&name(N - 1)), fingerprint: sketch(9).fingerprint(), distance: apart(0) };
     assert_eq!(insert_if_new(store, &[document("new", 9)]), [Insertion::Duplicate(last)]);
     clock.advance_ms(1_000);
     assert_eq!(insert_if_new(store, &[document("new", 9)]), [Insertion::Inserted]);
-    assert_eq!(near(store, &sketch(9), 3, 10), (vec![("new".to_owned(), 0)], 1));
+    assert_eq!(near(store, &sketch(9), apart(3), 10), (vec![("new".to_owned(), 0)], 1));
 }
 
 /// Of the first half nothing comes, however the pages lie.
@@ -265,9 +265,9 @@ fn random_times(store: &dyn Store, clock: &FakeClock) {
         let new = document(&format!("id {}", below(25)), spread(below(4)) ^ 1 << below(5));
         let live: Vec<_> =
             stored.iter().filter(|(_, at)| is_live(*at)).map(|(document, _)| document).collect();
-        let near_others = live
-            .iter()
-            .any(|old| old.id != new.id && old.sketch.fingerprint().distance(new.sketch.fingerprint()) <= 3);
+        let near_others = live.iter().any(|old| {
+            old.id != new.id && old.sketch.fingerprint().distance(new.sketch.fingerprint()) <= apart(3)
+        });
         let old = live.iter().find(|old| old.id == new.id);
         let answer = insert_if_new(store, std::slice::from_ref(&new)).remove(0);
         match old {
@@ -283,9 +283,9 @@ fn random_times(store: &dyn Store, clock: &FakeClock) {
         let expected = stored
             .iter()
             .filter(|(old, at)| {
-                is_live(*at) && old.sketch.fingerprint().distance(new.sketch.fingerprint()) <= 3
+                is_live(*at) && old.sketch.fingerprint().distance(new.sketch.fingerprint()) <= apart(3)
             })
             .count();
-        assert_eq!(near(store, &new.sketch, 3, 100).1, expected as u64, "step {step}");
+        assert_eq!(near(store, &new.sketch, apart(3), 100).1, expected as u64, "step {step}");
     }
 }

@@ -1,13 +1,14 @@
 //! Creating, inserting, removing.
 
-use super::{check_near, contents, create, document, example_metadata, get, id, near, sketch};
+use super::{apart, check_near, contents, create, document, example_metadata, get, id, near, sketch};
 use crate::{Cursor, Document, ErrorKind, Insertion, Match, Metadata, Result, Store};
+use simhash::Distance;
 
 pub(super) fn metadata_is_written_once(store: &dyn Store) {
     assert_eq!(store.metadata().expect("metadata"), None);
     create(store);
     let scheme = "t11".parse().expect("a named scheme");
-    let other = Metadata { scheme, max_distance: 2, ..example_metadata() };
+    let other = Metadata { scheme, max_distance: apart(2), ..example_metadata() };
     assert_eq!(store.create(&other).expect("a second create"), example_metadata());
     assert_eq!(store.metadata().expect("metadata"), Some(example_metadata()));
 }
@@ -19,10 +20,10 @@ pub(super) fn nothing_works_before_create(store: &dyn Store) {
     refused(store.prepare());
     refused(store.ready());
     refused(store.insert(&[document("a", 0)]));
-    refused(store.insert_if_new(&[document("a", 0)], 3));
+    refused(store.insert_if_new(&[document("a", 0)], apart(3)));
     refused(store.remove(&[id("a")]));
     refused(store.get(&[id("a")]));
-    refused(store.near(&[sketch(0)], 3, 1));
+    refused(store.near(&[sketch(0)], apart(3), 1));
     refused(store.scan(Cursor::start(), 1));
     assert!(store.status().expect("a status").n_documents.is_none_or(|n_documents| n_documents == 0));
 }
@@ -31,11 +32,11 @@ fn insert(store: &dyn Store, documents: &[Document]) -> Vec<Insertion> {
     store.insert(documents).expect("an insertion")
 }
 
-fn insert_if_new(store: &dyn Store, documents: &[Document], max_distance: u32) -> Vec<Insertion> {
+fn insert_if_new(store: &dyn Store, documents: &[Document], max_distance: Distance) -> Vec<Insertion> {
     store.insert_if_new(documents, max_distance).expect("an insertion")
 }
 
-fn duplicate(of: &Document, distance: u32) -> Insertion {
+fn duplicate(of: &Document, distance: Distance) -> Insertion {
     Insertion::Duplicate(Match { id: of.id.clone(), fingerprint: of.sketch.fingerprint(), distance })
 }
 
@@ -54,66 +55,75 @@ pub(super) fn inserting(store: &dyn Store) {
     // The last one of a batch stays, also where it comes back to the first.
     assert_eq!(insert(store, &[a.clone(), a2, a.clone()]), [Replaced, Replaced, Replaced]);
     assert_eq!(contents(store), [a.clone(), b, c]);
-    check_near(store, &sketch(u64::MAX), 3, &[]);
-    check_near(store, &sketch(0), 0, &[("a", 0)]);
+    check_near(store, &sketch(u64::MAX), apart(3), &[]);
+    check_near(store, &sketch(0), apart(0), &[("a", 0)]);
     assert_eq!(get(store, &[id("x"), id("a"), id("a")]), [None, Some(a.clone()), Some(a)]);
 }
 
 pub(super) fn inserting_if_new(store: &dyn Store) {
     use Insertion::{Inserted, Replaced, Unchanged};
-    assert_eq!(insert_if_new(store, &[], 3), []);
+    assert_eq!(insert_if_new(store, &[], apart(3)), []);
     let a = document("a", 0);
     // Into an empty store, then into one of a single document.
-    assert_eq!(insert_if_new(store, std::slice::from_ref(&a), 3), [Inserted]);
-    assert_eq!(insert_if_new(store, std::slice::from_ref(&a), 3), [Unchanged]);
-    assert_eq!(insert_if_new(store, &[document("b", 0)], 3), [duplicate(&a, 0)]);
+    assert_eq!(insert_if_new(store, std::slice::from_ref(&a), apart(3)), [Inserted]);
+    assert_eq!(insert_if_new(store, std::slice::from_ref(&a), apart(3)), [Unchanged]);
+    assert_eq!(insert_if_new(store, &[document("b", 0)], apart(3)), [duplicate(&a, apart(0))]);
     // Exactly at the distance, and one beyond it.
-    assert_eq!(insert_if_new(store, &[document("b", 0b111)], 3), [duplicate(&a, 3)]);
-    assert_eq!(insert_if_new(store, &[document("b", 0b111)], 2), [Inserted]);
+    assert_eq!(insert_if_new(store, &[document("b", 0b111)], apart(3)), [duplicate(&a, apart(3))]);
+    assert_eq!(insert_if_new(store, &[document("b", 0b111)], apart(2)), [Inserted]);
     // Of two at one distance the smaller id, of two distances the nearer.
     let (b, d) = (document("b", 0b111), document("d", 0b1_1111));
     assert_eq!(insert(store, std::slice::from_ref(&d)), [Inserted]);
-    assert_eq!(insert_if_new(store, &[document("c", 0b1111)], 3), [duplicate(&b, 1)]);
-    assert_eq!(insert_if_new(store, &[document("c", 0b1_1110)], 3), [duplicate(&d, 1)]);
+    assert_eq!(insert_if_new(store, &[document("c", 0b1111)], apart(3)), [duplicate(&b, apart(1))]);
+    assert_eq!(insert_if_new(store, &[document("c", 0b1_1110)], apart(3)), [duplicate(&d, apart(1))]);
     // The id is there with another sketch: a near one under another id keeps the old version in place ...
     let near_b = document("a", 0b11);
-    assert_eq!(insert_if_new(store, &[near_b], 3), [duplicate(&b, 1)]);
+    assert_eq!(insert_if_new(store, &[near_b], apart(3)), [duplicate(&b, apart(1))]);
     assert_eq!(contents(store), [a.clone(), b.clone(), d.clone()]);
     // ... the id is there with the same sketch: it stays, near ones or not ...
-    assert_eq!(insert_if_new(store, &[a, b.clone()], 3), [Unchanged, Unchanged]);
+    assert_eq!(insert_if_new(store, &[a, b.clone()], apart(3)), [Unchanged, Unchanged]);
     // ... and else it is replaced.
     let a2 = document("a", u64::MAX);
-    assert_eq!(insert_if_new(store, std::slice::from_ref(&a2), 3), [Replaced]);
+    assert_eq!(insert_if_new(store, std::slice::from_ref(&a2), apart(3)), [Replaced]);
     assert_eq!(contents(store), [a2, b, d]);
-    check_near(store, &sketch(0), 2, &[]);
+    check_near(store, &sketch(0), apart(2), &[]);
 }
 
 pub(super) fn inserting_if_new_within_a_batch(store: &dyn Store) {
     use Insertion::{Inserted, Replaced, Unchanged};
     let (a, b) = (document("a", 0), document("b", 1));
-    let answers = insert_if_new(store, &[a.clone(), b.clone(), a.clone(), document("c", u64::MAX)], 3);
-    assert_eq!(answers, [Inserted, duplicate(&a, 1), Unchanged, Inserted]);
+    let answers = insert_if_new(store, &[a.clone(), b.clone(), a.clone(), document("c", u64::MAX)], apart(3));
+    assert_eq!(answers, [Inserted, duplicate(&a, apart(1)), Unchanged, Inserted]);
     // What is replaced earlier in the batch makes no duplicates later in it, committed before or not.
     let moved = document("a", 0xff << 40);
-    let answers = insert_if_new(store, &[moved.clone(), b.clone(), document("d", 0xff << 40)], 3);
-    assert_eq!(answers, [Replaced, Inserted, duplicate(&moved, 0)]);
+    let answers = insert_if_new(store, &[moved.clone(), b.clone(), document("d", 0xff << 40)], apart(3));
+    assert_eq!(answers, [Replaced, Inserted, duplicate(&moved, apart(0))]);
     let (e, e2, f) = (document("e", 0xffff << 20), document("e", 0xffff << 4), document("f", 0xffff << 20));
-    assert_eq!(insert_if_new(store, &[e, e2.clone(), f.clone()], 3), [Inserted, Replaced, Inserted]);
+    assert_eq!(insert_if_new(store, &[e, e2.clone(), f.clone()], apart(3)), [Inserted, Replaced, Inserted]);
     assert_eq!(contents(store), [moved, b, document("c", u64::MAX), e2, f]);
 }
 
 /// A text that changes a little is near its own old version, which must not keep it out.
 pub(super) fn an_own_old_version_is_no_duplicate(store: &dyn Store) {
     use Insertion::{Inserted, Replaced};
-    assert_eq!(insert_if_new(store, &[document("a", 0), document("b", u64::MAX)], 3), [Inserted, Inserted]);
-    assert_eq!(insert_if_new(store, &[document("a", 1)], 3), [Replaced]);
-    assert_eq!(insert_if_new(store, &[document("a", 3), document("a", 2)], 3), [Replaced, Replaced]);
-    assert_eq!(near(store, &sketch(0), 3, 10), (vec![("a".to_owned(), 1)], 1));
+    assert_eq!(
+        insert_if_new(store, &[document("a", 0), document("b", u64::MAX)], apart(3)),
+        [Inserted, Inserted]
+    );
+    assert_eq!(insert_if_new(store, &[document("a", 1)], apart(3)), [Replaced]);
+    assert_eq!(insert_if_new(store, &[document("a", 3), document("a", 2)], apart(3)), [Replaced, Replaced]);
+    assert_eq!(near(store, &sketch(0), apart(3), 10), (vec![("a".to_owned(), 1)], 1));
     // Another document of the old version's fingerprint does, whichever id comes first.
     let others = [document("c", 0xff << 30), document("d", 0xff << 30)];
     insert(store, &others);
-    assert_eq!(insert_if_new(store, &[document("c", 0xff << 31)], 3), [duplicate(&others[1], 2)]);
-    assert_eq!(insert_if_new(store, &[document("d", 0xff << 31)], 3), [duplicate(&others[0], 2)]);
+    assert_eq!(
+        insert_if_new(store, &[document("c", 0xff << 31)], apart(3)),
+        [duplicate(&others[1], apart(2))]
+    );
+    assert_eq!(
+        insert_if_new(store, &[document("d", 0xff << 31)], apart(3)),
+        [duplicate(&others[0], apart(2))]
+    );
 }
 
 /// a is near b and b is near c, but a is not near c: if the middle comes first it stays alone, else both ends stay.
@@ -132,7 +142,7 @@ pub(super) fn a_chain_in_every_order(store: &dyn Store) {
         // One after another and in one batch it is the same.
         for batch in [1, 3] {
             for documents in arriving.chunks(batch) {
-                insert_if_new(store, documents, 3);
+                insert_if_new(store, documents, apart(3));
             }
             assert_eq!(contents(store), kept, "{order:?} in batches of {batch}");
             store.remove(&["a", "b", "c"].map(id)).expect("a removal");
@@ -146,13 +156,13 @@ pub(super) fn removing(store: &dyn Store) {
     assert!(store.remove(&[]).expect("no removal").is_empty());
     assert_eq!(store.remove(&[id("x"), id("a"), id("a")]).expect("a removal"), [false, true, false]);
     assert_eq!(contents(store), all[1..]);
-    check_near(store, &sketch(0), 3, &[("b", 0), ("c", 1)]);
+    check_near(store, &sketch(0), apart(3), &[("b", 0), ("c", 1)]);
     assert_eq!(get(store, &[id("a"), id("b")]), [None, Some(all[1].clone())]);
     assert_eq!(insert(store, &all[..1]), [Insertion::Inserted]);
-    check_near(store, &sketch(0), 3, &[("a", 0), ("b", 0), ("c", 1)]);
+    check_near(store, &sketch(0), apart(3), &[("a", 0), ("b", 0), ("c", 1)]);
     assert_eq!(store.remove(&[id("c"), id("b"), id("a")]).expect("a removal"), [true, true, true]);
     assert_eq!(contents(store), []);
-    check_near(store, &sketch(0), 3, &[]);
+    check_near(store, &sketch(0), apart(3), &[]);
     // What is gone keeps nothing out.
-    assert_eq!(insert_if_new(store, &all[1..2], 3), [Insertion::Inserted]);
+    assert_eq!(insert_if_new(store, &all[1..2], apart(3)), [Insertion::Inserted]);
 }

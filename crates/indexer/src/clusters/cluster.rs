@@ -1,7 +1,7 @@
 //! One cluster: its documents by fingerprint, who is near to whom in it, and the line that says so.
 
 use serde::{Serialize, Serializer};
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 use tables::Groups;
 
 use super::documents::{Documents, Status};
@@ -36,7 +36,7 @@ pub(super) struct Cluster<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     nodes: [usize; 2],
-    distance: u32,
+    distance: Distance,
 }
 
 impl<'a> Cluster<'a> {
@@ -114,7 +114,7 @@ impl<'a> Cluster<'a> {
     }
 
     fn near(&self, edge: &Edge) -> Near {
-        Near { between: edge.nodes.map(|node| self.fingerprint(node)), distance: edge.distance }
+        Near { between: edge.nodes.map(|node| self.fingerprint(node)), distance: edge.distance.as_bits() }
     }
 
     /// The two nodes that are furthest apart, the first such two. In a very large cluster not all are compared: from the
@@ -127,7 +127,7 @@ impl<'a> Cluster<'a> {
             let furthest = others.iter().rev().map(|&b| ([a, b], a.distance(b)));
             furthest.max_by_key(|&(_, distance)| distance)
         };
-        let mut widest: Option<([Fingerprint; 2], u32)> = None;
+        let mut widest: Option<([Fingerprint; 2], Distance)> = None;
         if at_least {
             let from_first = furthest_of(fingerprints[0], &fingerprints);
             widest = from_first.and_then(|([_, far], _)| furthest_of(far, &fingerprints));
@@ -140,7 +140,7 @@ impl<'a> Cluster<'a> {
             }
         }
         let (between, distance) = widest.expect("a chained cluster has nodes");
-        Widest { between, distance, at_least }
+        Widest { between, distance: distance.as_bits(), at_least }
     }
 }
 

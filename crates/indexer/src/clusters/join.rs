@@ -1,13 +1,13 @@
 //! What hangs together by steps within the distance.
 
-use simhash::{Fingerprint, TableScheme};
+use simhash::{Distance, Fingerprint, TableScheme};
 use tables::{Groups, Pair, self_join};
 
 /// Finds who is near to whom.
 pub(super) struct Join {
     pub(super) scheme: TableScheme,
     /// That of the index, which may be less than the scheme's.
-    pub(super) max_distance: u32,
+    pub(super) max_distance: Distance,
 }
 
 /// Sets of two documents and more.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use index::{DocumentId, OpenOptions};
 use serde_json::{Value, json};
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 
 use super::*;
 use crate::input::Rank;
@@ -37,7 +37,7 @@ impl Random {
 
 /// An index and a corpus, and what becomes of them: a document goes where one that stays is near. Those of the index come
 /// first. What stays is chosen from the beginning of the input or from its end.
-fn documents(seed: u64, max_distance: u32) -> Vec<Noticed> {
+fn documents(seed: u64, max_distance: Distance) -> Vec<Noticed> {
     let mut random = Random(seed);
     let (n_in_index, n_run) = (random.below(5), 5 + random.below(25));
     let mut documents = Vec::new();
@@ -125,7 +125,7 @@ fn without(documents: &[Noticed], rejected: &HashSet<usize>) -> Vec<Noticed> {
 }
 
 /// What the lines must be: whoever is near is compared with all.
-fn expected(documents: &[Noticed], max_distance: u32, chains: Chains) -> Vec<Value> {
+fn expected(documents: &[Noticed], max_distance: Distance, chains: Chains) -> Vec<Value> {
     let mut labels: Vec<usize> = (0..documents.len()).collect();
     for _ in 0..documents.len() {
         for (i, a) in documents.iter().enumerate() {
@@ -161,7 +161,7 @@ fn expected(documents: &[Noticed], max_distance: u32, chains: Chains) -> Vec<Val
     lines
 }
 
-fn line(documents: &[Noticed], members: &[usize], max_distance: u32) -> Value {
+fn line(documents: &[Noticed], members: &[usize], max_distance: Distance) -> Value {
     let mut nodes: Vec<Fingerprint> = Vec::new();
     for &i in members {
         if !nodes.contains(&documents[i].fingerprint) {
@@ -171,7 +171,7 @@ fn line(documents: &[Noticed], members: &[usize], max_distance: u32) -> Value {
     let pairs = || (0..nodes.len()).flat_map(|i| (i + 1..nodes.len()).map(move |j| (i, j)));
     let pair = |(i, j): (usize, usize)| {
         let between = [nodes[i].to_string(), nodes[j].to_string()];
-        json!({ "between": between, "distance": nodes[i].distance(nodes[j]) })
+        json!({ "between": between, "distance": nodes[i].distance(nodes[j]).as_bits() })
     };
     let distance = |&(i, j): &(usize, usize)| nodes[i].distance(nodes[j]);
     let edges: Vec<Value> = pairs().filter(|pair| distance(pair) <= max_distance).map(pair).collect();
@@ -201,7 +201,7 @@ fn line(documents: &[Noticed], members: &[usize], max_distance: u32) -> Value {
 /// What is written for the same documents.
 fn written(
     documents: &[Noticed],
-    max_distance: u32,
+    max_distance: Distance,
     chains: Chains,
     limits: Limits,
 ) -> (Vec<Value>, Clustered) {
@@ -241,11 +241,13 @@ fn written(
     (lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), clustered)
 }
 
+const NEAR: Distance = Distance::of_differing(0b111);
+
 #[test]
 fn clusters_are_those_of_the_naive_scan() {
     let mut seen = BTreeMap::<&str, usize>::new();
     for seed in 0..100 {
-        let max_distance = [3, 3, 2, 1, 0][seed as usize % 5];
+        let max_distance = [0b111, 0b111, 0b11, 0b1, 0].map(Distance::of_differing)[seed as usize % 5];
         let documents = documents(seed, max_distance);
         for chains in [Chains::Report, Chains::Split] {
             let expected = expected(&documents, max_distance, chains);
@@ -253,9 +255,9 @@ fn clusters_are_those_of_the_naive_scan() {
             assert_eq!(lines, expected, "seed {seed}");
             assert_eq!(clustered.n, lines.len() as u64);
             let text = Value::from(lines.clone()).to_string();
-            let wide = lines
-                .iter()
-                .any(|line| line["widest"]["distance"].as_u64() > Some(u64::from(2 * max_distance)));
+            let wide = lines.iter().any(|line| {
+                line["widest"]["distance"].as_u64() > Some(u64::from(2 * max_distance.as_bits()))
+            });
             for (case, is_so) in [
                 ("a clique", lines.iter().any(|line| line["chained"] == false && line["n_edges"] == 3)),
                 ("a chain", clustered.n_chained > 0),
@@ -294,10 +296,10 @@ fn clusters_are_those_of_the_naive_scan() {
 fn what_is_cut_still_holds_together() {
     let mut n_cut = 0;
     for seed in 0..40 {
-        let documents = documents(seed, 3);
+        let documents = documents(seed, NEAR);
         let limits = Limits { n_more_edges_max: 2, n_compared_max: 3 };
-        let (lines, _) = written(&documents, 3, Chains::Report, limits);
-        for (line, whole) in lines.iter().zip(expected(&documents, 3, Chains::Report)) {
+        let (lines, _) = written(&documents, NEAR, Chains::Report, limits);
+        for (line, whole) in lines.iter().zip(expected(&documents, NEAR, Chains::Report)) {
             let [edges, all] = [line, &whole].map(|line| line["edges"].as_array().unwrap());
             let n_nodes = line["nodes"].as_array().unwrap().len();
             assert_eq!(edges.len(), all.len().min(n_nodes - 1 + 2));

@@ -137,7 +137,7 @@ fn reported(options: &DedupOptions, store: &str, index: &Index) -> report_file::
         time_field: options.time_field.as_ref().map(|field| field.given().to_owned()),
         store: store.to_owned(),
         scheme: index.scheme().name().to_owned(),
-        max_distance: index.max_distance(),
+        max_distance: index.max_distance().as_bits(),
         recipe: index.recipe().clone(),
     }
 }

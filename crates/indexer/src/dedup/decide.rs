@@ -3,7 +3,7 @@
 use anyhow::{Context, ensure};
 use index::{DocumentId, Index, Insertion, Match, NewDocument, StoredDocument};
 use serde::{Deserialize, Serialize};
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 
 use super::dry_run::DryRun;
 use crate::journal::Calls;
@@ -70,7 +70,7 @@ fn insert_decided(
             found.map(|Match { id, fingerprint, distance }| Original {
                 id: id.as_str().to_owned(),
                 fingerprint: fingerprint.0,
-                distance,
+                distance: distance.as_bits(),
             })
         };
         Ok(decide().context("failed to ask the index")?.into_iter().map(original).collect())
@@ -84,6 +84,7 @@ fn insert_decided(
     let mut insertions = index.insert_if_new(&kept).context("failed to write to the index")?.into_iter();
     let mut answer = |near: Option<Original>| match near {
         Some(Original { id, fingerprint, distance }) => {
+            let distance = Distance::new(distance)?;
             Ok(Some(Match { id: DocumentId::new(id)?, fingerprint: Fingerprint(fingerprint), distance }))
         }
         None => match insertions.next() {

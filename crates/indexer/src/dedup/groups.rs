@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use index::DocumentId;
+use simhash::Distance;
 
 use crate::excerpt::excerpt;
 use crate::numbers::Grouped;
@@ -32,7 +33,7 @@ struct Group {
     kept: DocumentId,
     excerpt: Box<str>,
     n_duplicates: u64,
-    duplicates: Vec<(DocumentId, u32, Box<str>)>,
+    duplicates: Vec<(DocumentId, Distance, Box<str>)>,
 }
 
 impl Groups {
@@ -87,7 +88,7 @@ impl fmt::Display for Groups {
         for group in &self.shown {
             writeln!(f, "kept      {}  {}", group.kept, group.excerpt)?;
             for (id, distance, excerpt) in &group.duplicates {
-                let unit = if *distance == 1 { "bit " } else { "bits" };
+                let unit = if distance.as_bits() == 1 { "bit " } else { "bits" };
                 writeln!(f, "  {distance} {unit}  {id}  {excerpt}")?;
             }
             let more = group.n_duplicates - group.duplicates.len() as u64;

@@ -95,6 +95,6 @@ pub(crate) fn duplicate_line(id: &DocumentId, fingerprint: Fingerprint, of: &Mat
         "duplicate_of": of.id.as_str(),
         "fingerprint": fingerprint.to_string(),
         "duplicate_of_fingerprint": of.fingerprint.to_string(),
-        "distance": of.distance,
+        "distance": of.distance.as_bits(),
     })
 }

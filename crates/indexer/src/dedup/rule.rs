@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use anyhow::Context;
 use index::{DocumentId, Insertion, Match, NewDocument};
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 
 use super::decide;
 use super::dry_run::Decider;
@@ -40,7 +40,8 @@ impl Rule {
         for Fingerprinted { id, fingerprint, .. } in documents {
             let verdict = match (self.kept.get(id), *fingerprint) {
                 (Some(earlier), Some(fingerprint)) if *earlier == Some(fingerprint) => {
-                    let of = Original { id: id.clone(), fingerprint, distance: 0, in_this_run: true };
+                    let of =
+                        Original { id: id.clone(), fingerprint, distance: Distance::ZERO, in_this_run: true };
                     Some(Verdict::Duplicate { fingerprint, of })
                 }
                 (Some(_), _) => None,

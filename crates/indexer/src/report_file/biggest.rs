@@ -70,10 +70,10 @@ impl Biggest {
             Members { number, n_duplicates: 0, kept, examples: Vec::new() }
         });
         group.n_duplicates += 1;
-        if group.examples.iter().all(|example| example.distance != of.distance) {
+        if group.examples.iter().all(|example| example.distance != of.distance.as_bits()) {
             let id = document.id.as_str().to_owned();
             let excerpt = document.excerpt.to_string();
-            let example = Example { id, distance: of.distance, excerpt };
+            let example = Example { id, distance: of.distance.as_bits(), excerpt };
             self.n_bytes += n_bytes(&example);
             group.examples.push(example);
         }
@@ -152,7 +152,7 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
-    use simhash::Fingerprint;
+    use simhash::{Distance, Fingerprint};
 
     use super::*;
     use crate::input::Rank;
@@ -170,7 +170,8 @@ mod tests {
         }
     }
 
-    fn add_duplicate(biggest: &mut Biggest, id: &str, of: &str, distance: u32) {
+    fn add_duplicate(biggest: &mut Biggest, id: &str, of: &str, n_bits: u32) {
+        let distance = Distance::new(n_bits).unwrap();
         let of =
             Original { id: of.parse().unwrap(), fingerprint: Fingerprint(0), distance, in_this_run: true };
         biggest.add_duplicate(&document(id, &format!("text of {id}")), &of);

@@ -52,9 +52,9 @@ struct Places {
 }
 
 impl Findings {
-    pub(crate) fn new(max_distance: u32) -> Self {
+    pub(crate) fn new(max_distance: simhash::Distance) -> Self {
         Self {
-            n_duplicates: vec![0; max_distance as usize + 1],
+            n_duplicates: vec![0; max_distance.as_bits() as usize + 1],
             n_text_bytes_dropped: 0,
             places: Places::new(),
             kept: HashMap::new(),
@@ -83,7 +83,7 @@ impl Findings {
     }
 
     fn add_duplicate(&mut self, item: &Item, place: Place, of: &Original) {
-        if let Some(n) = self.n_duplicates.get_mut(of.distance as usize) {
+        if let Some(n) = self.n_duplicates.get_mut(of.distance.as_bits() as usize) {
             *n += 1;
         }
         self.n_text_bytes_dropped += item.document.n_text_bytes as u64;

@@ -123,7 +123,7 @@ fn about(worker: &Worker) -> Result<About, Problem> {
         store: worker.store().to_owned(),
         scheme: metadata.scheme.name().to_owned(),
         n_tables: metadata.scheme.tables().len(),
-        max_distance: metadata.max_distance,
+        max_distance: metadata.max_distance.as_bits(),
         tables: metadata.scheme.tables().iter().map(|table| format!("{:016x}", table.mask())).collect(),
         retain_seconds: metadata.retain.map(Retention::as_seconds),
         recipe: metadata.recipe.clone(),

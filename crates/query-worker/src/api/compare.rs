@@ -176,8 +176,8 @@ fn compared(worker: &Worker, pair: Pair) -> Result<Compared, Problem> {
     let distance = a.fingerprint.distance(b.fingerprint);
     let max_distance = worker.index().max_distance();
     Ok(Compared {
-        distance,
-        max_distance,
+        distance: distance.as_bits(),
+        max_distance: max_distance.as_bits(),
         is_near: distance <= max_distance,
         bits: bits.collect(),
         terms: comparison.map(|compared| compared.terms.into_iter().take(n_terms).map(term).collect()),

@@ -3,6 +3,7 @@
 
 use axum::http::Method;
 use serde_json::{Value, json};
+use simhash::Distance;
 use utoipa::OpenApi;
 
 use crate::access::keys::Scope;
@@ -26,7 +27,7 @@ pub(super) fn begun() -> utoipa::openapi::OpenApi {
 }
 
 /// The description as it is served by a worker whose index finds documents within `max_distance`.
-pub(super) fn written(description: &utoipa::openapi::OpenApi, max_distance: u32) -> Value {
+pub(super) fn written(description: &utoipa::openapi::OpenApi, max_distance: Distance) -> Value {
     let mut description = serde_json::to_value(description).unwrap_or_default();
     let schemas = &mut description["components"]["schemas"];
     // utoipa says that exactly one of two fields must be there of enums only, and of an enum serde says nothing useful to a
@@ -37,7 +38,7 @@ pub(super) fn written(description: &utoipa::openapi::OpenApi, max_distance: u32)
         };
         schemas[schema]["oneOf"] = json!([only(one, other), only(other, one)]);
     }
-    schemas["Query"]["properties"]["max_distance"]["maximum"] = json!(max_distance);
+    schemas["Query"]["properties"]["max_distance"]["maximum"] = json!(max_distance.as_bits());
     schemas["Problem"]["properties"]["type"]["enum"] = Kind::ALL.iter().map(|kind| kind.urn()).collect();
     let scheme = "Needed where the worker runs with --keys. The scope that a key must have is named with each operation.";
     description["components"]["securitySchemes"][SCHEME] =
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn each_operation_has_a_rule_and_each_rule_an_operation() {
         let (_, described) = crate::api::documented().split_for_parts();
-        let mut described = written(&described, 3);
+        let mut described = written(&described, Distance::of_differing(0b111));
         let described: BTreeSet<_> = operations(&mut described)
             .map(|(method, path, operation)| (path, method.to_string(), operation["security"].to_string()))
             .collect();

@@ -284,7 +284,7 @@ fn inserted(
         Insertion::Duplicate(found) => Some(DuplicateOf {
             id: found.id.to_string(),
             fingerprint: found.fingerprint.to_string(),
-            distance: found.distance,
+            distance: found.distance.as_bits(),
             differing_bits: differing_bits(fingerprint, found.fingerprint),
         }),
         Insertion::Inserted | Insertion::Replaced | Insertion::Unchanged => None,

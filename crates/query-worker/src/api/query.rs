@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use index::{NearDocuments, StoredDocument};
 use serde::{Deserialize, Serialize};
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 use utoipa::ToSchema;
 
 use super::documents::Stored;
@@ -152,19 +152,19 @@ fn search_for(worker: &Worker, query: Query) -> Result<Search, Problem> {
 }
 
 /// How far to look, and with how many matches to answer.
-fn bounds(worker: &Worker, query: &Query) -> Result<(u32, usize), Problem> {
+fn bounds(worker: &Worker, query: &Query) -> Result<(Distance, usize), Problem> {
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     if limit > LIMIT_MAX {
         return Err(Problem::bad_request(&format!("limit may be {LIMIT_MAX} at most, got {limit}")));
     }
     let own = worker.index().max_distance();
-    let max_distance = query.max_distance.unwrap_or(own);
-    if max_distance > own {
-        return Err(Problem::bad_request(&format!(
-            "max_distance {max_distance} is above the {own} that this index finds; ask for less"
-        )));
+    let Some(n_bits) = query.max_distance else { return Ok((own, limit)) };
+    match Distance::new(n_bits) {
+        Ok(max_distance) if max_distance <= own => Ok((max_distance, limit)),
+        _ => Err(Problem::bad_request(&format!(
+            "max_distance {n_bits} is above the {own} that this index finds; ask for less"
+        ))),
     }
-    Ok((max_distance, limit))
 }
 
 /// What a query looks for.
@@ -186,7 +186,10 @@ fn what(worker: &Worker, query: Query) -> Result<What, Problem> {
 
 fn answer(query: Fingerprint, found: NearDocuments) -> Found {
     let NearDocuments { documents, n_matches, cost } = found;
-    let near = |(distance, stored): (u32, StoredDocument)| Near { distance, document: stored.into() };
+    let near = |(distance, stored): (Distance, StoredDocument)| Near {
+        distance: distance.as_bits(),
+        document: stored.into(),
+    };
     Found {
         fingerprint: query.to_string(),
         matches: documents.into_iter().map(near).collect(),

@@ -6,7 +6,7 @@ use std::thread;
 
 use engine::StoreUri;
 use index::{CallSizes, Capabilities, Index, Insertion, MAX_BATCH, NearDocuments, NewDocument};
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 
 use super::Permit;
 use super::gather::Gather;
@@ -17,7 +17,7 @@ use crate::problem::Problem;
 pub(crate) struct Search {
     pub(crate) fingerprint: Fingerprint,
     /// At most the index's own.
-    pub(crate) max_distance: u32,
+    pub(crate) max_distance: Distance,
     /// Matches to answer with; they are all counted.
     pub(crate) limit: usize,
 }
@@ -62,7 +62,7 @@ impl Calls {
 /// Searches, an answer for each, in their order. Those that ask for as much go to the store together.
 pub(crate) fn search_all(index: &Index, searches: &[Search]) -> Vec<Result<NearDocuments, Problem>> {
     let mut answers: Vec<_> = searches.iter().map(|_| Err(Problem::internal())).collect();
-    let mut alike: BTreeMap<(u32, usize), Vec<usize>> = BTreeMap::new();
+    let mut alike: BTreeMap<(Distance, usize), Vec<usize>> = BTreeMap::new();
     for (n, search) in searches.iter().enumerate() {
         alike.entry((search.max_distance, search.limit)).or_default().push(n);
     }

@@ -7,7 +7,7 @@ use index::{
     Cursor, Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Page, Result,
     Selection, Status, Store, StoredDocument,
 };
-use simhash::Sketch;
+use simhash::{Distance, Sketch};
 
 use crate::metrics::Metrics;
 
@@ -48,7 +48,7 @@ impl Store for Measured {
         self.pass("insert", |store| store.insert(documents))
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: u32) -> Result<Vec<Insertion>> {
+    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
         let insertions = self.pass("insert_if_new", |store| store.insert_if_new(documents, max_distance))?;
         self.metrics.inserted(&insertions);
         Ok(insertions)
@@ -66,7 +66,7 @@ impl Store for Measured {
         self.pass("get", |store| store.get(ids))
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: u32, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
         let found = self.pass("near", |store| store.near(queries, max_distance, limit))?;
         found.iter().for_each(|found| self.metrics.found(found.cost, found.n_matches));
         Ok(found)
@@ -75,7 +75,7 @@ impl Store for Measured {
     fn near_documents(
         &self,
         queries: &[Sketch],
-        max_distance: u32,
+        max_distance: Distance,
         limit: usize,
     ) -> Result<Vec<NearDocuments>> {
         let found = self.pass("near", |store| store.near_documents(queries, max_distance, limit))?;

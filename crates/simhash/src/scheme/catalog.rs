@@ -1,7 +1,15 @@
 //! The schemes that go by name. Each is data: blocks, and which of them form a key.
 
+use crate::Distance;
+
 /// The names that [`TableScheme`](crate::TableScheme) parses; the first is the default.
 pub const SCHEME_NAMES: [&str; 7] = ["5c2", "4c1", "4x4", "t6", "t8", "t11", "t14"];
+
+/// What each of them covers: 3 bits.
+const COVERED: Distance = match Distance::new(3) {
+    Ok(covered) => covered,
+    Err(_) => Distance::MAX,
+};
 
 /// The planes of the affine space AG(3,2): four points of eight whose numbers xor to zero.
 fn affine_planes() -> impl Iterator<Item = Vec<usize>> {
@@ -11,7 +19,7 @@ fn affine_planes() -> impl Iterator<Item = Vec<usize>> {
 }
 
 /// The distance a named scheme covers, and its tables as flag and mask; flags count from 1 in the order of the keys.
-pub(super) fn masks(name: &str) -> Option<(u32, Vec<(u8, u64)>)> {
+pub(super) fn masks(name: &str) -> Option<(Distance, Vec<(u8, u64)>)> {
     let masks: Vec<u64> = match name {
         // Choose two of five (Manku, Jain, Das Sarma, WWW 2007, section 3.1).
         "5c2" => {
@@ -43,7 +51,7 @@ pub(super) fn masks(name: &str) -> Option<(u32, Vec<(u8, u64)>)> {
         "t14" => keys_of_blocks(&[8; 8], affine_planes()),
         _ => return None,
     };
-    Some((3, (1..).zip(masks).collect()))
+    Some((COVERED, (1..).zip(masks).collect()))
 }
 
 /// Cuts 64 bits into blocks of these widths, most significant first, and joins the blocks of each key.

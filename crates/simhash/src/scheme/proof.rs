@@ -160,7 +160,7 @@ mod tests {
             for without in 0..masks.len() {
                 let rest =
                     masks.iter().enumerate().filter(|(i, _)| *i != without).map(|(_, (_, mask))| *mask);
-                let refused = prove(rest, max_distance);
+                let refused = prove(rest, max_distance.as_bits());
                 // The nested scheme and the others are minimal: not one of their tables is to spare.
                 assert!(
                     matches!(refused, Err(SchemeError::Misses { .. })),

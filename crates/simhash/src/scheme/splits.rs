@@ -88,7 +88,12 @@ mod tests {
 
     /// A cut of 32-bit keys into two, which needs all of `u32`.
     fn halves() -> TableScheme {
-        TableScheme::new("halves", 1, &[(1, 0xffff_ffff_0000_0000), (2, 0x0000_0000_ffff_ffff)]).unwrap()
+        TableScheme::new(
+            "halves",
+            crate::Distance::of_differing(1),
+            &[(1, 0xffff_ffff_0000_0000), (2, 0x0000_0000_ffff_ffff)],
+        )
+        .unwrap()
     }
 
     /// Computed apart from this code, in exact fractions. Tables that were made with them keep them.

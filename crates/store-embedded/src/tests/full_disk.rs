@@ -34,8 +34,11 @@ pub(super) fn fills(store: &EmbeddedStore, lines: impl Iterator<Item = String>) 
         let sketches: Vec<_> =
             documents(0..10 * (n + 1)).into_iter().map(|document| document.sketch).collect();
         for queries in sketches.chunks(1000) {
-            for (found, expected) in
-                store.near(queries, 3, 100).unwrap().iter().zip(undisturbed.near(queries, 3, 100).unwrap())
+            for (found, expected) in store
+                .near(queries, apart(3), 100)
+                .unwrap()
+                .iter()
+                .zip(undisturbed.near(queries, apart(3), 100).unwrap())
             {
                 assert_eq!(found.matches, expected.matches);
             }

@@ -47,9 +47,10 @@ fn check(rows: &[(u64, Vec<String>)]) -> u64 {
     expected.sort();
     let mut n_candidates = None;
     for limit in [0, 1, expected.len().saturating_sub(1), expected.len(), expected.len() + 1] {
-        let answer = store.near(&[sketch_in_bucket(0)], 3, limit).unwrap().remove(0);
+        let answer = store.near(&[sketch_in_bucket(0)], apart(3), limit).unwrap().remove(0);
         assert_eq!(answer.n_matches, expected.len() as u64);
-        let matches = answer.matches.iter().map(|found| (found.distance, found.id.as_str().to_owned()));
+        let matches =
+            answer.matches.iter().map(|found| (found.distance.as_bits(), found.id.as_str().to_owned()));
         assert!(matches.eq(expected.iter().take(limit).cloned()), "limit {limit}");
         assert_eq!(answer.cost.n_buckets, 1);
         assert_eq!(*n_candidates.get_or_insert(answer.cost.n_candidates), answer.cost.n_candidates);
@@ -119,7 +120,7 @@ fn what_is_asked_of_the_gateway_is_pages() {
     fill(&place, &far(2 * PAGE_RESULTS + 1));
     let store = place.store();
     store.prepare().unwrap();
-    store.near(&[sketch_in_bucket(0)], 3, 10).unwrap();
+    store.near(&[sketch_in_bucket(0)], apart(3), 10).unwrap();
     for method in ["scannerOpenWithScan", "scannerGetList", "scannerClose"] {
         assert_eq!(place.gateway.n_calls(method), 3, "{method}");
     }
@@ -135,7 +136,7 @@ fn in_several_large_buckets() {
     for query in [0, 5 << 20, 599 << 20] {
         let expected: Vec<_> = all
             .iter()
-            .filter(|other| other.sketch.fingerprint().distance(Fingerprint(query)) <= 3)
+            .filter(|other| other.sketch.fingerprint().distance(Fingerprint(query)) <= apart(3))
             .map(|other| other.id.as_str().to_owned())
             .collect();
         assert_eq!(found(&store, query), expected);

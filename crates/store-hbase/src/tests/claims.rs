@@ -7,7 +7,7 @@ use super::between::{store_of_the_patient, store_with};
 use super::*;
 
 pub(super) fn insert_if_new(store: &HbaseStore, document: &Document) -> Insertion {
-    store.insert_if_new(std::slice::from_ref(document), 3).unwrap().remove(0)
+    store.insert_if_new(std::slice::from_ref(document), apart(3)).unwrap().remove(0)
 }
 
 /// What is there is found, by a search and by an insertion; a day later as well, and after a compaction.
@@ -278,7 +278,10 @@ fn a_batch_is_a_sequence() {
                 (0..24).map(|_| document(&format!("{}", next(10)), (1 << next(12)) - 1)).collect();
             let (ours, expected) = match round {
                 0 => (place.store().insert(&documents[..6]), memory.insert(&documents[..6])),
-                _ => (place.store().insert_if_new(&documents, 2), memory.insert_if_new(&documents, 2)),
+                _ => (
+                    place.store().insert_if_new(&documents, apart(2)),
+                    memory.insert_if_new(&documents, apart(2)),
+                ),
             };
             assert_eq!(ours.unwrap(), expected.unwrap(), "seed {seed}, round {round}: {documents:?}");
             assert_eq!(contents(&place.store()), contents(&memory), "seed {seed}, round {round}");
@@ -291,7 +294,7 @@ fn a_batch_is_a_sequence() {
 fn duplicates_within_a_batch_are_not_claimed() {
     let place = Place::new();
     let documents: Vec<_> = (0..40).map(|n| document(&format!("{n}"), 1 << (n % 2))).collect();
-    let insertions = place.store().insert_if_new(&documents, 3).unwrap();
+    let insertions = place.store().insert_if_new(&documents, apart(3)).unwrap();
     assert_eq!(insertions.iter().filter(|insertion| **insertion == Insertion::Inserted).count(), 1);
     // Another one has created the index.
     assert_eq!(place.gateway.n_calls("checkAndPut"), 1 + 2);

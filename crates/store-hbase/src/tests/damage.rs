@@ -20,14 +20,18 @@ fn damaged_rows_are_named() {
         let place = Place::new();
         place.gateway.put_raw("t", key, b"f:a", b"", BEGIN);
         let says = key.escape_ascii().to_string();
-        check_fails(place.store().near(&[sketch(0)], 3, 1), Corrupt, &[&says]);
+        check_fails(place.store().near(&[sketch(0)], apart(3), 1), Corrupt, &[&says]);
         assert_eq!(place.gateway.n_open_scanners(), 0);
         assert_eq!(found(&place.store(), u64::MAX), [""; 0]);
     }
     for column in [&b"f:"[..], b"f:a\tb", b"f:\xff"] {
         let place = Place::new();
         place.gateway.put_raw("t", &row, column, b"", BEGIN);
-        check_fails(place.store().near(&[sketch(0)], 3, 1), Corrupt, &[&named, "is not a document id"]);
+        check_fails(
+            place.store().near(&[sketch(0)], apart(3), 1),
+            Corrupt,
+            &[&named, "is not a document id"],
+        );
         assert_eq!(place.gateway.n_open_scanners(), 0);
     }
     for record in
@@ -40,10 +44,10 @@ fn damaged_rows_are_named() {
         place.gateway.put_raw("t_docs", &key, b"d:record", record, BEGIN + 1);
         let named = String::from_utf8(key).unwrap();
         let says = [&*named, "is not one of a document"];
-        check_fails(store.near(&[sketch(0)], 3, 1), Corrupt, &says);
+        check_fails(store.near(&[sketch(0)], apart(3), 1), Corrupt, &says);
         check_fails(store.get(&[id("a")]), Corrupt, &says);
         check_fails(store.insert(&[document("a", 0)]), Corrupt, &says);
-        check_fails(store.insert_if_new(&[document("c", 0)], 3), Corrupt, &says);
+        check_fails(store.insert_if_new(&[document("c", 0)], apart(3)), Corrupt, &says);
         check_fails(store.remove(&[id("a")]), Corrupt, &says);
         check_fails(store.scan(Cursor::start(), 10), Corrupt, &says);
         // The others are as they were.
@@ -67,7 +71,11 @@ fn damaged_metadata() {
         let place = Place::bare();
         place.gateway.put_raw("t_docs", b"pigeonhole", b"m:metadata", value, BEGIN);
         check_fails(place.store().metadata(), ErrorKind::Corrupt, &["the row pigeonhole"]);
-        check_fails(place.store().near(&[sketch(0)], 3, 1), ErrorKind::Corrupt, &["the row pigeonhole"]);
+        check_fails(
+            place.store().near(&[sketch(0)], apart(3), 1),
+            ErrorKind::Corrupt,
+            &["the row pigeonhole"],
+        );
     }
 }
 

@@ -57,7 +57,7 @@ fn another_index_is_refused_by_the_name_of_what_differs() {
     let other_recipe =
         OpenOptions { recipe: [("seed".to_owned(), "8".to_owned())].into(), ..OpenOptions::default() };
     let other_scheme = OpenOptions { scheme: Some("t11".to_owned()), ..OpenOptions::default() };
-    let other_distance = OpenOptions { max_distance: Some(1), ..OpenOptions::default() };
+    let other_distance = OpenOptions { max_distance: Some(apart(1)), ..OpenOptions::default() };
     for (options, says) in [
         (other_recipe, "recipe field seed is \"7\""),
         (other_scheme, "scheme is \"5c2\""),

@@ -87,7 +87,7 @@ fn old_cells_linger() {
         let versions = [document("a", 1), document("a", spread(1)), document("a", spread(2))];
         for version in versions.each_ref().map(std::slice::from_ref) {
             match is_if_new {
-                true => drop(store.insert_if_new(version, 3).unwrap()),
+                true => drop(store.insert_if_new(version, apart(3)).unwrap()),
                 false => drop(insert(&store, version)),
             }
         }
@@ -160,7 +160,7 @@ impl Call {
         let documents = [document("a", 5), document("b", spread(9)), document("c", 6 << 30)];
         match self {
             Self::Insert => store.insert(&documents).map(drop),
-            Self::InsertIfNew => store.insert_if_new(&documents[2..], 1).map(drop),
+            Self::InsertIfNew => store.insert_if_new(&documents[2..], apart(1)).map(drop),
             Self::Replace => store.insert(&[document("x", 5), document("y", spread(4))]).map(drop),
             Self::Remove => store.remove(&[id("x"), id("y"), id("none")]).map(drop),
         }
@@ -179,7 +179,7 @@ fn check_searches(store: &dyn Store, context: &str) {
     for bits in [0, 4, 5, 7, 6 << 30, 1 << 40, spread(9), spread(4)] {
         let mut expected: Vec<_> = all
             .iter()
-            .filter(|document| document.sketch.fingerprint().distance(Fingerprint(bits)) <= 3)
+            .filter(|document| document.sketch.fingerprint().distance(Fingerprint(bits)) <= apart(3))
             .map(|document| document.id.as_str().to_owned())
             .collect();
         expected.sort();

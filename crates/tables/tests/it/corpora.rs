@@ -1,7 +1,12 @@
 //! Sketches that hash badly, crowd together or lie just inside and just outside the distance.
 
 use proptest::prelude::*;
-use simhash::{BucketKey, Fingerprint, SCHEME_NAMES, Sketch, TableScheme};
+use simhash::{BucketKey, Distance, Fingerprint, SCHEME_NAMES, Sketch, TableScheme};
+
+/// A distance.
+pub(crate) fn apart(n_bits: u32) -> Distance {
+    Distance::new(n_bits).expect("at most 64")
+}
 
 /// Every scheme that goes by name.
 pub(crate) fn schemes() -> Vec<TableScheme> {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use simhash::{Fingerprint, TableScheme};
 use tables::{Groups, Pair, self_join};
 
-use crate::corpora::{fingerprints, schemes};
+use crate::corpora::{apart, fingerprints, schemes};
 
 fn check_groups(corpus: &[Fingerprint], groups: &Groups) {
     let mut seen = vec![false; corpus.len()];
@@ -60,7 +60,7 @@ proptest! {
                 ((i + 1) as u8, (u64::MAX >> (64 - (end - start).min(32))) << start)
             })
             .collect();
-        let scheme = TableScheme::new("blocks", max_distance, &masks).unwrap();
+        let scheme = TableScheme::new("blocks", apart(max_distance), &masks).unwrap();
         check(&fingerprints, &[scheme]);
     }
 

@@ -1,16 +1,16 @@
 //! Layouts against the naive scan: random inserts and removals, then every query that could tell them apart.
 
 use proptest::prelude::*;
-use simhash::{BucketKey, Fingerprint, Sketch, TableScheme};
+use simhash::{BucketKey, Distance, Fingerprint, Sketch, TableScheme};
 use tables::{BucketTables, Cost, NaiveTables, Tables};
 
-use crate::corpora::{explicit_sketches, fingerprints, flipped, schemes};
+use crate::corpora::{apart, explicit_sketches, fingerprints, flipped, schemes};
 
 /// Query, fingerprint, distance and numbers of a hit.
-type Answer = (usize, Fingerprint, u32, Vec<u64>);
+type Answer = (usize, Fingerprint, Distance, Vec<u64>);
 
 /// What a call visits, in an order of its own; that queries come in their order is checked here.
-fn near(tables: &dyn Tables, queries: &[Sketch], max_distance: u32) -> (Vec<Answer>, Cost) {
+fn near(tables: &dyn Tables, queries: &[Sketch], max_distance: Distance) -> (Vec<Answer>, Cost) {
     let mut answers: Vec<Answer> = Vec::new();
     let cost = tables.near(queries, max_distance, &mut |hit| {
         assert!(!hit.numbers.is_empty());
@@ -21,7 +21,7 @@ fn near(tables: &dyn Tables, queries: &[Sketch], max_distance: u32) -> (Vec<Answ
     (answers, cost)
 }
 
-fn check_same(tables: &dyn Tables, naive: &NaiveTables, queries: &[Sketch], distances: &[u32]) {
+fn check_same(tables: &dyn Tables, naive: &NaiveTables, queries: &[Sketch], distances: &[Distance]) {
     assert_eq!(tables.n_postings(), naive.n_postings());
     assert_eq!(tables.n_sketches(), naive.n_sketches());
     for &max_distance in distances {
@@ -64,7 +64,7 @@ fn check_operations(sketches: &[Sketch], operations: &[Operation]) {
             assert_eq!(tables.remove(sketch, number), naive.remove(sketch, number));
         }
     }
-    check_same(&tables, &naive, sketches, &[0, 1, 3, 64]);
+    check_same(&tables, &naive, sketches, &[0, 1, 3, 64].map(apart));
 }
 
 /// Filing all at once is filing one after another.
@@ -77,7 +77,7 @@ fn check_insert_all(sketches: &[Sketch], operations: &[Operation]) {
     for postings in postings.chunks(postings.len() / 2 + 1) {
         assert_eq!(tables.insert_all(postings), naive.insert_all(postings));
     }
-    check_same(&tables, &naive, sketches, &[0, 3]);
+    check_same(&tables, &naive, sketches, &[0, 3].map(apart));
 }
 
 proptest! {
@@ -111,7 +111,7 @@ proptest! {
                 let (answers, _) = near(&tables, &[query], scheme.max_distance());
                 let mut found: Vec<u64> = answers.into_iter().flat_map(|(.., numbers)| numbers).collect();
                 found.sort_unstable();
-                let is_near = |other: &u64| (other ^ bits).count_ones() <= scheme.max_distance();
+                let is_near = |other: &u64| Distance::of_differing(other ^ bits) <= scheme.max_distance();
                 let expected: Vec<u64> =
                     (0..).zip(&fingerprints).filter(|(_, other)| is_near(other)).map(|(n, _)| n).collect();
                 prop_assert_eq!(found, expected);
@@ -120,7 +120,7 @@ proptest! {
     }
 }
 
-fn found(tables: &dyn Tables, query: &Sketch, max_distance: u32) -> Vec<u64> {
+fn found(tables: &dyn Tables, query: &Sketch, max_distance: Distance) -> Vec<u64> {
     let (answers, _) = near(tables, std::slice::from_ref(query), max_distance);
     answers.into_iter().flat_map(|(.., numbers)| numbers).collect()
 }
@@ -136,9 +136,9 @@ fn a_candidate_at_exactly_the_distance_is_found_and_one_bit_further_is_not() {
                 let three = scheme.sketch(Fingerprint(flipped(centre, &[start, start + 2, start + 3])));
                 let four =
                     scheme.sketch(Fingerprint(flipped(centre, &[start, start + 1, start + 2, start + 3])));
-                assert_eq!(found(layout, &three, 3), [7], "{} from bit {start}", scheme.name());
-                assert_eq!(found(layout, &three, 2), []);
-                assert_eq!(found(layout, &four, 3), []);
+                assert_eq!(found(layout, &three, apart(3)), [7], "{} from bit {start}", scheme.name());
+                assert_eq!(found(layout, &three, apart(2)), []);
+                assert_eq!(found(layout, &four, apart(3)), []);
             }
         }
     }
@@ -157,7 +157,7 @@ fn identical_fingerprints_are_all_returned() {
                 assert!(!tables.insert(&sketch, number));
             }
             assert_eq!((tables.n_sketches(), tables.n_postings()), (1, 5000));
-            assert_eq!(found(&tables, &sketch, 0), (0..5000).collect::<Vec<_>>());
+            assert_eq!(found(&tables, &sketch, apart(0)), (0..5000).collect::<Vec<_>>());
         }
     }
 }
@@ -169,15 +169,15 @@ fn one_element_matches_and_none_does_not() {
         for bits in [0, 1, u64::MAX] {
             let sketch = scheme.sketch(Fingerprint(bits));
             let mut tables = BucketTables::new();
-            assert_eq!(found(&tables, &sketch, 3), []);
+            assert_eq!(found(&tables, &sketch, apart(3)), []);
             assert_eq!(tables.heap_bytes(), 0);
             assert!(!tables.remove(&sketch, 9));
             assert!(tables.insert(&sketch, 9));
-            assert_eq!(found(&tables, &sketch, 0), [9]);
-            assert_eq!(found(&tables, &sketch, 3), [9]);
+            assert_eq!(found(&tables, &sketch, apart(0)), [9]);
+            assert_eq!(found(&tables, &sketch, apart(3)), [9]);
             assert!(tables.remove(&sketch, 9));
             assert!(!tables.remove(&sketch, 9));
-            assert_eq!(found(&tables, &sketch, 3), []);
+            assert_eq!(found(&tables, &sketch, apart(3)), []);
             assert_eq!((tables.n_sketches(), tables.n_postings()), (0, 0));
         }
     }
@@ -196,18 +196,18 @@ fn a_crowd_that_differs_in_one_block_only() {
             naive.insert(sketch, number);
         }
         let queries: Vec<_> = sketches.iter().step_by(97).cloned().collect();
-        check_same(&tables, &naive, &queries, &[0, 3]);
+        check_same(&tables, &naive, &queries, &[0, 3].map(apart));
         for (sketch, number) in sketches.iter().zip(0..).filter(|(_, number)| number % 3 > 0) {
             assert!(!tables.insert(sketch, number), "it is filed");
             assert!(tables.remove(sketch, number));
             naive.remove(sketch, number);
         }
-        check_same(&tables, &naive, &queries, &[0, 3]);
+        check_same(&tables, &naive, &queries, &[0, 3].map(apart));
         for (sketch, number) in sketches.iter().zip(0..) {
             tables.remove(sketch, number);
         }
         assert_eq!((tables.n_sketches(), tables.n_postings()), (0, 0));
-        assert_eq!(found(&tables, &queries[0], 64), []);
+        assert_eq!(found(&tables, &queries[0], apart(64)), []);
     }
 }
 
@@ -223,7 +223,12 @@ fn equal_fingerprints_under_different_keys_are_different_sketches() {
     }
     let subset = Sketch::new(Fingerprint(5), vec![key(2, 1)]);
     assert!(!tables.remove(&subset, 1));
-    check_same(&tables, &naive, &[sketch(3), subset, Sketch::new(Fingerprint(4), vec![key(2, 7)])], &[0, 1]);
+    check_same(
+        &tables,
+        &naive,
+        &[sketch(3), subset, Sketch::new(Fingerprint(4), vec![key(2, 7)])],
+        &[apart(0), apart(1)],
+    );
 }
 
 /// Many buckets that grew at the same time left more freed blocks behind than they held.

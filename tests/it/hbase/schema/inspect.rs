@@ -7,12 +7,12 @@ use index::DocumentId;
 use simhash::{Fingerprint, RowKey, TableScheme};
 
 use super::{answers, hex, id, inspect, open};
-use crate::support::{Random, hbase, news, root, run};
+use crate::support::{Random, apart, hbase, news, root, run};
 
 /// `near`, by comparing with every document.
 fn naive_near(documents: &[(DocumentId, Fingerprint)], query: Fingerprint, max_distance: u32) -> Vec<String> {
     let near = documents.iter().map(|(id, fingerprint)| (query.distance(*fingerprint), id, *fingerprint));
-    let mut near: Vec<_> = near.filter(|(distance, ..)| *distance <= max_distance).collect();
+    let mut near: Vec<_> = near.filter(|(distance, ..)| *distance <= apart(max_distance)).collect();
     near.sort();
     near.iter().map(|(distance, id, fingerprint)| format!("{distance:>8}  {fingerprint}  {id}")).collect()
 }

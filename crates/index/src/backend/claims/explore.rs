@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use self::world::{Participant, Row, World, id_of, number_of, sketch_of, wrong_at_the_end, wrong_in};
 use super::*;
 
-const MAX_DISTANCE: u32 = 3;
+const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 const LEASE: i64 = 10;
 /// The two moments at which anything happens: every lease is good, every lease has run out.
 const NOW: i64 = 0;
