@@ -32,6 +32,8 @@ pub(super) struct Keys {
     pub(super) run_times: Vec<u8>,
     /// When the index was last written to; only there as well.
     pub(super) last_write: Vec<u8>,
+    /// Never there: a write to it only where it is there changes nothing, and is refused where a write would be.
+    pub(super) ready: Vec<u8>,
     /// What the key of a kept answer begins with, before its token.
     answers: Vec<u8>,
 }
@@ -48,6 +50,7 @@ impl Keys {
             times: key("times"),
             run_times: key("t:"),
             last_write: key("last_write"),
+            ready: key("ready"),
             answers: key("a:"),
         }
     }

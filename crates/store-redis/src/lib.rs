@@ -168,6 +168,15 @@ impl Store for RedisStore {
         self.check().map(|_| ())
     }
 
+    /// Also that the server takes writes: one that is full, became a replica or cannot write its file answers reads all the
+    /// same. It is given a write that writes nothing.
+    fn ready(&self) -> Result<()> {
+        self.check()?;
+        let mut set = redis::cmd("SET");
+        set.arg(&self.keys.ready).arg("").arg("XX");
+        self.server.run(|connection| set.exec(connection))
+    }
+
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
         self.insert_within(documents, None)
     }

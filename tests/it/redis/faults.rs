@@ -109,12 +109,29 @@ fn a_full_server() {
     };
     assert_eq!(refused.0.kind(), ErrorKind::StorageFull);
     assert!(refused.0.to_string().contains("maxmemory"), "{}", refused.0);
+    assert_eq!(store.ready().map_err(|error| error.kind()), Err(ErrorKind::StorageFull));
     // Reading and removing go on.
     let found = store.scan(index::Cursor::start(), 10).unwrap();
     let ids: Vec<_> = found.documents.iter().map(|stored| stored.document.id.clone()).collect();
     assert_eq!(store.remove(&ids).unwrap(), [true; 10]);
     redis.cli(&["config", "set", "maxmemory", "0"]);
     assert!(store.insert(&refused.1).is_ok());
+    assert!(store.ready().is_ok());
+    assert_eq!(redis.cli(&["exists", "pigeonhole:{full}:ready"]).trim(), "0");
+}
+
+/// A primary that became a replica answers reads, and is not ready for a service that inserts.
+#[test]
+fn a_replica() {
+    let Some(redis) = Redis::start(&["--replica-serve-stale-data", "yes"]) else { return };
+    let store = create(&redis.url("replica"));
+    assert!(store.ready().is_ok());
+    // Of a primary that is not there.
+    redis.cli(&["replicaof", "127.0.0.1", "1"]);
+    assert!(store.get(&[DocumentId::new("a").unwrap()]).is_ok());
+    assert_eq!(store.ready().map_err(|error| error.kind()), Err(ErrorKind::PermissionDenied));
+    redis.cli(&["replicaof", "no", "one"]);
+    assert!(store.ready().is_ok());
 }
 
 #[test]

@@ -1,0 +1,236 @@
+//! The exact all-pairs join: which sets of a corpus are similar.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::thread;
+
+use crate::jaccard::ratio;
+
+/// Two similar sets, by their numbers in the call.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Pair {
+    /// The lesser number.
+    pub a: usize,
+    /// The greater number.
+    pub b: usize,
+    /// Their Jaccard similarity.
+    pub similarity: f64,
+}
+
+/// What rounding of floating-point bounds may cost: bounds are lowered by it, and pairs are judged exactly in the end.
+const SLACK: f64 = 1e-9;
+
+/// All pairs of sets with a Jaccard similarity of at least `threshold`, ascending by their numbers.
+///
+/// Each set is ascending, without repeats. Empty sets are similar to none. The threshold is in 0..=1 and not 0, at which every
+/// pair would qualify.
+///
+/// By prefix, length and position (Xiao, Wang, Lin, Yu 2008, "Efficient similarity joins for near duplicate detection", PPJoin,
+/// sections 3 and 4): elements are ordered by how many sets have them, the rarest first. Two sets that are similar enough share
+/// one of the first elements of each. Threads take sets by turns.
+///
+/// Time grows with how often the rarest elements of the sets are shared; memory is 4 bytes an element and 8 for each element of
+/// a prefix.
+///
+/// # Panics
+/// Where there are 2^32 sets or different elements, or more.
+#[must_use]
+pub fn similar_pairs(sets: &[&[u64]], threshold: f64) -> Vec<Pair> {
+    let threshold = threshold.clamp(SLACK, 1.0);
+    let ranked = ranked(sets);
+    // By size, so that of two sets the earlier is the smaller one.
+    let mut order: Vec<usize> = (0..sets.len()).filter(|&number| !ranked[number].is_empty()).collect();
+    order.sort_by_key(|&number| (ranked[number].len(), number));
+    let join = Join { postings: postings(&ranked, &order, threshold), ranked, order, threshold };
+    let n_threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut pairs: Vec<Pair> = thread::scope(|scope| {
+        let join = &join;
+        let parts: Vec<_> =
+            (0..n_threads).map(|part| scope.spawn(move || join.part(part, n_threads))).collect();
+        parts
+            .into_iter()
+            .flat_map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+    pairs
+}
+
+/// The sets with each element as its rank: 0 is the one that the fewest sets have.
+fn ranked(sets: &[&[u64]]) -> Vec<Vec<u32>> {
+    let mut counts: HashMap<u64, u32> = HashMap::new();
+    for &element in sets.iter().copied().flatten() {
+        *counts.entry(element).or_default() += 1;
+    }
+    let mut elements: Vec<(u32, u64)> = counts.iter().map(|(&element, &count)| (count, element)).collect();
+    elements.sort_unstable();
+    for (rank, (_, element)) in (0..).zip(elements) {
+        counts.insert(element, rank);
+    }
+    let ranked = |set: &&[u64]| {
+        let mut ranks: Vec<u32> = set.iter().map(|element| counts[element]).collect();
+        ranks.sort_unstable();
+        ranks
+    };
+    sets.iter().map(ranked).collect()
+}
+
+/// Where an element stands within the prefix of a set.
+#[derive(Clone, Copy)]
+struct Posting {
+    /// The set, by its place in the order of sizes.
+    place: u32,
+    /// Counted from 0.
+    position: u32,
+}
+
+/// For each rank the sets that have it in their prefix, by size.
+fn postings(ranked: &[Vec<u32>], order: &[usize], threshold: f64) -> HashMap<u32, Vec<Posting>> {
+    let mut postings: HashMap<u32, Vec<Posting>> = HashMap::new();
+    for (place, &number) in (0..).zip(order) {
+        let set = &ranked[number];
+        for (position, &rank) in (0..).zip(&set[..prefix_len(set.len(), threshold)]) {
+            postings.entry(rank).or_default().push(Posting { place, position });
+        }
+    }
+    postings
+}
+
+/// Of how many of its first elements a set shares one at least with each set that is similar enough: all but the
+/// `threshold * len` that the two share at least, and one more.
+fn prefix_len(len: usize, threshold: f64) -> usize {
+    (len + 1).saturating_sub(at_least(threshold * len as f64)).min(len)
+}
+
+/// The least whole number that is not below a bound.
+fn at_least(bound: f64) -> usize {
+    // From above 0: `as` would take a negative one to 0 in any case.
+    (bound - SLACK).ceil().max(1.0) as usize
+}
+
+struct Join {
+    ranked: Vec<Vec<u32>>,
+    order: Vec<usize>,
+    postings: HashMap<u32, Vec<Posting>>,
+    threshold: f64,
+}
+
+/// What is known of a smaller set while the prefix of a larger one is gone through.
+#[derive(Clone, Copy, Default)]
+struct Met {
+    n_shared: u32,
+    is_out: bool,
+}
+
+impl Join {
+    /// The pairs of every `n_parts`-th set with the smaller ones, the larger sets first.
+    fn part(&self, part: usize, n_parts: usize) -> Vec<Pair> {
+        let mut pairs = Vec::new();
+        let mut places: Vec<usize> = (0..self.order.len()).skip(part).step_by(n_parts).collect();
+        places.sort_unstable_by_key(|&place| Reverse(place));
+        let mut met: HashMap<u32, Met> = HashMap::new();
+        for place in places {
+            met.clear();
+            self.candidates(place, &mut met);
+            let number = self.order[place];
+            for (&other, _) in met.iter().filter(|(_, met)| !met.is_out) {
+                let other = self.order[other as usize];
+                pairs.extend(self.judge(number.min(other), number.max(other)));
+            }
+        }
+        pairs
+    }
+
+    /// The smaller sets that may be similar to the one at `place`.
+    fn candidates(&self, place: usize, met: &mut HashMap<u32, Met>) {
+        let set = &self.ranked[self.order[place]];
+        let len_min = at_least(self.threshold * set.len() as f64);
+        for (position, rank) in set[..prefix_len(set.len(), self.threshold)].iter().enumerate() {
+            let Some(postings) = self.postings.get(rank) else { continue };
+            let first = postings.partition_point(|posting| self.len_at(posting.place) < len_min);
+            for posting in postings[first..].iter().take_while(|posting| (posting.place as usize) < place) {
+                let other_len = self.len_at(posting.place);
+                // |A ∩ B| ≥ t / (1 + t) · (|A| + |B|).
+                let needed =
+                    at_least(self.threshold / (1.0 + self.threshold) * (set.len() + other_len) as f64);
+                let left = (set.len() - position - 1).min(other_len - posting.position as usize - 1);
+                let met = met.entry(posting.place).or_default();
+                if met.n_shared as usize + 1 + left < needed {
+                    met.is_out = true;
+                }
+                met.n_shared += 1;
+            }
+        }
+    }
+
+    fn len_at(&self, place: u32) -> usize {
+        self.ranked[self.order[place as usize]].len()
+    }
+
+    fn judge(&self, a: usize, b: usize) -> Option<Pair> {
+        let (x, y) = (&self.ranked[a], &self.ranked[b]);
+        let needed = at_least(self.threshold / (1.0 + self.threshold) * (x.len() + y.len()) as f64);
+        let similarity = ratio(overlap_from(x, y, needed)?, x.len(), y.len());
+        (similarity >= self.threshold).then_some(Pair { a, b, similarity })
+    }
+}
+
+/// How many elements two sets share, or `None` as soon as it cannot be `needed` any more.
+fn overlap_from(x: &[u32], y: &[u32], needed: usize) -> Option<usize> {
+    let (mut i, mut j, mut n_shared) = (0, 0, 0);
+    while i < x.len() && j < y.len() {
+        if n_shared + (x.len() - i).min(y.len() - j) < needed {
+            return None;
+        }
+        let (a, b) = (x[i], y[j]);
+        n_shared += usize::from(a == b);
+        i += usize::from(a <= b);
+        j += usize::from(b <= a);
+    }
+    Some(n_shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::{btree_set, vec};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::jaccard;
+
+    /// Each with each.
+    fn by_brute_force(sets: &[&[u64]], threshold: f64) -> Vec<Pair> {
+        let pairs = (0..sets.len()).flat_map(|a| (a + 1..sets.len()).map(move |b| (a, b)));
+        pairs
+            .map(|(a, b)| Pair { a, b, similarity: jaccard(sets[a], sets[b]) })
+            .filter(|pair| pair.similarity >= threshold)
+            .collect()
+    }
+
+    #[test]
+    fn what_lies_on_the_threshold_is_in() {
+        let sets: [&[u64]; 4] = [&[1, 2, 3, 4], &[1, 2, 3, 4, 5], &[], &[9]];
+        assert_eq!(similar_pairs(&sets, 0.8), [Pair { a: 0, b: 1, similarity: 0.8 }]);
+        assert_eq!(similar_pairs(&sets, 0.81), []);
+        assert_eq!(similar_pairs(&[], 0.8), []);
+    }
+
+    proptest! {
+        /// Elements from a small universe, and copies with some changed, so that there are pairs on both sides of each threshold.
+        #[test]
+        fn the_same_as_by_brute_force(
+            bases in vec(btree_set(0..60_u64, 0..40), 1..12),
+            edits in vec((any::<prop::sample::Index>(), btree_set(0..70_u64, 0..6)), 0..30),
+            threshold in prop_oneof![Just(0.5), Just(0.8), Just(1.0), 0.05..1.0],
+        ) {
+            let mut sets: Vec<Vec<u64>> = bases.iter().map(|base| base.iter().copied().collect()).collect();
+            for (of, edit) in edits {
+                let edited = of.get(&bases).symmetric_difference(&edit).copied().collect();
+                sets.push(edited);
+            }
+            let sets: Vec<&[u64]> = sets.iter().map(Vec::as_slice).collect();
+            prop_assert_eq!(similar_pairs(&sets, threshold), by_brute_force(&sets, threshold));
+        }
+    }
+}
