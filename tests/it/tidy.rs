@@ -195,6 +195,31 @@ fn the_libraries_can_be_published() {
     }
 }
 
+/// What carries rows to HBase is known to the transports, to the list of them, and to what stands in for a server in tests.
+#[test]
+fn rows_know_no_transport() {
+    let place = root().join("crates/store-hbase/src");
+    let mut folders = vec![place.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let below = path.strip_prefix(&place).unwrap().with_extension("");
+            if ["thrift", "fake", "tests", "transport", "lib"].iter().any(|room| below.starts_with(room)) {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap().to_lowercase();
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            for word in ["thrift", "gateway"] {
+                assert!(!code.contains(word), "{} has the word {word}", path.display());
+            }
+        }
+    }
+}
+
 /// The drawing in `schema/` shows one key; it must be one.
 #[test]
 fn the_drawing_of_the_row_key_is_true() {
