@@ -18,11 +18,12 @@ use crate::support::root;
 
 /// Who may know whom, to build, to run or to test. An edge more is a decision about the design, not a detail: change
 /// `README.md` with it.
-const EDGES: [(&str, &[&str]); 14] = [
+const EDGES: [(&str, &[&str]); 15] = [
     ("pigeonhole-simhash", &[]),
     ("pigeonhole-features", &["pigeonhole-simhash"]),
     ("pigeonhole-tables", &["pigeonhole-simhash"]),
     ("pigeonhole-index", &["pigeonhole-simhash", "pigeonhole-tables"]),
+    ("pigeonhole-evaluation", &[]),
     // The stores do not know each other.
     ("pigeonhole-store-embedded", &["pigeonhole-index", "pigeonhole-simhash", "pigeonhole-tables"]),
     ("pigeonhole-store-hbase", &["pigeonhole-index", "pigeonhole-simhash", "pigeonhole-tables"]),
