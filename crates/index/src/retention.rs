@@ -66,6 +66,9 @@ impl FromStr for Retention {
     type Err = InvalidRetention;
 
     /// Reads numbers with a unit each: `2d`, `1d12h`.
+    ///
+    /// chrono, which reads times, reads no durations. Crates that do (humantime, jiff) also take months, years, fractions or
+    /// words, none of which is a number of whole seconds that an index states and writes back as it was meant.
     fn from_str(text: &str) -> Result<Self, InvalidRetention> {
         parse(text).and_then(Self::from_seconds).ok_or_else(|| InvalidRetention(text.to_owned()))
     }

@@ -2,6 +2,11 @@
 //!
 //! `axum::serve` waits for ever, for any number of clients: this takes its place. What a request may take once its head is
 //! there is the business of [`crate::api`].
+//!
+//! hyper-util has an orderly stop (`GracefulShutdown`), of which the count of open connections is `closed` here, three lines;
+//! hyper has a bound for a head; tower-http's bounds begin behind the head. None bounds how long a client takes to read an
+//! answer, has an idle connection make place for a new one, or says a problem where hyper refuses a head. The modules that do
+//! (`timed`, `seats`, `refusing`) bound heads and stop connections by the same state.
 
 mod refusing;
 mod seats;

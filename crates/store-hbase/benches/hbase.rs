@@ -19,8 +19,8 @@ use std::time::Instant;
 
 use hbase_thrift::hbase::{HbaseSyncClient, THbaseSyncClient, TScan};
 use index::{DocumentId, Index, Insertion, OpenOptions, Place};
-use simhash::{Distance, Fingerprint, KeyRange, RowKey, TableScheme};
 use pigeonhole_store_hbase::HbaseUri;
+use simhash::{Distance, Fingerprint, KeyRange, RowKey, TableScheme};
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 

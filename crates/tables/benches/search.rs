@@ -11,8 +11,8 @@ use std::process::Command;
 use std::time::Instant;
 
 use data::{BOILERPLATE, BOILERPLATE_MASK, Corpus, Random, Stopwatch, median};
-use simhash::{Distance, Fingerprint, Sketch, TableScheme};
 use pigeonhole_tables::{BucketTables, Tables};
+use simhash::{Distance, Fingerprint, Sketch, TableScheme};
 
 const DEFAULT_N: usize = 10_000_000;
 const SCHEMES: [&str; 4] = ["5c2", "t6", "t8", "t11"];

@@ -5,6 +5,10 @@
 //! ```
 //!
 //! A process that dies in the middle of a frame leaves a torn one at the end, which the next one takes away.
+//!
+//! LMDB, which is linked for the embedded store, would hold frames no more simply: its files have no checksums and the byte
+//! order of the machine, so that a journal could not be moved and damage would not be noticed. A checkpoint also states the
+//! length of each log beside those of the outputs, and cuts all of them back to it; a database has no such length.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
