@@ -8,6 +8,8 @@ mod values;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
+use corpus::FieldPath;
+use corpus::cli::{FileArgs, IdArgs, RecordArgs};
 use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
 use index::Source;
@@ -17,7 +19,6 @@ use self::collect::CollectArgs;
 use self::idf::{CountingArgs, IdfArgs, IdfMergeArgs};
 use self::values::path_for;
 use crate::clusters::Chains;
-use crate::input::{FieldPath, Format};
 use crate::keep::Keep;
 use crate::output::Role;
 use crate::report_file::Target;
@@ -270,34 +271,14 @@ pub(crate) struct DedupArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
-    /// Files, folders, globs in quotes ('crawl/*.jsonl.gz'), s3:// gs:// hdfs:// http(s)://; - reads standard input
-    ///
-    /// They are read in the order given: of a folder every file whose name says a known format (--format has the list),
-    /// also in the folders inside, and of a glob every match, both sorted by name. The other files of a folder are left
-    /// out, counted by how their names end; names that begin with a dot are passed over. An empty file has no record; an
-    /// empty text or page is a document without features. Files may be packed with gzip, zstd or bzip2, which is told by
-    /// their content.
-    ///
-    /// s3://BUCKET/KEY takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL,
-    /// gs:// GOOGLE_APPLICATION_CREDENTIALS, hdfs://HOST:PORT/PATH HADOOP_CONF_DIR and HADOOP_USER_NAME from the
-    /// environment. AWS_SKIP_SIGNATURE=true and GOOGLE_SKIP_SIGNATURE=true read what is public. On the web an address is one
-    /// file.
-    #[arg(required_unless_present = "files_from", value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Read these too: a file that names files and folders, one a line; - for a list on standard input
-    #[arg(long, value_name = "LIST")]
-    pub(crate) files_from: Option<PathBuf>,
-    /// How long to go on trying when a file that lies elsewhere breaks off, before the rest of it is rejected
-    #[arg(long, value_name = "N", default_value_t = 60, env = "PIGEONHOLE_INPUT_WAIT_SECONDS")]
-    pub(crate) input_wait_seconds: u64,
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
-    /// Give a record without an id one: its file and the number of its (first) line or row, as news/a.jsonl:17
-    ///
-    /// The file is its path below the folder that was named, or below the first wildcard of a glob, or its bare name, so
-    /// that an id stays the same when the corpus lies elsewhere. In a list it is the path as it stands there.
-    #[arg(long, env = "PIGEONHOLE_MAKE_IDS")]
-    pub(crate) make_ids: bool,
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
+    #[command(flatten)]
+    pub(crate) ids: IdArgs,
     /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or row) and reason
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Rejects))]
     pub(crate) rejects: Option<PathBuf>,
@@ -313,36 +294,10 @@ pub(crate) struct InputArgs {
     pub(crate) shards: Option<u32>,
 }
 
-/// What records are, wherever they come from.
+/// How a run goes about it. The result is the same.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
-pub(crate) struct RecordArgs {
-    /// What the inputs are [default: by the end of a name, else by how it begins, else jsonl]
-    ///
-    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt .text .md .markdown .rst text, .html
-    /// .htm .xhtml html, .warc .wet warc; .gz .zst .bz2 may follow. With this, every file of a folder is read. A file that
-    /// plainly is something else, by how it begins, is not read: refused where it was named itself, and else one rejected
-    /// record.
-    #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT")]
-    pub(crate) format: Option<Format>,
-    /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as /meta/id [default: id]
-    ///
-    /// In WARC the fields are those of a record's header, and the default is WARC-Record-ID, without its brackets: a page that
-    /// was fetched twice has WARC-Target-URI twice.
-    #[arg(long, value_name = "FIELD", env = "PIGEONHOLE_ID_FIELD")]
-    pub(crate) id_field: Option<FieldPath>,
-    /// The field that holds a document's text; several, with commas between them, are joined by line breaks
-    #[arg(
-        long,
-        value_name = "FIELD",
-        default_value = "text",
-        value_delimiter = ',',
-        env = "PIGEONHOLE_TEXT_FIELD"
-    )]
-    pub(crate) text_field: Vec<FieldPath>,
-    /// Reject a record longer than this many bytes, which bounds memory
-    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
-    pub(crate) record_bytes_max: usize,
+pub(crate) struct WorkArgs {
     /// Threads that fingerprint [default: one for each core]
     #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,

@@ -10,13 +10,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use corpus::{FieldNames, Fields, InputOptions, Inputs, LeftOut, MadeIds, RoundIds, WHAT_TO_DO, is_remote};
 use features::Fingerprinter;
 use index::{Index, Mode};
 use serde_json::Value;
 
-use crate::input::{
-    FieldNames, Fields, InputOptions, Inputs, LeftOut, MadeIds, RoundIds, WHAT_TO_DO, is_remote,
-};
 use crate::journal::{Checkpoint, Description, Journal, JournalOptions, Stage};
 use crate::kept::KeptOutput;
 use crate::numbers::Grouped;
@@ -113,11 +111,9 @@ impl Job {
         }
         let rejects = Rejects::new(rejects.as_deref(), progress.console(), journal.as_ref())?;
         let fields = Fields::new(FieldNames {
-            id: input.records.id_field.clone(),
-            texts: input.records.text_field.clone(),
             source: source.as_ref().map(|source| source.source_field.clone()),
             source_default: source.as_ref().and_then(|source| source.source.clone()),
-            made_ids: if input.make_ids { MadeIds::ByPlace } else { MadeIds::None },
+            ..FieldNames::of(input)
         });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let n_threads = n_threads.map_or_else(n_cores, usize::from);

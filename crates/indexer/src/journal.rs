@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use corpus::Position;
 use index::Index;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,6 @@ pub(crate) use options::JournalOptions;
 pub(crate) use rows::{Row, RowsLog};
 
 use crate::durable;
-use crate::input::Position;
 use crate::output::{Lengths, Output, Resumed, place_of};
 use crate::report::Report;
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use anyhow::ensure;
+use corpus::{FieldPath, RankBy};
 use serde::{Serialize, Serializer};
 
-use crate::input::{FieldPath, RankBy};
 use crate::numbers::Grouped;
 
 /// Whichever of two near documents comes first here stays.

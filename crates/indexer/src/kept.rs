@@ -7,9 +7,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
+use corpus::{Delimited, Format, Inputs, WholeRows};
 
 use self::parquet::ParquetOutput;
-use crate::input::{Delimited, Format, Inputs, WholeRows};
 use crate::journal::Journal;
 use crate::output::{Lengths, OUTPUT, Output, Role, Written};
 use crate::pipeline::Item;

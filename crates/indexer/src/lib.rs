@@ -13,8 +13,6 @@ mod dedup;
 mod document_frequencies;
 mod durable;
 mod excerpt;
-mod input;
-mod internal_error;
 mod job;
 mod journal;
 mod keep;
@@ -49,7 +47,7 @@ use crate::stop::Stopped;
 /// stop while there is a journal.
 #[must_use]
 pub fn main() -> ExitCode {
-    internal_error::install_hook();
+    corpus::install_hook();
     let cli = Cli::from_command_line();
     if let Err(error) = program::see_limits() {
         progress::complain(format_args!("{}", program::error(&error)));

@@ -1,24 +1,8 @@
 //! Numbers as people read them.
 
-use std::fmt;
 use std::time::Duration;
 
-/// `1234567` as `1,234,567`.
-pub(crate) struct Grouped(pub(crate) u64);
-
-impl fmt::Display for Grouped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = self.0.to_string();
-        let mut text = String::with_capacity(digits.len() * 4 / 3);
-        for (i, digit) in digits.chars().enumerate() {
-            if i > 0 && (digits.len() - i).is_multiple_of(3) {
-                text.push(',');
-            }
-            text.push(digit);
-        }
-        f.pad_integral(true, "", &text)
-    }
-}
+pub(crate) use corpus::Grouped;
 
 /// Bytes in MB of 10^6.
 pub(crate) fn megabytes(n_bytes: u64) -> f64 {
@@ -28,23 +12,4 @@ pub(crate) fn megabytes(n_bytes: u64) -> f64 {
 /// MB/s of 10^6 bytes; 0 for no time at all.
 pub(crate) fn megabytes_per_second(n_bytes: u64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { megabytes(n_bytes) / time.as_secs_f64() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thousands_are_set_apart() {
-        for (number, expected) in [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (123_456, "123,456"),
-            (u64::MAX, "18,446,744,073,709,551,615"),
-        ] {
-            assert_eq!(Grouped(number).to_string(), expected);
-        }
-        assert_eq!(format!("{:>9}", Grouped(12_345)), "   12,345");
-    }
 }

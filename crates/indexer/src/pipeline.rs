@@ -3,9 +3,9 @@
 //! A document has a name for each thing that is done with it:
 //!
 //! ```text
-//! RawRecord      bytes of one record, as a reader cut them out of a file    input::records, the reading thread
+//! RawRecord      bytes of one record, as a reader cut them out of a file    corpus, the reading thread
 //!     ▼
-//! Record         what it says: id, text, source, rank                       input::fields, a fingerprinting thread
+//! Record         what it says: id, text, source, rank                       corpus, a fingerprinting thread
 //!     ▼
 //! Fingerprinted  that, and its fingerprint; without the text, unless asked  here, the same thread
 //!     ▼
@@ -19,14 +19,13 @@ use std::sync::Arc;
 use std::thread;
 
 use anyhow::anyhow;
+use corpus::{Chunk, Fields, Inputs, Origin, Place, Position, Rank, RawRecord, Record, caught};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use features::{Fingerprinter, Scratch};
 use index::{DocumentId, Source};
 use simhash::Fingerprint;
 
 use crate::excerpt::excerpt;
-use crate::input::{Chunk, Fields, Inputs, Origin, Place, Position, Rank, RawRecord, Record};
-use crate::internal_error::caught;
 use crate::shard::Shard;
 
 /// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
@@ -118,10 +117,12 @@ impl Pipeline<'_> {
         // Not in the scope: it may wait for input that never comes, and an error must not wait with it.
         let columns = self.fields.columns();
         let reader = thread::spawn(move || {
-            inputs.read(from, &columns, |chunk| {
+            for chunk in inputs.chunks(from, &columns) {
                 let (done, batch) = bounded(1);
-                in_order.send(batch).is_ok() && to_threads.send((chunk, done)).is_ok()
-            });
+                if in_order.send(batch).is_err() || to_threads.send((chunk, done)).is_err() {
+                    break;
+                }
+            }
         });
         thread::scope(|scope| {
             let threads: Vec<_> = (0..self.n_threads)
@@ -246,7 +247,7 @@ mod tests {
         let (segmenter, weights) = (Segmenter::Words, Weights::Uniform);
         let recipe = Recipe { segmenter, weights, dictionary: None, idf: None, ..Recipe::default() };
         let fingerprinter = Fingerprinter::new(recipe, &Dictionaries::default()).unwrap();
-        let (chunk, fields) = Chunk::with_a_false_length();
+        let (chunk, fields) = corpus::testing::chunk_with_a_false_length();
         let wanted = Wanted::default();
         let pipeline =
             Pipeline { fingerprinter: &fingerprinter, fields: &fields, n_threads: 1, wanted, shard: None };

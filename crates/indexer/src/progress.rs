@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use corpus::Inputs;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::input::Inputs;
 use crate::numbers::{Grouped, megabytes, megabytes_per_second};
 
 /// Time between two lines where stderr is no terminal.

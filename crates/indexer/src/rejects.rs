@@ -5,9 +5,10 @@ use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
+use corpus::Origin;
+
 use serde_json::json;
 
-use crate::input::Origin;
 use crate::journal::{Checkpoint, Journal};
 use crate::output::{Output, REJECTS};
 use crate::progress::Console;

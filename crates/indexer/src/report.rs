@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::time::Duration;
 
+use corpus::LeftOut;
 use serde::{Deserialize, Serialize};
 
-use crate::input::LeftOut;
 use crate::numbers::{Grouped, megabytes, megabytes_per_second};
 
 /// Counts of one run. Every record read is in exactly one of them.

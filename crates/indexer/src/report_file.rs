@@ -14,11 +14,11 @@ use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
+use corpus::LeftOut;
 use serde::Serialize;
 
 pub(crate) use self::findings::{EXCERPT_COLUMNS, Findings};
 pub(crate) use self::reporting::Reporting;
-use crate::input::LeftOut;
 use crate::output::{Output, Role, Written};
 
 /// Of the format of the JSON.

@@ -140,10 +140,24 @@ fn read_below(folder: &Path, sources: &mut BTreeMap<PathBuf, String>) {
     }
     let of_tests: Vec<PathBuf> = sources
         .iter()
-        .filter(|(_, source)| source.contains("#[cfg(test)]\nmod tests;"))
-        .map(|(path, _)| path.with_extension("").join("tests"))
+        .flat_map(|(path, source)| {
+            modules_of_tests(source).map(|module| folder_of_modules(path).join(module))
+        })
         .collect();
     sources.retain(|path, _| !of_tests.iter().any(|tests| path.with_extension("").starts_with(tests)));
+}
+
+/// The modules that a file declares for tests only.
+fn modules_of_tests(source: &str) -> impl Iterator<Item = &str> {
+    let lines = source.lines().map(str::trim);
+    let after_test = lines.clone().zip(lines.skip(1)).filter(|(line, _)| *line == "#[cfg(test)]");
+    after_test.filter_map(|(_, line)| Some(line.strip_suffix(';')?.split_once("mod ")?.1))
+}
+
+/// Where the modules lie that a file declares.
+fn folder_of_modules(path: &Path) -> PathBuf {
+    let is_root = path.ends_with("lib.rs") || path.ends_with("main.rs");
+    path.with_extension("").ancestors().nth(is_root.into()).unwrap().to_owned()
 }
 
 fn read(path: &Path, sources: &mut BTreeMap<PathBuf, String>) {
@@ -284,6 +298,16 @@ mod tests {
         // A room that names what the root itself has.
         let found = circles(&[("lib.rs", "fn main() { a::f() }"), ("a.rs", "use crate::main;")]);
         assert!(found.contains("a names lib"), "{found}");
+    }
+
+    #[test]
+    fn modules_of_tests_are_known_by_their_declarations() {
+        let source = "mod a;\n#[cfg(test)]\nmod tests;\n    #[cfg(test)]\n    pub(super) mod oracle;\n#[cfg(test)]\nuse x;\n\
+                      #[cfg(test)]\nmod inline {\n}\n";
+        assert_eq!(modules_of_tests(source).collect::<Vec<_>>(), ["tests", "oracle"]);
+        for (file, folder) in [("src/lib.rs", "src"), ("src/a.rs", "src/a"), ("src/a/b.rs", "src/a/b")] {
+            assert_eq!(folder_of_modules(Path::new(file)), Path::new(folder));
+        }
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use corpus::FieldPath;
+use corpus::cli::RecordArgs;
 use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
 
-use super::{RecordArgs, SourceArgs};
-use crate::input::FieldPath;
+use super::{SourceArgs, WorkArgs};
 use crate::output::ResultsFormat;
 
 #[derive(Debug, Args)]
@@ -51,6 +52,8 @@ pub(crate) struct CollectArgs {
     pub(crate) once: bool,
     #[command(flatten)]
     pub(crate) records: RecordArgs,
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
     #[command(flatten)]

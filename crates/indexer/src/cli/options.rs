@@ -9,14 +9,13 @@ use features::Weights;
 
 use super::{
     BulkRowsArgs, CollectArgs, Command, CountingArgs, DedupArgs, FingerprintArgs, IdfArgs, IdfMergeArgs,
-    IndexArgs, InputArgs, JournalArgs, RecordArgs, SourceArgs,
+    IndexArgs, InputArgs, JournalArgs, SourceArgs,
 };
 use crate::collect::CollectOptions;
 use crate::commands::{
     BulkRowsOptions, CountingOptions, DedupOptions, FingerprintOptions, IdfMergeOptions, IdfOptions,
     IndexOptions, Task,
 };
-use crate::input::{InputOptions, RecordOptions};
 use crate::job::{JobOptions, SourceOptions};
 use crate::journal::JournalOptions;
 use crate::opening::{RecipeOptions, StoreOptions};
@@ -131,6 +130,7 @@ impl CollectArgs {
             delete,
             once,
             records,
+            work,
             source,
             store,
             recipe,
@@ -144,8 +144,8 @@ impl CollectArgs {
             every: Duration::from_secs(every_seconds),
             delete,
             once,
-            n_threads: records.threads,
-            quiet: records.quiet,
+            n_threads: work.threads,
+            quiet: work.quiet,
             records: records.options(),
             source: source.options(),
             store: StoreOptions { store, recipe },
@@ -179,21 +179,15 @@ impl CountingArgs {
 
 impl InputArgs {
     fn job(self, source: Option<SourceArgs>) -> anyhow::Result<JobOptions> {
-        let Self { files, files_from, input_wait_seconds, records, make_ids, rejects, shard, shards } = self;
+        let Self { files, records, work, ids, rejects, shard, shards } = self;
         let shard = match shards {
             None => shard,
             Some(n_shards) => Some(shard_of(env::var(JOB_COMPLETION_INDEX), n_shards)?),
         };
         Ok(JobOptions {
-            n_threads: records.threads,
-            quiet: records.quiet,
-            input: InputOptions {
-                files,
-                files_from,
-                wait: Duration::from_secs(input_wait_seconds),
-                records: records.options(),
-                make_ids,
-            },
+            n_threads: work.threads,
+            quiet: work.quiet,
+            input: files.options(records, ids),
             source: source.map(SourceArgs::options),
             rejects,
             shard,
@@ -207,14 +201,6 @@ fn shard_of(n: Result<String, VarError>, n_shards: u32) -> anyhow::Result<Shard>
         n.with_context(|| format!("--shards needs {JOB_COMPLETION_INDEX}; elsewhere say --shard N/OF"))?;
     let shard = format!("{n}/{n_shards}").parse();
     shard.map_err(|why: String| anyhow!("{JOB_COMPLETION_INDEX}={n} of {n_shards} shards: {why}"))
-}
-
-impl RecordArgs {
-    /// Without the threads and what is said, which are not the records'.
-    fn options(self) -> RecordOptions {
-        let Self { format, id_field, text_field, record_bytes_max, threads: _, quiet: _ } = self;
-        RecordOptions { format, id_field, text_field, record_bytes_max }
-    }
 }
 
 impl JournalArgs {

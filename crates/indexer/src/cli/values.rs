@@ -7,34 +7,11 @@ use clap::ValueEnum;
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 
 use crate::clusters::Chains;
-use crate::input::Format;
 use crate::output::{ResultsFormat, Role};
 
 /// The argument for an output: a path whose name was checked.
 pub(super) fn path_for(role: Role) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(move |path| role.of(&path).map(|_| path))
-}
-
-impl ValueEnum for Format {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()).help(match self {
-            Self::Jsonl => "JSON Lines: one object a line",
-            Self::Csv => "Comma-separated values; the first row names the fields",
-            Self::Tsv => "Tab-separated values, with the quoting of CSV",
-            Self::Parquet => "Parquet, from files only",
-            Self::Text => {
-                "A file is a document: its path is the id, all of it the text, in any usual encoding"
-            }
-            Self::Html => "A file is a page: its path is the id, and what a reader sees of its HTML the text",
-            Self::Warc => {
-                "WARC and WET: HTML pages and plain texts, those with an HTTP answer where its status is 200"
-            }
-        }))
-    }
 }
 
 impl ValueEnum for ResultsFormat {

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use corpus::{FieldPath, InputOptions, RecordOptions};
 use serde::{Serialize, Serializer};
 
-use crate::input::{FieldPath, InputOptions, RecordOptions};
 use crate::job::{JobOptions, SourceOptions};
 use crate::journal::{Description, JournalOptions, values};
 use crate::opening::StoreOptions;

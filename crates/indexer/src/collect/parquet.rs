@@ -4,6 +4,7 @@ use std::fs::File;
 use std::mem;
 use std::sync::Arc;
 
+use corpus::Members;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::Result;
@@ -12,7 +13,6 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use super::spool::Head;
-use crate::input::Members;
 
 /// The source is in the name of the folder: as Hive has it, a column is in one of both, and who reads the folder has it.
 const SCHEMA: &str = "message item {

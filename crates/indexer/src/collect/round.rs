@@ -16,6 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail, ensure};
 use chrono::DateTime;
+use corpus::{LeftOut, RankBy, RoundIds};
 use features::Fingerprinter;
 use index::Index;
 use serde::{Deserialize, Serialize};
@@ -30,7 +31,6 @@ use super::watch::WatchFolder;
 use super::{POLL, say};
 use crate::dedup::Pending;
 use crate::durable;
-use crate::input::{LeftOut, RankBy, RoundIds};
 use crate::job::Job;
 use crate::journal::Journal;
 use crate::output::{DUPLICATES, REJECTS, ResultsFormat};

@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, ensure};
+use corpus::{FILES_MAX, Format, LeftOut};
 use walkdir::WalkDir;
 
 use crate::durable;
-use crate::input::{FILES_MAX, Format, LeftOut};
 use crate::numbers::Grouped;
 use crate::progress::complain;
 

@@ -8,6 +8,7 @@ use std::iter::{Skip, Zip};
 use std::vec::IntoIter;
 
 use anyhow::{bail, ensure};
+use corpus::{Rank, RankBy};
 use features::Fingerprinter;
 use serde_json::Value;
 
@@ -15,7 +16,6 @@ use super::Saved;
 use super::pending::STORE_BATCH;
 use super::results::Results;
 use super::rule::Rule;
-use crate::input::{Rank, RankBy};
 use crate::job::{Job, Sink};
 use crate::journal::Journal;
 use crate::output::Lengths;

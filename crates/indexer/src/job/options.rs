@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use corpus::{FieldPath, InputOptions};
 use index::Source;
 use serde::Serialize;
 
-use crate::input::{FieldPath, InputOptions};
 use crate::journal::values;
 use crate::shard::Shard;
 

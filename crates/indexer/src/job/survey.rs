@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
+use corpus::{Position, RankBy};
 use features::Fingerprinter;
 
 use super::Job;
-use crate::input::{Position, RankBy};
 use crate::journal::Journal;
 use crate::pipeline::{Fingerprinted, Pipeline, Wanted};
 

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::input::{Identity, Location};
+use corpus::{Identity, Location, NoIdentity};
 
 /// Raised when an older journal cannot be gone on with.
 const VERSION: u32 = 3;
@@ -58,7 +58,21 @@ impl Description {
 
     /// Adds a file that is read, in its turn.
     pub(crate) fn add_input(&mut self, location: &Location) -> anyhow::Result<()> {
-        let Identity { n_bytes, modified, e_tag } = location.identity()?;
+        let path = location.path().display();
+        let identity = location.identity().map_err(|why| match why {
+            NoIdentity::Unreadable(error) => {
+                anyhow!(error).context(format!("failed to look at {path}"))
+            }
+            NoIdentity::ReadOnce => anyhow!(
+                "{path} can be read only once, and a job with a journal must be able to read it again; write it to a file \
+                 first"
+            ),
+            NoIdentity::Unversioned => anyhow!(
+                "the server of {path} names neither ETag nor Last-Modified, and a job with a journal must know that its \
+                 input is the same; fetch it first"
+            ),
+        });
+        let Identity { n_bytes, modified, e_tag } = identity?;
         let path = location.path().to_string_lossy().into_owned();
         self.inputs.push(Input { path, n_bytes, modified, e_tag });
         Ok(())

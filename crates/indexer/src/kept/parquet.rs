@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow, bail, ensure};
+use corpus::Location;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
@@ -18,9 +19,9 @@ use parquet::schema::printer::print_schema;
 use parquet::schema::types::{Type, TypePtr};
 
 use super::row_set::RowSet;
-use crate::input::{Location, ParquetFile, ROWS_AT_A_TIME, copy, guarded, open_parquet};
 use crate::journal::{Journal, Row, RowsLog};
 use crate::output::{Lengths, Output};
+use corpus::parquet::{ParquetFile, ROWS_AT_A_TIME, copy, guarded, open_parquet};
 
 /// What is kept of neighbouring row groups goes into one, until it is as large as this, unpacked; readers like large ones.
 const GROUP_BYTES: u64 = 128 << 20;

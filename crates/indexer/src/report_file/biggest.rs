@@ -155,7 +155,7 @@ mod tests {
     use simhash::{Distance, Fingerprint};
 
     use super::*;
-    use crate::input::Rank;
+    use corpus::Rank;
 
     fn document(id: &str, excerpt: &str) -> Fingerprinted {
         Fingerprinted {

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
+use corpus::{FieldPath, RankBy};
 use serde::Serialize;
 
 use crate::clusters::Chains;
-use crate::input::{FieldPath, RankBy};
 use crate::job::JobOptions;
 use crate::journal::{Description, JournalOptions, values};
 use crate::keep::Keep;

@@ -1,12 +1,12 @@
 use std::collections::HashMap;
 use std::fs;
 
+use corpus::{InputOptions, Rank};
 use index::{DocumentId, NewDocument, OpenOptions};
 use simhash::Fingerprint;
 
 use super::*;
 use crate::dedup::{Decider, DryRun};
-use crate::input::{InputOptions, Rank};
 use crate::job::JobOptions;
 use crate::opening::StoreOptions;
 use crate::report::Deduplicated;

@@ -1,0 +1,179 @@
+//! The flags by which the programs name what they read. [`FileArgs`], [`RecordArgs`] and [`IdArgs`] are apart so that a
+//! program can have its own among them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::PossibleValue;
+use clap::{Args, ValueEnum};
+
+use super::field_path::FieldPath;
+use super::format::Format;
+use super::options::{InputOptions, RECORD_BYTES_MAX, RecordOptions, WAIT};
+
+/// Which files are read.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub struct FileArgs {
+    /// Files, folders, globs in quotes ('crawl/*.jsonl.gz'), s3:// gs:// hdfs:// http(s)://; - reads standard input
+    ///
+    /// They are read in the order given: of a folder every file whose name says a known format (--format has the list),
+    /// also in the folders inside, and of a glob every match, both sorted by name. The other files of a folder are left
+    /// out, counted by how their names end; names that begin with a dot are passed over. An empty file has no record; an
+    /// empty text or page is a document without features. Files may be packed with gzip, zstd or bzip2, which is told by
+    /// their content.
+    ///
+    /// s3://BUCKET/KEY takes AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL,
+    /// gs:// GOOGLE_APPLICATION_CREDENTIALS, hdfs://HOST:PORT/PATH HADOOP_CONF_DIR and HADOOP_USER_NAME from the
+    /// environment. AWS_SKIP_SIGNATURE=true and GOOGLE_SKIP_SIGNATURE=true read what is public. On the web an address is one
+    /// file.
+    #[arg(required_unless_present = "files_from", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Read these too: a file that names files and folders, one a line; - for a list on standard input
+    #[arg(long, value_name = "LIST")]
+    pub files_from: Option<PathBuf>,
+    /// How long to go on trying when a file that lies elsewhere breaks off, before the rest of it is rejected
+    #[arg(long, value_name = "N", default_value_t = WAIT.as_secs(), env = "PIGEONHOLE_INPUT_WAIT_SECONDS")]
+    pub input_wait_seconds: u64,
+}
+
+/// What records are, wherever they come from.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub struct RecordArgs {
+    /// What the inputs are [default: by the end of a name, else by how it begins, else jsonl]
+    ///
+    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt .text .md .markdown .rst text, .html
+    /// .htm .xhtml html, .warc .wet warc; .gz .zst .bz2 may follow. With this, every file of a folder is read. A file that
+    /// plainly is something else, by how it begins, is not read: refused where it was named itself, and else one rejected
+    /// record.
+    #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT")]
+    pub format: Option<Format>,
+    /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as /meta/id [default: id]
+    ///
+    /// In WARC the fields are those of a record's header, and the default is WARC-Record-ID, without its brackets: a page that
+    /// was fetched twice has WARC-Target-URI twice.
+    #[arg(long, value_name = "FIELD", env = "PIGEONHOLE_ID_FIELD")]
+    pub id_field: Option<FieldPath>,
+    /// The field that holds a document's text; several, with commas between them, are joined by line breaks
+    #[arg(
+        long,
+        value_name = "FIELD",
+        default_value = "text",
+        value_delimiter = ',',
+        env = "PIGEONHOLE_TEXT_FIELD"
+    )]
+    pub text_field: Vec<FieldPath>,
+    /// Reject a record longer than this many bytes, which bounds memory
+    #[arg(long, value_name = "BYTES", default_value_t = RECORD_BYTES_MAX, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
+    pub record_bytes_max: usize,
+}
+
+/// What becomes of records without an id.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub struct IdArgs {
+    /// Give a record without an id one: its file and the number of its (first) line or row, as news/a.jsonl:17
+    ///
+    /// The file is its path below the folder that was named, or below the first wildcard of a glob, or its bare name, so
+    /// that an id stays the same when the corpus lies elsewhere. In a list it is the path as it stands there.
+    #[arg(long, env = "PIGEONHOLE_MAKE_IDS")]
+    pub make_ids: bool,
+}
+
+impl FileArgs {
+    /// What these and the other flags ask for.
+    #[must_use]
+    pub fn options(self, records: RecordArgs, ids: IdArgs) -> InputOptions {
+        let Self { files, files_from, input_wait_seconds } = self;
+        InputOptions {
+            files,
+            files_from,
+            wait: Duration::from_secs(input_wait_seconds),
+            records: records.options(),
+            make_ids: ids.make_ids,
+        }
+    }
+}
+
+impl RecordArgs {
+    /// What these flags ask for.
+    #[must_use]
+    pub fn options(self) -> RecordOptions {
+        let Self { format, id_field, text_field, record_bytes_max } = self;
+        RecordOptions { format, id_field, text_field, record_bytes_max }
+    }
+}
+
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()).help(match self {
+            Self::Jsonl => "JSON Lines: one object a line",
+            Self::Csv => "Comma-separated values; the first row names the fields",
+            Self::Tsv => "Tab-separated values, with the quoting of CSV",
+            Self::Parquet => "Parquet, from files only",
+            Self::Text => {
+                "A file is a document: its path is the id, all of it the text, in any usual encoding"
+            }
+            Self::Html => "A file is a page: its path is the id, and what a reader sees of its HTML the text",
+            Self::Warc => {
+                "WARC and WET: HTML pages and plain texts, those with an HTTP answer where its status is 200"
+            }
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        files: FileArgs,
+        #[command(flatten)]
+        records: RecordArgs,
+        #[command(flatten)]
+        ids: IdArgs,
+    }
+
+    fn options(args: &[&str]) -> InputOptions {
+        let Program { files, records, ids } = Program::parse_from([&["program"], args].concat());
+        files.options(records, ids)
+    }
+
+    #[test]
+    fn flags_become_options() {
+        let given = options(&[
+            "a.jsonl",
+            "s3://bucket/b",
+            "--files-from=list",
+            "--input-wait-seconds=5",
+            "--format=csv",
+            "--id-field=/meta/id",
+            "--text-field=title,body",
+            "--record-bytes-max=7",
+            "--make-ids",
+        ]);
+        assert_eq!(given.files, [PathBuf::from("a.jsonl"), PathBuf::from("s3://bucket/b")]);
+        assert_eq!((given.files_from, given.wait), (Some("list".into()), Duration::from_secs(5)));
+        let RecordOptions { format, id_field, text_field, record_bytes_max } = given.records;
+        assert_eq!((format, id_field), (Some(Format::Csv), Some("/meta/id".parse().unwrap())));
+        assert_eq!(text_field, ["title", "body"].map(|name| name.parse().unwrap()));
+        assert_eq!((record_bytes_max, given.make_ids), (7, true));
+        assert!(Program::try_parse_from(["program"]).is_err());
+        assert!(Program::try_parse_from(["program", "a", "--format", "docx"]).is_err());
+    }
+
+    /// A program that reads without a command line reads alike.
+    #[test]
+    fn what_is_not_given_is_as_in_the_library() {
+        assert_eq!(format!("{:?}", options(&["a"])), format!("{:?}", InputOptions::of(["a"])));
+    }
+}

@@ -1,0 +1,332 @@
+//! What is taken from a record, whatever its format: its id, its text, and where it came from.
+
+use std::borrow::Cow;
+
+use index::{DocumentId, Source};
+use serde_json::json;
+
+use super::columns::Columns;
+use super::encoding::decode;
+use super::field_path::FieldPath;
+use super::json::JsonFields;
+use super::made_ids::MadeIds;
+use super::members::Members;
+use super::options::InputOptions;
+use super::rank::{Rank, RankBy, Ranking};
+use super::records::{Cell, Form, Place, RawRecord};
+use super::value::{Value, Values};
+use super::warc::{Response, page_text};
+
+/// Where a record has its id unless somebody says otherwise.
+const ID_FIELD: &str = "id";
+
+/// And where a record of a WARC file has it: no other field is another one in every record.
+const WARC_ID_FIELD: &str = "WARC-Record-ID";
+
+/// What stands between the texts of several fields.
+const TEXT_SEPARATOR: &str = "\n";
+
+/// Which fields of a record hold what.
+#[derive(Clone, Debug)]
+pub struct FieldNames {
+    /// None for the format's own.
+    pub id: Option<FieldPath>,
+    /// Joined where there are several.
+    pub texts: Vec<FieldPath>,
+    /// None where nobody asks where documents came from.
+    pub source: Option<FieldPath>,
+    /// Where a record came from that does not say.
+    pub source_default: Option<Source>,
+    /// What a record without an id gets.
+    pub made_ids: MadeIds,
+}
+
+impl FieldNames {
+    /// Those of the options, without sources.
+    #[must_use]
+    pub fn of(options: &InputOptions) -> Self {
+        Self {
+            id: options.records.id_field.clone(),
+            texts: options.records.text_field.clone(),
+            source: None,
+            source_default: None,
+            made_ids: if options.make_ids { MadeIds::ByPlace } else { MadeIds::None },
+        }
+    }
+}
+
+/// The same, ready to read records with.
+#[derive(Debug)]
+pub struct Fields {
+    id: FieldPath,
+    warc_id: FieldPath,
+    texts: Vec<FieldPath>,
+    source: Option<FieldPath>,
+    source_default: Option<Source>,
+    made_ids: MadeIds,
+    ranking: Option<Ranking>,
+    json: JsonFields,
+}
+
+/// What a record says.
+#[derive(Debug)]
+pub struct Record<'a> {
+    /// As it has it, or made.
+    pub id: DocumentId,
+    /// Whether it had no id and got a unique one.
+    pub has_unique_id: bool,
+    /// All of it.
+    pub text: Cow<'a, str>,
+    /// Where the document came from, if that was asked for and is said.
+    pub source: Option<Source>,
+    /// Lowest where nobody asks for ranks.
+    pub rank: Rank,
+}
+
+impl Record<'_> {
+    /// A line of JSON, for an output, where the record was none.
+    pub fn to_line(&self) -> String {
+        let (id, text) = (self.id.as_str(), &self.text);
+        match &self.source {
+            None => json!({ "id": id, "text": text }),
+            Some(source) => json!({ "id": id, "text": text, "source": source.as_str() }),
+        }
+        .to_string()
+    }
+}
+
+impl Fields {
+    /// Those of the options, without sources.
+    #[must_use]
+    pub fn of(options: &InputOptions) -> Self {
+        Self::new(FieldNames::of(options))
+    }
+
+    /// Those of these names.
+    #[must_use]
+    pub fn new(names: FieldNames) -> Self {
+        let FieldNames { id, texts, source, source_default, made_ids } = names;
+        let id_or = |name: &str| id.clone().unwrap_or_else(|| FieldPath::name(name));
+        let (id, warc_id) = (id_or(ID_FIELD), id_or(WARC_ID_FIELD));
+        let mut fields = Self {
+            id,
+            warc_id,
+            texts,
+            source,
+            source_default,
+            made_ids,
+            ranking: None,
+            json: JsonFields::new(std::iter::empty()),
+        };
+        fields.json = JsonFields::new(fields.paths());
+        fields
+    }
+
+    /// The same, that also ranks the records.
+    #[must_use]
+    pub fn ranked(mut self, by: RankBy) -> Self {
+        self.ranking = Some(Ranking::new(by));
+        self.json = JsonFields::new(self.paths());
+        self
+    }
+
+    /// The same, where a record without an id gets one.
+    #[must_use]
+    pub fn with_made_ids(self, made_ids: MadeIds) -> Self {
+        Self { made_ids, ..self }
+    }
+
+    /// What a reader of rows has to find: for [`Inputs::chunks`](crate::Inputs::chunks).
+    #[must_use]
+    pub fn columns(&self) -> Columns {
+        Columns { paths: self.paths().cloned().collect(), n_texts: self.texts.len() }
+    }
+
+    /// All fields that are looked for, in the order in which [`Self::record`] takes them.
+    fn paths(&self) -> impl Iterator<Item = &FieldPath> {
+        let ranked_by = self.ranking.as_ref().and_then(|ranking| ranking.field.as_ref());
+        std::iter::once(&self.id).chain(&self.texts).chain(&self.source).chain(ranked_by)
+    }
+
+    /// Reads one record, unless it is one that holds no document; the error is the reason a person sees.
+    pub fn parse<'a>(&self, record: RawRecord<'a>, place: Place<'_>) -> Result<Option<Record<'a>>, String> {
+        match record.form {
+            Form::Json => self.record(self.json.parse(record.bytes)?, place).map(Some),
+            Form::Row => self.record(self.row(record)?, place).map(Some),
+            Form::Text | Form::Html => {
+                let id = DocumentId::new(place.origin.stem()).map_err(|error| error.to_string())?;
+                let is_html = record.form == Form::Html;
+                let text = if is_html { page_text(record.bytes)? } else { decode(record.bytes)? };
+                let rank = self.rank(&text, None);
+                let source = self.source_default.clone();
+                Ok(Some(Record { id, has_unique_id: false, text, source, rank }))
+            }
+            Form::Response => {
+                let response = Response::new(record.bytes);
+                let Some(text) = response.text()? else { return Ok(None) };
+                let field = |path: &FieldPath| {
+                    let [name] = &path.steps[..] else { return None };
+                    response.field(name).map(|value| Value::Text(value.into()))
+                };
+                let (id, has_unique_id) = self.id(field(&self.warc_id), &self.warc_id, place)?;
+                let source = self.source(self.source.as_ref().and_then(field))?;
+                let path = self.ranking.as_ref().and_then(|ranking| ranking.warc_field.as_ref());
+                let rank = self.rank(&text, path.and_then(field));
+                Ok(Some(Record { id, has_unique_id, text, source, rank }))
+            }
+        }
+    }
+
+    fn row<'a>(&self, record: RawRecord<'a>) -> Result<Values<'a>, String> {
+        let mut rest = record.bytes;
+        let value = |(cell, path): (&Cell, &FieldPath)| match *cell {
+            Cell::Missing => Ok(None),
+            Cell::Null => Ok(Some(Value::Null)),
+            Cell::Integer(number) => Ok(Some(Value::Integer(number.to_string().into()))),
+            Cell::Unsigned(number) => Ok(Some(Value::Integer(number.to_string().into()))),
+            Cell::Float(number) => Ok(Some(Value::Float(number))),
+            Cell::Time(ms) => Ok(Some(Value::Time(ms))),
+            Cell::Other(what) => Ok(Some(Value::Other(what))),
+            Cell::Text(len) => {
+                let text;
+                (text, rest) = rest.split_at(len);
+                let text = std::str::from_utf8(text).map_err(|error| {
+                    format!("field {path} is not valid UTF-8 after its byte {}", error.valid_up_to())
+                })?;
+                Ok(Some(Value::Text(Cow::Borrowed(text))))
+            }
+        };
+        record.cells.iter().zip(self.paths()).map(value).collect()
+    }
+
+    fn record<'a>(&self, values: Values<'a>, place: Place<'_>) -> Result<Record<'a>, String> {
+        let mut values = values.into_iter();
+        let mut next = || values.next().flatten();
+        let (id, has_unique_id) = self.id(next(), &self.id, place)?;
+        let mut text: Option<Cow<'a, str>> = None;
+        for path in &self.texts {
+            let part = match next() {
+                Some(Value::Text(part)) => part,
+                value => {
+                    let help = "--text-field names the one that holds the text";
+                    return Err(unfit(value.as_ref(), path, "a string as text", help));
+                }
+            };
+            text = Some(match text {
+                None => part,
+                Some(text) => Cow::Owned(text.into_owned() + TEXT_SEPARATOR + &part),
+            });
+        }
+        let text = text.unwrap_or_default();
+        let source = self.source(self.source.as_ref().and_then(|_| next()))?;
+        let rank = self.rank(&text, next());
+        Ok(Record { id, has_unique_id, text, source, rank })
+    }
+
+    /// The line of JSON that stands for a record in an output, if it has one: as it was read, but for an id that it got.
+    pub fn line<'a>(&self, raw: RawRecord<'a>, record: &Record<'_>) -> Cow<'a, [u8]> {
+        let Some(line) = raw.line() else { return record.to_line().into_bytes().into() };
+        let members = record.has_unique_id.then(|| Members::of(line)).flatten();
+        members.map_or(line.into(), |members| {
+            let name = self.id.as_name().unwrap_or(ID_FIELD);
+            members.without(&[name]).with_string(name, record.id.as_str()).into()
+        })
+    }
+
+    /// Whether the record had none, and got a unique one, comes with it.
+    fn id(
+        &self,
+        value: Option<Value<'_>>,
+        path: &FieldPath,
+        place: Place<'_>,
+    ) -> Result<(DocumentId, bool), String> {
+        let is_empty = matches!(&value, None | Some(Value::Null)) || value == Some(Value::Text("".into()));
+        let (id, is_made) = match (value, &self.made_ids) {
+            (_, MadeIds::Unique(round)) if is_empty => (round.id(place.position)?, true),
+            (Some(Value::Text(id) | Value::Integer(id)), _) => (id.into_owned(), false),
+            (None | Some(Value::Null), MadeIds::ByPlace) => {
+                (format!("{}:{}", place.origin.stem(), place.number), false)
+            }
+            (value, _) => {
+                let help = match self.made_ids {
+                    MadeIds::Unique(_) => "--id-field names the one that holds the id",
+                    _ => "--id-field names the one that holds the id, --make-ids makes ids",
+                };
+                return Err(unfit(value.as_ref(), path, "a string or an integer as id", help));
+            }
+        };
+        Ok((DocumentId::new(id).map_err(|error| error.to_string())?, is_made))
+    }
+
+    fn source(&self, value: Option<Value<'_>>) -> Result<Option<Source>, String> {
+        let Some(path) = &self.source else { return Ok(None) };
+        let help = "--source-field names another field to take it from";
+        match value {
+            None | Some(Value::Null) => Ok(self.source_default.clone()),
+            Some(Value::Text(source) | Value::Integer(source)) => {
+                Source::new(source).map(Some).map_err(|error| format!("{error}; {help} than {path}"))
+            }
+            value => Err(unfit(value.as_ref(), path, "a string, an integer or null as source", help)),
+        }
+    }
+
+    fn rank(&self, text: &str, value: Option<Value<'_>>) -> Rank {
+        self.ranking.as_ref().map_or(Rank::NONE, |ranking| ranking.rank(text, value.as_ref()))
+    }
+}
+
+/// Why `value` will not do.
+fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) -> String {
+    match value {
+        None => format!("there is no field {path}; {help}"),
+        Some(value) => format!("field {path} holds {value}, expected {wanted}; {help}"),
+    }
+}
+
+/// What the tests of readers need.
+#[cfg(test)]
+pub(super) mod testing {
+    use super::super::origin::Origin;
+    use super::super::reader::RecordReader;
+    use super::super::records::Position;
+    use super::*;
+
+    pub(in super::super) fn names(texts: &[&str], make_ids: bool) -> FieldNames {
+        let texts = texts.iter().map(|text| text.parse().unwrap()).collect();
+        let made_ids = if make_ids { MadeIds::ByPlace } else { MadeIds::None };
+        FieldNames { id: None, texts, source: None, source_default: None, made_ids }
+    }
+
+    impl FieldNames {
+        pub(in super::super) fn columns(self) -> Columns {
+            Fields::new(self).columns()
+        }
+    }
+
+    /// The number of every record, and its id and text with a space between, or the reason.
+    pub(in super::super) fn rows(
+        reader: &mut dyn RecordReader,
+        names: FieldNames,
+    ) -> Vec<(u64, Result<String, String>)> {
+        let (fields, origin) = (Fields::new(names), Origin::named("a", 0));
+        let mut rows = Vec::new();
+        while let Some(records) = reader.next_records() {
+            rows.extend(records.iter().filter_map(|(number, record)| {
+                let record = record.map_err(ToString::to_string);
+                let record = record.and_then(|record| {
+                    let place = Place { origin: &origin, number, position: Position::default() };
+                    fields.parse(record, place)
+                });
+                let record = record.transpose()?;
+                Some((
+                    number,
+                    record.map(|record| format!("{} {}", record.id, record.text.trim_end_matches('\n'))),
+                ))
+            }));
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests;

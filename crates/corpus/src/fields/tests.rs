@@ -1,0 +1,87 @@
+use super::super::origin::Origin;
+use super::super::records::Position;
+use super::testing::names;
+use super::*;
+
+#[track_caller]
+fn check(names: FieldNames, line: impl AsRef<[u8]>, expected: Result<(&str, &str), &str>) {
+    let record = RawRecord { form: Form::Json, bytes: line.as_ref(), cells: &[] };
+    let place = Place { origin: &Origin::named("news/a.jsonl", 5), number: 7, position: Position::default() };
+    match (Fields::new(names).parse(record, place), expected) {
+        (Ok(Some(record)), Ok((id, text))) => assert_eq!((record.id.as_str(), &*record.text), (id, text)),
+        (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?} should say {part:?}"),
+        (got, expected) => panic!("{got:?} instead of {expected:?}"),
+    }
+}
+
+#[test]
+fn one_text() {
+    let check = |line: &[u8], expected| check(names(&["text"], false), line, expected);
+    check(br#"{"id":"a","text":"b"}"#, Ok(("a", "b")));
+    check(br#" {"text":"b\n\u00e9\ud83d\ude00","x":{"id":[1,null]},"id":7}"#, Ok(("7", "b\né😀")));
+    check(b"{\"id\":-1,\"text\":\"\"}\r", Ok(("-1", "")));
+    check(br#"{"id":"a","text":"nul \u0000 inside"}"#, Ok(("a", "nul \0 inside")));
+    check(br#"{"id":"a"}"#, Err("no field \"text\""));
+    check(br#"{"text":"a"}"#, Err("no field \"id\""));
+    check(br#"{"id":null,"text":"a"}"#, Err("field \"id\" holds null"));
+    check(br#"{"id":"a","text":null}"#, Err("field \"text\" holds null, expected a string as text"));
+    check(br#"{"id":"a","text":3}"#, Err("holds an integer, expected a string as text"));
+    check(br#"{"id":"a","text":{"de":"b"}}"#, Err("holds an object, expected a string as text"));
+    check(br#"{"id":1.5,"text":""}"#, Err("expected a string or an integer as id"));
+    check(br#"{"id":"","text":""}"#, Err("id must not be empty"));
+    check(br#"{"id":"a\tb","text":""}"#, Err("control characters"));
+}
+
+#[test]
+fn several_texts_are_joined() {
+    let names = || names(&["title", "/meta/body"], false);
+    check(names(), br#"{"meta":{"body":"b"},"id":"a","title":"t"}"#, Ok(("a", "t\nb")));
+    check(names(), br#"{"meta":{"body":""},"id":"a","title":"t"}"#, Ok(("a", "t\n")));
+    check(names(), br#"{"meta":{},"id":"a","title":"t"}"#, Err("no field \"/meta/body\""));
+    check(names(), br#"{"meta":{"body":"b"},"id":"a","title":null}"#, Err("field \"title\" holds null"));
+}
+
+#[test]
+fn ids_are_made_where_there_are_none() {
+    let names = || names(&["text"], true);
+    check(names(), br#"{"text":"b"}"#, Ok(("a.jsonl:7", "b")));
+    check(names(), br#"{"id":null,"text":"b"}"#, Ok(("a.jsonl:7", "b")));
+    check(names(), br#"{"id":"own","text":"b"}"#, Ok(("own", "b")));
+    check(names(), br#"{"id":true,"text":"b"}"#, Err("holds a boolean"));
+}
+
+/// The record's own comes before the one for all; one that cannot be is named, where sources are asked for.
+#[test]
+fn sources() {
+    let long = format!(r#"{{"id":"a","text":"b","source":"{}"}}"#, "s".repeat(256));
+    for (line, own, without) in [
+        (r#"{"id":"a","text":"b"}"#, Ok(None), Ok(Some("all"))),
+        (r#"{"id":"a","text":"b","source":null}"#, Ok(None), Ok(Some("all"))),
+        (r#"{"source":"feed \u00e9","id":"a","text":"b"}"#, Ok(Some("feed é")), Ok(Some("feed é"))),
+        (r#"{"id":"a","text":"b","source":7}"#, Ok(Some("7")), Ok(Some("7"))),
+        (r#"{"id":"a","text":"b","source":""}"#, Err("--source-field"), Err("must not be empty")),
+        (r#"{"id":"a","text":"b","source":"a\tb"}"#, Err("control"), Err("--source-field")),
+        (r#"{"id":"a","text":"b","source":[1]}"#, Err("or null as source"), Err("or null as source")),
+        (&long, Err("at most 255 bytes"), Err("at most 255 bytes")),
+    ] {
+        let record = RawRecord { form: Form::Json, bytes: line.as_bytes(), cells: &[] };
+        let parse = |source: Option<&str>, source_default: Option<&str>| {
+            let source = source.map(|source| source.parse().unwrap());
+            let source_default = source_default.map(|source| Source::new(source).unwrap());
+            let fields = Fields::new(FieldNames { source, source_default, ..names(&["text"], false) });
+            let place = Place { origin: &Origin::named("a", 0), number: 1, position: Position::default() };
+            fields.parse(record, place).map(Option::unwrap)
+        };
+        for (source_default, expected) in [(None, own), (Some("all"), without)] {
+            match (parse(Some("source"), source_default), expected) {
+                (Ok(record), Ok(source)) => {
+                    assert_eq!(record.source.as_ref().map(Source::as_str), source, "{line}");
+                }
+                (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason:?}: {part:?}"),
+                (got, expected) => panic!("{got:?} instead of {expected:?}"),
+            }
+        }
+        // Who does not ask is not bothered.
+        assert_eq!(parse(None, None).unwrap().source, None);
+    }
+}

@@ -1,0 +1,344 @@
+//! Which files are read, in which order, and what each is called: files, folders, globs, lists of files, standard input, and
+//! addresses of what lies elsewhere.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail, ensure};
+use glob::glob_with;
+use walkdir::WalkDir;
+
+use super::content::Content;
+use super::format::Format;
+use super::left_out::LeftOut;
+use super::location::Location;
+use super::options::InputOptions;
+use super::origin::Origin;
+use super::remote::{self, Remote, is_remote};
+use super::wildcards::{GLOB, GLOB_CHARACTERS};
+
+/// One file to be read, or standard input.
+pub(super) struct Source {
+    location: Location,
+    /// Where the part of the path starts that the records are known by.
+    stem_start: usize,
+    format: Format,
+    /// What can be opened only once, such as standard input or a pipe. Files are opened when it is their turn: there may
+    /// be more of them than a process may have open.
+    pub(super) opened: Option<Box<dyn Read + Send>>,
+}
+
+impl Source {
+    /// The same once more, if it can be read again.
+    pub(super) fn again(&self) -> Option<Self> {
+        let Self { location, stem_start, format, opened } = self;
+        let again =
+            || Self { location: location.clone(), stem_start: *stem_start, format: *format, opened: None };
+        opened.is_none().then(again)
+    }
+
+    pub(super) fn location(&self) -> &Location {
+        &self.location
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.location.path()
+    }
+
+    pub(super) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Why it cannot be read as what it is to be, where it plainly is something else and can be opened again.
+    pub(super) fn complaint(&self) -> Option<String> {
+        let content = Content::look(self.location.open().ok()?, true)?;
+        content.complaint(self.format)
+    }
+
+    pub(super) fn origin(&self) -> Origin {
+        if is_stdin(self.path()) {
+            return Origin { name: "stdin".to_owned(), stem_start: 0 };
+        }
+        let (folder, stem) = self.path().as_os_str().as_encoded_bytes().split_at(self.stem_start);
+        let mut name = String::from_utf8_lossy(folder).into_owned();
+        let stem_start = name.len();
+        name.push_str(&String::from_utf8_lossy(stem));
+        Origin { name, stem_start }
+    }
+
+    pub(super) fn open(self) -> io::Result<Box<dyn Read + Send>> {
+        self.opened.map_or_else(|| self.location.open(), Ok)
+    }
+}
+
+/// What is to be read.
+pub(super) struct Listing {
+    /// In the order of the arguments.
+    pub(super) sources: Vec<Source>,
+    /// How long all of them are together, where each of them has a length.
+    pub(super) n_bytes: Option<u64>,
+    pub(super) left_out: LeftOut,
+}
+
+/// Finds and tries to open all that the options name.
+pub(super) fn find(options: &InputOptions) -> anyhow::Result<Listing> {
+    let lists = options.files_from.iter();
+    let n_stdin = options.files.iter().chain(lists).filter(|path| is_stdin(path)).count();
+    ensure!(n_stdin <= 1, "standard input (-) can be read only once");
+    let format = options.records.format;
+    let listing = Listing { sources: Vec::new(), n_bytes: Some(0), left_out: LeftOut::default() };
+    let mut found = Found { listing, format, remote: None, wait: options.wait };
+    for path in &options.files {
+        match path.to_str() {
+            Some(address) if is_remote(path) => found.add_remote(address, true)?,
+            Some(pattern) if pattern.contains(GLOB_CHARACTERS) && !path.exists() => {
+                found.add_glob(pattern)?;
+            }
+            _ => {
+                found.add(path, path.parent().unwrap_or(Path::new("")))?;
+            }
+        }
+    }
+    if let Some(list) = &options.files_from {
+        let read =
+            if is_stdin(list) { io::read_to_string(io::stdin()) } else { std::fs::read_to_string(list) };
+        let paths = read.with_context(|| format!("failed to read the list {}", list.display()))?;
+        for path in paths.lines().filter(|path| !path.trim().is_empty()) {
+            if is_remote(Path::new(path)) {
+                found.add_remote(path, false)?;
+            } else {
+                found.add(Path::new(path), Path::new(""))?;
+            }
+        }
+    }
+    found.check_stems(options.make_ids)?;
+    Ok(found.listing)
+}
+
+/// How a file was come by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// It was asked for by its own name, and is refused where it cannot be read.
+    Name,
+    /// A glob matches it. Where its name does not say what it is, what is in it decides.
+    Glob,
+    /// It lies in a folder, and its name says what it is.
+    Folder,
+}
+
+struct Found {
+    listing: Listing,
+    /// What the user says they all are.
+    format: Option<Format>,
+    /// Where something lies elsewhere.
+    remote: Option<Remote>,
+    /// How long that is tried again.
+    wait: Duration,
+}
+
+impl Found {
+    /// Adds a file, or what is in a folder. Records are known by the path below `base`, or below the folder.
+    fn add(&mut self, path: &Path, base: &Path) -> anyhow::Result<()> {
+        if !path.is_dir() {
+            return self.add_file(path, base, By::Name);
+        }
+        let (n_before, left_out) = (self.listing.sources.len(), self.add_folder(path, path)?);
+        ensure!(self.listing.sources.len() > n_before, nothing_known_in(&path.to_string_lossy(), &left_out));
+        self.listing.left_out.merge(&left_out);
+        Ok(())
+    }
+
+    fn add_file(&mut self, path: &Path, base: &Path, by: By) -> anyhow::Result<()> {
+        let name = path.to_string_lossy();
+        let mut format = self.format.or_else(|| Format::of(&name));
+        let (opened, len): (Option<Box<dyn Read + Send>>, _) = if is_stdin(path) {
+            (Some(Box::new(io::stdin())), None)
+        } else {
+            let failed = || format!("failed to open {}", path.display());
+            let file = File::open(path).with_context(failed)?;
+            let metadata = file.metadata().with_context(failed)?;
+            if metadata.is_file() {
+                if by == By::Name || (by == By::Glob && format.is_none()) {
+                    let content = Content::look(file, format.is_some());
+                    match Self::judge(format, content) {
+                        Ok(judged) => format = judged,
+                        Err(_) if by == By::Glob => {
+                            self.listing.left_out.add(&name);
+                            return Ok(());
+                        }
+                        Err(why) => bail!("{} {why}", path.display()),
+                    }
+                }
+                (None, Some(metadata.len()))
+            } else {
+                (Some(Box::new(file)), None)
+            }
+        };
+        let format = format.unwrap_or(Format::Jsonl);
+        ensure!(
+            format != Format::Parquet || opened.is_none(),
+            "Parquet begins with its end, so {} cannot be read as it comes; write it to a file first",
+            path.display()
+        );
+        let listing = &mut self.listing;
+        listing.n_bytes = listing.n_bytes.zip(len).map(|(sum, len)| sum + len);
+        let n_bytes = |path: &Path| path.as_os_str().as_encoded_bytes().len();
+        let stem_start = path.strip_prefix(base).map_or(0, |stem| n_bytes(path) - n_bytes(stem));
+        listing.sources.push(Source {
+            location: Location::local(path.to_owned()),
+            stem_start,
+            format,
+            opened,
+        });
+        Ok(())
+    }
+
+    /// The format of a file, by what it is said to be and what it plainly is; the error is why it cannot be read.
+    fn judge(said: Option<Format>, content: Option<Content>) -> Result<Option<Format>, String> {
+        match (said, content) {
+            (said, None) => Ok(said),
+            (None, Some(Content::Known(format))) => Ok(Some(format)),
+            (None, Some(content)) => Err(content.to_string()),
+            (Some(format), Some(content)) => content.complaint(format).map_or(Ok(said), Err),
+        }
+    }
+
+    /// Adds what an address stands for, by the rules for local files. An argument may be a glob, and records are known by
+    /// the last step of its path; in a list they are known by all of it.
+    fn add_remote(&mut self, address: &str, is_argument: bool) -> anyhow::Result<()> {
+        let remote = match &self.remote {
+            Some(remote) => remote,
+            None => self.remote.insert(Remote::new(self.wait)?),
+        };
+        let mut left_out = LeftOut::default();
+        let takes = |name: &str| {
+            let is_taken = self.format.is_some() || Format::of(name).is_some();
+            if !is_taken {
+                left_out.add(name);
+            }
+            is_taken
+        };
+        let mut by_content = None;
+        let (objects, stem_start) = match remote.find(address, is_argument, takes)? {
+            remote::Found::File(object) => {
+                let said = self.format.or_else(|| Format::of(object.name()));
+                if said.is_none() {
+                    let judged = Self::judge(said, Content::look(object.open_head(), false));
+                    by_content = judged.map_err(|why| anyhow!("{} {why}", object.name()))?;
+                }
+                let last = object.name().rfind('/').map_or(0, |slash| slash + 1);
+                (vec![object], if is_argument { last } else { 0 })
+            }
+            remote::Found::Folder(objects, _) if objects.is_empty() => {
+                bail!(nothing_known_in(address, &left_out))
+            }
+            remote::Found::Matches(objects, _) if objects.is_empty() => {
+                bail!("there is no {address}, and as a glob it matches nothing{}", beside(&left_out))
+            }
+            remote::Found::Folder(objects, start) | remote::Found::Matches(objects, start) => {
+                (objects, start)
+            }
+        };
+        for object in objects {
+            let said = self.format.or_else(|| Format::of(object.name()));
+            let format = said.or(by_content).unwrap_or(Format::Jsonl);
+            self.listing.n_bytes = self.listing.n_bytes.map(|sum| sum + object.n_bytes());
+            let location = Location::remote(object);
+            self.listing.sources.push(Source { location, stem_start, format, opened: None });
+        }
+        self.listing.left_out.merge(&left_out);
+        Ok(())
+    }
+
+    /// Adds the files in `folder` and the folders in it, sorted by name; gives those that it leaves out.
+    fn add_folder(&mut self, folder: &Path, base: &Path) -> anyhow::Result<LeftOut> {
+        let mut left_out = LeftOut::default();
+        let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
+        let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter();
+        for entry in entries.filter_entry(|entry| entry.depth() == 0 || !is_hidden(entry.file_name())) {
+            let entry = entry.with_context(|| format!("failed to read the folder {}", folder.display()))?;
+            if entry.file_type().is_dir() {
+                continue;
+            }
+            let name = entry.file_name().to_string_lossy();
+            // What is no regular file may never end.
+            if entry.file_type().is_file() && (self.format.is_some() || Format::of(&name).is_some()) {
+                self.add_file(entry.path(), base, By::Folder)?;
+            } else {
+                left_out.add(&name);
+            }
+        }
+        Ok(left_out)
+    }
+
+    /// Adds what a glob matches, sorted by name. Records are known by what follows the folders without wildcards.
+    fn add_glob(&mut self, pattern: &str) -> anyhow::Result<()> {
+        let failed = || format!("failed to read the glob {pattern}");
+        // As the matches are written, without `./`.
+        let base: PathBuf = Path::new(pattern)
+            .components()
+            .take_while(|step| !step.as_os_str().to_string_lossy().contains(GLOB_CHARACTERS))
+            .filter(|step| *step != Component::CurDir)
+            .collect();
+        let n_before = self.listing.sources.len();
+        let n_left_out_before = self.listing.left_out.n();
+        for path in glob_with(pattern, GLOB).with_context(failed)? {
+            let path = path.with_context(failed)?;
+            if path.is_dir() {
+                let left_out = self.add_folder(&path, &base)?;
+                self.listing.left_out.merge(&left_out);
+            } else {
+                self.add_file(&path, &base, By::Glob)?;
+            }
+        }
+        if self.listing.sources.len() == n_before {
+            let left_out = &self.listing.left_out;
+            ensure!(
+                left_out.n() > n_left_out_before,
+                "there is no file {pattern}, and as a glob it matches nothing; look at it with ls"
+            );
+            bail!("nothing that {pattern} matches can be read: {left_out}; {WHAT_TO_DO}");
+        }
+        Ok(())
+    }
+
+    /// Refuses sources whose records would get the same ids, all of which may be made.
+    fn check_stems(&self, make_ids: bool) -> anyhow::Result<()> {
+        let mut stems = HashSet::new();
+        for source in self.listing.sources.iter().filter(|source| make_ids || source.format.is_document()) {
+            let origin = source.origin();
+            ensure!(
+                stems.insert(origin.stem().to_owned()),
+                "two inputs are called {}, and the ids made for their records would be the same; name the folder that \
+                 holds both instead",
+                origin.stem()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What to do about files that are left out.
+pub const WHAT_TO_DO: &str =
+    "write what is in them as text or JSON Lines, or say with --format what they are";
+
+fn nothing_known_in(folder: &str, left_out: &LeftOut) -> String {
+    format!(
+        "no file in the folder {folder} has a name that ends in one of {} (and .gz .zst .bz2){}; name the files, or say \
+         with --format what all files in it are",
+        Format::suffixes(),
+        beside(left_out)
+    )
+}
+
+/// What was found instead.
+fn beside(left_out: &LeftOut) -> String {
+    if left_out.is_empty() { String::new() } else { format!("; it has {left_out}") }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}

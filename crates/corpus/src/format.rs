@@ -1,0 +1,135 @@
+//! What is in a file, by the end of its name.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// How the records of a file are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// JSON Lines: one object a line.
+    Jsonl,
+    /// Comma-separated values; the first row names the fields.
+    Csv,
+    /// Tab-separated values, with the quoting of CSV.
+    Tsv,
+    /// From files only.
+    Parquet,
+    /// A file is a document.
+    Text,
+    /// A file is a page.
+    Html,
+    /// WARC and WET.
+    Warc,
+}
+
+/// The known ends of names, which a suffix of [`COMPRESSED`] may follow.
+const SUFFIXES: [(&str, Format); 16] = [
+    (".jsonl", Format::Jsonl),
+    (".ndjson", Format::Jsonl),
+    (".json", Format::Jsonl),
+    (".csv", Format::Csv),
+    (".tsv", Format::Tsv),
+    (".parquet", Format::Parquet),
+    (".txt", Format::Text),
+    (".text", Format::Text),
+    (".md", Format::Text),
+    (".markdown", Format::Text),
+    (".rst", Format::Text),
+    (".html", Format::Html),
+    (".htm", Format::Html),
+    (".xhtml", Format::Html),
+    (".warc", Format::Warc),
+    (".wet", Format::Warc),
+];
+
+const COMPRESSED: [&str; 3] = [".gz", ".zst", ".bz2"];
+
+impl Format {
+    /// All there are.
+    pub const ALL: [Self; 7] =
+        [Self::Jsonl, Self::Csv, Self::Tsv, Self::Parquet, Self::Text, Self::Html, Self::Warc];
+
+    /// As `--format` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Jsonl => "jsonl",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Parquet => "parquet",
+            Self::Text => "text",
+            Self::Html => "html",
+            Self::Warc => "warc",
+        }
+    }
+
+    /// The format that a file of this name has, as far as names say.
+    pub fn of(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let (name, _) = Self::split_packing(&name);
+        SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
+    }
+
+    /// A name in small letters, without the end that says how the file is packed, and that end, which is empty where
+    /// there is none.
+    pub fn split_packing(name: &str) -> (&str, &str) {
+        let stem = COMPRESSED.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
+        name.split_at(stem.len())
+    }
+
+    /// Whether a file is one document, which is called like it.
+    pub fn is_document(self) -> bool {
+        matches!(self, Self::Text | Self::Html)
+    }
+
+    /// What stands between the cells of a row, where there are any.
+    pub fn delimiter(self) -> Option<u8> {
+        match self {
+            Self::Csv => Some(b','),
+            Self::Tsv => Some(b'\t'),
+            Self::Jsonl | Self::Parquet | Self::Text | Self::Html | Self::Warc => None,
+        }
+    }
+
+    /// All known ends of names, for people.
+    pub fn suffixes() -> String {
+        SUFFIXES.map(|(suffix, _)| suffix).join(" ")
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for (name, expected) in [
+            ("a.jsonl", Some(Format::Jsonl)),
+            ("a.JSON.GZ", Some(Format::Jsonl)),
+            ("a.b.ndjson.zst", Some(Format::Jsonl)),
+            ("a.txt.bz2", Some(Format::Text)),
+            ("README.md", Some(Format::Text)),
+            ("a.XHTML", Some(Format::Html)),
+            ("CC-MAIN-1.warc.wet.gz", Some(Format::Warc)),
+            ("a.wet", Some(Format::Warc)),
+            ("a.docx", None),
+            ("a.gz", None),
+            ("a.jsonl.gz.gz", None),
+            ("jsonl", None),
+        ] {
+            assert_eq!(Format::of(name), expected, "{name}");
+        }
+    }
+}

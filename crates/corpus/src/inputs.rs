@@ -1,0 +1,301 @@
+//! The inputs of a run: opened, and read portion by portion.
+
+use std::io::{self, BufReader};
+use std::iter::Enumerate;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::vec;
+
+use super::budget::Meter;
+use super::columns::Columns;
+use super::compression::{Counted, READ_BUFFER_BYTES};
+use super::content;
+use super::csv::Csv;
+use super::error::Error;
+use super::files::{self, Source};
+use super::format::Format;
+use super::guarded::Guarded;
+use super::header::Header;
+use super::internal_error::caught;
+use super::left_out::LeftOut;
+use super::lines::Lines;
+use super::location::Location;
+use super::options::InputOptions;
+use super::origin::Origin;
+use super::parquet::Parquet;
+use super::reader::RecordReader;
+use super::records::{Chunk, Form, Position, RecordError, Records};
+use super::text::WholeFile;
+use super::warc::Warc;
+use super::whole_rows::WholeRows;
+
+/// The inputs of a run, all of which could be opened.
+pub struct Inputs {
+    sources: Vec<Source>,
+    /// Bytes read so far, as they are stored.
+    pub n_bytes_read: Arc<AtomicU64>,
+    /// Bytes there are to read, where every source is a regular file.
+    pub n_bytes: Option<u64>,
+    /// What was found where inputs were looked for, and is not read.
+    pub left_out: LeftOut,
+    record_bytes_max: usize,
+    /// What is to be made of rows beside finding fields in them.
+    pub whole_rows: WholeRows,
+}
+
+impl Inputs {
+    /// Finds and tries to open all that the options name, so that a run does not find out half-way that the last one
+    /// is missing.
+    pub fn open(options: &InputOptions) -> Result<Self, Error> {
+        let files::Listing { sources, n_bytes, left_out } = files::find(options)?;
+        Ok(Self {
+            sources,
+            n_bytes_read: Arc::default(),
+            n_bytes,
+            left_out,
+            record_bytes_max: options.records.record_bytes_max,
+            whole_rows: WholeRows::default(),
+        })
+    }
+
+    /// The same, to be read once more; the error is the path of one that can be read only once.
+    pub fn again(&self) -> Result<Self, &Path> {
+        let sources = self.sources.iter().map(|source| source.again().ok_or(source.path()));
+        let n_bytes_read = Arc::clone(&self.n_bytes_read);
+        let (sources, whole_rows) = (sources.collect::<Result<_, _>>()?, self.whole_rows.clone());
+        Ok(Self { sources, n_bytes_read, whole_rows, left_out: self.left_out.clone(), ..*self })
+    }
+
+    /// The paths that are read.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.sources.iter().map(Source::path)
+    }
+
+    /// Where they lie.
+    pub fn locations(&self) -> impl Iterator<Item = &Location> {
+        self.sources.iter().map(Source::location)
+    }
+
+    /// The paths, with what is in each.
+    pub fn formats(&self) -> impl Iterator<Item = (&Path, Format)> {
+        self.sources.iter().map(|source| (source.path(), source.format()))
+    }
+
+    /// The headers of all inputs, which are CSV, but of those that have none or cannot be read, which the run will say.
+    pub fn headers(&mut self) -> Result<Vec<(&Path, Header)>, Error> {
+        let mut headers = Vec::new();
+        for source in &mut self.sources {
+            let is_once = source.opened.is_some();
+            match Header::peek(source, self.record_bytes_max) {
+                Ok(header) => headers.extend(header.map(|header| (source.path(), header))),
+                Err(error) if is_once => {
+                    let failed = format!("failed to read {}", source.path().display());
+                    return Err(anyhow::Error::from(error).context(failed).into());
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(headers)
+    }
+
+    /// Everything from a position on, of rows the `columns`, chunk by chunk.
+    #[must_use]
+    pub fn chunks(self, from: Position, columns: &Columns) -> Chunks {
+        let Self { sources, n_bytes_read, record_bytes_max, whole_rows, .. } = self;
+        let sources = sources.into_iter().enumerate();
+        let columns = columns.clone();
+        Chunks { sources, from, columns, whole_rows, n_bytes_read, record_bytes_max, current: None }
+    }
+}
+
+/// The records of the inputs, many at a time, in the order of the inputs. What cannot be read is a record that says why.
+pub struct Chunks {
+    sources: Enumerate<vec::IntoIter<Source>>,
+    from: Position,
+    columns: Columns,
+    whole_rows: WholeRows,
+    n_bytes_read: Arc<AtomicU64>,
+    record_bytes_max: usize,
+    current: Option<Current>,
+}
+
+/// The source whose turn it is.
+struct Current {
+    origin: Arc<Origin>,
+    n_file: usize,
+    /// The error is why it could not be opened.
+    reader: Result<Guarded, Option<String>>,
+    /// How many of its records were taken by an earlier run.
+    n_taken: u64,
+    /// How many of them came before the next ones.
+    n_before: u64,
+}
+
+impl Iterator for Chunks {
+    type Item = Chunk;
+
+    fn next(&mut self) -> Option<Chunk> {
+        loop {
+            let current = match &mut self.current {
+                Some(current) => current,
+                None => {
+                    let (n_file, source) = self.sources.next()?;
+                    if n_file < self.from.n_file {
+                        self.n_bytes_read.fetch_add(source.location().n_bytes(), Ordering::Relaxed);
+                        continue;
+                    }
+                    self.current.insert(self.begin(n_file, source))
+                }
+            };
+            let Some(records) = current.next_records() else {
+                self.current = None;
+                continue;
+            };
+            let chunk = current.chunk(records);
+            if chunk.has_any() {
+                return Some(chunk);
+            }
+        }
+    }
+}
+
+impl Chunks {
+    fn begin(&self, n_file: usize, source: Source) -> Current {
+        let n_taken = if n_file == self.from.n_file { self.from.n_records } else { 0 };
+        let origin = Arc::new(source.origin());
+        let opened = caught(|| {
+            reader(source, &self.n_bytes_read, &self.columns, &self.whole_rows, self.record_bytes_max)
+                .map_err(|error| error.to_string())
+        });
+        let reader = opened.and_then(|opened| opened).map(Guarded::new).map_err(Some);
+        Current { origin, n_file, reader, n_taken, n_before: 0 }
+    }
+}
+
+impl Current {
+    fn next_records(&mut self) -> Option<Records> {
+        match &mut self.reader {
+            Ok(reader) => reader.next_records(),
+            Err(why) => why.take().map(|why| Records::broken(1, RecordError::Broken(why))),
+        }
+    }
+
+    fn chunk(&mut self, records: Records) -> Chunk {
+        let n_before = self.n_before;
+        self.n_before += records.len() as u64;
+        let n_skipped = self.n_taken.saturating_sub(n_before).min(records.len() as u64) as usize;
+        Chunk { origin: Arc::clone(&self.origin), n_file: self.n_file, n_before, n_skipped, records }
+    }
+}
+
+fn reader(
+    source: Source,
+    n_bytes_read: &Arc<AtomicU64>,
+    columns: &Columns,
+    whole_rows: &WholeRows,
+    record_bytes_max: usize,
+) -> io::Result<Box<dyn RecordReader>> {
+    let unpacked = |source: Source| -> io::Result<_> {
+        let format = source.format();
+        let meter = Meter::start();
+        let content = content::unpacked(meter.of(Counted::new(source.open()?, n_bytes_read)), format)?;
+        Ok(BufReader::with_capacity(READ_BUFFER_BYTES, meter.of(content)))
+    };
+    let csv = |source, delimiter| -> io::Result<_> {
+        let csv = Csv::new(unpacked(source)?, delimiter, columns.clone(), record_bytes_max);
+        Ok(Box::new(csv.with_whole_rows(whole_rows)))
+    };
+    Ok(match source.format() {
+        Format::Jsonl => Box::new(Lines::new(unpacked(source)?, record_bytes_max)),
+        Format::Csv => csv(source, b',')?,
+        Format::Tsv => csv(source, b'\t')?,
+        Format::Parquet => {
+            let parquet = Parquet::open(source.location(), columns, n_bytes_read, record_bytes_max);
+            // What it is instead says more than what it is not.
+            let parquet = parquet.map_err(|error| match source.complaint() {
+                Some(complaint) => io::Error::other(format!("the file {complaint}")),
+                None => io::Error::other(error),
+            });
+            Box::new(parquet?.with_whole_rows(whole_rows))
+        }
+        Format::Text => Box::new(WholeFile::new(unpacked(source)?, Form::Text, record_bytes_max)),
+        Format::Html => Box::new(WholeFile::new(unpacked(source)?, Form::Html, record_bytes_max)),
+        Format::Warc => Box::new(Warc::new(unpacked(source)?, record_bytes_max)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::fields::testing::names;
+    use super::*;
+
+    fn open(paths: &[&str]) -> Inputs {
+        Inputs::open(&InputOptions::of(paths)).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_is_gone_when_it_is_its_turn_is_named_and_the_rest_goes_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let [gone, kept] = ["gone", "kept"].map(|name| folder.path().join(name));
+        for path in [&gone, &kept] {
+            fs::write(path, "{}").unwrap();
+        }
+        let inputs = open(&[gone.to_str().unwrap(), kept.to_str().unwrap()]);
+        assert_eq!(inputs.n_bytes, Some(4));
+        let n_bytes_read = Arc::clone(&inputs.n_bytes_read);
+        fs::remove_file(&gone).unwrap();
+        let mut read = Vec::new();
+        for chunk in inputs.chunks(Position::default(), &columns()) {
+            let name = chunk.origin.stem().to_owned();
+            read.extend(chunk.records().map(|(_, (number, record))| {
+                (name.clone(), number, record.map(|record| record.bytes.to_vec()).map_err(Clone::clone))
+            }));
+        }
+        let [(gone, 1, Err(RecordError::Broken(_))), (kept, 1, Ok(line))] = &read[..] else {
+            panic!("{read:?}")
+        };
+        assert_eq!((&gone[..], &kept[..], &line[..]), ("gone", "kept", &b"{}"[..]));
+        assert_eq!(n_bytes_read.load(Ordering::Relaxed), 2);
+    }
+
+    fn columns() -> Columns {
+        names(&["text"], false).columns()
+    }
+
+    /// All records from a position on, each with its file and what it says.
+    fn read_from(paths: &[&str], from: Position) -> Vec<(Position, String)> {
+        let mut read = Vec::new();
+        for chunk in open(paths).chunks(from, &columns()) {
+            read.extend(chunk.records().map(|(position, (number, record))| {
+                let content = record.map_or_else(ToString::to_string, |raw| format!("{raw:?}"));
+                (position, format!("{}:{number} {content}", chunk.origin.stem()))
+            }));
+        }
+        read
+    }
+
+    /// From every position on what was read after it comes again, also where the numbers of records do not tell: these
+    /// rows all begin on the first line.
+    #[test]
+    fn reading_goes_on_at_every_position() {
+        let folder = tempfile::tempdir().unwrap();
+        let long: String = (0..1000).map(|n| format!("{n} {}\n", "x".repeat(1000))).collect();
+        let rows: String = ["id,text", "a,b", "c,d", "e,f"].map(|row| format!("{row}\r")).concat();
+        let paths =
+            [("long.jsonl", &long[..]), ("empty.jsonl", "\n\n"), ("rows.csv", &rows), ("b.txt", "text")];
+        let paths = paths.map(|(name, content)| {
+            let path = folder.path().join(name);
+            fs::write(&path, content).unwrap();
+            path.to_str().unwrap().to_owned()
+        });
+        let paths = paths.each_ref().map(String::as_str);
+        let all = read_from(&paths, Position::default());
+        assert_eq!(all.len(), 1004);
+        for n in (0..all.len()).step_by(97).chain(999..all.len()) {
+            assert_eq!(read_from(&paths, all[n].0), all[n + 1..], "after {:?}", all[n]);
+        }
+    }
+}

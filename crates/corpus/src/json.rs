@@ -1,0 +1,290 @@
+//! One line of JSON to the values that are looked for in it. The rest is skipped, not kept.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::field_path::FieldPath;
+use super::value::{Value, Values};
+
+/// The fields that are looked for, as the tree they stand in.
+#[derive(Debug)]
+pub(super) struct JsonFields {
+    root: Node,
+    n_values: usize,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    /// Which of the values stand here.
+    values: Vec<usize>,
+    /// What is looked for below, by the name of a field or the index in an array.
+    children: Vec<(String, Node)>,
+}
+
+impl JsonFields {
+    pub(super) fn new<'p>(paths: impl Iterator<Item = &'p FieldPath>) -> Self {
+        let (mut root, mut n_values) = (Node::default(), 0);
+        for (i, path) in paths.enumerate() {
+            root.add(&path.steps, i);
+            n_values = i + 1;
+        }
+        Self { root, n_values }
+    }
+
+    /// Reads one line; the error is the reason a person sees.
+    pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Result<Values<'a>, String> {
+        let line = std::str::from_utf8(line)
+            .map_err(|error| format!("invalid UTF-8 after byte {} of the line", error.valid_up_to()))?;
+        if line.trim_start().starts_with('[') {
+            return Err("a JSON array: JSON Lines has one object on each line".to_owned());
+        }
+        let mut json = serde_json::Deserializer::from_str(line);
+        let mut values = vec![None; self.n_values];
+        let object = Object(At { node: &self.root, values: &mut values });
+        object.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| {
+            // Every record is one line, so serde's line number says nothing.
+            let reason = error.to_string().replace(" at line 1 column ", " at column ");
+            // serde says only where the second half of a pair is missing.
+            if reason.contains("hex escape") {
+                format!("{reason}: a lone surrogate is no character")
+            } else {
+                reason
+            }
+        })?;
+        Ok(values)
+    }
+}
+
+impl Node {
+    fn add(&mut self, steps: &[String], value: usize) {
+        let Some((step, rest)) = steps.split_first() else {
+            self.values.push(value);
+            return;
+        };
+        let known = self.children.iter().position(|(name, _)| name == step);
+        let child = known.unwrap_or_else(|| {
+            self.children.push((step.clone(), Self::default()));
+            self.children.len() - 1
+        });
+        self.children[child].1.add(rest, value);
+    }
+
+    fn child(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|(child, _)| child == name).map(|(_, node)| node)
+    }
+}
+
+/// What stands at `node`, put into its place among the values. Where a field comes twice, the last one counts.
+struct At<'n, 'v, 'de> {
+    node: &'n Node,
+    values: &'v mut [Option<Value<'de>>],
+}
+
+impl<'de> At<'_, '_, 'de> {
+    fn set(&mut self, value: Value<'de>) {
+        let Some((last, others)) = self.node.values.split_last() else { return };
+        for other in others {
+            self.values[*other] = Some(value.clone());
+        }
+        self.values[*last] = Some(value);
+    }
+
+    fn visit_fields<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(child) = map.next_key_seed(Key(self.node))? {
+            match child {
+                Some(node) => map.next_value_seed(At { node, values: self.values })?,
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for At<'_, '_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+/// Takes any JSON: whether a value will do is for who asked for it.
+impl<'de> Visitor<'de> for At<'_, '_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_borrowed_str<E>(mut self, text: &'de str) -> Result<(), E> {
+        self.set(Value::Text(Cow::Borrowed(text)));
+        Ok(())
+    }
+
+    fn visit_str<E>(mut self, text: &str) -> Result<(), E> {
+        self.set(Value::Text(Cow::Owned(text.to_owned())));
+        Ok(())
+    }
+
+    fn visit_u64<E>(mut self, number: u64) -> Result<(), E> {
+        self.set(Value::Integer(number.to_string().into()));
+        Ok(())
+    }
+
+    fn visit_i64<E>(mut self, number: i64) -> Result<(), E> {
+        self.set(Value::Integer(number.to_string().into()));
+        Ok(())
+    }
+
+    fn visit_f64<E>(mut self, number: f64) -> Result<(), E> {
+        self.set(Value::Float(number));
+        Ok(())
+    }
+
+    fn visit_bool<E>(mut self, _: bool) -> Result<(), E> {
+        self.set(Value::Other("a boolean"));
+        Ok(())
+    }
+
+    fn visit_unit<E>(mut self) -> Result<(), E> {
+        self.set(Value::Null);
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<(), A::Error> {
+        self.set(Value::Other("an object"));
+        self.visit_fields(map)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<(), A::Error> {
+        self.set(Value::Other("an array"));
+        for i in 0_usize.. {
+            // Indices are made into names only where some are looked for.
+            let child = if self.node.children.is_empty() { None } else { self.node.child(&i.to_string()) };
+            let more = match child {
+                Some(node) => array.next_element_seed(At { node, values: self.values })?,
+                None => array.next_element::<IgnoredAny>()?.map(|_| ()),
+            };
+            if more.is_none() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The record itself, which must be an object.
+struct Object<'n, 'v, 'de>(At<'n, 'v, 'de>);
+
+impl<'de> DeserializeSeed<'de> for Object<'_, '_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, map: A) -> Result<(), A::Error> {
+        self.0.visit_fields(map)
+    }
+}
+
+/// A field's name, and what is looked for in that field.
+struct Key<'n>(&'n Node);
+
+impl<'de, 'n> DeserializeSeed<'de> for Key<'n> {
+    type Value = Option<&'n Node>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'n> Visitor<'_> for Key<'n> {
+    type Value = Option<&'n Node>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a field name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(self.0.child(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stands at `paths`, or the reason why the line cannot be read.
+    fn read(paths: &[&str], line: impl AsRef<[u8]>) -> Result<Vec<Option<String>>, String> {
+        let paths: Vec<FieldPath> = paths.iter().map(|path| path.parse().unwrap()).collect();
+        let values = JsonFields::new(paths.iter()).parse(line.as_ref())?;
+        let show = |value| match value {
+            Value::Text(text) => text.into_owned(),
+            Value::Integer(digits) => format!("integer {digits}"),
+            other => other.to_string(),
+        };
+        Ok(values.into_iter().map(|value| value.map(show)).collect())
+    }
+
+    #[test]
+    fn fields_wherever_they_stand() {
+        for (path, line, expected) in [
+            ("a", r#"{"a":"b"}"#, Some("b")),
+            ("a", r#"{"a":"b","a":"c"}"#, Some("c")),
+            ("a", r#"{"\u0061":"b\u0063"}"#, Some("bc")),
+            ("a", r#"{"x":{"a":1}}"#, None),
+            ("/a", r#"{"a":18446744073709551615}"#, Some("integer 18446744073709551615")),
+            ("/a/b", r#"{"a":{"x":[{}],"b":-1}}"#, Some("integer -1")),
+            ("/a/b", r#"{"a":{"b":{"c":1}}}"#, Some("an object")),
+            ("/a/b", r#"{"a":"b"}"#, None),
+            ("/a/b", r#"{"a":null}"#, None),
+            ("/a/b", r#"{"a":[{"b":1}]}"#, None),
+            ("/a/1/b", r#"{"a":[{"b":1},{"b":"two"},{"b":3}]}"#, Some("two")),
+            ("/a/2", r#"{"a":[1,2]}"#, None),
+            ("/x~1y", r#"{"x/y":false}"#, Some("a boolean")),
+            ("a/b", r#"{"a/b":null}"#, Some("null")),
+            ("a", r#"{"a":1e3}"#, Some("a number that is no 64-bit integer")),
+            ("a", r#"{"a":[[["x"]]]}"#, Some("an array")),
+        ] {
+            assert_eq!(read(&[path], line).unwrap(), [expected.map(str::to_owned)], "{path} in {line}");
+        }
+    }
+
+    #[test]
+    fn one_field_may_be_asked_for_twice_and_with_what_is_in_it() {
+        let read = read(&["a", "/b/c", "/a", "b"], r#"{"b":{"c":"d"},"a":"x"}"#).unwrap();
+        assert_eq!(read, ["x", "d", "x", "an object"].map(|value| Some(value.to_owned())));
+    }
+
+    #[test]
+    fn reasons() {
+        for (line, part) in [
+            (&b""[..], "EOF"),
+            (b"[1]", "one object on each line"),
+            (b"1", "expected a JSON object"),
+            (br#"{"id":"a","text":"b"} x"#, "trailing characters at column 23"),
+            (br#"{"id":"a","text":"\ud800"}"#, "lone surrogate"),
+            (br#"{"id":"a","text":"\ud800\u0041"}"#, "hex escape"),
+            (b"{\"id\":\"a\",\"text\":\"\xff\"}", "invalid UTF-8 after byte 18"),
+            (format!(r#"{{"id":"a","x":{}"#, "[".repeat(1_000_000)).as_bytes(), "EOF"),
+            (format!(r#"{{"text":{}"#, "[".repeat(1_000_000)).as_bytes(), "EOF"),
+            (format!(r#"{{"text":{}"#, r#"{"text":"#.repeat(1_000_000)).as_bytes(), "EOF"),
+        ] {
+            let reason = read(&["id", "text"], line).unwrap_err();
+            assert!(reason.contains(part), "{reason:?} should say {part:?}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Files that were found and are not read, because their names do not say a known format: counted by how their names
+//! end.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::Format;
+use super::numbers::Grouped;
+
+/// How many endings are told apart.
+const ENDINGS_MAX: usize = 1000;
+
+/// How many a person is shown.
+const ENDINGS_SHOWN: usize = 8;
+
+/// What is longer is part of a name.
+const ENDING_BYTES_MAX: usize = 16;
+
+const NO_ENDING: &str = "no ending";
+const OTHERS: &str = "others";
+
+/// How many files there are of each ending.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut(BTreeMap<String, u64>);
+
+impl LeftOut {
+    /// Counts a file of this name.
+    pub fn add(&mut self, name: &str) {
+        self.add_ending(&ending(name), 1);
+    }
+
+    /// Whether everything that was found is read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many files there are.
+    pub fn n(&self) -> u64 {
+        self.0.values().sum()
+    }
+
+    /// The endings, those of the most files first.
+    pub fn endings(&self) -> Vec<(&str, u64)> {
+        let mut endings: Vec<_> = self.0.iter().map(|(ending, n)| (ending.as_str(), *n)).collect();
+        endings.sort_by_key(|(_, n)| Reverse(*n));
+        endings
+    }
+
+    pub(super) fn merge(&mut self, more: &Self) {
+        more.0.iter().for_each(|(ending, n)| self.add_ending(ending, *n));
+    }
+
+    fn add_ending(&mut self, ending: &str, n: u64) {
+        let is_new = !self.0.contains_key(ending);
+        let ending = if is_new && self.0.len() >= ENDINGS_MAX { OTHERS } else { ending };
+        *self.0.entry(ending.to_owned()).or_default() += n;
+    }
+
+    /// The endings with their numbers, on one line.
+    pub fn by_ending(&self) -> String {
+        let endings = self.endings();
+        let show = |(ending, n): &(&str, u64)| format!("{ending} {}", Grouped(*n));
+        let mut shown: Vec<String> = endings.iter().take(ENDINGS_SHOWN).map(show).collect();
+        let n_more: u64 = endings.iter().skip(ENDINGS_SHOWN).map(|(_, n)| n).sum();
+        if n_more > 0 {
+            shown.push(format!("others {}", Grouped(n_more)));
+        }
+        shown.join(", ")
+    }
+}
+
+/// As in "12 files (.docx 8, .pdf 4)".
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n = self.n();
+        let files = if n == 1 { "file" } else { "files" };
+        write!(f, "{} {files} ({})", Grouped(n), self.by_ending())
+    }
+}
+
+/// What a name ends in, with what it is packed with. Nothing that a terminal could take for a command is in it.
+fn ending(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    let (stem, packing) = Format::split_packing(&name);
+    let is_ending = |ending: &&str| {
+        !ending.is_empty()
+            && ending.len() <= ENDING_BYTES_MAX
+            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    };
+    let last =
+        |name: &str| name.rsplit_once('.').map(|(_, ending)| ending).filter(is_ending).map(str::to_owned);
+    match (last(stem), packing) {
+        (Some(ending), packing) => format!(".{ending}{packing}"),
+        (None, "") => NO_ENDING.to_owned(),
+        (None, packing) => packing.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings() {
+        for (name, expected) in [
+            ("a.docx", ".docx"),
+            ("A.B.DOCX", ".docx"),
+            ("a.tar.gz", ".tar.gz"),
+            ("a.gz", ".gz"),
+            ("README", NO_ENDING),
+            ("a.", NO_ENDING),
+            ("a. and so on", NO_ENDING),
+            ("a.\u{1b}[31m", NO_ENDING),
+            ("a.averyveryverylongone", NO_ENDING),
+        ] {
+            assert_eq!(ending(name), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn they_are_counted_and_bounded() {
+        let mut left_out = LeftOut::default();
+        assert!(left_out.is_empty());
+        left_out.add("a.pdf");
+        assert_eq!(left_out.to_string(), "1 file (.pdf 1)");
+        ["b.docx", "c.docx", "d"].iter().for_each(|name| left_out.add(name));
+        assert_eq!(left_out.to_string(), "4 files (.docx 2, .pdf 1, no ending 1)");
+        for n in 0..5_000 {
+            left_out.add(&format!("a.{n}"));
+        }
+        assert_eq!((left_out.n(), left_out.endings().len()), (5_004, ENDINGS_MAX + 1));
+        assert_eq!(left_out.endings()[..2], [(OTHERS, 5_004 - 1_001), (".docx", 2)]);
+        assert!(left_out.to_string().len() < 200, "{left_out}");
+    }
+}

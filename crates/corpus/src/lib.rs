@@ -1,0 +1,107 @@
+//! Reads corpora: from what a person names (files, folders, globs, addresses) to records with an id and a text, whatever
+//! their format.
+//!
+//! [`Inputs::open`] finds and tries all that the options name; [`Inputs::documents`] reads it, document by document, and
+//! calls block while they wait. A bad record is an item with its reason, and the rest goes on.
+//!
+//! ```
+//! use pigeonhole_corpus::{Fields, InputOptions, Inputs};
+//!
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("news.jsonl"), "{\"id\": 1, \"text\": \"The office closes.\"}\n{\"id\": 2}\n")?;
+//!
+//! let options = InputOptions::of([folder.path()]);
+//! let (mut n_documents, mut n_rejected) = (0, 0);
+//! for document in Inputs::open(&options)?.documents(Fields::of(&options)) {
+//!     match document {
+//!         Ok(document) => {
+//!             assert_eq!((document.id.as_str(), &*document.text), ("1", "The office closes."));
+//!             n_documents += 1;
+//!         }
+//!         Err(rejected) => {
+//!             assert_eq!((rejected.origin.stem(), rejected.number), ("news.jsonl", 2));
+//!             n_rejected += 1;
+//!         }
+//!     }
+//! }
+//! assert_eq!((n_documents, n_rejected), (1, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A program that works on many threads takes [`Inputs::chunks`], which one thread reads, and gives each chunk to any
+//! thread, where [`Fields::parse`] finds out what its records say. `files` knows which files there are, here and elsewhere
+//! (`remote`), `compression` unpacks them, and a reader for each format (`reader`) cuts what is inside into `records`. None
+//! of them knows what a record is for.
+//!
+//! Memory is bounded whatever the input: records are handed on in portions, and one that is longer than the limit is
+//! skipped and reported, not held.
+#![forbid(unsafe_code)]
+
+mod budget;
+#[cfg(feature = "cli")]
+pub mod cli;
+mod columns;
+mod compression;
+mod content;
+mod csv;
+mod documents;
+mod encoding;
+mod error;
+mod field_path;
+mod fields;
+mod files;
+mod format;
+mod guarded;
+mod header;
+mod inputs;
+mod internal_error;
+mod json;
+mod left_out;
+mod lines;
+mod location;
+mod made_ids;
+mod members;
+#[cfg(test)]
+mod mutations;
+mod numbers;
+mod options;
+mod origin;
+pub mod parquet;
+mod rank;
+mod reader;
+mod records;
+mod remote;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod text;
+mod value;
+mod warc;
+mod whole_rows;
+mod wildcards;
+
+/// Runs what the README shows.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+pub use columns::Columns;
+pub use documents::{Document, Documents, Rejected};
+pub use error::Error;
+pub use field_path::FieldPath;
+pub use fields::{FieldNames, Fields, Record};
+pub use files::WHAT_TO_DO;
+pub use format::Format;
+pub use header::Header;
+pub use inputs::{Chunks, Inputs};
+pub use internal_error::{caught, install_hook};
+pub use left_out::LeftOut;
+pub use location::{Identity, Location, NoIdentity};
+pub use made_ids::{FILES_MAX, MadeIds, RoundIds};
+pub use members::Members;
+pub use numbers::Grouped;
+pub use options::{InputOptions, RecordOptions};
+pub use origin::Origin;
+pub use rank::{Rank, RankBy};
+pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};
+pub use remote::is_remote;
+pub use whole_rows::{Delimited, WholeRows};

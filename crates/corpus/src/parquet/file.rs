@@ -1,0 +1,64 @@
+//! A file of Parquet here or elsewhere.
+
+use std::io::Read;
+
+use bytes::Bytes;
+use parquet::errors::Result;
+use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+
+use super::super::location::{Location, Parts};
+use super::guarded;
+
+/// A file that can be read from anywhere in it, as [`SerializedFileReader`] wants it.
+pub struct ParquetFile(Parts);
+
+/// Reads what the file says of itself.
+///
+/// # Errors
+/// Where it is no Parquet, or cannot be read.
+pub fn open_parquet(location: &Location) -> Result<SerializedFileReader<ParquetFile>> {
+    guarded(|| {
+        let file = ParquetFile(location.open_parts()?);
+        let remote = match &file.0 {
+            Parts::Local(_) => None,
+            Parts::Remote(windows) => Some(windows.clone()),
+        };
+        let reader = SerializedFileReader::new(file)?;
+        if let Some(windows) = remote {
+            let columns = reader.metadata().row_groups().iter().flat_map(|group| group.columns());
+            let extents = columns.map(|column| {
+                let (start, len) = column.byte_range();
+                start..start.saturating_add(len)
+            });
+            windows.expect(extents.collect());
+        }
+        Ok(reader)
+    })
+}
+
+impl Length for ParquetFile {
+    fn len(&self) -> u64 {
+        match &self.0 {
+            Parts::Local(file) => file.len(),
+            Parts::Remote(windows) => windows.n_bytes(),
+        }
+    }
+}
+
+impl ChunkReader for ParquetFile {
+    type T = Box<dyn Read>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        Ok(match &self.0 {
+            Parts::Local(file) => Box::new(file.get_read(start)?),
+            Parts::Remote(windows) => Box::new(windows.from(start)),
+        })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        match &self.0 {
+            Parts::Local(file) => file.get_bytes(start, length),
+            Parts::Remote(windows) => Ok(windows.get(start, length)?),
+        }
+    }
+}

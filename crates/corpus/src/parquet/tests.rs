@@ -1,0 +1,180 @@
+use std::fs;
+
+use parquet::data_type::{
+    ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
+};
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+
+use super::super::fields::FieldNames;
+use super::super::fields::testing::{names, rows};
+use super::*;
+
+const SCHEMA: &str = "message m {
+    required int64 number;
+    optional group meta { optional binary text (STRING); }
+    optional double weight;
+    optional binary raw;
+    optional group tags (LIST) { repeated group list { optional binary element (STRING); } }
+    required int64 day (TIMESTAMP(MILLIS,true));
+}";
+
+/// Two row groups of so many rows; every third text is null.
+pub(in super::super) fn sample(n_rows: i64) -> Vec<u8> {
+    let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(WriterProperties::builder().build())).unwrap();
+    for group in 0..2 {
+        let mut columns = writer.next_row_group().unwrap();
+        let numbers: Vec<i64> = (group * n_rows + 1..=(group + 1) * n_rows).collect();
+        let is_null = |number: &i64| number % 3 == 0;
+        let mut i = 0;
+        while let Some(mut column) = columns.next_column().unwrap() {
+            match i {
+                0 | 5 => column.typed::<Int64Type>().write_batch(&numbers, None, None).unwrap(),
+                1 => {
+                    let present = numbers.iter().filter(|number| !is_null(number));
+                    let texts: Vec<ByteArray> =
+                        present.map(|number| ByteArray::from(&*format!("text {number}"))).collect();
+                    let level = |number| if is_null(number) { (number % 2) as i16 } else { 2 };
+                    let levels: Vec<i16> = numbers.iter().map(level).collect();
+                    column.typed::<ByteArrayType>().write_batch(&texts, Some(&levels), None).unwrap()
+                }
+                2 => {
+                    let levels = vec![0; numbers.len()];
+                    column.typed::<DoubleType>().write_batch(&[], Some(&levels), None).unwrap()
+                }
+                _ => {
+                    let levels = vec![0; numbers.len()];
+                    let repeated = (i == 4).then_some(&levels[..]);
+                    column.typed::<ByteArrayType>().write_batch(&[], Some(&levels), repeated).unwrap()
+                }
+            };
+            column.close().unwrap();
+            i += 1;
+        }
+        columns.close().unwrap();
+    }
+    writer.into_inner().unwrap()
+}
+
+fn read_sample(
+    content: &[u8],
+    names: &FieldNames,
+    record_bytes_max: usize,
+) -> Result<Vec<(u64, std::result::Result<String, String>)>> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), content).unwrap();
+    let n_bytes = Arc::default();
+    let columns = names.clone().columns();
+    let mut parquet =
+        Parquet::open(&Location::local(file.path().to_owned()), &columns, &n_bytes, record_bytes_max)?;
+    Ok(rows(&mut parquet, names.clone()))
+}
+
+fn fields(id: &str, text: &str) -> FieldNames {
+    FieldNames { id: Some(id.parse().unwrap()), ..names(&[text], false) }
+}
+
+#[test]
+fn rows_of_all_groups_have_their_numbers_and_nulls() {
+    let rows = read_sample(&sample(1000), &fields("number", "/meta/text"), 99).unwrap();
+    assert_eq!(rows.len(), 2000);
+    for (i, (number, row)) in rows.iter().enumerate() {
+        assert_eq!(*number, i as u64 + 1);
+        match row {
+            Ok(row) => assert_eq!(*row, format!("{number} text {number}")),
+            Err(reason) => {
+                assert!(
+                    number % 3 == 0 && reason.contains("\"/meta/text\" holds null"),
+                    "{number}: {reason}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_that_will_not_do_are_named() {
+    for (id, text, part) in [
+        ("nothing", "/meta/text", "no field \"nothing\""),
+        ("number", "text", "no field \"text\""),
+        ("number", "meta", "holds a group of fields"),
+        ("number", "tags", "holds a list"),
+        ("number", "raw", "holds binary data"),
+        ("number", "number", "holds an integer, expected a string"),
+        ("weight", "/meta/text", "holds null"),
+        ("day", "/meta/text", "holds a date or a time"),
+    ] {
+        let rows = read_sample(&sample(1), &fields(id, text), 99).unwrap();
+        let reason = rows[0].1.as_ref().unwrap_err();
+        assert!(reason.contains(part), "{reason:?} should say {part:?}");
+    }
+    let rows = read_sample(&sample(10), &fields("number", "/meta/text"), 6).unwrap();
+    assert_eq!(rows[0].1, Ok("1 text 1".to_owned()));
+    assert!(rows[9].1.as_ref().unwrap_err().contains("longer than 6 bytes"));
+}
+
+/// As they are stored by Spark and by SQL: in integers where they fit, else in bytes.
+#[test]
+fn decimals_are_numbers_to_rank_by() {
+    let schema = "message m {
+        required int32 a (DECIMAL(9,2)); required int64 b (DECIMAL(18,2));
+        required fixed_len_byte_array(9) c (DECIMAL(20,2)); required binary d (DECIMAL(20,2));
+    }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut writer =
+        SerializedFileWriter::new(Vec::new(), schema, Arc::new(WriterProperties::builder().build())).unwrap();
+    let mut columns = writer.next_row_group().unwrap();
+    let numbers = [-150i64, 7];
+    let bytes = numbers.map(|number| ByteArray::from(i128::from(number).to_be_bytes()[7..].to_vec()));
+    let mut i = 0;
+    while let Some(mut column) = columns.next_column().unwrap() {
+        match i {
+            0 => column.typed::<Int32Type>().write_batch(&numbers.map(|number| number as i32), None, None),
+            1 => column.typed::<Int64Type>().write_batch(&numbers, None, None),
+            2 => column.typed::<FixedLenByteArrayType>().write_batch(
+                &bytes.clone().map(FixedLenByteArray::from),
+                None,
+                None,
+            ),
+            _ => column.typed::<ByteArrayType>().write_batch(&bytes, None, None),
+        }
+        .unwrap();
+        column.close().unwrap();
+        i += 1;
+    }
+    columns.close().unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), writer.into_inner().unwrap()).unwrap();
+    let file = SerializedFileReader::new(file.reopen().unwrap()).unwrap();
+    let group = file.get_row_group(0).unwrap();
+    for (place, name) in ["a", "b", "c", "d"].into_iter().enumerate() {
+        let column = Column::find(&name.parse().unwrap(), file.metadata().file_metadata().schema_descr());
+        let values = column.read(Some(&mut group.get_column_reader(place).unwrap()), 2).unwrap();
+        let floats = values.iter().map(|value| match value {
+            Value::Cell(Cell::Float(number)) => *number,
+            _ => f64::NAN,
+        });
+        assert_eq!(floats.collect::<Vec<_>>(), [-1.5, 0.07], "{name}");
+    }
+}
+
+#[test]
+fn damage_costs_a_row_group_at_most() {
+    let whole = sample(200);
+    for end in (0..whole.len()).step_by(37) {
+        assert!(read_sample(&whole[..end], &fields("number", "/meta/text"), 99).is_err());
+    }
+    let mut n_saved = 0;
+    for place in (0..whole.len()).step_by(29) {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1 << (place % 8);
+        // A file whose list of contents is damaged cannot be opened.
+        if let Ok(rows) = read_sample(&damaged, &fields("number", "/meta/text"), 99) {
+            n_saved += usize::from(rows.iter().filter(|(_, row)| row.is_ok()).count() >= 133);
+        }
+    }
+    assert!(n_saved > 20, "{n_saved}");
+}

@@ -1,0 +1,266 @@
+//! How good a record is, as a number: by it one of several near documents is chosen.
+
+use std::fmt;
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
+
+use super::field_path::FieldPath;
+use super::value::Value;
+
+/// Where a record has its time unless somebody says otherwise.
+const TIME_FIELD: &str = "time";
+
+/// And where a record of a WARC file has it.
+const WARC_TIME_FIELD: &str = "WARC-Date";
+
+/// A number from here on counts milliseconds, one below it seconds: as seconds it would be in the year 5138, as
+/// milliseconds it is in 1973.
+const FIRST_MS: f64 = 1e11;
+
+const MS_PER_SECOND: f64 = 1_000.0;
+
+/// Date and time as they are found beside RFC 3339, with an offset from UTC and without.
+const WITH_OFFSET: [&str; 4] =
+    ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z", "%Y-%m-%d %H:%M%#z"];
+const WITHOUT_OFFSET: [&str; 4] =
+    ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
+
+/// What records are ranked by, and where they have it.
+#[derive(Debug)]
+pub(super) struct Ranking {
+    by: RankBy,
+    /// In a record of JSON, or in a row.
+    pub(super) field: Option<FieldPath>,
+    /// In the header of a record of a WARC file.
+    pub(super) warc_field: Option<FieldPath>,
+}
+
+/// What records are ranked by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RankBy {
+    /// How many characters the text has. Not bytes, of which a Chinese character has three and a Latin letter one.
+    Length,
+    /// The time in a field, or in the format's own.
+    Time(Option<FieldPath>),
+    /// The number in a field.
+    Number(FieldPath),
+}
+
+/// As in "no document has …".
+impl fmt::Display for RankBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Length => f.write_str("a text"),
+            Self::Time(None) => {
+                let (json, warc) = (TIME_FIELD, WARC_TIME_FIELD);
+                write!(f, "a time in the field {json:?} (in WARC {warc:?}); --time-field names another")
+            }
+            Self::Time(Some(field)) => write!(f, "a time in the field {field}"),
+            Self::Number(field) => write!(f, "a number in the field {field}"),
+        }
+    }
+}
+
+/// The higher, the better.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rank(f64);
+
+impl Rank {
+    /// Of a record that has no value to be ranked by: below all others.
+    pub const NONE: Self = Self(f64::NEG_INFINITY);
+
+    /// Sorts the best first.
+    pub fn best_first(&self, other: &Self) -> std::cmp::Ordering {
+        other.0.total_cmp(&self.0)
+    }
+
+    /// What it was made of: of a time, milliseconds since 1970. Negative infinity for none.
+    pub fn number(self) -> f64 {
+        self.0
+    }
+
+    /// By a number; one that is none counts as no value.
+    #[must_use]
+    pub fn new(number: f64) -> Self {
+        // Adding zero makes -0 what it is equal to.
+        if number.is_finite() { Self(number + 0.0) } else { Self::NONE }
+    }
+}
+
+impl Ranking {
+    pub(super) fn new(by: RankBy) -> Self {
+        let (field, warc_field) = (by.field_or(TIME_FIELD), by.field_or(WARC_TIME_FIELD));
+        Self { by, field, warc_field }
+    }
+
+    /// The rank of a record by its text, or by what stands in the field.
+    pub(super) fn rank(&self, text: &str, value: Option<&Value<'_>>) -> Rank {
+        self.by.rank(text, value)
+    }
+}
+
+impl RankBy {
+    fn field_or(&self, default: &str) -> Option<FieldPath> {
+        match self {
+            Self::Length => None,
+            Self::Time(field) => Some(field.clone().unwrap_or_else(|| FieldPath::name(default))),
+            Self::Number(field) => Some(field.clone()),
+        }
+    }
+
+    fn rank(&self, text: &str, value: Option<&Value<'_>>) -> Rank {
+        let number = match (self, value) {
+            (Self::Length, _) => Some(text.chars().count() as f64),
+            (Self::Time(_), Some(Value::Time(ms))) => Some(*ms as f64),
+            (Self::Time(_), Some(Value::Text(text))) => text_ms(text),
+            (Self::Time(_), Some(value)) => value.number().map(number_ms),
+            (Self::Number(_), Some(Value::Time(ms))) => Some(*ms as f64),
+            (Self::Number(_), Some(value)) => value.number(),
+            (_, None) => None,
+        };
+        number.map_or(Rank::NONE, Rank::new)
+    }
+}
+
+impl Value<'_> {
+    /// The number that it is or, since a cell of CSV is always text, says.
+    fn number(&self) -> Option<f64> {
+        match self {
+            Self::Text(digits) | Self::Integer(digits) => digits.trim().parse().ok(),
+            Self::Float(number) => Some(*number),
+            Self::Time(_) | Self::Null | Self::Other(_) => None,
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+fn number_ms(number: f64) -> f64 {
+    if number.abs() < FIRST_MS { number * MS_PER_SECOND } else { number }
+}
+
+/// Milliseconds since 1970 of a date, a date with a time of day, or a number.
+fn text_ms(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let with_offset = || {
+        let read = |format| DateTime::parse_from_str(text, format).ok();
+        WITH_OFFSET.into_iter().find_map(read).map(|time| time.timestamp_millis())
+    };
+    // Of which nothing says where it was read off a clock.
+    let in_utc = || {
+        let read = |format| NaiveDateTime::parse_from_str(text, format).ok();
+        // Without hyphens it is one of eight digits; as a number it would be in 1970.
+        let basic = || NaiveDate::parse_from_str(text, "%Y%m%d").ok().filter(|_| text.len() == 8);
+        let date = || Some(text.parse::<NaiveDate>().ok().or_else(basic)?.and_time(NaiveTime::MIN));
+        let time = WITHOUT_OFFSET.into_iter().find_map(read).or_else(date)?;
+        Some(time.and_utc().timestamp_millis())
+    };
+    let time = DateTime::parse_from_rfc3339(text).ok().map(|time| time.timestamp_millis());
+    match time.or_else(with_offset).or_else(in_utc) {
+        Some(ms) => Some(ms as f64),
+        None => text.parse().ok().map(number_ms),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cmp::Ordering;
+
+    use super::*;
+
+    fn text(text: &str) -> Value<'_> {
+        Value::Text(text.into())
+    }
+
+    #[track_caller]
+    fn check(by: &RankBy, value: Value<'_>, expected: Option<f64>) {
+        let rank = by.rank("字字 a", Some(&value));
+        assert_eq!(rank, expected.map_or(Rank::NONE, Rank), "{value:?} by {by:?}");
+    }
+
+    #[test]
+    fn lengths_are_in_characters() {
+        assert_eq!(RankBy::Length.rank("字字 é", None), Rank(4.0));
+        assert_eq!(RankBy::Length.rank("", None), Rank(0.0));
+    }
+
+    #[test]
+    fn numbers() {
+        let by = RankBy::Number("score".parse().unwrap());
+        for (value, expected) in [
+            (Value::Integer("-3".into()), Some(-3.0)),
+            (Value::Float(0.5), Some(0.5)),
+            (Value::Float(-0.0), Some(0.0)),
+            (Value::Time(7), Some(7.0)),
+            (text(" 12.5e1\n"), Some(125.0)),
+            (text("-0"), Some(0.0)),
+            (text("1,5"), None),
+            (text(""), None),
+            (text("NaN"), None),
+            (text("inf"), None),
+            (text("-1e999"), None),
+            (Value::Null, None),
+            (Value::Other("a boolean"), None),
+        ] {
+            check(&by, value, expected);
+        }
+        assert_eq!(by.rank("text", None), Rank::NONE);
+    }
+
+    #[test]
+    fn times() {
+        let by = RankBy::Time(None);
+        let day = 86_400_000.0;
+        for (value, expected) in [
+            (text("1970-01-02T00:00:00Z"), Some(day)),
+            (text("1970-01-02t08:00:00.000+08:00"), Some(day)),
+            (text("1970-01-01 16:00:00.5-08:00"), Some(day + 500.0)),
+            (text("1970-01-02T08:00:00+0800"), Some(day)),
+            (text("1970-01-02 00:00Z"), Some(day)),
+            (text("1970-01-02T00:00:00"), Some(day)),
+            (text(" 1970-01-02 00:00:00.25 "), Some(day + 250.0)),
+            (text("1970-01-02 00:00"), Some(day)),
+            (text("1970-01-02"), Some(day)),
+            (text("1969-12-31"), Some(-day)),
+            (text("19700102"), Some(day)),
+            (text("19701302"), Some(19_701_302_000.0)),
+            (Value::Integer("19700102".into()), Some(19_700_102_000.0)),
+            (text("86400"), Some(day)),
+            (text("1e3"), Some(1e6)),
+            (text("172800000000"), Some(172_800_000_000.0)),
+            (text("-86400"), Some(-day)),
+            (Value::Integer("1700000000".into()), Some(1_700_000_000_000.0)),
+            (Value::Integer("1700000000000".into()), Some(1_700_000_000_000.0)),
+            (Value::Integer("99999999999".into()), Some(99_999_999_999_000.0)),
+            (Value::Integer("100000000000".into()), Some(100_000_000_000.0)),
+            (Value::Float(1.5), Some(1500.0)),
+            (Value::Time(5), Some(5.0)),
+            (text("yesterday"), None),
+            (text("2024-02-30"), None),
+            (text("2024-01-01T25:00:00Z"), None),
+            (text(""), None),
+            (Value::Null, None),
+        ] {
+            check(&by, value, expected);
+        }
+    }
+
+    #[test]
+    fn the_best_come_first_and_those_without_a_value_last() {
+        let mut ranks = [Rank::NONE, Rank::new(-1e300), Rank::new(2.0), Rank::new(f64::NAN), Rank::new(10.0)];
+        ranks.sort_by(Rank::best_first);
+        assert_eq!(ranks, [Rank(10.0), Rank(2.0), Rank(-1e300), Rank::NONE, Rank::NONE]);
+        assert_eq!(Rank::new(-0.0).best_first(&Rank::new(0.0)), Ordering::Equal);
+    }
+
+    #[test]
+    fn formats_have_times_of_their_own() {
+        let [own, named] = [None, Some("/meta/day".parse().unwrap())].map(RankBy::Time);
+        let names = |by: RankBy| {
+            let Ranking { field, warc_field, .. } = Ranking::new(by);
+            [field, warc_field].map(|field| field.unwrap().given().to_owned())
+        };
+        assert_eq!(names(own), ["time", "WARC-Date"]);
+        assert_eq!(names(named), ["/meta/day", "/meta/day"]);
+        assert_eq!(Ranking::new(RankBy::Length).field, None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Inputs that lie elsewhere: in buckets (`s3://`, `gs://`), on web servers, in HDFS.
+//!
+//! A [`storage`] knows one of those, [`fetch`] reads a file of it and goes on where it broke off, and [`find`] says which
+//! files a name stands for. All that is asynchronous is in here, on one thread of its own; whoever reads an [`Object`]
+//! blocks.
+
+mod bucket;
+mod fetch;
+mod find;
+mod hdfs;
+mod objects;
+mod storage;
+mod url;
+mod web;
+mod windows;
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+use tokio::runtime::Runtime;
+
+use bucket::Bucket;
+use fetch::{Fetched, Patience};
+use hdfs::Hdfs;
+use storage::{Storage, Version};
+use url::{Scheme, Url};
+use web::Web;
+use windows::Cache;
+
+pub(super) use find::Found;
+pub(super) use windows::Windows;
+
+/// How long a server may send nothing before it is asked again.
+const STALL: Duration = Duration::from_secs(30);
+
+/// How much of a file is fetched to tell what it is, packed or not.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Whether a path is the address of something elsewhere.
+pub fn is_remote(path: &Path) -> bool {
+    path.to_str().is_some_and(|path| url::scheme(path).is_some())
+}
+
+/// All that a run knows of what lies elsewhere; made when the first such input is named.
+#[derive(Clone)]
+pub(super) struct Remote(Arc<Shared>);
+
+struct Shared {
+    runtime: Runtime,
+    patience: Patience,
+    /// By scheme and host, or bucket.
+    storages: Mutex<HashMap<String, Arc<dyn Storage>>>,
+    /// Of files that are read in parts.
+    windows: Cache,
+    next_number: AtomicU64,
+}
+
+/// A file that lies elsewhere, as it was when it was found.
+#[derive(Clone)]
+pub(crate) struct Object {
+    name: Arc<str>,
+    key: Arc<str>,
+    version: Version,
+    storage: Arc<dyn Storage>,
+    remote: Remote,
+    /// Tells it from all others of this run.
+    number: u64,
+}
+
+impl Remote {
+    /// `wait` is how long a file that broke off is tried again.
+    pub(super) fn new(wait: Duration) -> anyhow::Result<Self> {
+        let stall = STALL.min(wait.max(Duration::from_secs(1)));
+        Self::with_patience(Patience { look: stall, stall, wait })
+    }
+
+    fn with_patience(patience: Patience) -> anyhow::Result<Self> {
+        // Its work is waiting. With a thread of its own it reads ahead while the others compute.
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.context("failed to start the thread that reads remote inputs")?;
+        // The other user of TLS may have been first, with the same.
+        rustls::crypto::ring::default_provider().install_default().unwrap_or(());
+        Ok(Self(Arc::new(Shared {
+            runtime,
+            patience,
+            storages: Mutex::default(),
+            windows: Cache::default(),
+            next_number: AtomicU64::default(),
+        })))
+    }
+
+    /// The storage that an address is of, connected to once.
+    fn storage(&self, url: &Url<'_>) -> anyhow::Result<Arc<dyn Storage>> {
+        let mut storages = self.0.storages.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = url.storage();
+        if let Some(storage) = storages.get(&place) {
+            return Ok(Arc::clone(storage));
+        }
+        let host = url.host;
+        let storage: Arc<dyn Storage> = self.0.runtime.block_on(async {
+            Ok::<_, anyhow::Error>(match url.scheme {
+                Scheme::S3 => Arc::new(Bucket::s3(host).await?) as Arc<dyn Storage>,
+                Scheme::Gs => Arc::new(Bucket::gs(host).await?),
+                Scheme::Web => Arc::new(Web::new()?),
+                Scheme::Hdfs => Arc::new(Hdfs::new(&place)?),
+            })
+        })?;
+        storages.insert(place, Arc::clone(&storage));
+        Ok(storage)
+    }
+
+    fn object(&self, storage: &Arc<dyn Storage>, name: String, key: &str, version: Version) -> Object {
+        Object {
+            name: name.into(),
+            key: key.into(),
+            version,
+            storage: Arc::clone(storage),
+            remote: self.clone(),
+            number: self.0.next_number.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+}
+
+impl Object {
+    /// Its address, as a person may see it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn n_bytes(&self) -> u64 {
+        self.version.n_bytes
+    }
+
+    /// When it was changed, in milliseconds since 1970, where that is known.
+    pub(crate) fn modified_ms(&self) -> Option<i64> {
+        self.version.modified_ms
+    }
+
+    /// By which the server tells what it holds now from what it held before.
+    pub(crate) fn e_tag(&self) -> Option<&str> {
+        self.version.e_tag.as_deref()
+    }
+
+    /// All of it, in its order.
+    pub(super) fn open(&self) -> impl Read + Send + use<> {
+        self.fetch(0..self.n_bytes())
+    }
+
+    /// The beginning of it, which is enough to tell what it is.
+    pub(super) fn open_head(&self) -> impl Read + Send + use<> {
+        self.fetch(0..self.n_bytes().min(HEAD_BYTES))
+    }
+
+    /// In parts, in any order.
+    pub(super) fn windows(&self) -> Windows {
+        Windows::new(self.clone())
+    }
+
+    fn fetch(&self, range: Range<u64>) -> Fetched {
+        let (storage, key) = (Arc::clone(&self.storage), Arc::clone(&self.key));
+        Fetched::start(&self.remote, storage, key, self.version.clone(), range)
+    }
+
+    /// One part of it.
+    fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::with_capacity((range.end - range.start) as usize);
+        self.fetch(range).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;
