@@ -29,6 +29,7 @@ mod hash;
 mod normalize;
 mod recipe;
 mod segment;
+pub mod shingles;
 mod terms;
 mod weight;
 

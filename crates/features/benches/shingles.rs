@@ -1,0 +1,94 @@
+//! Text → sketch on one thread, the whole way and its parts.
+//!
+//! `cargo bench -p pigeonhole-features --bench shingles -- FILE.jsonl[.gz]…`
+#![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
+use std::hint::black_box;
+use std::io::Read;
+use std::path::Path;
+use std::time::Instant;
+
+use pigeonhole_features::shingles::TextSketcher;
+use minhash::BandScheme;
+
+const ROUNDS: usize = 5;
+const ROUND_MS: u128 = 200;
+
+fn main() {
+    let paths: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    if paths.is_empty() {
+        println!("skipped: no JSONL file given");
+        return;
+    }
+    println!("| file | texts | bytes a text | MB/s | texts/s | with keys and signature, MB/s |\n|---|---|---|---|---|---|");
+    for path in paths {
+        let texts = read(Path::new(&path));
+        let bytes: usize = texts.iter().map(String::len).sum();
+        let mut sketcher = TextSketcher::new();
+        let sketch_s = median_s(|| {
+            for text in &texts {
+                black_box(sketcher.sketch(text));
+            }
+        });
+        let (long, short) = (BandScheme::long(), BandScheme::short());
+        let whole_s = median_s(|| {
+            for text in &texts {
+                let sketch = sketcher.sketch(text);
+                black_box((sketch.sketches(&long, &short), sketch.signature()));
+            }
+        });
+        let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = name.split('.').next().unwrap_or_default();
+        let (n_texts, mb) = (texts.len(), bytes as f64 / 1e6);
+        println!(
+            "| {name} | {n_texts} | {} | {:.0} | {:.0} | {:.0} |",
+            bytes / n_texts,
+            mb / sketch_s,
+            n_texts as f64 / sketch_s,
+            mb / whole_s
+        );
+    }
+}
+
+/// Processor seconds of the median round.
+fn median_s(mut work: impl FnMut()) -> f64 {
+    let started = Instant::now();
+    let now = || cpu_seconds().unwrap_or_else(|| started.elapsed().as_secs_f64());
+    let mut rounds: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            // The system counts processor time in ticks of some milliseconds.
+            let (before, wall, mut n_done) = (now(), Instant::now(), 0.0);
+            while wall.elapsed().as_millis() < ROUND_MS {
+                work();
+                n_done += 1.0;
+            }
+            (now() - before) / n_done
+        })
+        .collect();
+    rounds.sort_by(f64::total_cmp);
+    rounds[ROUNDS / 2]
+}
+
+/// Processor time of this thread, where Linux tells: that of a shared machine's other work is not in it.
+fn cpu_seconds() -> Option<f64> {
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let nanoseconds: u64 = schedstat.split(' ').next()?.parse().ok()?;
+    Some(nanoseconds as f64 / 1e9)
+}
+
+/// The `text` of every line.
+fn read(path: &Path) -> Vec<String> {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("failed to read `{}`: {e}", path.display()));
+    let mut content = String::new();
+    let result = if path.extension().is_some_and(|extension| extension == "gz") {
+        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut content)
+    } else {
+        (&bytes[..]).read_to_string(&mut content)
+    };
+    result.unwrap_or_else(|e| panic!("failed to decode `{}`: {e}", path.display()));
+    let text = |line: &str| {
+        let document: serde_json::Value = serde_json::from_str(line).expect("every line is JSON");
+        document["text"].as_str().expect("every document has a text").to_owned()
+    };
+    content.lines().map(text).collect()
+}

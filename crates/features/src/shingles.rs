@@ -1,0 +1,150 @@
+//! From a text to the sets by which it is compared, and their sketches: character n-grams, hashed.
+//!
+//! 1. **Characters.** The text in normal form: NFKC, lower case, simplified Chinese. Letters, digits and marks stay; what is
+//!    between them becomes one space, and none beside Han, kana and hangul. So white space, punctuation and symbols do not
+//!    count. Where nothing stays, symbols do, of three and more of a kind in a row two, and only equality counts.
+//! 2. **Short kind**, up to [`SHORT_MAX`] different bigrams: the set of bigrams, compared exactly. A text of one bigram, or of one
+//!    character, equals another or does not.
+//! 3. **Long kind**, from [`LONG_MIN`] different bigrams on: the set of n-grams, of four characters where they start at Han, kana
+//!    or hangul, else of five, compared by estimate.
+//!
+//! A text with [`LONG_MIN`] to [`SHORT_MAX`] is of both kinds. Two texts with a Jaccard similarity of bigrams of .8 or more have
+//! at least .8 as many bigrams as each other; so the one has at most 50 where the other has at most 40, and they meet as short
+//! ones. Beyond that both have more than 40, and meet as long ones.
+//!
+//! Sets, not multisets: `哈哈哈` equals `哈哈哈哈哈哈`, and `1000` equals `10000`.
+
+mod characters;
+mod grams;
+mod sketch;
+#[cfg(test)]
+mod tests;
+
+use minhash::Sketcher;
+
+use crate::normalize::Normalizer;
+
+use characters::{Characters, Classes};
+pub use sketch::{DocumentSketch, EQUALITY_FLAG, ShingleSets, ShortSketch};
+
+/// Most different bigrams of a text of the short kind.
+pub const SHORT_MAX: usize = 50;
+
+/// Fewest different bigrams of a text of the long kind.
+pub const LONG_MIN: usize = 41;
+
+/// How texts become sketches. Two sketches may be compared only where this is equal.
+pub const SHINGLES_VERSION: u32 = 1;
+
+/// Bytes of a buffer that are kept for the next text; more than that is given back.
+const BUFFER_KEPT_MAX: usize = 4 << 20;
+
+/// Makes sketches of texts, one after the other, in buffers that it keeps: one a thread.
+///
+/// ```
+/// use pigeonhole_features::shingles::TextSketcher;
+/// use minhash::Signature;
+///
+/// let mut sketcher = TextSketcher::new();
+/// let mut signature = |text| sketcher.sketch(text).signature().expect("it has characters");
+/// let (a, b) = (signature("一目了然的鸽巢原理"), signature("一目瞭然的鴿巢原理！"));
+/// let comparison = Signature::compare(&a, &b);
+/// assert_eq!(comparison.similarity.to_string(), "1.0000");
+/// assert!(comparison.is_exact());
+/// ```
+pub struct TextSketcher {
+    normalizer: Normalizer,
+    classes: &'static Classes,
+    normalized: String,
+    characters: Characters,
+    bigrams: grams::FewDistinct,
+    long: Sketcher<{ minhash::LONG_BINS }>,
+}
+
+impl Default for TextSketcher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for TextSketcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextSketcher").finish_non_exhaustive()
+    }
+}
+
+impl TextSketcher {
+    /// Empty buffers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            normalizer: Normalizer::new(true),
+            classes: Classes::get(),
+            normalized: String::new(),
+            characters: Characters::default(),
+            bigrams: grams::FewDistinct::default(),
+            long: Sketcher::new(),
+        }
+    }
+
+    /// The sketch of a text of any length. One of white space only has nothing to be compared by.
+    pub fn sketch(&mut self, text: &str) -> DocumentSketch {
+        self.read(text);
+        let codes = self.characters.codes();
+        let mut sketch = DocumentSketch::default();
+        if codes.is_empty() {
+            sketch.equality = self.symbols(text);
+        } else {
+            let few = self.bigrams.of(codes, SHORT_MAX);
+            match few {
+                Some(&[only]) => sketch.equality = Some(only),
+                Some(few) => sketch.short = ShortSketch::of(few),
+                None => {}
+            }
+            if few.is_none_or(|few| few.len() >= LONG_MIN) {
+                grams::for_each_chunk(codes, |hashes| self.long.extend(hashes));
+                sketch.long = self.long.finish();
+            }
+        }
+        self.give_back();
+        sketch
+    }
+
+    /// The sets themselves, for an exact comparison where the texts are at hand.
+    pub fn sets(&mut self, text: &str) -> ShingleSets {
+        self.read(text);
+        let codes = self.characters.codes();
+        let mut sets = ShingleSets::default();
+        if codes.is_empty() {
+            sets.equality = self.symbols(text);
+        } else {
+            grams::bigrams(codes, |hash| sets.bigrams.push(hash));
+            grams::for_each_chunk(codes, |hashes| sets.ngrams.extend_from_slice(hashes));
+            for set in [&mut sets.bigrams, &mut sets.ngrams] {
+                set.sort_unstable();
+                set.dedup();
+            }
+        }
+        self.give_back();
+        sets
+    }
+
+    /// Leaves the characters of a text in `self.characters`.
+    fn read(&mut self, text: &str) {
+        self.characters.clear();
+        self.normalizer.normalize(text, &mut self.normalized);
+        self.normalized.chars().for_each(|c| self.characters.push(self.classes, c));
+    }
+
+    /// What a text without letters is compared by.
+    fn symbols(&mut self, text: &str) -> Option<u64> {
+        self.normalizer.normalize(text, &mut self.normalized);
+        let symbols = characters::symbols(&self.normalized, self.classes);
+        (!symbols.is_empty()).then(|| grams::hash_all(&symbols))
+    }
+
+    fn give_back(&mut self) {
+        self.normalized.shrink_to(BUFFER_KEPT_MAX);
+        self.characters.shrink_to(BUFFER_KEPT_MAX / size_of::<characters::Code>());
+    }
+}

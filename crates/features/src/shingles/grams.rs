@@ -1,0 +1,109 @@
+//! Runs of characters, hashed.
+
+use minhash::hash_words;
+
+use super::characters::{CJK, CODE_MASK, Code};
+
+/// So many hashes are handed on at once.
+const CHUNK_LEN: usize = 256;
+
+/// Marks of the kinds of grams, above the codes of two characters in the second word.
+const ONE: u64 = 1 << 60;
+const TWO: u64 = 2 << 60;
+const FOUR: u64 = 4 << 60;
+const FIVE: u64 = 5 << 60;
+const SYMBOLS: u64 = 15 << 60;
+
+/// Three codes of 21 bits in a word.
+#[inline]
+fn pack(a: Code, b: Code, c: Code) -> u64 {
+    let code = |code| u64::from(code & CODE_MASK);
+    code(a) | code(b) << 21 | code(c) << 42
+}
+
+/// Four characters, or five where the first is no CJK.
+#[inline]
+fn gram([a, b, c, d, e]: [Code; 5]) -> u64 {
+    let is_cjk = a & CJK != 0;
+    let (e, mark) = if is_cjk { (0, FOUR) } else { (e, FIVE) };
+    hash_words(pack(a, b, c), pack(d, e, 0) | mark)
+}
+
+/// Hands the n-grams of a text to `emit`, some hundred at once: of four characters where they start at a CJK character, else of
+/// five. A text of fewer has none.
+pub(super) fn for_each_chunk(codes: &[Code], mut emit: impl FnMut(&[u64])) {
+    let mut chunk = [0; CHUNK_LEN];
+    let n_windows = codes.len().saturating_sub(4);
+    for from in (0..n_windows).step_by(CHUNK_LEN) {
+        let codes = &codes[from..codes.len().min(from + CHUNK_LEN + 4)];
+        let mut n = 0;
+        for (hash, window) in chunk.iter_mut().zip(codes.windows(5)) {
+            *hash = gram([window[0], window[1], window[2], window[3], window[4]]);
+            n += 1;
+        }
+        emit(&chunk[..n]);
+    }
+    if let [.., a, b, c, d] = *codes
+        && a & CJK != 0
+    {
+        emit(&[gram([a, b, c, d, 0])]);
+    }
+}
+
+/// Hands each bigram of a text to `emit`; of a text of one character that.
+pub(super) fn bigrams(codes: &[Code], mut emit: impl FnMut(u64)) {
+    if let [only] = *codes {
+        emit(hash_words(pack(only, 0, 0), ONE));
+    }
+    codes.windows(2).for_each(|window| emit(bigram(window[0], window[1])));
+}
+
+#[inline]
+fn bigram(a: Code, b: Code) -> u64 {
+    hash_words(pack(a, b, 0), TWO)
+}
+
+/// One hash of all.
+pub(super) fn hash_all(codes: &[Code]) -> u64 {
+    codes.chunks(3).fold(SYMBOLS, |hash, codes| {
+        let code = |at| codes.get(at).copied().unwrap_or(0);
+        hash_words(pack(code(0), code(1), code(2)), hash)
+    })
+}
+
+/// Finds the different bigrams of a text, as long as they are few.
+#[derive(Default)]
+pub(super) struct FewDistinct {
+    /// Open addressing; 0 is none.
+    places: Vec<u64>,
+    found: Vec<u64>,
+}
+
+impl FewDistinct {
+    /// The different bigrams, or the one character, if there are at most `n_max`.
+    pub(super) fn of(&mut self, codes: &[Code], n_max: usize) -> Option<&[u64]> {
+        self.places.clear();
+        self.places.resize((n_max * 2).next_power_of_two(), 0);
+        self.found.clear();
+        if codes.len() == 1 {
+            bigrams(codes, |hash| self.found.push(hash));
+        }
+        let mask = self.places.len() - 1;
+        for window in codes.windows(2) {
+            // 0 marks a free place: of 2^64 hashes two are one here.
+            let hash = bigram(window[0], window[1]).max(1);
+            let mut at = hash as usize & mask;
+            while self.places[at] != 0 && self.places[at] != hash {
+                at = (at + 1) & mask;
+            }
+            if self.places[at] == 0 {
+                self.places[at] = hash;
+                self.found.push(hash);
+                if self.found.len() > n_max {
+                    return None;
+                }
+            }
+        }
+        Some(&self.found)
+    }
+}

@@ -1,0 +1,268 @@
+//! Bands of bins: which must agree for two sets to meet, and the 64 bits that filter what met.
+
+use std::fmt;
+
+use crate::curve::{SUFFIX_BITS, kept_by_suffix, met_by_bands};
+use crate::hash::hash_words;
+use crate::{Bins, Similarity};
+
+/// Where a set is filed: the number of a band above the first flag, and a hash of the band's bins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BandKey {
+    /// Which band, 1 to 255.
+    pub flag: u8,
+    /// The hash of its bins.
+    pub segment: u32,
+}
+
+/// Bands of so many rows each, over the first bins of a sketch, and a suffix from the 64 bins that follow.
+///
+/// Two sets *meet* where all bins of some band agree, and their suffixes differ in at most so many bits: at similarity
+/// `s` with the probability [`recall`](Self::recall), (1 − (1 − s^rows)^bands) · P(Bin(64, (1 − s) / 2) ≤ max distance).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BandScheme<const BINS: usize> {
+    first_flag: u8,
+    bands: u32,
+    rows: u32,
+    suffix_distance_max: u32,
+}
+
+/// Why there is no such scheme.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BandSchemeError {
+    /// No bands, or bands of no rows.
+    Nothing,
+    /// Bands and suffix need more bins than a sketch has.
+    Bins {
+        /// So many are needed.
+        needed: u64,
+        /// So many there are.
+        bins: usize,
+    },
+    /// The flags are not all from 1 to 255.
+    Flags {
+        /// The first one.
+        first: u8,
+        /// How many.
+        bands: u32,
+    },
+    /// More than 64 bits cannot differ.
+    Distance(u32),
+}
+
+impl fmt::Display for BandSchemeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => write!(f, "a band scheme has at least one band of at least one row"),
+            Self::Bins { needed, bins } => write!(
+                f,
+                "bands and suffix need {needed} bins and a sketch has {bins}: take fewer bands or fewer rows"
+            ),
+            Self::Flags { first, bands } => write!(
+                f,
+                "{bands} bands from flag {first} on do not have flags from 1 to 255: take fewer bands or a lower flag"
+            ),
+            Self::Distance(distance) => {
+                write!(
+                    f,
+                    "suffixes of {SUFFIX_BITS} bits cannot differ in {distance}: take at most {SUFFIX_BITS}"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for BandSchemeError {}
+
+impl BandScheme<256> {
+    /// For long documents: 16 bands of 5 rows, flags 64 to 79, at most 16 bits. It finds .9981 of the pairs at J = .8.
+    #[must_use]
+    pub fn long() -> Self {
+        Self::new(64, 16, 5, 16).unwrap_or_else(|_| unreachable!("a test makes it"))
+    }
+}
+
+impl BandScheme<128> {
+    /// For short documents: 16 bands of 4 rows, flags 128 to 143, at most 17 bits. It finds .9997 of the pairs at J = .8.
+    #[must_use]
+    pub fn short() -> Self {
+        Self::new(128, 16, 4, 17).unwrap_or_else(|_| unreachable!("a test makes it"))
+    }
+}
+
+impl<const BINS: usize> BandScheme<BINS> {
+    /// `bands` of `rows` each under the flags from `first_flag` on, and suffixes that may differ in `suffix_distance_max`
+    /// of 64 bits.
+    ///
+    /// # Errors
+    /// See [`BandSchemeError`].
+    pub fn new(
+        first_flag: u8,
+        bands: u32,
+        rows: u32,
+        suffix_distance_max: u32,
+    ) -> Result<Self, BandSchemeError> {
+        if bands == 0 || rows == 0 {
+            return Err(BandSchemeError::Nothing);
+        }
+        let needed = u64::from(bands) * u64::from(rows) + SUFFIX_BITS as u64;
+        if needed > BINS as u64 {
+            return Err(BandSchemeError::Bins { needed, bins: BINS });
+        }
+        if first_flag == 0 || u32::from(first_flag) + bands > 256 {
+            return Err(BandSchemeError::Flags { first: first_flag, bands });
+        }
+        if suffix_distance_max > SUFFIX_BITS as u32 {
+            return Err(BandSchemeError::Distance(suffix_distance_max));
+        }
+        Ok(Self { first_flag, bands, rows, suffix_distance_max })
+    }
+
+    /// The flag of the first band; the others follow it.
+    #[must_use]
+    pub fn first_flag(&self) -> u8 {
+        self.first_flag
+    }
+
+    /// How many bands there are: so many rows a document is filed under, and so many ranges a query reads.
+    #[must_use]
+    pub fn bands(&self) -> u32 {
+        self.bands
+    }
+
+    /// How many bins of a band must agree.
+    #[must_use]
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// In how many bits suffixes may differ.
+    #[must_use]
+    pub fn suffix_distance_max(&self) -> u32 {
+        self.suffix_distance_max
+    }
+
+    /// Where a set is filed, one key a band, ascending by flag.
+    pub fn keys<'b>(&self, bins: &'b Bins<BINS>) -> impl ExactSizeIterator<Item = BandKey> + use<'b, BINS> {
+        let bands = bins.values()[..(self.bands * self.rows) as usize].chunks_exact(self.rows as usize);
+        // Not `zip` with a range from the first flag on: its end may be 256.
+        let first_flag = self.first_flag;
+        bands.enumerate().map(move |(number, band)| {
+            let hash = band.iter().fold(0, |hash, &value| hash_words(hash, value));
+            BandKey { flag: first_flag + number as u8, segment: (hash >> 32) as u32 }
+        })
+    }
+
+    /// The lowest bit of each of the 64 bins after those of the bands, the first bin's on top.
+    #[must_use]
+    pub fn suffix(&self, bins: &Bins<BINS>) -> u64 {
+        let from = (self.bands * self.rows) as usize;
+        bins.values()[from..from + SUFFIX_BITS].iter().fold(0, |suffix, value| suffix << 1 | value & 1)
+    }
+
+    /// Whether two sets meet: in a band, and with suffixes that are near.
+    #[must_use]
+    pub fn meet(&self, a: &Bins<BINS>, b: &Bins<BINS>) -> bool {
+        (self.suffix(a) ^ self.suffix(b)).count_ones() <= self.suffix_distance_max
+            && self.keys(a).zip(self.keys(b)).any(|(a, b)| a == b)
+    }
+
+    /// With what probability two sets of this similarity meet: in a band, and with suffixes that are near.
+    #[must_use]
+    pub fn recall(&self, similarity: Similarity) -> f64 {
+        met_by_bands(self.bands, self.rows, similarity) * kept_by_suffix(self.suffix_distance_max, similarity)
+    }
+}
+
+impl<const BINS: usize> fmt::Display for BandScheme<BINS> {
+    /// Bands, rows and distance, as `16x5-16`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}-{}", self.bands, self.rows, self.suffix_distance_max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sketch<const BINS: usize>(seed: u64, elements: std::ops::Range<u64>) -> Bins<BINS> {
+        Bins::of(&elements.map(|i| hash_words(i, seed)).collect::<Vec<_>>()).unwrap()
+    }
+
+    /// Fixed: stored rows are made of them.
+    #[test]
+    fn golden_vectors() {
+        let (long, short) = (BandScheme::long(), BandScheme::short());
+        let shown = |keys: &mut dyn Iterator<Item = BandKey>, suffix: u64| {
+            let keys: Vec<_> = keys.map(|key| format!("{}:{:08x}", key.flag, key.segment)).collect();
+            format!("{} {suffix:016x}\n", keys.join(" "))
+        };
+        let (of_long, of_short) = (sketch(0, 0..300), sketch(0, 0..20));
+        let lines = [
+            format!("{long} {}", shown(&mut long.keys(&of_long), long.suffix(&of_long))),
+            format!("{short} {}", shown(&mut short.keys(&of_short), short.suffix(&of_short))),
+        ];
+        assert_eq!(lines.concat(), include_str!("golden_keys.txt"));
+    }
+
+    #[test]
+    fn bad_schemes_are_refused() {
+        for (flag, bands, rows, distance, expected) in [
+            (1, 0, 5, 15, BandSchemeError::Nothing),
+            (1, 16, 0, 15, BandSchemeError::Nothing),
+            (1, 39, 5, 15, BandSchemeError::Bins { needed: 259, bins: 256 }),
+            (1, u32::MAX, u32::MAX, 15, BandSchemeError::Bins { needed: 18446744065119617089, bins: 256 }),
+            (0, 16, 5, 15, BandSchemeError::Flags { first: 0, bands: 16 }),
+            (241, 16, 5, 15, BandSchemeError::Flags { first: 241, bands: 16 }),
+            (1, 16, 5, 65, BandSchemeError::Distance(65)),
+        ] {
+            assert_eq!(BandScheme::<256>::new(flag, bands, rows, distance), Err(expected));
+        }
+        let last = BandScheme::<256>::new(240, 16, 5, 15).unwrap();
+        assert_eq!(last.keys(&sketch(0, 0..9)).last().map(|key| key.flag), Some(255));
+        assert!(
+            BandScheme::<128>::new(1, 16, 4, 64).is_ok() && BandScheme::<128>::new(1, 13, 5, 64).is_err()
+        );
+    }
+
+    /// Pairs of all similarities meet as often as computed.
+    #[test]
+    fn the_curve_is_true() {
+        const SEEDS: u64 = 600;
+        fn check<const BINS: usize>(scheme: BandScheme<BINS>, n: u64, shared: u64) {
+            let own = (n - shared) / 2;
+            let met = (0..SEEDS)
+                .map(|seed| (sketch(seed, 0..shared + own), sketch(seed, own..n)))
+                .filter(|(a, b)| scheme.meet(a, b))
+                .count() as f64
+                / SEEDS as f64;
+            let computed = scheme.recall(Similarity::clamped(shared as f64 / n as f64));
+            let deviation = (computed * (1.0 - computed) / SEEDS as f64).sqrt();
+            assert!(
+                (met - computed).abs() < 4.0 * deviation + 0.012,
+                "{scheme} {shared}/{n}: {met} {computed}"
+            );
+        }
+        for (n, shared) in [(100, 80), (1000, 800), (100, 60), (500, 250), (1000, 300), (300, 270), (60, 30)]
+        {
+            check(BandScheme::long(), n, shared);
+        }
+        for (n, shared) in [(5, 4), (10, 8), (10, 6), (20, 10), (40, 32), (40, 10), (12, 10), (3, 1), (3, 2)]
+        {
+            check(BandScheme::short(), n, shared);
+        }
+    }
+
+    #[test]
+    fn recall_of_the_defaults() {
+        let at = |similarity| Similarity::clamped(similarity);
+        for (similarity, long, short) in [(0.8, 0.9981, 0.9997), (0.9, 1.0, 1.0), (0.6, 0.6351, 0.8247)] {
+            let (of_long, of_short) =
+                (BandScheme::long().recall(at(similarity)), BandScheme::short().recall(at(similarity)));
+            assert!(
+                (of_long - long).abs() < 1e-4 && (of_short - short).abs() < 1e-4,
+                "{similarity}: {of_long} {of_short}"
+            );
+        }
+    }
+}

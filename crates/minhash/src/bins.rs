@@ -1,0 +1,196 @@
+//! The bins of a sketch: fast similarity sketching (Dahlgaard, Knudsen and Thorup, FOCS 2017, section 3).
+//!
+//! Rounds of throws: in round `i` each element is thrown into one bin, with a value between `i` and `i + 1`. A bin keeps its
+//! least value, so a later round only matters to bins that are empty until then, and the rounds end when none is. From round
+//! `BINS` on, bin `i - BINS` gets a value of every element, so that `2 · BINS` rounds always suffice. The share of bins in
+//! which two sets agree is an unbiased estimate of their Jaccard similarity, and for fewer elements than bins its variance
+//! is below that of as many independent MinHashes.
+
+use crate::hash::{GOLDEN, SECRET, fold};
+
+/// The round of a value is above this bit, so that values of earlier rounds are less.
+const ROUND_SHIFT: u32 = 52;
+const VALUE_MASK: u64 = (1 << ROUND_SHIFT) - 1;
+pub(crate) const EMPTY: u64 = u64::MAX;
+
+/// A sketch: for each bin the least value that an element of the set has there. `BINS` is a power of two from 2 to 256.
+///
+/// Two bins of the same number hold the same value where the least element of both sets is the same one, which is so with
+/// the probability of their Jaccard similarity. The values depend on the set alone: not on its order, repeats or the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Bins<const BINS: usize> {
+    values: [u64; BINS],
+}
+
+impl<const BINS: usize> Bins<BINS> {
+    /// How far an element is shifted down to its bin of a round.
+    const BIN_SHIFT: u32 = {
+        assert!(BINS.is_power_of_two() && BINS >= 2 && BINS <= 256, "2 to 256 bins, a power of two");
+        u64::BITS - BINS.trailing_zeros()
+    };
+
+    pub(crate) const NONE: Self = Self { values: [EMPTY; BINS] };
+
+    /// The sketch of a set of elements, or `None` of the empty set.
+    #[must_use]
+    pub fn of(elements: &[u64]) -> Option<Self> {
+        let mut bins = Self::NONE;
+        bins.first_throws(elements);
+        bins.fill(elements);
+        (!elements.is_empty()).then_some(bins)
+    }
+
+    /// The values, all of them filled.
+    #[inline]
+    #[must_use]
+    pub fn values(&self) -> &[u64; BINS] {
+        &self.values
+    }
+
+    /// Round 0: an element is its own hash.
+    pub(crate) fn first_throws(&mut self, elements: &[u64]) {
+        for &element in elements {
+            let bin = &mut self.values[(element >> Self::BIN_SHIFT) as usize];
+            *bin = (*bin).min(element & VALUE_MASK);
+        }
+    }
+
+    /// Whether a further round is needed.
+    pub(crate) fn has_empty(&self) -> bool {
+        self.values.contains(&EMPTY)
+    }
+
+    /// All further rounds, after round 0 saw the same set. Repeats cost time only.
+    pub(crate) fn fill(&mut self, elements: &[u64]) {
+        let mut n_empty = self.values.iter().filter(|&&value| value == EMPTY).count();
+        if n_empty == 0 || elements.is_empty() {
+            return;
+        }
+        for round in 1..BINS as u64 {
+            for &element in elements {
+                let hash = throw(element, round);
+                let bin = &mut self.values[(hash >> Self::BIN_SHIFT) as usize];
+                n_empty -= usize::from(*bin == EMPTY);
+                *bin = (*bin).min(round << ROUND_SHIFT | hash & VALUE_MASK);
+            }
+            if n_empty == 0 {
+                return;
+            }
+        }
+        for (round, bin) in (BINS as u64..).zip(&mut self.values) {
+            if *bin == EMPTY {
+                let least = elements.iter().map(|&element| throw(element, round) & VALUE_MASK).min();
+                // Which bin it is tells of the round.
+                *bin = (BINS as u64) << ROUND_SHIFT | least.unwrap_or(0);
+            }
+        }
+    }
+}
+
+/// The hash of an element in a round: an element is well mixed already, so that one step does.
+#[inline]
+fn throw(element: u64, round: u64) -> u64 {
+    fold(element ^ round.wrapping_mul(GOLDEN), SECRET[0])
+}
+
+impl<const BINS: usize> std::fmt::Debug for Bins<BINS> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Bins<{BINS}>({:016x}…)", self.values[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash_words;
+    use proptest::prelude::*;
+
+    fn set(from: u64, to: u64) -> Vec<u64> {
+        (from..to).map(|i| hash_words(i, 7)).collect()
+    }
+
+    /// Fixed: stored keys and signatures are made of these values.
+    #[test]
+    fn golden_vectors() {
+        let shown = |bins: &[u64]| {
+            let all = bins.iter().fold(0, |all, value| hash_words(all, *value));
+            format!("{:x} {:x} {:x} {all:016x}", bins[0], bins[1], bins[bins.len() - 1])
+        };
+        let got: Vec<String> = [1, 2, 40, 1000, 5000]
+            .into_iter()
+            .flat_map(|n| {
+                let elements = set(0, n);
+                [
+                    format!("{n} {}", shown(Bins::<256>::of(&elements).unwrap().values())),
+                    format!("{n} {}", shown(Bins::<128>::of(&elements).unwrap().values())),
+                ]
+            })
+            .collect();
+        assert_eq!(got.join("\n") + "\n", include_str!("golden_bins.txt"));
+    }
+
+    #[test]
+    fn nothing_has_no_sketch_and_one_element_fills_all() {
+        assert_eq!(Bins::<256>::of(&[]), None);
+        for element in [0, 1, u64::MAX, GOLDEN, SECRET[0]] {
+            let bins = Bins::<256>::of(&[element]).unwrap();
+            assert!(bins.values().iter().all(|&value| value != EMPTY));
+        }
+    }
+
+    /// The share of equal bins is unbiased, and its variance at most that of independent MinHashes.
+    #[test]
+    fn bias_and_variance() {
+        for (n, shared) in
+            [(2, 1), (4, 3), (9, 8), (20, 16), (45, 40), (200, 160), (1000, 500), (3000, 2400_u64)]
+        {
+            let similarity = shared as f64 / n as f64;
+            const SEEDS: u64 = 400;
+            let estimates: Vec<f64> = (0..SEEDS)
+                .map(|seed| {
+                    // The union has n elements; those that are not shared are halved between the two.
+                    let union: Vec<u64> = (0..n).map(|i| hash_words(i, seed + 1000)).collect();
+                    let (common, rest) = union.split_at(shared as usize);
+                    let (a, b) = rest.split_at(rest.len() / 2);
+                    let [a, b] = [a, b].map(|own| Bins::<256>::of(&[common, own].concat()).unwrap());
+                    let equal = a.values().iter().zip(b.values()).filter(|(a, b)| a == b).count();
+                    equal as f64 / 256.0
+                })
+                .collect();
+            let mean = estimates.iter().sum::<f64>() / SEEDS as f64;
+            let variance = estimates.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (SEEDS - 1) as f64;
+            let binomial = similarity * (1.0 - similarity) / 256.0;
+            assert!(
+                (mean - similarity).abs() < 4.0 * (binomial / SEEDS as f64).sqrt(),
+                "{n}: {mean} {similarity}"
+            );
+            assert!(
+                variance < 1.25 * binomial,
+                "{n} {shared}: {:.4} {:.4}",
+                variance.sqrt(),
+                binomial.sqrt()
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn order_and_repeats_do_not_matter(mut elements in proptest::collection::vec(any::<u64>(), 1..400)) {
+            let bins = Bins::<256>::of(&elements);
+            elements.extend_from_within(..elements.len() / 3);
+            elements.reverse();
+            prop_assert_eq!(Bins::<256>::of(&elements), bins);
+        }
+
+        /// The least value of a union is the lesser of both, so bins merge.
+        #[test]
+        fn a_union_is_the_lesser_of_both(a in proptest::collection::vec(any::<u64>(), 1..300),
+            b in proptest::collection::vec(any::<u64>(), 1..300)) {
+            let [of_a, of_b, of_both] = [&a[..], &b[..], &[&a[..], &b[..]].concat()]
+                .map(|elements| Bins::<256>::of(elements).unwrap());
+            for bin in 0..256 {
+                prop_assert_eq!(of_both.values()[bin], of_a.values()[bin].min(of_b.values()[bin]));
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! How many different elements a stream has, in a few KiB and without a jump.
+
+/// Bits of a bitmap: 8 KiB.
+const BITS: usize = 1 << 16;
+
+/// A bitmap that is fuller than that leaves the answer to the next one: 4 elements a bit.
+const SET_MAX: usize = BITS - BITS / 50;
+
+/// Bitmap `i` sees the elements of which `6 · i` bits from this one up are zero.
+const SAMPLE_SHIFT: u32 = 20;
+const SAMPLE_BITS: u32 = 6;
+
+const N_BITMAPS: usize = 3;
+
+/// Linear counting (Whang, Vander-Zanden and Taylor, ACM TODS 15, 1990): each element sets a bit, and of `k` bits set among
+/// `m` the estimate is −m ln(1 − k/m). Beside the bitmap of all elements there is one of every 64th and one of every 4,096th,
+/// for sets that fill the first (Estan, Varghese and Fisk, IMC 2003).
+///
+/// The standard deviation is .3 % and less up to 65,536 elements, .7 % up to 250,000 and 1.7 % above; of a thousand elements
+/// it is 3.
+pub(crate) struct SizeCounter {
+    bitmaps: [Box<[u64; BITS / 64]>; N_BITMAPS],
+    n_set: [usize; N_BITMAPS],
+}
+
+impl SizeCounter {
+    pub(crate) fn new() -> Self {
+        Self { bitmaps: std::array::from_fn(|_| Box::new([0; BITS / 64])), n_set: [0; N_BITMAPS] }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        for (bitmap, n_set) in self.bitmaps.iter_mut().zip(&mut self.n_set) {
+            if std::mem::take(n_set) > 0 {
+                bitmap.fill(0);
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn extend(&mut self, elements: &[u64]) {
+        const SAMPLE: u64 = ((1 << SAMPLE_BITS) - 1) << SAMPLE_SHIFT;
+        let mut n_set = self.n_set[0];
+        for &element in elements {
+            n_set += set(&mut self.bitmaps[0], element);
+            if element & SAMPLE == 0 {
+                self.sampled(element);
+            }
+        }
+        self.n_set[0] = n_set;
+    }
+
+    #[cold]
+    fn sampled(&mut self, element: u64) {
+        self.n_set[1] += set(&mut self.bitmaps[1], element);
+        if element >> (SAMPLE_SHIFT + SAMPLE_BITS) & ((1 << SAMPLE_BITS) - 1) == 0 {
+            self.n_set[2] += set(&mut self.bitmaps[2], element);
+        }
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        let bitmap = self.n_set.iter().position(|&n_set| n_set <= SET_MAX).unwrap_or(N_BITMAPS - 1);
+        linear_count(self.n_set[bitmap].min(SET_MAX)) << (SAMPLE_BITS * bitmap as u32)
+    }
+}
+
+/// Whether the bit of the element was not set before: 1 or 0.
+#[inline]
+fn set(bitmap: &mut [u64; BITS / 64], element: u64) -> usize {
+    let word = &mut bitmap[element as usize / 64 % (BITS / 64)];
+    let is_new = !*word >> (element % 64) & 1;
+    *word |= 1 << (element % 64);
+    is_new as usize
+}
+
+/// −m ln(1 − k/m), rounded. By a series, as stored bytes depend on it and libraries' logarithms differ between machines:
+/// −ln(1 − p) = 2 artanh(p / (2 − p)).
+fn linear_count(n_set: usize) -> u64 {
+    let share = n_set as f64 / BITS as f64;
+    let y = share / (2.0 - share);
+    let (mut sum, mut power, mut n) = (0.0, y, 1.0);
+    while power > 1e-12 {
+        sum += power / n;
+        power *= y * y;
+        n += 2.0;
+    }
+    (2.0 * BITS as f64 * sum + 0.5) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash_words;
+
+    #[test]
+    fn near_at_every_size() {
+        let mut counter = SizeCounter::new();
+        for (n, error_max) in [
+            (0, 0.0),
+            (1, 0.0),
+            (2, 0.0),
+            (40, 0.03),
+            (1000, 0.012),
+            (10_000, 0.012),
+            (65_536, 0.012),
+            (250_000, 0.03),
+            (270_000, 0.06),
+            (2_000_000, 0.06),
+            (20_000_000_u64, 0.06),
+        ] {
+            counter.clear();
+            for from in (0..n).step_by(1000) {
+                let elements: Vec<u64> = (from..n.min(from + 1000)).map(|i| hash_words(i, 3)).collect();
+                counter.extend(&elements);
+                counter.extend(&elements[elements.len() / 2..]);
+            }
+            let error = counter.size() as f64 - n as f64;
+            assert!(error.abs() <= error_max * n as f64, "{n}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_series_is_the_logarithm() {
+        for n_set in [0, 1, 2, 50, 1000, 40_000, SET_MAX] {
+            let exact = -(BITS as f64) * (-(n_set as f64) / BITS as f64).ln_1p();
+            assert!((linear_count(n_set) as f64 - exact).abs() <= 0.51, "{n_set}");
+        }
+    }
+}

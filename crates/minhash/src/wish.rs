@@ -1,0 +1,134 @@
+//! The cheapest scheme for what is wished.
+
+use std::fmt;
+
+use crate::curve::{SUFFIX_BITS, kept_by_suffix};
+use crate::{BandScheme, Similarity};
+
+/// What is asked of a scheme.
+///
+/// Among the schemes that reach the recall, [`cheapest`](Self::cheapest) takes the one with the least cost in rows that a query
+/// reads: of each band a range, which costs as much as [`RANGE_ROWS`](Self::RANGE_ROWS) rows; the strangers met in the bands; and
+/// for each stranger that the suffix keeps another range's cost, as its signature must be fetched.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wish {
+    /// Pairs of this similarity or more are to be found: above 0.
+    pub similarity: Similarity,
+    /// With at least this probability: below 1.
+    pub recall: f64,
+    /// How many documents a query does not look for.
+    pub n_strangers: f64,
+    /// How similar they are: about .05 for news, .13 for specifications that share a frame (measured, as the similarity at which
+    /// bands would read as many rows as they do).
+    pub stranger_similarity: Similarity,
+}
+
+/// Why a wish cannot be met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WishError {
+    /// No probability below 1, or a similarity of 0.
+    Impossible,
+    /// The sketch has too few bins for it.
+    TooFewBins,
+}
+
+impl fmt::Display for WishError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Impossible => {
+                write!(f, "ask for a similarity above 0 and a recall of at least 0 and below 1")
+            }
+            Self::TooFewBins => {
+                write!(
+                    f,
+                    "no bands of these bins reach that recall: ask for less, or for a higher similarity"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for WishError {}
+
+impl Default for Wish {
+    /// .998 at .8, among a million strangers of .1.
+    fn default() -> Self {
+        Self {
+            similarity: Similarity::clamped(0.8),
+            recall: 0.998,
+            n_strangers: 1e6,
+            stranger_similarity: Similarity::clamped(0.1),
+        }
+    }
+}
+
+impl Wish {
+    /// To ask for a range, or for a record, takes about as long as to read so many rows.
+    pub const RANGE_ROWS: f64 = 50.0;
+
+    /// What a query costs by `scheme`, in rows read.
+    #[must_use]
+    pub fn cost<const BINS: usize>(&self, scheme: &BandScheme<BINS>) -> f64 {
+        let bands = f64::from(scheme.bands());
+        let strangers =
+            self.n_strangers * bands * self.stranger_similarity.get().powf(f64::from(scheme.rows()));
+        let kept = strangers * kept_by_suffix(scheme.suffix_distance_max(), self.stranger_similarity);
+        Self::RANGE_ROWS * (bands + kept) + strangers
+    }
+
+    /// The cheapest scheme that reaches the recall, with its flags from `first_flag` on.
+    ///
+    /// # Errors
+    /// Where none does.
+    pub fn cheapest<const BINS: usize>(&self, first_flag: u8) -> Result<BandScheme<BINS>, WishError> {
+        if !(0.0..1.0).contains(&self.recall) || self.similarity == Similarity::ZERO {
+            return Err(WishError::Impossible);
+        }
+        let mut cheapest: Option<(f64, BandScheme<BINS>)> = None;
+        for rows in 1..=BINS as u32 {
+            for distance in 0..=SUFFIX_BITS as u32 {
+                // The fewest bands that do; more would only cost more.
+                let bands = (1..=BINS as u32)
+                    .map_while(|bands| BandScheme::new(first_flag, bands, rows, distance).ok())
+                    .find(|scheme| scheme.recall(self.similarity) >= self.recall);
+                if let Some(scheme) = bands {
+                    let cost = self.cost(&scheme);
+                    if cheapest.is_none_or(|(least, _)| cost < least) {
+                        cheapest = Some((cost, scheme));
+                    }
+                }
+            }
+        }
+        cheapest.map(|(_, scheme)| scheme).ok_or(WishError::TooFewBins)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(similarity: f64) -> Similarity {
+        Similarity::clamped(similarity)
+    }
+
+    #[test]
+    fn cheapest_schemes() {
+        let shown = |wish: Wish| wish.cheapest::<256>(64).map(|scheme| scheme.to_string());
+        let wish = Wish::default();
+        assert_eq!(shown(wish).as_deref(), Ok("16x5-16"));
+        let many = Wish { n_strangers: 1e9, ..wish };
+        assert_eq!(shown(many).as_deref(), Ok("27x7-16"));
+        let few = Wish { n_strangers: 1e3, ..wish };
+        assert_eq!(shown(few).as_deref(), Ok("7x2-15"));
+        let half = Wish { similarity: at(0.5), recall: 0.9, ..wish };
+        assert_eq!(shown(half).as_deref(), Ok("42x4-22"));
+        for (similarity, recall, error) in [
+            (0.8, 1.0, WishError::Impossible),
+            (0.8, f64::NAN, WishError::Impossible),
+            (0.0, 0.5, WishError::Impossible),
+            (0.01, 0.999, WishError::TooFewBins),
+        ] {
+            assert_eq!(shown(Wish { similarity: at(similarity), recall, ..wish }), Err(error));
+        }
+    }
+}
