@@ -189,10 +189,9 @@ fn n_lines(folder: &Path) -> usize {
 
 #[test]
 fn the_crates_at_the_bottom_depend_on_nothing() {
-    for package in packages()
-        .iter()
-        .filter(|package| ["pigeonhole-simhash", "pigeonhole-minhash"].contains(&package["name"].as_str().unwrap()))
-    {
+    for package in packages().iter().filter(|package| {
+        ["pigeonhole-simhash", "pigeonhole-minhash"].contains(&package["name"].as_str().unwrap())
+    }) {
         let dependencies = package["dependencies"].as_array().unwrap();
         assert!(dependencies.iter().all(|dependency| dependency["kind"] == "dev"), "{dependencies:?}");
     }

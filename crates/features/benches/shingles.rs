@@ -8,8 +8,8 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use pigeonhole_features::shingles::TextSketcher;
 use minhash::BandScheme;
+use pigeonhole_features::shingles::TextSketcher;
 
 const ROUNDS: usize = 5;
 const ROUND_MS: u128 = 200;
@@ -20,7 +20,9 @@ fn main() {
         println!("skipped: no JSONL file given");
         return;
     }
-    println!("| file | texts | bytes a text | MB/s | texts/s | with keys and signature, MB/s |\n|---|---|---|---|---|---|");
+    println!(
+        "| file | texts | bytes a text | MB/s | texts/s | with keys and signature, MB/s |\n|---|---|---|---|---|---|"
+    );
     for path in paths {
         let texts = read(Path::new(&path));
         let bytes: usize = texts.iter().map(String::len).sum();
@@ -37,7 +39,8 @@ fn main() {
                 black_box((sketch.sketches(&long, &short), sketch.signature()));
             }
         });
-        let name = Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name =
+            Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let name = name.split('.').next().unwrap_or_default();
         let (n_texts, mb) = (texts.len(), bytes as f64 / 1e6);
         println!(

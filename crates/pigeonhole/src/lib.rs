@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod eval;
 mod info;
 mod key;
 mod progress;
@@ -25,6 +26,7 @@ use program::settings;
     after_help = "\
 Examples:
   pigeonhole compare '你妈妈喊你回家吃饭哦' '你妈妈叫你回家吃饭啦'   why two texts match, or do not
+  pigeonhole eval news.jsonl                                what of the near-duplicates is found
   pigeonhole query --store embedded:./news-index 'a text'   which documents are near it
   pigeonhole remove --store embedded:./news-index --source crawl-7   take all of one source out
   pigeonhole verify --store embedded:./news-index           is all of it as it should be?
@@ -43,6 +45,16 @@ struct Cli {
 enum Command {
     /// Compare two texts: fingerprints, distance, the heaviest terms and the bits they move
     Compare(compare::Args),
+    /// Hold what is found in a corpus against the exact truth: recall, strict precision, misses and mistakes
+    ///
+    /// Finds all pairs of documents with a Jaccard similarity of --min-similarity by an exact join, and says of each profile
+    /// what share of them it finds (recall), and what share of the pairs that it calls near-duplicates is not below --floor
+    /// (strict precision); by similarity and by length, with the worst misses and mistakes. The similarity is that of
+    /// character n-grams: of bigrams where both texts have at most 50 different ones, else of four characters where they
+    /// start at a Chinese, Japanese or Korean one, and else of five.
+    ///
+    /// The corpus is held in memory, with some 20 bytes for each of its characters: take a sample of a large one.
+    Eval(eval::Args),
     /// Decode a row key, or list the row keys of a fingerprint
     #[command(subcommand)]
     Key(key::Command),
@@ -77,21 +89,27 @@ enum Command {
 }
 
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 14] = [
+const COMMON: [&str; 20] = [
     "all",
     "apply",
     "digest",
     "dry-run",
+    "examples",
     "fingerprint",
+    "floor",
     "ids-from",
     "inserted-from",
     "inserted-until",
+    "json",
     "literal",
     "max-distance",
+    "min-similarity",
+    "profile",
     "scheme",
     "source",
     "store",
     "terms",
+    "text-field",
 ];
 
 /// All that may be asked.
@@ -108,6 +126,7 @@ pub fn main() -> ExitCode {
     let mut stdout = io::BufWriter::new(program::stdout());
     let done = program::see_limits().and_then(|()| match &cli.command {
         Command::Compare(args) => compare::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
+        Command::Eval(args) => eval::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Key(command) => key::run(command, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Query(args) => query::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Scheme(args) => scheme::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),

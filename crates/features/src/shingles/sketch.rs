@@ -106,7 +106,12 @@ impl ShingleSets {
             compare(&a.ngrams, &b.ngrams)
         } else {
             let similarity = Similarity::ZERO;
-            Comparison { similarity, share_of_a: similarity, share_of_b: similarity, basis: Basis::NoCommonKind }
+            Comparison {
+                similarity,
+                share_of_a: similarity,
+                share_of_b: similarity,
+                basis: Basis::NoCommonKind,
+            }
         }
     }
 }

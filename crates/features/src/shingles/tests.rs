@@ -30,7 +30,9 @@ fn what_does_not_count() {
     ] {
         assert_eq!(TextSketcher::new().sketch(a), TextSketcher::new().sketch(b), "{a} {b}");
     }
-    for (a, b) in [("同意", "不同意"), ("[", "😂😂"), ("😂", "😂😂"), ("a", "b"), ("very very good", "very very bad")] {
+    for (a, b) in
+        [("同意", "不同意"), ("[", "😂😂"), ("😂", "😂😂"), ("a", "b"), ("very very good", "very very bad")]
+    {
         assert!(by_signature(a, b).similarity < Similarity::clamped(0.8), "{a} {b}");
     }
 }
@@ -49,8 +51,10 @@ fn nothing_to_compare() {
 #[test]
 fn rows_by_length() {
     for (n, n_rows) in [(1, 1), (2, 1), (3, 16), (41, 16), (42, 32), (51, 32), (52, 16), (500, 16)] {
-        let sketches = TextSketcher::new().sketch(&text(n, 0)).sketches(&BandScheme::long(), &BandScheme::short());
-        let mut flags: Vec<u8> = sketches.iter().flat_map(|sketch| sketch.keys()).map(|key| key.flag).collect();
+        let sketches =
+            TextSketcher::new().sketch(&text(n, 0)).sketches(&BandScheme::long(), &BandScheme::short());
+        let mut flags: Vec<u8> =
+            sketches.iter().flat_map(|sketch| sketch.keys()).map(|key| key.flag).collect();
         assert_eq!(flags.len(), n_rows, "{n} characters");
         flags.sort_unstable();
         flags.dedup();
@@ -68,7 +72,10 @@ fn signatures_say_what_the_sets_say() {
         let differs = (exact.similarity.get() - by_signature.similarity.get()).abs();
         match by_signature.basis {
             Basis::Sets => assert!(differs < 1e-9, "{n}: {exact:?} {by_signature:?}"),
-            _ => assert!(differs < 5.0 * Comparison::deviation(exact.similarity), "{n}: {exact:?} {by_signature:?}"),
+            _ => assert!(
+                differs < 5.0 * Comparison::deviation(exact.similarity),
+                "{n}: {exact:?} {by_signature:?}"
+            ),
         }
     }
 }
@@ -85,9 +92,12 @@ fn every_length_with_edits() {
             let from = 300 * seed;
             let a = text(n, from);
             // The last characters are others, as many as leave the similarity at .8.
-            let similar = (0..n).rev().map(|n_kept| format!("{}{}", text(n_kept, from), text(n - n_kept, from + 9_000)));
+            let similar = (0..n)
+                .rev()
+                .map(|n_kept| format!("{}{}", text(n_kept, from), text(n - n_kept, from + 9_000)));
             let least = similar.take_while(|b| {
-                ShingleSets::compare(&sketcher.sets(&a), &sketcher.sets(b)).similarity >= Similarity::clamped(0.8)
+                ShingleSets::compare(&sketcher.sets(&a), &sketcher.sets(b)).similarity
+                    >= Similarity::clamped(0.8)
             });
             for b in [Some(a.clone()), least.last()].into_iter().flatten() {
                 let [x, y] = [&a, &b].map(|text| sketcher.sketch(text));
@@ -102,7 +112,10 @@ fn every_length_with_edits() {
                 assert_ne!(comparison.basis, Basis::NoCommonKind, "{n}: {a} {b}");
                 n_pairs += 1;
                 n_missed += u32::from(!meets || comparison.similarity < Similarity::clamped(0.7));
-                assert!(a != b || meets && comparison.similarity == Similarity::ONE, "{n}: an equal text is missed");
+                assert!(
+                    a != b || meets && comparison.similarity == Similarity::ONE,
+                    "{n}: an equal text is missed"
+                );
             }
         }
     }
