@@ -77,7 +77,7 @@ enum Command {
 }
 
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 14] = [
+const COMMON: [&str; 15] = [
     "all",
     "apply",
     "digest",
@@ -86,6 +86,7 @@ const COMMON: [&str; 14] = [
     "ids-from",
     "inserted-from",
     "inserted-until",
+    "limit",
     "literal",
     "max-distance",
     "scheme",

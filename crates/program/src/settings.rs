@@ -20,7 +20,7 @@ mod shown;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::{env, process};
@@ -87,6 +87,22 @@ pub fn with_short_help(command: Command, common: &[&str]) -> Command {
         .fold(command, |command, name| command.mut_subcommand(name, |found| with_short_help(found, common)))
 }
 
+/// The command line with other headings for the flags of `topics` in the help of each command.
+#[must_use]
+pub fn with_topics(command: Command, topics: &'static [(&'static str, &'static [&'static str])]) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|found| found.get_name().to_owned()).collect();
+    let command = command.mut_args(|arg| {
+        let is_its = |flags: &[&str]| arg.get_long().is_some_and(|long| flags.contains(&long));
+        match topics.iter().find(|(_, flags)| is_its(flags)) {
+            Some((heading, _)) => arg.help_heading(*heading),
+            None => arg,
+        }
+    });
+    names
+        .iter()
+        .fold(command, |command, name| command.mut_subcommand(name, |found| with_topics(found, topics)))
+}
+
 /// What the process was told, with the file of its settings, as [`Settings::read`] does. The process ends here with help,
 /// with what is wrong, or, where that is asked for, after its settings were printed.
 #[must_use]
@@ -148,8 +164,9 @@ impl Settings {
             return Ok(Self { command, names, matches, file: None, from_file: BTreeMap::new() });
         };
         let stronger = leaf(&stronger);
-        let (file, prints) =
-            (stronger.get_one::<PathBuf>("config").cloned(), stronger.get_flag("print_config"));
+        let file = stronger.get_one::<PathBuf>("config").cloned();
+        // Where something is wrong with the arguments not even flags have their defaults.
+        let prints = stronger.get_one("print_config").copied().unwrap_or(false);
         for arg in run.get_arguments().filter(|arg| arg.is_hide_set()) {
             if stronger.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine) {
                 bail!("{}", for_the_file(arg));
@@ -165,10 +182,16 @@ impl Settings {
                     continue;
                 }
                 let said = found.arguments(path, arg)?;
-                if !is_explicit(stronger, arg) {
-                    all_args.splice(at..at, said);
-                    from_file.insert(key, found.n_line);
+                if is_explicit(stronger, arg) {
+                    continue;
                 }
+                // What a flag is anyway asks for nothing else: one that goes only with another one may stand in the file.
+                let default: Vec<_> =
+                    arg.get_default_values().iter().map(|value| flag(&key, value)).collect();
+                if said != default {
+                    all_args.splice(at..at, said);
+                }
+                from_file.insert(key, found.n_line);
             }
         }
         let matches = match command.clone().try_get_matches_from(&all_args) {
@@ -228,6 +251,13 @@ fn keys(command: &Command) -> impl Iterator<Item = (&str, &Arg)> {
     others.filter_map(|arg| Some((arg.get_long()?, arg)))
 }
 
+/// A flag with a value, as one word.
+fn flag(key: &str, value: &OsStr) -> OsString {
+    let mut word = OsString::from(format!("--{key}="));
+    word.push(value);
+    word
+}
+
 fn is_explicit(matches: &ArgMatches, arg: &Arg) -> bool {
     let source = matches.value_source(arg.get_id().as_str());
     matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
@@ -249,21 +279,25 @@ fn blamed(
     from_file: &BTreeMap<String, usize>,
     error: clap::Error,
 ) -> anyhow::Error {
-    match command.clone().try_get_matches_from(own) {
-        // That one is wrong by itself; what it lacks the file may have had.
-        Err(own) if own.kind() != ErrorKind::MissingRequiredArgument => return own.into(),
-        _ => {}
-    }
+    let is_files = match command.clone().try_get_matches_from(own) {
+        // What it lacks the file may have had.
+        Err(own) if own.kind() == ErrorKind::MissingRequiredArgument => false,
+        Err(own) => return own.into(),
+        Ok(_) => true,
+    };
     let named = [ContextKind::InvalidArg, ContextKind::PriorArg].map(|kind| error.get(kind));
     let named = named.into_iter().flatten().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     let mut flags = named.split([' ', ',', '=']).filter_map(|word| word.strip_prefix("--"));
-    let (Some(file), Some((key, n_line))) = (file, flags.find_map(|flag| from_file.get_key_value(flag)))
-    else {
-        return error.into();
+    let place = match (file, flags.find_map(|flag| from_file.get_key_value(flag))) {
+        (Some(file), Some((key, n_line))) => {
+            format!("bad setting `{key}` in `{}`, line {n_line}", file.display())
+        }
+        (Some(file), None) if is_files => format!("bad settings in `{}`", file.display()),
+        _ => return error.into(),
     };
     let said = error.to_string();
     // What is wrong, and what may be; not how to ask for help.
     let said: Vec<_> = said.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     let said = said.join(" ").trim_start_matches("error: ").to_owned();
-    anyhow!(said).context(format!("bad setting `{key}` in `{}`, line {n_line}", file.display()))
+    anyhow!(said).context(place)
 }
