@@ -3,12 +3,13 @@
 //!
 //! The file is TOML, and one file serves all programs. Its keys are the long flags without the dashes. At its top they are
 //! for every program and command that has such a flag; a table `[indexer]` is for one program, and `[indexer.dedup]` for
-//! one command of it. The nearer table is stronger.
+//! one command of it. The nearer table is stronger. A key that no command of the program has is refused, wherever it stands but
+//! below the name of another program: a file that several programs read has at its top only what each of them knows.
 //!
 //! What the file says is put before the flags of the command line, unless a flag or the environment says otherwise. So every
 //! flag can be in the file, and clap alone knows which values may be. That is why neither figment nor config reads it: both
 //! make values by serde, so every option would need a second parser beside the one of its flag; neither knows the line of a
-//! key, nor where clap has a value from. All that they would replace is the merge of three tables ([`File::settings`]), for
+//! key, nor where clap has a value from. All that they would replace is the merge of three tables (`File::settings`), for
 //! two crates more (config 0.15), or eight, with an older `toml` beside ours (figment 0.10).
 //!
 //! A flag that is hidden is for the file and the environment only.
@@ -48,8 +49,8 @@ pub const TASK: &str = "What to do";
 pub struct SettingsArgs {
     /// Read settings from this file (TOML)
     ///
-    /// Its keys are the long flags without the dashes before them, as in `text-field = "body"`: at its top for all programs,
-    /// below [indexer], [query-worker] or [pigeonhole] for one, and below [indexer.dedup] for a command. Paths in it are
+    /// Its keys are the long flags without the dashes before them, as in `top-terms = 100`: at its top for all programs,
+    /// below `[indexer]`, `[query-worker]` or `[pigeonhole]` for one, and below `[indexer.dedup]` for a command. Paths in it are
     /// relative to where the program is started. A flag is stronger than the environment, and that than the file.
     #[arg(long, value_name = "FILE", env = "PIGEONHOLE_CONFIG")]
     pub config: Option<PathBuf>,
