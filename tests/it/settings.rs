@@ -71,6 +71,16 @@ fn the_example_is_for_every_command_of_every_program() {
         let table = [&[program], &command[..command.len().min(1)]].concat().join(".");
         assert!(printed.lines().any(|line| line == format!("[{table}]")), "{printed}");
     }
+    // What no help shows, it does.
+    let printed = shown("query-worker", &[], &[]).expect(0).stdout;
+    let help = run("query-worker", ["--help"]).expect(0).stdout;
+    let hidden: Vec<_> = values(&printed)
+        .into_iter()
+        .map(|line| line.split_once(" = ").unwrap().0)
+        .filter(|key| !help.contains(&format!("--{key}")))
+        .collect();
+    assert_eq!(hidden, ["answer-seconds-max"]);
+    assert!(hidden.iter().all(|key| from_file.contains(*key)));
     // Nothing in it is without effect.
     let keys = text.lines().filter(|line| !line.starts_with('#'));
     for (key, _) in keys.filter_map(|line| line.split_once(" = ")) {
@@ -185,6 +195,11 @@ fn a_journal_does_not_see_where_settings_come_from() {
         let said = job(&["--config", &file]).expect(0).stderr;
         assert!(said.contains("this job was done before"), "{said}");
     }
+    // What is printed is enough for a run.
+    let printed = job(&["--keep", "longest", "--print-config"]).expect(0).stdout;
+    let file = write(folder.path(), "one.toml", &printed);
+    let said = run("indexer", ["dedup", "--config", &file, news.to_str().unwrap()]).expect(0).stderr;
+    assert!(said.contains("this job was done before"), "{said}");
     let file = write(folder.path(), "one.toml", "[indexer]\nkeep = \"newest\"");
     let said = job(&["--config", &file]).expect(2).stderr;
     assert!(said.contains("--keep was \"longest\" there and is \"newest\" now"), "{said}");

@@ -28,9 +28,17 @@ use crate::shard::Shard;
 /// from PIGEONHOLE_STORE, which is set where a service or a job has its index, nor from what a file says to all commands.
 const APART: [(&str, &str); 1] = [("dedup", "store")];
 
+/// Of what commands have in common, under which heading `--help` has it.
+const TOPICS: [(&str, &[&str]); 2] = [
+    (
+        "Records",
+        &["format", "id-field", "text-field", "record-bytes-max", "make-ids", "source", "source-field"],
+    ),
+    ("The run", &["threads", "quiet", "shard", "shards"]),
+];
+
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 16] = [
-    "clusters",
+const COMMON: [&str; 15] = [
     "duplicates",
     "format",
     "id-field",
@@ -89,7 +97,8 @@ impl Cli {
         let command = APART.into_iter().fold(Self::command(), |command, (name, flag)| {
             command.mut_subcommand(name, |found| found.mut_arg(flag, |arg| arg.env(None)))
         });
-        settings::with_short_help(settings::configurable(command), &COMMON)
+        let command = settings::with_topics(settings::configurable(command), &TOPICS);
+        settings::with_short_help(command, &COMMON)
     }
 }
 

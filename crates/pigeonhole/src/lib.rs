@@ -89,7 +89,7 @@ enum Command {
 }
 
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 20] = [
+const COMMON: [&str; 21] = [
     "all",
     "apply",
     "digest",
@@ -101,6 +101,7 @@ const COMMON: [&str; 20] = [
     "inserted-from",
     "inserted-until",
     "json",
+    "limit",
     "literal",
     "max-distance",
     "min-similarity",

@@ -3,12 +3,13 @@
 //!
 //! The file is TOML, and one file serves all programs. Its keys are the long flags without the dashes. At its top they are
 //! for every program and command that has such a flag; a table `[indexer]` is for one program, and `[indexer.dedup]` for
-//! one command of it. The nearer table is stronger.
+//! one command of it. The nearer table is stronger. A key that no command of the program has is refused, wherever it stands but
+//! below the name of another program: a file that several programs read has at its top only what each of them knows.
 //!
 //! What the file says is put before the flags of the command line, unless a flag or the environment says otherwise. So every
 //! flag can be in the file, and clap alone knows which values may be. That is why neither figment nor config reads it: both
 //! make values by serde, so every option would need a second parser beside the one of its flag; neither knows the line of a
-//! key, nor where clap has a value from. All that they would replace is the merge of three tables ([`File::settings`]), for
+//! key, nor where clap has a value from. All that they would replace is the merge of three tables (`File::settings`), for
 //! two crates more (config 0.15), or eight, with an older `toml` beside ours (figment 0.10).
 //!
 //! A flag that is hidden is for the file and the environment only.
@@ -20,7 +21,7 @@ mod shown;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::{env, process};
@@ -48,8 +49,8 @@ pub const TASK: &str = "What to do";
 pub struct SettingsArgs {
     /// Read settings from this file (TOML)
     ///
-    /// Its keys are the long flags without the dashes before them, as in `text-field = "body"`: at its top for all programs,
-    /// below [indexer], [query-worker] or [pigeonhole] for one, and below [indexer.dedup] for a command. Paths in it are
+    /// Its keys are the long flags without the dashes before them, as in `top-terms = 100`: at its top for all programs,
+    /// below `[indexer]`, `[query-worker]` or `[pigeonhole]` for one, and below `[indexer.dedup]` for a command. Paths in it are
     /// relative to where the program is started. A flag is stronger than the environment, and that than the file.
     #[arg(long, value_name = "FILE", env = "PIGEONHOLE_CONFIG")]
     pub config: Option<PathBuf>,
@@ -85,6 +86,22 @@ pub fn with_short_help(command: Command, common: &[&str]) -> Command {
     names
         .iter()
         .fold(command, |command, name| command.mut_subcommand(name, |found| with_short_help(found, common)))
+}
+
+/// The command line with other headings for the flags of `topics` in the help of each command.
+#[must_use]
+pub fn with_topics(command: Command, topics: &'static [(&'static str, &'static [&'static str])]) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|found| found.get_name().to_owned()).collect();
+    let command = command.mut_args(|arg| {
+        let is_its = |flags: &[&str]| arg.get_long().is_some_and(|long| flags.contains(&long));
+        match topics.iter().find(|(_, flags)| is_its(flags)) {
+            Some((heading, _)) => arg.help_heading(*heading),
+            None => arg,
+        }
+    });
+    names
+        .iter()
+        .fold(command, |command, name| command.mut_subcommand(name, |found| with_topics(found, topics)))
 }
 
 /// What the process was told, with the file of its settings, as [`Settings::read`] does. The process ends here with help,
@@ -148,8 +165,9 @@ impl Settings {
             return Ok(Self { command, names, matches, file: None, from_file: BTreeMap::new() });
         };
         let stronger = leaf(&stronger);
-        let (file, prints) =
-            (stronger.get_one::<PathBuf>("config").cloned(), stronger.get_flag("print_config"));
+        let file = stronger.get_one::<PathBuf>("config").cloned();
+        // Where something is wrong with the arguments not even flags have their defaults.
+        let prints = stronger.get_one("print_config").copied().unwrap_or(false);
         for arg in run.get_arguments().filter(|arg| arg.is_hide_set()) {
             if stronger.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine) {
                 bail!("{}", for_the_file(arg));
@@ -165,10 +183,16 @@ impl Settings {
                     continue;
                 }
                 let said = found.arguments(path, arg)?;
-                if !is_explicit(stronger, arg) {
-                    all_args.splice(at..at, said);
-                    from_file.insert(key, found.n_line);
+                if is_explicit(stronger, arg) {
+                    continue;
                 }
+                // What a flag is anyway asks for nothing else: one that goes only with another one may stand in the file.
+                let default: Vec<_> =
+                    arg.get_default_values().iter().map(|value| flag(&key, value)).collect();
+                if said != default {
+                    all_args.splice(at..at, said);
+                }
+                from_file.insert(key, found.n_line);
             }
         }
         let matches = match command.clone().try_get_matches_from(&all_args) {
@@ -228,6 +252,13 @@ fn keys(command: &Command) -> impl Iterator<Item = (&str, &Arg)> {
     others.filter_map(|arg| Some((arg.get_long()?, arg)))
 }
 
+/// A flag with a value, as one word.
+fn flag(key: &str, value: &OsStr) -> OsString {
+    let mut word = OsString::from(format!("--{key}="));
+    word.push(value);
+    word
+}
+
 fn is_explicit(matches: &ArgMatches, arg: &Arg) -> bool {
     let source = matches.value_source(arg.get_id().as_str());
     matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
@@ -249,21 +280,25 @@ fn blamed(
     from_file: &BTreeMap<String, usize>,
     error: clap::Error,
 ) -> anyhow::Error {
-    match command.clone().try_get_matches_from(own) {
-        // That one is wrong by itself; what it lacks the file may have had.
-        Err(own) if own.kind() != ErrorKind::MissingRequiredArgument => return own.into(),
-        _ => {}
-    }
+    let is_files = match command.clone().try_get_matches_from(own) {
+        // What it lacks the file may have had.
+        Err(own) if own.kind() == ErrorKind::MissingRequiredArgument => false,
+        Err(own) => return own.into(),
+        Ok(_) => true,
+    };
     let named = [ContextKind::InvalidArg, ContextKind::PriorArg].map(|kind| error.get(kind));
     let named = named.into_iter().flatten().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     let mut flags = named.split([' ', ',', '=']).filter_map(|word| word.strip_prefix("--"));
-    let (Some(file), Some((key, n_line))) = (file, flags.find_map(|flag| from_file.get_key_value(flag)))
-    else {
-        return error.into();
+    let place = match (file, flags.find_map(|flag| from_file.get_key_value(flag))) {
+        (Some(file), Some((key, n_line))) => {
+            format!("bad setting `{key}` in `{}`, line {n_line}", file.display())
+        }
+        (Some(file), None) if is_files => format!("bad settings in `{}`", file.display()),
+        _ => return error.into(),
     };
     let said = error.to_string();
     // What is wrong, and what may be; not how to ask for help.
     let said: Vec<_> = said.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     let said = said.join(" ").trim_start_matches("error: ").to_owned();
-    anyhow!(said).context(format!("bad setting `{key}` in `{}`, line {n_line}", file.display()))
+    anyhow!(said).context(place)
 }

@@ -11,7 +11,7 @@ use toml::de::DeTable;
 use toml::{Table, Value};
 
 use super::kind::{Kind, is_list};
-use super::{is_configurable, keys};
+use super::{flag, is_configurable, keys};
 
 /// Those that one file is for. What is below the name of another one is not looked at.
 const PROGRAMS: [&str; 3] = ["indexer", "query-worker", "pigeonhole"];
@@ -139,7 +139,7 @@ impl Found {
             match arg.get_action() {
                 ArgAction::SetTrue if text == "true" => said.push(format!("--{key}").into()),
                 ArgAction::SetTrue => {}
-                _ => said.push(format!("--{key}={text}").into()),
+                _ => said.push(flag(key, text.as_ref())),
             }
         }
         Ok(said)

@@ -20,13 +20,17 @@ impl fmt::Display for Settings {
         // A command of a command has no table of its own.
         writeln!(f, "[{}]", words[..words.len().min(2)].join("."))?;
         let Some(run) = definition(&self.command, &self.names) else { return Ok(()) };
-        let mut heading = None;
-        for (key, arg) in keys(run) {
-            if arg.get_help_heading() != heading {
-                heading = arg.get_help_heading();
-                writeln!(f, "\n# {}", heading.unwrap_or("Others"))?;
+        let mut headings = Vec::new();
+        for (_, arg) in keys(run) {
+            let heading = arg.get_help_heading();
+            if headings.contains(&heading) {
+                continue;
             }
-            self.show(f, key, arg)?;
+            headings.push(heading);
+            writeln!(f, "\n# {}", heading.unwrap_or("Others"))?;
+            for (key, arg) in keys(run).filter(|(_, arg)| arg.get_help_heading() == heading) {
+                self.show(f, key, arg)?;
+            }
         }
         Ok(())
     }

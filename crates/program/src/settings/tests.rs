@@ -44,6 +44,8 @@ struct FileArgs {
     unsorted: bool,
     #[arg(long)]
     desk: Option<String>,
+    #[arg(long, default_value = "neat", requires = "desk")]
+    manner: String,
     #[arg(long, hide = true, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pace: u32,
 }
@@ -93,6 +95,8 @@ fn the_nearest_table_and_then_the_flag_hold() {
     assert!(args.unsorted && args.street.is_empty() && args.letters.len() == 1 && args.desk.is_none());
     assert_eq!(place.file("desk = \"a\"\n[sorter]\ndesk = \"b\"", &[]).desk, None);
     assert_eq!(place.file("desk = \"a\"\n[sorter.file]\ndesk = \"b\"", &[]).desk.as_deref(), Some("b"));
+    // What goes only with another one may stand there as it is anyway.
+    assert_eq!(place.file("manner = \"neat\"", &[]).manner, "neat");
     // A list that is given is not added to.
     assert_eq!(place.file("street = \"a\"", &["--street", "b"]).street, ["b"]);
 }
@@ -114,6 +118,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("holes = \"1\"", &["file", "a"], &["`holes`", "line 1", "integer", "string"]),
         ("street = [1]", &["file", "a"], &["`street`", "line 1", "string", "integer"]),
         ("\n\npace = 0", &["file", "a"], &["`pace`", "line 3", "'0'"]),
+        ("manner = \"odd\"", &["file", "a"], &["bad settings in", "--desk"]),
         ("street = \"a\"", &["file", "a", "--unsorted"], &["`street`", "line 1", "cannot be used"]),
         ("a\nb", &["file", "a"], &["line 1"]),
         ("holes = 1\nholes = 2", &["file", "a"], &["line 2", "duplicate key"]),
@@ -153,8 +158,9 @@ fn what_is_shown_is_a_file_that_says_the_same() {
     };
     let file = "street = [\"a\", \"b \\\"\\u001b\"]\n[sorter.file]\npace = 9";
     // It needs no letters.
-    let shown = place.read(file, &["file", "--print-config", "--holes=0x"]).unwrap_err();
-    assert!(shown.is::<clap::Error>());
+    for args in [&["file", "--print-config", "--holes=0x"][..], &["file", "--holes=0x"]] {
+        assert!(place.read(file, args).unwrap_err().is::<clap::Error>());
+    }
     let settings = place.read(file, &["file", "--print-config", "--holes=7"]).unwrap();
     assert!(settings.is_asked_for());
     let shown = settings.to_string();
@@ -171,7 +177,7 @@ fn what_is_shown_is_a_file_that_says_the_same() {
     }
     let again = place.read(&shown, &["file", "--print-config"]).unwrap().to_string();
     assert_eq!(values(&again), values(&shown));
-    assert_eq!(values(&again).len(), 4);
+    assert_eq!(values(&again).len(), 5);
 }
 
 #[test]
