@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::recipe::field;
+use crate::field;
 use crate::{Dictionaries, Fingerprinter, LineError, Recipe, RecipeError, Segmenter, Weights};
 
 /// How texts become terms, which is a part of [`RecipeArgs`].
@@ -85,11 +85,9 @@ impl RecipeArgs {
             DictionaryFileError { path: path.clone().unwrap_or_default(), kind: Kind::Line(source) }
         })?;
         // Whatever index there is agrees with what is asked for here, or is refused for that.
-        dictionaries.check_counted_for(&self.recipe(&dictionaries)).map_err(|source| {
-            DictionaryFileError {
-                path: self.idf.clone().unwrap_or_default(),
-                kind: Kind::CountedOtherwise(source),
-            }
+        self.recipe(&dictionaries).check_counts(&dictionaries).map_err(|source| DictionaryFileError {
+            path: self.idf.clone().unwrap_or_default(),
+            kind: Kind::CountedOtherwise(source),
         })?;
         Ok(dictionaries)
     }

@@ -2,7 +2,7 @@
 
 use crate::document_frequencies::{self, Header, ReadError, Reader};
 use crate::weight::idf;
-use crate::{LineError, Recipe, RecipeError};
+use crate::{LineError, field};
 
 /// The contents of the user's dictionary files; by default there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -102,7 +102,6 @@ fn idf_entries(text: &str) -> impl Iterator<Item = Result<(&str, u32), LineError
 impl Dictionaries {
     /// Reads every line of every dictionary, so that a bad one is found before it is needed.
     pub(crate) fn check(&self) -> Result<(), (&'static str, LineError)> {
-        use crate::recipe::field;
         if let Some(text) = &self.user_dictionary {
             user_words(text).try_for_each(|line| line.map(drop)).map_err(|e| (field::USER_DICTIONARY, e))?;
         }
@@ -120,19 +119,6 @@ impl Dictionaries {
     pub(crate) fn idf_header(&self) -> Option<Header> {
         let text = self.idf.as_deref().filter(|text| document_frequencies::is_one(text))?;
         Reader::new(text.as_bytes()).ok().map(|reader| reader.header().clone())
-    }
-
-    /// Refuses counts of terms that the recipe makes otherwise, or not at all.
-    pub(crate) fn check_counted_for(&self, recipe: &Recipe) -> Result<(), RecipeError> {
-        let Some(counted) = self.idf_header() else { return Ok(()) };
-        match counted.difference(&Header::new(recipe, 0, 0)) {
-            None => Ok(()),
-            Some((field, counted, recipe)) => Err(RecipeError::CountedOtherwise {
-                field,
-                counted: counted.to_owned(),
-                recipe: recipe.to_owned(),
-            }),
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Digest;
-use crate::recipe::field::USER_DICTIONARY;
+use crate::field::{RECIPE_VERSION, USER_DICTIONARY};
 
 /// Why no fingerprinter can be built; each kind names the field of the recipe that it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,8 +74,7 @@ impl fmt::Display for RecipeError {
         match self {
             Self::Version(version) => write!(
                 f,
-                "the recipe has version {version}, and this program makes fingerprints of version {} only",
-                crate::RECIPE_VERSION
+                "the recipe has version {version}, and this program makes fingerprints of version {RECIPE_VERSION} only"
             ),
             Self::UnknownField(field) => {
                 write!(f, "the recipe has a field {field:?} that this program does not know")

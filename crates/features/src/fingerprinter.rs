@@ -8,13 +8,14 @@ use simhash::{Accumulator, Fingerprint, Weight};
 
 use crate::analysis::{Analysis, Term};
 use crate::dictionaries::{self, Dictionaries};
+use crate::field::{self, RECIPE_VERSION};
 use crate::hash::term_hash;
 use crate::normalize::Normalizer;
-use crate::recipe::{Recipe, field};
+use crate::recipe::Recipe;
 use crate::segment::{Segmenter, jieba, ngrams, shingles, words};
 use crate::terms::{self, TermCounts, WeighedTerm};
 use crate::weight::idf::{self, IdfTable};
-use crate::{Digest, RECIPE_VERSION, RecipeError, built_in};
+use crate::{Digest, RecipeError, built_in};
 
 /// Makes fingerprints by one recipe. Share it between threads; give each thread a [`Scratch`] of its own.
 pub struct Fingerprinter {
@@ -94,7 +95,7 @@ impl Fingerprinter {
             }
             _ => same(field::IDF, recipe.idf, available.idf),
         }?;
-        dictionaries.check_counted_for(recipe)
+        recipe.check_counts(dictionaries)
     }
 
     /// Reads the dictionaries that the recipe needs, and no others.

@@ -5,41 +5,12 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use crate::document_frequencies::Header;
+use crate::field::{self, RECIPE_VERSION};
 use crate::{Dictionaries, Digest, RecipeError, Segmenter, Weights, built_in};
-
-/// The version of everything that a recipe's fields do not say: the order of the steps, the normal forms, what counts
-/// as a term, how weights are rounded, the hash. Whoever changes a golden vector raises it.
-pub const RECIPE_VERSION: u32 = 1;
 
 /// How many of the heaviest terms are kept unless the recipe says otherwise.
 pub(crate) const DEFAULT_TOP_TERMS: u32 = 200;
-
-/// The names under which the fields are stored, and by which errors speak of them.
-pub(crate) mod field {
-    pub(crate) const VERSION: &str = "version";
-    pub(crate) const SIMPLIFY: &str = "simplify";
-    pub(crate) const SEGMENTER: &str = "segmenter";
-    pub(crate) const WEIGHTS: &str = "weights";
-    pub(crate) const TOP_TERMS: &str = "top-terms";
-    pub(crate) const SEED: &str = "seed";
-    pub(crate) const DICTIONARY: &str = "dictionary";
-    pub(crate) const USER_DICTIONARY: &str = "user-dictionary";
-    pub(crate) const STOP_WORDS: &str = "stop-words";
-    pub(crate) const IDF: &str = "idf";
-
-    pub(crate) const ALL: [&str; 10] = [
-        VERSION,
-        SIMPLIFY,
-        SEGMENTER,
-        WEIGHTS,
-        TOP_TERMS,
-        SEED,
-        DICTIONARY,
-        USER_DICTIONARY,
-        STOP_WORDS,
-        IDF,
-    ];
-}
 
 /// What stands for "no dictionary" in the stored fields.
 pub(crate) const NONE: &str = "none";
@@ -133,6 +104,26 @@ impl Recipe {
         ]
         .map(|(field, value)| (field.to_owned(), value))
         .into()
+    }
+
+    /// The header of a file of the document frequencies of this recipe's terms, of which `n_documents` were counted. Terms of
+    /// fewer documents than `min_df` are left out.
+    #[must_use]
+    pub fn counts_header(&self, n_documents: u64, min_df: u64) -> Header {
+        Header::of_fields(&self.fields(), n_documents, min_df)
+    }
+
+    /// Refuses counts of terms that the recipe makes otherwise, or not at all.
+    pub(crate) fn check_counts(&self, dictionaries: &Dictionaries) -> Result<(), RecipeError> {
+        let Some(counted) = dictionaries.idf_header() else { return Ok(()) };
+        match counted.difference(&self.counts_header(0, 0)) {
+            None => Ok(()),
+            Some((field, counted, recipe)) => Err(RecipeError::CountedOtherwise {
+                field,
+                counted: counted.to_owned(),
+                recipe: recipe.to_owned(),
+            }),
+        }
     }
 
     /// Reads what [`Recipe::fields`] wrote.

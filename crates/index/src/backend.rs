@@ -3,14 +3,14 @@
 
 mod away;
 pub mod claims;
-pub(crate) mod identity;
+mod known;
 mod last_write;
 pub mod rule;
 mod runs;
 pub mod search;
 
 pub use away::Away;
-pub use identity::Known;
+pub use known::Known;
 pub use last_write::{LastWrite, check_ahead};
 pub use runs::{Live, Oldest, RUNS_MAX, Runs};
 

@@ -12,6 +12,7 @@ pub mod backend;
 mod document;
 mod error;
 mod examine;
+mod identity;
 mod index;
 mod memory;
 mod metadata;
@@ -25,13 +26,13 @@ mod store;
 pub mod testsuite;
 mod time;
 
-pub use backend::identity::Identity;
 pub use document::{
     Document, DocumentId, Insertion, InvalidDocumentId, MAX_ID_BYTES, Match, NearDocuments, Neighbours,
     StoredDocument,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use examine::{Examined, Finding, FindingKind};
+pub use identity::Identity;
 pub use index::{Index, NewDocument, Removed};
 pub use memory::{MemoryStore, MemoryUri};
 pub use metadata::{FORMAT_VERSION, Metadata};

@@ -1,12 +1,12 @@
 //! What stands above the terms: of how many documents they are, and how they were made.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::BufRead;
 
 use super::read::{Lines, ReadError};
 use super::{MAGIC, VERSION};
-use crate::Recipe;
-use crate::recipe::field;
+use crate::field;
 
 /// The fields of a recipe that decide what its terms are.
 ///
@@ -35,10 +35,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// For terms that are made by `recipe`.
-    #[must_use]
-    pub fn new(recipe: &Recipe, n_documents: u64, min_df: u64) -> Self {
-        let fields = recipe.fields();
+    /// For terms that are made by the recipe of these fields.
+    pub(crate) fn of_fields(fields: &BTreeMap<String, String>, n_documents: u64, min_df: u64) -> Self {
         Self { n_documents, min_df, terms: TERM_FIELDS.map(|name| fields[name].clone()) }
     }
 

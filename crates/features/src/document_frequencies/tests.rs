@@ -3,7 +3,7 @@ use crate::{Dictionaries, Digest, Fingerprinter, Recipe, RecipeError, Segmenter}
 
 /// A file of `terms`, counted by `recipe`.
 fn file(recipe: &Recipe, n_documents: u64, terms: &[(&str, u64)]) -> String {
-    let mut writer = Writer::new(Vec::new(), &Header::new(recipe, n_documents, 1)).unwrap();
+    let mut writer = Writer::new(Vec::new(), &recipe.counts_header(n_documents, 1)).unwrap();
     terms.iter().for_each(|(term, n)| writer.push(term, *n).unwrap());
     let (bytes, digest) = writer.finish().unwrap();
     assert_eq!(digest, Digest::of(&bytes));

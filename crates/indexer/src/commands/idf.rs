@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use features::document_frequencies::Header;
 use features::{Fingerprinter, Recipe};
 
 use crate::document_frequencies::{Runs, Target, TermTable};
@@ -90,7 +89,7 @@ struct Counting {
 impl Counting {
     /// Sets the table aside.
     fn spill(&mut self) -> anyhow::Result<()> {
-        let header = Header::new(&self.recipe, std::mem::take(&mut self.n_in_table), 1);
+        let header = self.recipe.counts_header(std::mem::take(&mut self.n_in_table), 1);
         self.runs.add(&header, &self.table.take())
     }
 }
@@ -111,7 +110,7 @@ impl Sink for Counting {
         let target = self.target.take().expect("it is finished once");
         let frequencies = if self.runs.n == 0 {
             let counts = self.table.take();
-            target.write(Header::new(&self.recipe, self.n_counted, 1), |emit| {
+            target.write(self.recipe.counts_header(self.n_counted, 1), |emit| {
                 counts.iter().try_for_each(|(term, n)| emit(term, *n))
             })?
         } else {

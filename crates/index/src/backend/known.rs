@@ -1,10 +1,8 @@
-//! Which index a store holds: every index has an identity of its own, and every call checks that the store still holds the
-//! one that this process has seen first.
+//! Every call checks that the store still holds the index that this process has seen first.
 //!
 //! A server can be emptied under a running process, and another index made in the same place: one whose fingerprints come
 //! from another recipe, so that answers from it would be wrong, and what is written into it would never be found.
 
-use std::fmt;
 use std::sync::OnceLock;
 
 use crate::{Error, ErrorKind, Metadata, Result};
@@ -12,50 +10,6 @@ use crate::{Error, ErrorKind, Metadata, Result};
 /// The bytes of a metadata record by which a script of Redis knows it: its end, with the identity and the checksum over
 /// all of it. Of an index without an identity of its own it is the checksum that tells.
 const SEAL_LEN: usize = 80;
-
-/// Drawn when an index is made; no two indexes have the same.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Identity([u8; 16]);
-
-impl Identity {
-    /// One that no other index has.
-    ///
-    /// # Errors
-    /// `Internal` where the system gives no random numbers.
-    pub fn draw() -> Result<Self> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| {
-            Error::new(ErrorKind::Internal, "the system gives no random numbers").caused_by(error)
-        })?;
-        Ok(Self(bytes))
-    }
-
-    /// One with these bytes.
-    #[must_use]
-    pub const fn new(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
-    /// The identity that [`Display`](fmt::Display) has written.
-    pub fn parse(digits: &str) -> Option<Self> {
-        let number = u128::from_str_radix(digits, 16).ok()?;
-        let identity = Self(number.to_be_bytes());
-        (identity.to_string() == digits).then_some(identity)
-    }
-}
-
-/// 32 hexadecimal digits.
-impl fmt::Display for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", u128::from_be_bytes(self.0))
-    }
-}
-
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
 
 /// The index that an open store has seen first, and holds its calls to.
 pub struct Known {
@@ -153,16 +107,6 @@ mod tests {
     use super::*;
     use crate::OpenOptions;
     use crate::testsuite::apart;
-
-    #[test]
-    fn identities_differ_and_come_back() {
-        let (a, b) = (Identity::draw().unwrap(), Identity::draw().unwrap());
-        assert_ne!(a, b);
-        assert_eq!(Identity::parse(&a.to_string()), Some(a));
-        for text in ["", "0", "+0000000000000000000000000000000", "0123456789ABCDEF0123456789ABCDEF"] {
-            assert_eq!(Identity::parse(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn only_the_first_index_will_do() {

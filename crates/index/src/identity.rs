@@ -1,0 +1,64 @@
+//! Which index it is: every index has an identity of its own.
+
+use std::fmt;
+
+use crate::{Error, ErrorKind, Result};
+
+/// Drawn when an index is made; no two indexes have the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Identity([u8; 16]);
+
+impl Identity {
+    /// One that no other index has.
+    ///
+    /// # Errors
+    /// `Internal` where the system gives no random numbers.
+    pub fn draw() -> Result<Self> {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).map_err(|error| {
+            Error::new(ErrorKind::Internal, "the system gives no random numbers").caused_by(error)
+        })?;
+        Ok(Self(bytes))
+    }
+
+    /// One with these bytes.
+    #[must_use]
+    pub const fn new(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The identity that [`Display`](fmt::Display) has written.
+    pub fn parse(digits: &str) -> Option<Self> {
+        let number = u128::from_str_radix(digits, 16).ok()?;
+        let identity = Self(number.to_be_bytes());
+        (identity.to_string() == digits).then_some(identity)
+    }
+}
+
+/// 32 hexadecimal digits.
+impl fmt::Display for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identities_differ_and_come_back() {
+        let (a, b) = (Identity::draw().unwrap(), Identity::draw().unwrap());
+        assert_ne!(a, b);
+        assert_eq!(Identity::parse(&a.to_string()), Some(a));
+        for text in ["", "0", "+0000000000000000000000000000000", "0123456789ABCDEF0123456789ABCDEF"] {
+            assert_eq!(Identity::parse(text), None, "{text}");
+        }
+    }
+}
