@@ -8,6 +8,7 @@ mod collect;
 mod corpora;
 mod crash;
 mod deploy;
+mod eval;
 mod file_size;
 mod files;
 mod hbase;

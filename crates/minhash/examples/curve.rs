@@ -1,5 +1,5 @@
 //! The S-curve of a band scheme, and the cheapest one for a wish.
-//! `cargo run -p minhash --example curve [BANDS ROWS DISTANCE]`, or without arguments for the two that are in use.
+//! `cargo run -p pigeonhole-minhash --example curve [BANDS ROWS DISTANCE]`, or without arguments for the two that are in use.
 #![expect(clippy::print_stdout, reason = "the table is its output")]
 
 use pigeonhole_minhash::{BandScheme, Similarity, Wish, kept_by_suffix, met_by_bands};
