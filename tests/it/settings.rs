@@ -64,6 +64,14 @@ fn the_example_is_for_every_command_of_every_program() {
         let printed = shown(program, command, &["--config", &example]).expect(0).stdout;
         let lines = printed.lines().filter(|line| line.ends_with(&example));
         from_file.extend(lines.map(|line| line.split_once(" = ").unwrap().0.to_owned()));
+        // A flag for numbers of a type that is not known there would be a string in the file.
+        for line in values(&printed) {
+            let text = line.split_once(" = \"").map_or("", |(_, text)| text.trim_end_matches('"'));
+            assert!(
+                text.is_empty() || !text.bytes().all(|c| c.is_ascii_digit()),
+                "{program} {command:?}: {line}"
+            );
+        }
         // What is printed is a file of settings, and says the same.
         let again = write(folder.path(), "again.toml", &printed);
         let again = shown(program, command, &["--config", &again]).expect(0).stdout;
