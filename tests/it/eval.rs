@@ -52,7 +52,7 @@ fn figures_by_hand() {
         let found = profile(&report, name);
         let whole = &found["whole"];
         assert_eq!(whole["n_true"], 3, "{name}");
-        assert_eq!(found["n_compared"].as_u64() >= whole["n_called"].as_u64(), true, "{name}: {found}");
+        assert!(found["n_compared"].as_u64() >= whole["n_called"].as_u64(), "{name}: {found}");
         if name != "classic-unverified" {
             assert_eq!(whole["n_wrong"], 0, "{name}: {found}");
         }
@@ -64,7 +64,10 @@ fn figures_by_hand() {
     }
     // What simhash makes of them.
     let found = profile(&report, "classic-unverified");
-    assert_eq!(found["misses"].as_array().unwrap().len() as u64 + found["whole"]["n_found"].as_u64().unwrap(), 3);
+    assert_eq!(
+        found["misses"].as_array().unwrap().len() as u64 + found["whole"]["n_found"].as_u64().unwrap(),
+        3
+    );
 }
 
 /// The figures of all documents of the corpus that comes with the project, and of one made of it.
@@ -87,9 +90,15 @@ fn bands_and_signatures_find_what_there_is() {
 #[test]
 fn what_is_printed() {
     let news = news();
-    let printed = run("pigeonhole", ["eval", "-q", "--profile", "minhash", news.to_str().unwrap()]).expect(0).stdout;
-    for part in ["documents, in the middle", "strict", "minhash", "characters of the shorter", "recall / strict precision"]
-    {
+    let printed =
+        run("pigeonhole", ["eval", "-q", "--profile", "minhash", news.to_str().unwrap()]).expect(0).stdout;
+    for part in [
+        "documents, in the middle",
+        "strict",
+        "minhash",
+        "characters of the shorter",
+        "recall / strict precision",
+    ] {
         assert!(printed.contains(part), "{part:?} is missing in\n{printed}");
     }
     assert!(!printed.contains("classic"), "{printed}");

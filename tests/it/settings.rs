@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::support::{Run, command, news, root, run};
 
 /// All that take settings.
-const COMMANDS: [(&str, &[&str]); 16] = [
+const COMMANDS: [(&str, &[&str]); 17] = [
     ("indexer", &["fingerprint"]),
     ("indexer", &["index"]),
     ("indexer", &["bulk-rows"]),
@@ -17,6 +17,7 @@ const COMMANDS: [(&str, &[&str]); 16] = [
     ("indexer", &["idf"]),
     ("indexer", &["idf-merge"]),
     ("pigeonhole", &["compare"]),
+    ("pigeonhole", &["eval"]),
     ("pigeonhole", &["key", "encode"]),
     ("pigeonhole", &["key", "decode"]),
     ("pigeonhole", &["query"]),

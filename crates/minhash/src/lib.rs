@@ -31,6 +31,11 @@ mod size;
 mod sketcher;
 mod wish;
 
+/// Runs what the README shows.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use bands::{BandKey, BandScheme, BandSchemeError};
 pub use bins::Bins;
 pub use curve::{kept_by_suffix, met_by_bands};
