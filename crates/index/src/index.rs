@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use sha2::{Digest, Sha256};
-use simhash::{Distance, Fingerprint, Sketch, TableScheme};
+use simhash::{Distance, Fingerprint, Sketch};
 
 use crate::{
     Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, NearDocuments,
-    Neighbours, OpenOptions, Page, Result, Selection, Source, Status, Store, StoredDocument,
+    Neighbours, OpenOptions, Page, Result, Selection, SketchKind, Source, Status, Store, StoredDocument,
 };
 
 /// Fingerprints under document ids, in a store.
@@ -17,7 +17,7 @@ pub struct Index {
     metadata: Metadata,
 }
 
-/// A document as it is inserted: the index makes the sketch of its scheme.
+/// A document as it is inserted: the index makes the sketch, by its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NewDocument {
     /// Its name.
@@ -72,10 +72,10 @@ impl Index {
         &self.metadata
     }
 
-    /// Which bits must agree.
+    /// What its documents are sketched by.
     #[must_use]
-    pub fn scheme(&self) -> &TableScheme {
-        &self.metadata.scheme
+    pub fn kind(&self) -> &SketchKind {
+        &self.metadata.kind
     }
 
     /// The distance up to which documents count as near-duplicates.
@@ -277,13 +277,13 @@ impl Index {
     }
 
     fn sketches(&self, fingerprints: &[Fingerprint]) -> Vec<Sketch> {
-        fingerprints.iter().map(|&fingerprint| self.metadata.scheme.sketch(fingerprint)).collect()
+        fingerprints.iter().map(|&fingerprint| self.metadata.kind.sketch(fingerprint)).collect()
     }
 
     fn documents(&self, documents: &[impl Into<NewDocument> + Clone]) -> Vec<Document> {
         let to_document = |document| {
             let NewDocument { id, fingerprint, source } = document;
-            Document { id, sketch: self.metadata.scheme.sketch(fingerprint), source }
+            Document { id, sketch: self.metadata.kind.sketch(fingerprint), source }
         };
         documents.iter().cloned().map(Into::into).map(to_document).collect()
     }

@@ -13,6 +13,7 @@ mod document;
 mod error;
 mod examine;
 mod index;
+mod kind;
 mod memory;
 mod metadata;
 mod options;
@@ -33,6 +34,7 @@ pub use document::{
 pub use error::{Error, ErrorKind, Result};
 pub use examine::{Examined, Finding, FindingKind};
 pub use index::{Index, NewDocument, Removed};
+pub use kind::{SketchKind, UnknownKind};
 pub use memory::{MemoryStore, MemoryUri};
 pub use metadata::{FORMAT_VERSION, Metadata};
 pub use options::{Mode, OpenOptions};

@@ -136,7 +136,7 @@ fn reported(options: &DedupOptions, store: &str, index: &Index) -> report_file::
         keep: options.keep.to_string(),
         time_field: options.time_field.as_ref().map(|field| field.given().to_owned()),
         store: store.to_owned(),
-        scheme: index.scheme().name().to_owned(),
+        scheme: index.kind().name().to_owned(),
         max_distance: index.max_distance().as_bits(),
         recipe: index.recipe().clone(),
     }

@@ -38,7 +38,7 @@ impl<I: Borrow<Index>> DryRun<I> {
         let like = index.borrow();
         let options = OpenOptions {
             mode: Mode::CreateIfMissing,
-            scheme: Some(like.scheme().name().to_owned()),
+            scheme: Some(like.kind().name().to_owned()),
             max_distance: Some(like.max_distance()),
             recipe_default: like.recipe().clone(),
             ..OpenOptions::default()
