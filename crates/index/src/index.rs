@@ -8,7 +8,8 @@ use simhash::{Distance, Fingerprint, Sketch};
 
 use crate::{
     Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, NearDocuments,
-    Neighbours, OpenOptions, Page, Result, Selection, SketchKind, Source, Status, Store, StoredDocument,
+    Neighbours, OpenOptions, Overlay, Page, Result, Selection, SketchKind, Source, Status, Store,
+    StoredDocument,
 };
 
 /// Fingerprints under document ids, in a store.
@@ -66,6 +67,14 @@ impl Index {
         Ok(Self { store, metadata })
     }
 
+    /// The same index with an [`Overlay`] over its store: what is written from now on stays in memory, and what is asked is
+    /// answered as if it had been written. For dry runs.
+    #[must_use]
+    pub fn overlaid(self) -> Self {
+        let Self { store, metadata } = self;
+        Self { store: Box::new(Overlay::new(store)), metadata }
+    }
+
     /// What the index says of itself.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
@@ -120,6 +129,17 @@ impl Index {
     /// Those of the store.
     pub fn insert_if_new(&self, documents: &[impl Into<NewDocument> + Clone]) -> Result<Vec<Insertion>> {
         self.store.insert_if_new(&self.documents(documents), self.metadata.max_distance)
+    }
+
+    /// What [`insert_if_new`](Self::insert_if_new) would answer now, of which nothing is written.
+    ///
+    /// # Errors
+    /// Those of a read.
+    pub fn foresee_insert_if_new(
+        &self,
+        documents: &[impl Into<NewDocument> + Clone],
+    ) -> Result<Vec<Insertion>> {
+        Overlay::new(&*self.store).insert_if_new(&self.documents(documents), self.metadata.max_distance)
     }
 
     /// See [`Store::near`].
