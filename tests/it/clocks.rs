@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use index::testsuite::FakeClock;
-use index::{Document, DocumentId, Insertion, Mode, Store};
-use simhash::{Fingerprint, TableScheme};
+use index::{Document, DocumentId, Insertion, Mode, SketchKind, Store};
+use simhash::Fingerprint;
 use store_embedded::EmbeddedStore;
 
 use crate::support::{Run, news, run};
@@ -16,7 +16,7 @@ fn insert_ahead(folder: &Path, name: &str, ahead_ms: i64) {
     let clock = FakeClock::at_present();
     clock.advance_ms(ahead_ms);
     let store = EmbeddedStore::open_with_clock(folder, Mode::MustExist, clock.clock()).unwrap();
-    let sketch = TableScheme::default().sketch(Fingerprint(0x0123_4567_89ab_cdef));
+    let sketch = SketchKind::default().sketch(Fingerprint(0x0123_4567_89ab_cdef));
     let document = Document { id: DocumentId::new(name).unwrap(), sketch, source: None };
     assert_eq!(store.insert(&[document]).unwrap(), [Insertion::Inserted]);
 }

@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use index::{DocumentId, OpenOptions};
+use index::{DocumentId, OpenOptions, SketchKind};
 use serde_json::Value;
-use simhash::{Distance, Fingerprint, SCHEME_NAMES};
+use simhash::{Distance, Fingerprint};
 use tables::{Groups, self_join};
 
 use crate::support::{made_up_corpus, news, root, run};
@@ -117,7 +117,7 @@ fn check_index(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)>) {
 
 fn check_self_join(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)>) {
     let groups = Groups::new(fingerprints);
-    for scheme in SCHEME_NAMES {
+    for scheme in SketchKind::NAMES {
         let mut found = BTreeSet::new();
         self_join(&groups, &scheme.parse().unwrap(), &mut |pair| {
             for &a in groups.members(pair.first) {

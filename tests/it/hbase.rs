@@ -14,9 +14,9 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hbase_thrift::hbase::{BatchMutation, HbaseSyncClient, Mutation, THbaseSyncClient, TRowResult, TScan};
+use index::SketchKind;
 use index::{Clock, testsuite};
 use serde_json::{Value, json};
-use simhash::SCHEME_NAMES;
 use store_hbase::HbaseStore;
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
@@ -224,7 +224,8 @@ fn the_stores_agree() {
 #[test]
 fn every_scheme_finds_the_same() {
     let Some(hbase) = hbase() else { return };
-    let tables: Vec<_> = SCHEME_NAMES.iter().map(|scheme| (format!("scheme_{scheme}"), *scheme)).collect();
+    let tables: Vec<_> =
+        SketchKind::NAMES.iter().map(|scheme| (format!("scheme_{scheme}"), *scheme)).collect();
     let tables: Vec<_> = tables.iter().map(|(table, scheme)| (table.as_str(), *scheme)).collect();
     create(hbase, "create_schemes", &tables);
     let corpus = tempfile::NamedTempFile::new().unwrap();

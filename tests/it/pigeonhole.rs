@@ -55,7 +55,7 @@ fn compare_reads_files_and_refuses_what_it_cannot_compare() {
 
 #[test]
 fn keys_come_back() {
-    for scheme in simhash::SCHEME_NAMES {
+    for scheme in index::SketchKind::NAMES {
         let fingerprint = "9e3779b97f4a7c15";
         let encoded = run("pigeonhole", ["key", "encode", fingerprint, "--scheme", scheme]).expect(0).stdout;
         let keys: Vec<Vec<&str>> = encoded
@@ -64,7 +64,7 @@ fn keys_come_back() {
             .map(|line| line.splitn(4, "  ").map(str::trim).filter(|part| !part.is_empty()).collect())
             .filter(|parts: &Vec<&str>| !parts[0].starts_with("scan"))
             .collect();
-        let n_tables = scheme.parse::<simhash::TableScheme>().unwrap().tables().len();
+        let n_tables = scheme.parse::<index::SketchKind>().unwrap().n_keys();
         assert_eq!(encoded.matches("scan 'TABLE'").count(), n_tables, "{encoded}");
         let mut n_decoded = 0;
         for line in encoded.lines().skip(1).filter(|line| !line.contains("scan")) {

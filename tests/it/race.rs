@@ -11,8 +11,7 @@ mod posting;
 use std::collections::BTreeMap;
 
 use engine::StoreUri;
-use index::{Clock, Document, DocumentId, FORMAT_VERSION, Identity, Metadata, Mode, Store};
-use simhash::TableScheme;
+use index::{Clock, Document, DocumentId, FORMAT_VERSION, Identity, Metadata, Mode, SketchKind, Store};
 
 use self::check::check;
 use self::churn::churn;
@@ -44,9 +43,9 @@ fn n_groups(usual: usize) -> usize {
 }
 
 fn metadata() -> Metadata {
-    let (scheme, recipe, identity) = (TableScheme::default(), [].into(), Identity::new([1; 16]));
+    let (kind, recipe, identity) = (SketchKind::default(), [].into(), Identity::new([1; 16]));
     let (format_version, max_distance) = (FORMAT_VERSION, MAX_DISTANCE);
-    Metadata { format_version, max_distance, retain: None, scheme, recipe, identity }
+    Metadata { format_version, max_distance, retain: None, kind, recipe, identity }
 }
 
 fn open(url: &str) -> Box<dyn Store> {
@@ -61,10 +60,10 @@ fn memory() {
     {
         let store = open("memory:");
         store.create(&metadata()).unwrap();
-        let scheme = TableScheme::default();
+        let kind = SketchKind::default();
         let post = |_: usize, posting: &Posting| {
             let id = DocumentId::new(posting.id.as_str()).unwrap();
-            let document = Document { id, sketch: scheme.sketch(posting.fingerprint), source: None };
+            let document = Document { id, sketch: kind.sketch(posting.fingerprint), source: None };
             store.insert_if_new(&[document], MAX_DISTANCE).unwrap().pop()
         };
         let race = run(&postings, 1, &|_| {}, &post);

@@ -11,11 +11,11 @@ use std::thread;
 
 use engine::StoreUri;
 use index::{
-    Clock, Document, DocumentId, FORMAT_VERSION, Identity, Insertion, MemoryStore, Metadata, Mode, Store,
-    testsuite,
+    Clock, Document, DocumentId, FORMAT_VERSION, Identity, Insertion, MemoryStore, Metadata, Mode,
+    SketchKind, Store, testsuite,
 };
 use serde_json::{Value, json};
-use simhash::{BucketKey, Fingerprint, SCHEME_NAMES, Sketch, TableScheme};
+use simhash::{BucketKey, Fingerprint, Sketch};
 use store_redis::{RedisStore, RedisUri};
 
 use crate::support::{
@@ -40,13 +40,13 @@ fn create(url: &str) -> Box<dyn Store> {
 }
 
 fn metadata() -> Metadata {
-    let scheme = TableScheme::default();
-    let (max_distance, recipe, identity) = (scheme.max_distance(), [].into(), Identity::new([1; 16]));
-    Metadata { format_version: FORMAT_VERSION, max_distance, scheme, retain: None, recipe, identity }
+    let kind = SketchKind::default();
+    let (max_distance, recipe, identity) = (kind.max_distance(), [].into(), Identity::new([1; 16]));
+    Metadata { format_version: FORMAT_VERSION, max_distance, kind, retain: None, recipe, identity }
 }
 
 fn document(id: &str, bits: u64) -> Document {
-    let sketch = TableScheme::default().sketch(Fingerprint(bits));
+    let sketch = SketchKind::default().sketch(Fingerprint(bits));
     Document { id: DocumentId::new(id).unwrap(), sketch, source: None }
 }
 
@@ -106,7 +106,7 @@ fn every_scheme_finds_the_same() {
     let corpus = corpus.path().to_str().unwrap();
     let expected = kept("memory:", "5c2", corpus);
     assert!(expected.lines().count() < 400);
-    for scheme in SCHEME_NAMES {
+    for scheme in SketchKind::NAMES {
         assert_eq!(kept(&redis.url(&format!("scheme-{scheme}")), scheme, corpus), expected, "{scheme}");
     }
 }

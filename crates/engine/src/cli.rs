@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use features::cli::{DictionaryFileError, RecipeArgs};
-use index::{InvalidRetention, Mode, OpenOptions, Retention};
-use simhash::{Distance, SCHEME_NAMES};
+use index::{InvalidRetention, Mode, OpenOptions, Retention, SketchKind};
+use simhash::Distance;
 
 use crate::{Options, StoreUri};
 
@@ -35,7 +35,7 @@ pub struct StoreArgs {
     ///
     /// An index keeps the scheme that it was made with, so this is for a new one [default: 5c2]; for an existing one
     /// leave it out, or the program refuses where it differs.
-    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SCHEME_NAMES), help_heading = "Index")]
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SketchKind::NAMES), help_heading = "Index")]
     scheme: Option<String>,
 
     /// In how many of the 64 bits near-duplicates may differ.
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn the_help_names_every_scheme() {
         let help = <Program as clap::CommandFactory>::command().render_long_help().to_string();
-        for name in SCHEME_NAMES {
+        for name in SketchKind::NAMES {
             assert!(help.contains(name), "{name}");
         }
     }

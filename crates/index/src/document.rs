@@ -173,6 +173,17 @@ pub enum Insertion {
     Duplicate(Match),
 }
 
+impl Insertion {
+    /// The document that kept this one out, if one did.
+    #[must_use]
+    pub fn original(self) -> Option<Match> {
+        match self {
+            Self::Duplicate(found) => Some(found),
+            Self::Inserted | Self::Unchanged | Self::Replaced => None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

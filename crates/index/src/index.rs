@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use sha2::{Digest, Sha256};
-use simhash::{Distance, Fingerprint, Sketch, TableScheme};
+use simhash::{Distance, Fingerprint, Sketch};
 
 use crate::{
     Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, NearDocuments,
-    Neighbours, OpenOptions, Page, Result, Selection, Source, Status, Store, StoredDocument,
+    Neighbours, OpenOptions, Overlay, Page, Result, Selection, SketchKind, Source, Status, Store,
+    StoredDocument,
 };
 
 /// Fingerprints under document ids, in a store.
@@ -17,7 +18,7 @@ pub struct Index {
     metadata: Metadata,
 }
 
-/// A document as it is inserted: the index makes the sketch of its scheme.
+/// A document as it is inserted: the index makes the sketch, by its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NewDocument {
     /// Its name.
@@ -66,16 +67,24 @@ impl Index {
         Ok(Self { store, metadata })
     }
 
+    /// The same index with an [`Overlay`] over its store: what is written from now on stays in memory, and what is asked is
+    /// answered as if it had been written. For dry runs.
+    #[must_use]
+    pub fn overlaid(self) -> Self {
+        let Self { store, metadata } = self;
+        Self { store: Box::new(Overlay::new(store)), metadata }
+    }
+
     /// What the index says of itself.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// Which bits must agree.
+    /// What its documents are sketched by.
     #[must_use]
-    pub fn scheme(&self) -> &TableScheme {
-        &self.metadata.scheme
+    pub fn kind(&self) -> &SketchKind {
+        &self.metadata.kind
     }
 
     /// The distance up to which documents count as near-duplicates.
@@ -120,6 +129,17 @@ impl Index {
     /// Those of the store.
     pub fn insert_if_new(&self, documents: &[impl Into<NewDocument> + Clone]) -> Result<Vec<Insertion>> {
         self.store.insert_if_new(&self.documents(documents), self.metadata.max_distance)
+    }
+
+    /// What [`insert_if_new`](Self::insert_if_new) would answer now, of which nothing is written.
+    ///
+    /// # Errors
+    /// Those of a read.
+    pub fn foresee_insert_if_new(
+        &self,
+        documents: &[impl Into<NewDocument> + Clone],
+    ) -> Result<Vec<Insertion>> {
+        Overlay::new(&*self.store).insert_if_new(&self.documents(documents), self.metadata.max_distance)
     }
 
     /// See [`Store::near`].
@@ -277,13 +297,13 @@ impl Index {
     }
 
     fn sketches(&self, fingerprints: &[Fingerprint]) -> Vec<Sketch> {
-        fingerprints.iter().map(|&fingerprint| self.metadata.scheme.sketch(fingerprint)).collect()
+        fingerprints.iter().map(|&fingerprint| self.metadata.kind.sketch(fingerprint)).collect()
     }
 
     fn documents(&self, documents: &[impl Into<NewDocument> + Clone]) -> Vec<Document> {
         let to_document = |document| {
             let NewDocument { id, fingerprint, source } = document;
-            Document { id, sketch: self.metadata.scheme.sketch(fingerprint), source }
+            Document { id, sketch: self.metadata.kind.sketch(fingerprint), source }
         };
         documents.iter().cloned().map(Into::into).map(to_document).collect()
     }

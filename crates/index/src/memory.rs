@@ -326,21 +326,20 @@ impl Store for MemoryStore {
 
 #[cfg(test)]
 mod tests {
-    use simhash::TableScheme;
 
     use super::*;
     use crate::testsuite::{FakeClock, apart, document, spread};
-    use crate::{FORMAT_VERSION, Identity, Retention};
+    use crate::{FORMAT_VERSION, Identity, Retention, SketchKind};
 
     /// Ten turn-overs hold no more than one does; and after a long rest, each write sweeps a bounded piece.
     #[test]
     fn what_expires_gives_its_room_back() {
         let clock = FakeClock::at(1_000_000);
         let store = MemoryStore::with_clock(clock.clock());
-        let (scheme, retain) = (TableScheme::default(), Retention::from_seconds(10));
+        let (kind, retain) = (SketchKind::default(), Retention::from_seconds(10));
         let recipe = BTreeMap::new();
         let (format_version, identity) = (FORMAT_VERSION, Identity::new([1; 16]));
-        let metadata = Metadata { format_version, scheme, max_distance: apart(3), retain, recipe, identity };
+        let metadata = Metadata { format_version, kind, max_distance: apart(3), retain, recipe, identity };
         store.create(&metadata).unwrap();
         let held = || {
             let contents = store.read().unwrap();

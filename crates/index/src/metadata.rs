@@ -1,4 +1,4 @@
-//! What an index says of itself: with which tables it was built and from which recipe its fingerprints come.
+//! What an index says of itself: what its documents are sketched by and from which recipe its fingerprints come.
 //!
 //! It is stored as JSON that a person can read, with a checksum. Of the recipe this crate knows only that it has named
 //! fields.
@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use simhash::{Distance, TableScheme};
+use simhash::Distance;
 
-use crate::{Error, ErrorKind, Identity, Result, Retention};
+use crate::kind::StoredKind;
+use crate::{Error, ErrorKind, Identity, Result, Retention, SketchKind};
 
 /// The version that this program writes, and the newest that it reads.
 pub const FORMAT_VERSION: u32 = 2;
@@ -25,9 +26,9 @@ const IDENTITY_VERSION: u32 = 2;
 pub struct Metadata {
     /// Of the stored bytes.
     pub format_version: u32,
-    /// Which bits must agree.
-    pub scheme: TableScheme,
-    /// The distance up to which documents count as near-duplicates, at most the scheme's.
+    /// What its documents are sketched by.
+    pub kind: SketchKind,
+    /// The distance up to which documents count as near-duplicates, at most the kind's.
     pub max_distance: Distance,
     /// How long documents stay after their insertion; for good where there is none.
     pub retain: Option<Retention>,
@@ -37,12 +38,12 @@ pub struct Metadata {
     pub identity: Identity,
 }
 
-/// The stored form. Masks are hexadecimal, because many readers of JSON keep only 53 bits of a number.
+/// The stored form.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
     format_version: u32,
-    scheme: StoredScheme,
+    scheme: StoredKind,
     max_distance: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retain_seconds: Option<u32>,
@@ -51,21 +52,6 @@ struct Stored {
     identity: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     crc32: String,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredScheme {
-    name: String,
-    max_distance: u32,
-    tables: Vec<StoredTable>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredTable {
-    flag: u8,
-    mask: String,
 }
 
 /// All that can be asked of another version's metadata.
@@ -114,17 +100,9 @@ impl Metadata {
     /// # Errors
     /// None that is known: JSON of strings and numbers can always be written.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        let tables = self.scheme.tables().iter();
-        let scheme = StoredScheme {
-            name: self.scheme.name().to_owned(),
-            max_distance: self.scheme.max_distance().as_bits(),
-            tables: tables
-                .map(|table| StoredTable { flag: table.flag(), mask: format!("{:016x}", table.mask()) })
-                .collect(),
-        };
         let mut stored = Stored {
             format_version: self.format_version,
-            scheme,
+            scheme: StoredKind::from(&self.kind),
             max_distance: self.max_distance.as_bits(),
             retain_seconds: self.retain.map(Retention::as_seconds),
             recipe: self.recipe.clone(),
@@ -159,19 +137,10 @@ impl Metadata {
             return Err(damaged("its checksum does not fit"));
         }
         let identity = stored.identity()?;
-        let mut masks = Vec::new();
-        for StoredTable { flag, mask } in &stored.scheme.tables {
-            masks.push((
-                *flag,
-                u64::from_str_radix(mask, 16).map_err(|error| damaged("a mask").caused_by(error))?,
-            ));
-        }
-        let distance = |n_bits| Distance::new(n_bits).map_err(|error| damaged("a distance").caused_by(error));
-        let covered = distance(stored.scheme.max_distance)?;
-        let scheme = TableScheme::new(&stored.scheme.name, covered, &masks)
-            .map_err(|error| damaged("its table scheme").caused_by(error))?;
-        let max_distance = distance(stored.max_distance)?;
-        if max_distance > scheme.max_distance() {
+        let kind = stored.scheme.decode(damaged)?;
+        let max_distance = Distance::new(stored.max_distance)
+            .map_err(|error| damaged("its max distance").caused_by(error))?;
+        if max_distance > kind.max_distance() {
             return Err(damaged("its max distance is above its scheme's"));
         }
         let retain = match stored.retain_seconds.map(Retention::from_seconds) {
@@ -179,7 +148,7 @@ impl Metadata {
             retain => retain.flatten(),
         };
         let recipe = stored.recipe;
-        Ok(Self { format_version, scheme, max_distance, retain, recipe, identity })
+        Ok(Self { format_version, kind, max_distance, retain, recipe, identity })
     }
 }
 
@@ -191,7 +160,7 @@ mod tests {
     fn example() -> Metadata {
         Metadata {
             format_version: FORMAT_VERSION,
-            scheme: TableScheme::new("halves", apart(1), &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)])
+            kind: SketchKind::simhash("halves", apart(1), &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)])
                 .unwrap(),
             max_distance: apart(1),
             retain: None,
@@ -272,8 +241,8 @@ mod tests {
 
     #[test]
     fn every_named_scheme_comes_back() {
-        for name in simhash::SCHEME_NAMES {
-            let metadata = Metadata { scheme: name.parse().unwrap(), ..example() };
+        for name in SketchKind::NAMES {
+            let metadata = Metadata { kind: name.parse().unwrap(), ..example() };
             assert_eq!(Metadata::decode(&metadata.encode().unwrap()).unwrap(), metadata);
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use simhash::{Distance, TableScheme};
+use simhash::Distance;
 
 use crate::metadata::FORMAT_VERSION;
-use crate::{Clock, Error, ErrorKind, Identity, Metadata, Result, Retention};
+use crate::{Clock, Error, ErrorKind, Identity, Metadata, Result, Retention, SketchKind};
 
 /// What to do where there is no index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,23 +53,23 @@ impl OpenOptions {
     /// # Errors
     /// `InvalidArgument` for a scheme that is not known, and a distance above what it finds.
     pub fn new_metadata(&self) -> Result<Metadata> {
-        let scheme = match &self.scheme {
-            Some(name) => parse_scheme(name)?,
-            None => TableScheme::default(),
+        let kind = match &self.scheme {
+            Some(name) => parse_kind(name)?,
+            None => SketchKind::default(),
         };
-        let max_distance = self.max_distance.unwrap_or(scheme.max_distance());
-        if max_distance > scheme.max_distance() {
+        let max_distance = self.max_distance.unwrap_or(kind.max_distance());
+        if max_distance > kind.max_distance() {
             return Err(Error::invalid(format!(
                 "max distance {max_distance} is above the {} that the tables of scheme {} find; ask for less",
-                scheme.max_distance(),
-                scheme.name()
+                kind.max_distance(),
+                kind.name()
             )));
         }
         let mut recipe = self.recipe_default.clone();
         recipe.extend(self.recipe.clone());
         let retain = self.retain;
         let (format_version, identity) = (FORMAT_VERSION, Identity::draw()?);
-        Ok(Metadata { format_version, scheme, max_distance, retain, recipe, identity })
+        Ok(Metadata { format_version, kind, max_distance, retain, recipe, identity })
     }
 
     /// Refuses an index that differs from what the caller insists on, and names every field that does.
@@ -79,10 +79,10 @@ impl OpenOptions {
             differing.push(format!("{field} is {stored:?} in the index and {wanted:?} was asked for"));
         };
         if let Some(name) = &self.scheme {
-            let wanted = parse_scheme(name)?;
-            if wanted.name() != stored.scheme.name() {
-                differs("scheme", stored.scheme.name(), name);
-            } else if wanted.tables() != stored.scheme.tables() {
+            let wanted = parse_kind(name)?;
+            if wanted.name() != stored.kind.name() {
+                differs("scheme", stored.kind.name(), name);
+            } else if !wanted.files_like(&stored.kind) {
                 differs("scheme", &format!("{name} with other masks"), name);
             }
         }
@@ -116,6 +116,6 @@ impl OpenOptions {
     }
 }
 
-fn parse_scheme(name: &str) -> Result<TableScheme> {
+fn parse_kind(name: &str) -> Result<SketchKind> {
     name.parse().map_err(|error| Error::invalid("the table scheme is not known").caused_by(error))
 }

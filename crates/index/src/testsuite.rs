@@ -16,10 +16,11 @@ mod writing;
 
 use std::time::Duration;
 
-use simhash::{Distance, Fingerprint, Sketch, TableScheme};
+use simhash::{Distance, Fingerprint, Sketch};
 
 use crate::{
-    Clock, Cursor, Document, DocumentId, FORMAT_VERSION, Identity, MAX_BATCH, Metadata, Store, StoredDocument,
+    Clock, Cursor, Document, DocumentId, FORMAT_VERSION, Identity, MAX_BATCH, Metadata, SketchKind, Store,
+    StoredDocument,
 };
 
 pub use fail_at::FailAt;
@@ -107,10 +108,10 @@ pub fn check_made_anew(open: &dyn Fn() -> Place) {
 }
 
 fn example_metadata() -> Metadata {
-    let scheme = TableScheme::default();
+    let kind = SketchKind::default();
     let recipe = [("version".to_owned(), "1".to_owned())].into();
-    let (max_distance, identity) = (scheme.max_distance(), Identity::new(*b"the suite's own."));
-    Metadata { format_version: FORMAT_VERSION, max_distance, scheme, retain: None, recipe, identity }
+    let (max_distance, identity) = (kind.max_distance(), Identity::new(*b"the suite's own."));
+    Metadata { format_version: FORMAT_VERSION, max_distance, kind, retain: None, recipe, identity }
 }
 
 fn create(store: &dyn Store) {
@@ -138,7 +139,7 @@ pub fn apart(n_bits: u32) -> Distance {
 /// The sketch of a fingerprint by the default scheme.
 #[must_use]
 pub fn sketch(bits: u64) -> Sketch {
-    TableScheme::default().sketch(Fingerprint(bits))
+    SketchKind::default().sketch(Fingerprint(bits))
 }
 
 /// A document without a source.

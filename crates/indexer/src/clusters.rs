@@ -40,7 +40,7 @@ pub(crate) struct Clusters {
 
 impl Clusters {
     pub(crate) fn new(output: Output, chains: Chains, index: &Index) -> Self {
-        let join = Join { scheme: index.scheme().clone(), max_distance: index.max_distance() };
+        let join = Join { kind: index.kind().clone(), max_distance: index.max_distance() };
         Self { output, chains, limits: Limits::default(), join, documents: Noted::default() }
     }
 

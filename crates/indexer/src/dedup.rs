@@ -5,7 +5,6 @@
 
 mod best_first;
 mod decide;
-mod dry_run;
 mod groups;
 mod logs;
 mod pending;
@@ -17,7 +16,6 @@ use serde_json::Value;
 
 pub(crate) use self::best_first::run as run_best_first;
 pub(crate) use self::decide::{count, insert_if_unseen};
-pub(crate) use self::dry_run::{Decider, DryRun};
 pub(crate) use self::groups::{EXCERPT_COLUMNS, Groups};
 pub(crate) use self::logs::Logs;
 pub(crate) use self::pending::Pending;

@@ -7,7 +7,8 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use features::cli::RecipeArgs;
 use features::{Analysis, ComparedTerm, Comparison, Fingerprinter, Push};
-use simhash::{Distance, Fingerprint, TableScheme};
+use index::SketchKind;
+use simhash::{Distance, Fingerprint};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         )?;
     }
     let differing = a.fingerprint.0 ^ b.fingerprint.0;
-    let max_distance = TableScheme::default().max_distance();
+    let max_distance = SketchKind::default().max_distance();
     let verdict = if Distance::of_differing(differing) <= max_distance {
         "near-duplicates"
     } else {

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         Some(n_documents) => writeln!(out, "documents     {n_documents}")?,
         None => writeln!(out, "documents     not counted by this store; --digest reads and counts them")?,
     }
-    writeln!(out, "scheme        {}", index.scheme().name())?;
+    writeln!(out, "scheme        {}", index.kind().name())?;
     writeln!(out, "max distance  {}", index.max_distance())?;
     match index.metadata().retain {
         Some(retain) => writeln!(out, "retain        {retain} after insertion")?,

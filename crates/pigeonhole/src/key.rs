@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use anyhow::{Context, bail};
-use simhash::{Fingerprint, KeyRange, RowKey, SCHEME_NAMES, TableScheme};
+use index::SketchKind;
+use simhash::{Fingerprint, KeyRange, RowKey};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -20,7 +21,7 @@ pub(crate) struct DecodeArgs {
     #[arg(value_name = "KEY")]
     key: String,
     /// The table scheme the key is held against
-    #[arg(long, value_name = "NAME", default_value = "5c2", value_parser = SCHEME_NAMES)]
+    #[arg(long, value_name = "NAME", default_value = "5c2", value_parser = SketchKind::NAMES)]
     scheme: String,
 }
 
@@ -30,7 +31,7 @@ pub(crate) struct EncodeArgs {
     #[arg(value_name = "FINGERPRINT")]
     fingerprint: Fingerprint,
     /// The table scheme
-    #[arg(long, value_name = "NAME", default_value = "5c2", value_parser = SCHEME_NAMES)]
+    #[arg(long, value_name = "NAME", default_value = "5c2", value_parser = SketchKind::NAMES)]
     scheme: String,
 }
 
@@ -43,21 +44,21 @@ pub(crate) fn run(command: &Command, out: &mut dyn Write) -> anyhow::Result<()> 
 
 fn decode(args: &DecodeArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let key = RowKey::decode(&parse_bytes(&args.key)?)?;
-    let scheme: TableScheme = args.scheme.parse()?;
+    let kind: SketchKind = args.scheme.parse()?;
     writeln!(out, "segment      {:08x}", key.segment)?;
     writeln!(out, "flag         {}", key.flag)?;
     writeln!(out, "fingerprint  {}", key.fingerprint)?;
     writeln!(out, "shell        \"{}\"", shell_form(&key.encode()))?;
-    scheme.check(key).with_context(|| format!("not a row key of scheme {}", scheme.name()))?;
-    writeln!(out, "a row key of scheme {}: the segment belongs to the fingerprint", scheme.name())?;
+    kind.check(key).with_context(|| format!("not a row key of scheme {}", kind.name()))?;
+    writeln!(out, "a row key of scheme {}: the segment belongs to the fingerprint", kind.name())?;
     Ok(())
 }
 
 /// One line a table: flag, segment, the key in hex and in the shell's form, and the shell's scan of its bucket.
 fn encode(args: &EncodeArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let scheme: TableScheme = args.scheme.parse()?;
+    let kind: SketchKind = args.scheme.parse()?;
     writeln!(out, "flag  segment   key, and the scan of its bucket in the HBase shell")?;
-    for bucket in scheme.keys(args.fingerprint) {
+    for &bucket in kind.sketch(args.fingerprint).keys() {
         let key = RowKey::new(bucket, args.fingerprint).encode();
         let range = KeyRange::of_bucket(bucket);
         writeln!(out, "{:>4}  {:08x}  {}  \"{}\"", bucket.flag, bucket.segment, hex(&key), shell_form(&key))?;

@@ -27,7 +27,7 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
         || is_there(uri).with_context(|| format!("failed to open index `{uri}`"))?
     {
         let worker = Worker::open(config)?;
-        let scheme = worker.index().scheme().name();
+        let scheme = worker.index().kind().name();
         return Ok(format!(
             "all is well: the index at {uri} is there, of scheme {scheme}{address}{connections}\n"
         ));

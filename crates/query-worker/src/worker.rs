@@ -290,7 +290,7 @@ impl Worker {
             Err(_) => None,
         };
         self.metrics.written(&Now {
-            scheme: self.index.scheme().name(),
+            scheme: self.index.kind().name(),
             n_permits: self.limits.requests_max as usize,
             taken: self.admission.taken(&self.limits),
             n_log_lines_dropped: log::n_dropped(),

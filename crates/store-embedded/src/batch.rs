@@ -8,9 +8,11 @@ use index::backend::rule::Shelf;
 use index::backend::search;
 use index::backend::{Horizon, n_swept_max};
 use index::backend::{Live, Oldest, Runs};
-use index::{Clock, Document, DocumentId, Error, Match, Metadata, Result, StoredDocument, Timestamp};
+use index::{
+    Clock, Document, DocumentId, Error, Match, Metadata, Result, SketchKind, StoredDocument, Timestamp,
+};
 use sha2::{Digest, Sha256};
-use simhash::{Distance, Sketch, TableScheme};
+use simhash::{Distance, Sketch};
 use tables::Tables;
 
 use super::environment::{Failure, Opened, explain};
@@ -25,7 +27,7 @@ const MAX_KEY_BYTES: usize = 511;
 pub(super) struct Batch<'a, 'e> {
     opened: &'a Opened,
     txn: &'a mut RwTxn<'e>,
-    scheme: &'a TableScheme,
+    kind: &'a SketchKind,
     search: Option<Search<'a>>,
     /// The number of the last change, of the batch or before it.
     last: u64,
@@ -88,9 +90,9 @@ impl<'a, 'e> Batch<'a, 'e> {
             removed: HashSet::new(),
             inserted: search::new_tables(),
         });
-        let scheme = &metadata.scheme;
+        let kind = &metadata.kind;
         let (n_removals, inserted_at) = (0, None);
-        Ok(Self { opened, txn, scheme, search, last, n_removals, horizon, live, now, inserted_at, timed })
+        Ok(Self { opened, txn, kind, search, last, n_removals, horizon, live, now, inserted_at, timed })
     }
 
     /// Removes some of what has expired, the oldest first, in a batch of `n_items`. What is left is no match either, and
@@ -104,7 +106,7 @@ impl<'a, 'e> Batch<'a, 'e> {
         for _ in 0..n_swept_max(n_items, limits.swept_min) {
             let Some((number, end)) = oldest.pop() else { break };
             let stored =
-                record::decode_document(number, record_of(self.opened, self.txn, number)?, self.scheme)?;
+                record::decode_document(number, record_of(self.opened, self.txn, number)?, self.kind)?;
             if swept.is_live(stored.inserted_at) {
                 break;
             }
@@ -179,7 +181,7 @@ impl Shelf for Batch<'_, '_> {
     type Error = Failure;
 
     fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>, Failure> {
-        find(self.opened, self.txn, self.scheme, id)
+        find(self.opened, self.txn, self.kind, id)
     }
 
     fn is_live(&self, inserted_at: Timestamp) -> bool {
@@ -202,7 +204,7 @@ impl Shelf for Batch<'_, '_> {
     fn put(&mut self, document: &Document) -> Result<(), Failure> {
         let number = self.next_change()?;
         let inserted_at = self.inserted_at(number)?;
-        let bytes = record::encode_document(number, document, inserted_at, self.scheme)?;
+        let bytes = record::encode_document(number, document, inserted_at, self.kind)?;
         // Numbers only grow, so the log is written page after page.
         self.opened.log.put_with_flags(self.txn, PutFlags::APPEND, &number, &bytes)?;
         self.opened.ids.put(self.txn, &id_key(&document.id), &number)?;
@@ -215,7 +217,7 @@ impl Shelf for Batch<'_, '_> {
     fn take(&mut self, id: &DocumentId, number: u64, sketch: &Sketch) -> Result<(), Failure> {
         let change = self.next_change()?;
         let removal = Removal { number, sketch: sketch.clone() };
-        let bytes = record::encode_removal(change, &removal, self.scheme)?;
+        let bytes = record::encode_removal(change, &removal, self.kind)?;
         self.opened.removals.put_with_flags(self.txn, PutFlags::APPEND, &change, &bytes)?;
         self.opened.log.delete(self.txn, &number)?;
         self.opened.ids.delete(self.txn, &id_key(id))?;
@@ -233,11 +235,11 @@ impl Shelf for Batch<'_, '_> {
 pub(super) fn find(
     opened: &Opened,
     txn: &heed::RoTxn<'_>,
-    scheme: &TableScheme,
+    kind: &SketchKind,
     id: &DocumentId,
 ) -> Result<Option<(u64, StoredDocument)>, Failure> {
     let Some(number) = opened.ids.get(txn, &id_key(id))? else { return Ok(None) };
-    let stored = record::decode_document(number, record_of(opened, txn, number)?, scheme)?;
+    let stored = record::decode_document(number, record_of(opened, txn, number)?, kind)?;
     if stored.document.id != *id {
         return Err(Error::corrupt(format!("record {number} is of another document than its id says")).into());
     }

@@ -3,8 +3,7 @@
 use std::ops::Bound;
 
 use heed::{RoTxn, RwTxn};
-use index::{Clock, Examined, Finding, FindingKind, Metadata, Result};
-use simhash::TableScheme;
+use index::{Clock, Examined, Finding, FindingKind, Metadata, Result, SketchKind};
 
 use super::batch::id_key;
 use super::environment::{Failure, Opened};
@@ -44,9 +43,8 @@ pub(super) fn examine(
 ) -> Result<()> {
     let mut first = Some(0);
     while let Some(from) = first {
-        let (step, next) = step(shared, mends, |opened, txn, metadata| {
-            documents(opened, txn, &metadata.scheme, clock, from)
-        })?;
+        let (step, next) =
+            step(shared, mends, |opened, txn, metadata| documents(opened, txn, &metadata.kind, clock, from))?;
         step.report(mends, report);
         first = next;
     }
@@ -56,7 +54,7 @@ pub(super) fn examine(
         step.report(mends, report);
         after = next.map(Some);
     }
-    let removals = shared.read(|opened, txn, metadata| removals(opened, txn, &metadata.scheme))?;
+    let removals = shared.read(|opened, txn, metadata| removals(opened, txn, &metadata.kind))?;
     removals.report(false, report);
     Ok(())
 }
@@ -75,7 +73,7 @@ fn step<T>(
         let metadata = shared.metadata(opened, &txn)?;
         let (step, next) = look(opened, &txn, metadata)?;
         for &number in &step.unfiled {
-            mend(opened, &mut txn, &metadata.scheme, number)?;
+            mend(opened, &mut txn, &metadata.kind, number)?;
         }
         for key in &step.ghosts {
             opened.ids.delete(&mut txn, key)?;
@@ -87,9 +85,9 @@ fn step<T>(
 
 /// Lets the id of a document lead to it, unless it leads to another record of that id, which is what calls answer with:
 /// then this one goes.
-fn mend(opened: &Opened, txn: &mut RwTxn<'_>, scheme: &TableScheme, number: u64) -> Result<(), Failure> {
+fn mend(opened: &Opened, txn: &mut RwTxn<'_>, kind: &SketchKind, number: u64) -> Result<(), Failure> {
     let Some(bytes) = opened.log.get(txn, &number)? else { return Ok(()) };
-    let stored = record::decode_document(number, bytes, scheme)?;
+    let stored = record::decode_document(number, bytes, kind)?;
     let key = id_key(&stored.document.id);
     if let Some(other) = opened.ids.get(txn, &key)?
         && let Some(bytes) = opened.log.get(txn, &other)?
@@ -97,7 +95,7 @@ fn mend(opened: &Opened, txn: &mut RwTxn<'_>, scheme: &TableScheme, number: u64)
     {
         let change = opened.last_change(txn)? + 1;
         let removal = Removal { number, sketch: stored.document.sketch };
-        opened.removals.put(txn, &change, &record::encode_removal(change, &removal, scheme)?)?;
+        opened.removals.put(txn, &change, &record::encode_removal(change, &removal, kind)?)?;
         opened.log.delete(txn, &number)?;
     } else {
         opened.ids.put(txn, &key, &number)?;
@@ -109,7 +107,7 @@ fn mend(opened: &Opened, txn: &mut RwTxn<'_>, scheme: &TableScheme, number: u64)
 fn documents(
     opened: &Opened,
     txn: &RoTxn<'_>,
-    scheme: &TableScheme,
+    kind: &SketchKind,
     clock: &Clock,
     first: u64,
 ) -> Result<(Step, Option<u64>), Failure> {
@@ -120,7 +118,7 @@ fn documents(
             return Ok((step, Some(number)));
         }
         step.n_items += 1;
-        match record::decode_document(number, bytes, scheme) {
+        match record::decode_document(number, bytes, kind) {
             Ok(stored) => {
                 let id = &stored.document.id;
                 if opened.ids.get(txn, &id_key(id))? != Some(number) {
@@ -160,12 +158,12 @@ fn ids(opened: &Opened, txn: &RoTxn<'_>, after: Option<&[u8]>) -> Result<(Step, 
 }
 
 /// Looks at what is kept of removals.
-fn removals(opened: &Opened, txn: &RoTxn<'_>, scheme: &TableScheme) -> Result<Step, Failure> {
+fn removals(opened: &Opened, txn: &RoTxn<'_>, kind: &SketchKind) -> Result<Step, Failure> {
     let mut step = Step::default();
     for entry in opened.removals.iter(txn)? {
         let (number, bytes) = entry?;
         step.n_items += 1;
-        if record::decode_removal(number, bytes, scheme).is_err() {
+        if record::decode_removal(number, bytes, kind).is_err() {
             step.findings.push((FindingKind::Damaged, format!("removal {number}")));
         }
     }

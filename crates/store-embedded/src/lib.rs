@@ -205,7 +205,7 @@ impl Store for EmbeddedStore {
         self.shared.read(|opened, txn, metadata| {
             let horizon = self.shared.horizon(opened, txn, &self.clock)?;
             let get = |id| {
-                let found = batch::find(opened, txn, &metadata.scheme, id)?.map(|(_, stored)| stored);
+                let found = batch::find(opened, txn, &metadata.kind, id)?.map(|(_, stored)| stored);
                 Ok(found.filter(|stored| horizon.is_live(stored.inserted_at)))
             };
             ids.iter().map(get).collect()
@@ -236,7 +236,7 @@ impl Store for EmbeddedStore {
                         return Ok(page);
                     }
                     let (number, bytes) = entry?;
-                    page.documents.push(record::decode_document(number, bytes, &metadata.scheme)?);
+                    page.documents.push(record::decode_document(number, bytes, &metadata.kind)?);
                     last = number;
                 }
             }

@@ -2,8 +2,8 @@
 //! they cannot say what the disk does not.
 
 use heed::RoTxn;
+use index::SketchKind;
 use index::backend::search;
-use simhash::TableScheme;
 use tables::Tables;
 
 use super::environment::{Failure, Opened};
@@ -33,7 +33,7 @@ impl Ram {
         ram: &mut Option<Self>,
         opened: &Opened,
         txn: &RoTxn<'_>,
-        scheme: &TableScheme,
+        kind: &SketchKind,
         n_changes_max: u64,
     ) -> Result<u64, Failure> {
         let last = opened.last_change(txn)?;
@@ -41,7 +41,7 @@ impl Ram {
         if let Some(ram) = ram
             && ram.applied >= floor
         {
-            ram.apply(opened, txn, scheme, last.min(ram.applied.saturating_add(n_changes_max)))?;
+            ram.apply(opened, txn, kind, last.min(ram.applied.saturating_add(n_changes_max)))?;
             return Ok(ram.applied);
         }
         // The memory of the old ones is given back before the new ones need it.
@@ -50,7 +50,7 @@ impl Ram {
         let mut decoded = Vec::with_capacity(DECODED_MAX);
         for entry in opened.log.iter(txn)? {
             let (number, bytes) = entry?;
-            decoded.push((record::decode_sketch(number, bytes, scheme)?, number));
+            decoded.push((record::decode_sketch(number, bytes, kind)?, number));
             if decoded.len() == DECODED_MAX {
                 tables.insert_all(&decoded);
                 decoded.clear();
@@ -67,7 +67,7 @@ impl Ram {
         &mut self,
         opened: &Opened,
         txn: &RoTxn<'_>,
-        scheme: &TableScheme,
+        kind: &SketchKind,
         until: u64,
     ) -> Result<(), Failure> {
         let changes = self.applied.saturating_add(1)..=until;
@@ -76,12 +76,12 @@ impl Ram {
         }
         for entry in opened.removals.range(txn, &changes)? {
             let (number, bytes) = entry?;
-            let removal = record::decode_removal(number, bytes, scheme)?;
+            let removal = record::decode_removal(number, bytes, kind)?;
             self.tables.remove(&removal.sketch, removal.number);
         }
         for entry in opened.log.range(txn, &changes)? {
             let (number, bytes) = entry?;
-            self.tables.insert(&record::decode_sketch(number, bytes, scheme)?, number);
+            self.tables.insert(&record::decode_sketch(number, bytes, kind)?, number);
         }
         self.applied = until;
         Ok(())

@@ -1,7 +1,7 @@
 //! The bytes of one change: a document, or the removal of one. Drawn in `schema/embedded.md`.
 
-use index::{Document, DocumentId, Error, ErrorKind, Result, Source, StoredDocument, Timestamp};
-use simhash::{BucketKey, Fingerprint, Sketch, TableScheme};
+use index::{Document, DocumentId, Error, ErrorKind, Result, SketchKind, Source, StoredDocument, Timestamp};
+use simhash::{BucketKey, Fingerprint, Sketch};
 
 /// The version that every record begins with. Those of version 1, which had no times, were never released.
 const VERSION: u8 = 2;
@@ -28,32 +28,32 @@ pub(super) fn encode_document(
     number: u64,
     document: &Document,
     inserted_at: Timestamp,
-    scheme: &TableScheme,
+    kind: &SketchKind,
 ) -> Result<Vec<u8>> {
     let Document { id, sketch, source } = document;
     let source = source.as_ref().map_or("", Source::as_str);
     let source_len = u8::try_from(source.len()).map_err(|_| Error::invalid("a source is too long"))?;
     let mut bytes = Vec::with_capacity(23 + source.len() + id.as_str().len());
-    put_head(&mut bytes, DOCUMENT, sketch, scheme);
+    put_head(&mut bytes, DOCUMENT, sketch, kind);
     bytes.extend_from_slice(&inserted_at.as_ms().to_be_bytes());
     bytes.push(source_len);
     bytes.extend_from_slice(source.as_bytes());
-    put_keys(&mut bytes, sketch, scheme)?;
+    put_keys(&mut bytes, sketch, kind)?;
     bytes.extend_from_slice(id.as_str().as_bytes());
     Ok(seal(bytes, number))
 }
 
 /// The record of a removal that is stored under `number`.
-pub(super) fn encode_removal(number: u64, removal: &Removal, scheme: &TableScheme) -> Result<Vec<u8>> {
+pub(super) fn encode_removal(number: u64, removal: &Removal, kind: &SketchKind) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(22);
-    put_head(&mut bytes, REMOVAL, &removal.sketch, scheme);
-    put_keys(&mut bytes, &removal.sketch, scheme)?;
+    put_head(&mut bytes, REMOVAL, &removal.sketch, kind);
+    put_keys(&mut bytes, &removal.sketch, kind)?;
     bytes.extend_from_slice(&removal.number.to_be_bytes());
     Ok(seal(bytes, number))
 }
 
 /// Reads a document's record back.
-pub(super) fn decode_document(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<StoredDocument> {
+pub(super) fn decode_document(number: u64, bytes: &[u8], kind: &SketchKind) -> Result<StoredDocument> {
     let parts = unseal(number, bytes, DOCUMENT)?;
     let source = match parts.source {
         [] => None,
@@ -63,13 +63,13 @@ pub(super) fn decode_document(number: u64, bytes: &[u8], scheme: &TableScheme) -
             Some(Source::new(text).map_err(|error| damaged(number, "its source").caused_by(error))?)
         }
     };
-    let document = Document { id: document_id(number, parts.rest)?, sketch: parts.sketch(scheme), source };
+    let document = Document { id: document_id(number, parts.rest)?, sketch: parts.sketch(kind), source };
     Ok(StoredDocument { document, inserted_at: parts.inserted_at })
 }
 
 /// Reads only the sketch of a document's record.
-pub(super) fn decode_sketch(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<Sketch> {
-    unseal(number, bytes, DOCUMENT).map(|parts| parts.sketch(scheme))
+pub(super) fn decode_sketch(number: u64, bytes: &[u8], kind: &SketchKind) -> Result<Sketch> {
+    unseal(number, bytes, DOCUMENT).map(|parts| parts.sketch(kind))
 }
 
 /// Reads only the id of a document's record.
@@ -83,10 +83,10 @@ pub(super) fn decode_time(number: u64, bytes: &[u8]) -> Result<Timestamp> {
 }
 
 /// Reads a removal's record back.
-pub(super) fn decode_removal(number: u64, bytes: &[u8], scheme: &TableScheme) -> Result<Removal> {
+pub(super) fn decode_removal(number: u64, bytes: &[u8], kind: &SketchKind) -> Result<Removal> {
     let parts = unseal(number, bytes, REMOVAL)?;
     let removed = parts.rest.try_into().map_err(|_| damaged(number, "it has a wrong length"))?;
-    Ok(Removal { number: u64::from_be_bytes(removed), sketch: parts.sketch(scheme) })
+    Ok(Removal { number: u64::from_be_bytes(removed), sketch: parts.sketch(kind) })
 }
 
 /// A number by itself, as a value of `meta`.
@@ -133,15 +133,15 @@ fn document_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
     DocumentId::new(id).map_err(|error| damaged(number, "its id").caused_by(error))
 }
 
-fn put_head(bytes: &mut Vec<u8>, kind: u8, sketch: &Sketch, scheme: &TableScheme) {
+fn put_head(bytes: &mut Vec<u8>, what: u8, sketch: &Sketch, kind: &SketchKind) {
     bytes.push(VERSION);
-    bytes.push(if follows(sketch, scheme) { kind } else { kind | LISTED });
+    bytes.push(if kind.follows(sketch) { what } else { what | LISTED });
     bytes.extend_from_slice(&sketch.fingerprint().0.to_be_bytes());
 }
 
 /// The keys, where they are listed.
-fn put_keys(bytes: &mut Vec<u8>, sketch: &Sketch, scheme: &TableScheme) -> Result<()> {
-    if follows(sketch, scheme) {
+fn put_keys(bytes: &mut Vec<u8>, sketch: &Sketch, kind: &SketchKind) -> Result<()> {
+    if kind.follows(sketch) {
         return Ok(());
     }
     let len = u8::try_from(sketch.keys().len()).map_err(|_| {
@@ -156,11 +156,6 @@ fn put_keys(bytes: &mut Vec<u8>, sketch: &Sketch, scheme: &TableScheme) -> Resul
         bytes.extend_from_slice(&key.segment.to_be_bytes());
     }
     Ok(())
-}
-
-/// Whether the keys are those that the scheme gives the fingerprint.
-fn follows(sketch: &Sketch, scheme: &TableScheme) -> bool {
-    sketch.keys().len() == scheme.tables().len() && scheme.sketch(sketch.fingerprint()) == *sketch
 }
 
 /// Adds the checksum, which also covers the number that the record is stored under.
@@ -191,8 +186,8 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn sketch(&self, scheme: &TableScheme) -> Sketch {
-        let Some(keys) = self.keys else { return scheme.sketch(self.fingerprint) };
+    fn sketch(&self, kind: &SketchKind) -> Sketch {
+        let Some(keys) = self.keys else { return kind.sketch(self.fingerprint) };
         let key =
             |&[flag, ref segment @ ..]: &[u8; 5]| BucketKey { flag, segment: u32::from_be_bytes(*segment) };
         Sketch::new(self.fingerprint, keys.as_chunks().0.iter().map(key).collect())
@@ -268,8 +263,8 @@ mod tests {
     /// Fixed bytes: a change here is a new version.
     #[test]
     fn golden_vectors() {
-        let scheme = TableScheme::default();
-        let following = scheme.sketch(Fingerprint(0x0123_4567_89ab_cdef));
+        let kind = SketchKind::default();
+        let following = kind.sketch(Fingerprint(0x0123_4567_89ab_cdef));
         let id = DocumentId::new("é1").unwrap();
         for (sketch, source, document, removal) in [
             (
@@ -287,41 +282,41 @@ mod tests {
         ] {
             let source = source.map(|source| Source::new(source).unwrap());
             let example = Document { id: id.clone(), sketch: sketch.clone(), source };
-            let bytes = encode_document(9, &example, at(), &scheme).unwrap();
+            let bytes = encode_document(9, &example, at(), &kind).unwrap();
             assert_eq!(hex(&bytes), document);
             let stored = StoredDocument { document: example, inserted_at: at() };
-            assert_eq!(decode_document(9, &bytes, &scheme).unwrap(), stored);
+            assert_eq!(decode_document(9, &bytes, &kind).unwrap(), stored);
             assert_eq!(decode_time(9, &bytes).unwrap(), at());
-            assert_eq!(decode_sketch(9, &bytes, &scheme).unwrap(), sketch);
+            assert_eq!(decode_sketch(9, &bytes, &kind).unwrap(), sketch);
             assert_eq!(decode_id(9, &bytes).unwrap(), id);
             let example = Removal { number: 7, sketch };
-            let bytes = encode_removal(9, &example, &scheme).unwrap();
+            let bytes = encode_removal(9, &example, &kind).unwrap();
             assert_eq!(hex(&bytes), removal);
-            assert_eq!(decode_removal(9, &bytes, &scheme).unwrap(), example);
+            assert_eq!(decode_removal(9, &bytes, &kind).unwrap(), example);
         }
     }
 
     /// Every change of one byte is found, and so is a whole record under another's number or of another kind.
     #[test]
     fn one_changed_byte() {
-        let scheme = TableScheme::default();
+        let kind = SketchKind::default();
         let id = DocumentId::new("https://example.org/1").unwrap();
         let document = Document { id, sketch: listed(), source: Some(Source::new("feed").unwrap()) };
-        let bytes = encode_document(9, &document, at(), &scheme).unwrap();
+        let bytes = encode_document(9, &document, at(), &kind).unwrap();
         for position in 0..bytes.len() {
             for flip in 1..=255_u8 {
                 let mut changed = bytes.clone();
                 changed[position] ^= flip;
-                assert!(decode_document(9, &changed, &scheme).is_err(), "byte {position} ^ {flip:02x}");
+                assert!(decode_document(9, &changed, &kind).is_err(), "byte {position} ^ {flip:02x}");
             }
         }
         for len in 0..bytes.len() {
-            assert!(decode_document(9, &bytes[..len], &scheme).is_err(), "cut to {len}");
+            assert!(decode_document(9, &bytes[..len], &kind).is_err(), "cut to {len}");
         }
-        assert!(decode_document(8, &bytes, &scheme).is_err());
-        assert!(decode_removal(9, &bytes, &scheme).is_err());
-        let removal = encode_removal(9, &Removal { number: 7, sketch: listed() }, &scheme).unwrap();
-        assert!(decode_document(9, &removal, &scheme).is_err());
+        assert!(decode_document(8, &bytes, &kind).is_err());
+        assert!(decode_removal(9, &bytes, &kind).is_err());
+        let removal = encode_removal(9, &Removal { number: 7, sketch: listed() }, &kind).unwrap();
+        assert!(decode_document(9, &removal, &kind).is_err());
     }
 
     /// An older program's record is no damage.
@@ -329,7 +324,7 @@ mod tests {
     fn version_1_is_refused_by_name() {
         let bytes = seal(b"\x01\x00\x01\x23\x45\x67\x89\xab\xcd\xef\xc3\xa91".to_vec(), 9);
         assert_eq!(hex(&bytes), "01000123456789abcdefc3a9315535773c");
-        let refused = decode_document(9, &bytes, &TableScheme::default()).unwrap_err();
+        let refused = decode_document(9, &bytes, &SketchKind::default()).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::Mismatch);
         assert!(refused.to_string().contains("build the index anew"), "{refused}");
     }
@@ -355,7 +350,7 @@ mod tests {
             let sketch = Sketch::new(Fingerprint(1), keys(len));
             let document = Document { id: DocumentId::new("a").unwrap(), sketch, source: None };
             assert_eq!(
-                encode_document(1, &document, at(), &TableScheme::default()).is_ok(),
+                encode_document(1, &document, at(), &SketchKind::default()).is_ok(),
                 fits,
                 "{len} keys"
             );
@@ -369,9 +364,9 @@ mod tests {
             ms in 0..=Timestamp::MAX.as_ms(),
             keys in proptest::collection::vec((1..=255_u8, any::<u32>()), 0..20),
         ) {
-            let scheme = TableScheme::default();
+            let kind = SketchKind::default();
             let sketch = if follows {
-                scheme.sketch(Fingerprint(bits))
+                kind.sketch(Fingerprint(bits))
             } else {
                 let keys = keys.into_iter().map(|(flag, segment)| BucketKey { flag, segment });
                 Sketch::new(Fingerprint(bits), keys.collect())
@@ -379,12 +374,12 @@ mod tests {
             let inserted_at = Timestamp::new(ms).unwrap();
             let source = Source::new(source).ok();
             let document = Document { id: DocumentId::new(id).unwrap(), sketch: sketch.clone(), source };
-            let bytes = encode_document(number, &document, inserted_at, &scheme).unwrap();
+            let bytes = encode_document(number, &document, inserted_at, &kind).unwrap();
             let stored = StoredDocument { document, inserted_at };
-            prop_assert_eq!(decode_document(number, &bytes, &scheme).unwrap(), stored);
+            prop_assert_eq!(decode_document(number, &bytes, &kind).unwrap(), stored);
             let removal = Removal { number, sketch };
-            let bytes = encode_removal(number, &removal, &scheme).unwrap();
-            prop_assert_eq!(decode_removal(number, &bytes, &scheme).unwrap(), removal);
+            let bytes = encode_removal(number, &removal, &kind).unwrap();
+            prop_assert_eq!(decode_removal(number, &bytes, &kind).unwrap(), removal);
         }
     }
 }

@@ -100,8 +100,8 @@ impl Shared {
         self.environment.with(|opened| {
             let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
             let txn = opened.read_txn()?;
-            let scheme = &self.metadata(opened, &txn)?.scheme;
-            Ram::follow(&mut ram, opened, &txn, scheme, u64::MAX)?;
+            let kind = &self.metadata(opened, &txn)?.kind;
+            Ram::follow(&mut ram, opened, &txn, kind, u64::MAX)?;
             work(opened, &txn, &*built(&ram)?.tables)
         })
     }
@@ -124,8 +124,8 @@ impl Shared {
                 drop(ram);
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
                 let txn = opened.read_txn()?;
-                let scheme = &self.metadata(opened, &txn)?.scheme;
-                let applied = Ram::follow(&mut ram, opened, &txn, scheme, self.limits.follow_step)?;
+                let kind = &self.metadata(opened, &txn)?.kind;
+                let applied = Ram::follow(&mut ram, opened, &txn, kind, self.limits.follow_step)?;
                 Ok((applied, opened.last_change(&txn)?))
             })?;
             if applied >= *target.get_or_insert(last) {
@@ -152,7 +152,7 @@ impl Shared {
             let metadata = self.metadata(opened, &txn)?;
             let ram = if searches {
                 let mut ram = self.ram.write().map_err(|_| Error::poisoned())?;
-                Ram::follow(&mut ram, opened, &txn, &metadata.scheme, u64::MAX)?;
+                Ram::follow(&mut ram, opened, &txn, &metadata.kind, u64::MAX)?;
                 drop(ram);
                 // Still the last commit, because nobody can commit until this transaction ends.
                 Some(self.ram.read().map_err(|_| Error::poisoned())?)

@@ -16,8 +16,8 @@ use std::path::Path;
 
 use heed::RoTxn;
 use index::testsuite::apart;
-use index::{ErrorKind, FORMAT_VERSION, Identity, Index, MemoryStore, OpenOptions};
-use simhash::{Fingerprint, TableScheme};
+use index::{ErrorKind, FORMAT_VERSION, Identity, Index, MemoryStore, OpenOptions, SketchKind};
+use simhash::Fingerprint;
 use tempfile::TempDir;
 
 use super::batch::Batch;
@@ -47,11 +47,11 @@ fn open(path: &Path) -> EmbeddedStore {
 }
 
 fn metadata() -> Metadata {
-    let scheme = TableScheme::default();
+    let kind = SketchKind::default();
     Metadata {
         format_version: FORMAT_VERSION,
-        max_distance: scheme.max_distance(),
-        scheme,
+        max_distance: kind.max_distance(),
+        kind,
         retain: None,
         recipe: [].into(),
         identity: Identity::new([1; 16]),
@@ -78,7 +78,7 @@ fn spread(number: u64) -> u64 {
 }
 
 fn document(n: u64) -> Document {
-    let sketch = TableScheme::default().sketch(Fingerprint(spread(n)));
+    let sketch = SketchKind::default().sketch(Fingerprint(spread(n)));
     Document { id: DocumentId::new(format!("document {n}")).unwrap(), sketch, source: None }
 }
 

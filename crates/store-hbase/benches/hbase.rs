@@ -18,9 +18,9 @@ use std::thread;
 use std::time::Instant;
 
 use hbase_thrift::hbase::{HbaseSyncClient, THbaseSyncClient, TScan};
-use index::{DocumentId, Index, Insertion, OpenOptions, Place};
+use index::{DocumentId, Index, Insertion, OpenOptions, Place, SketchKind};
 use pigeonhole_store_hbase::HbaseUri;
-use simhash::{Distance, Fingerprint, KeyRange, RowKey, TableScheme};
+use simhash::{Distance, Fingerprint, KeyRange, RowKey};
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 
@@ -71,7 +71,7 @@ fn main() {
             })
         }
         _ => {
-            let scheme = index.scheme();
+            let scheme = index.kind();
             query(n, n_threads, seed, number(4).unwrap_or(1), 1, &|| {
                 let mut plain = Plain::connect(uri, scheme.clone());
                 Box::new(move |queries: &[Fingerprint]| plain.search(queries[0]))
@@ -169,7 +169,7 @@ fn search(index: &Index, queries: &[Fingerprint]) -> (u64, u64) {
 struct Plain {
     client: Box<dyn Calls>,
     table: String,
-    scheme: TableScheme,
+    scheme: SketchKind,
 }
 
 trait Calls: THbaseSyncClient {}
@@ -177,7 +177,7 @@ trait Calls: THbaseSyncClient {}
 impl<C: THbaseSyncClient> Calls for C {}
 
 impl Plain {
-    fn connect(uri: &str, scheme: TableScheme) -> Self {
+    fn connect(uri: &str, scheme: SketchKind) -> Self {
         let uri = place(uri);
         let stream = TcpStream::connect(&uri.server).unwrap();
         stream.set_nodelay(true).unwrap();

@@ -123,7 +123,7 @@ impl BulkLoad {
     #[must_use]
     pub fn document(&self, document: NewDocument) -> Document {
         let NewDocument { id, fingerprint, source } = document;
-        Document { id, sketch: self.metadata.scheme.sketch(fingerprint), source }
+        Document { id, sketch: self.metadata.kind.sketch(fingerprint), source }
     }
 
     /// The only cell of the document's row: qualifier and value.
@@ -131,7 +131,7 @@ impl BulkLoad {
     pub fn record(&self, document: &Document) -> (&'static [u8], Vec<u8>) {
         let Document { sketch, source, .. } = document;
         let record = Record { sketch: sketch.clone(), timestamp: self.timestamp, source: source.clone() };
-        (&RECORD_COLUMN[2..], record.encode(&self.metadata.scheme))
+        (&RECORD_COLUMN[2..], record.encode(&self.metadata.kind))
     }
 
     /// The rows of the index that a document has a cell in, each with the id as qualifier and no value.

@@ -50,13 +50,13 @@ impl Stored {
         let cell = |column: &[u8]| cells.iter().find(|cell| cell.qualifier == column[2..]);
         let mut stored = Self::default();
         if let Some(cell) = cell(RECORD_COLUMN) {
-            let record = Record::decode(&cell.value, access.scheme).map_err(|error| in_row(key, error))?;
+            let record = Record::decode(&cell.value, access.kind).map_err(|error| in_row(key, error))?;
             stored.newest = record.timestamp.max(cell.timestamp);
             stored.record_timestamp = Some(record.timestamp);
             stored.live = Some(record);
         }
         if let Some(cell) = cell(CLAIM_COLUMN) {
-            let claim = decode_claim(&cell.value, access.scheme).map_err(|error| in_row(key, error))?;
+            let claim = decode_claim(&cell.value, access.kind).map_err(|error| in_row(key, error))?;
             stored.newest = stored.newest.max(claim.timestamp);
             let is_newer = stored.record_timestamp.is_none_or(|record| record <= claim.timestamp);
             match claim.state {

@@ -66,8 +66,8 @@ pub(super) fn examine<'a>(
 
 /// The whole index, in parts of about the same size.
 fn parts(access: &Access<'_>) -> Result<Vec<Span>> {
-    let n_parts = N_PARTS.min(access.scheme.n_regions_max());
-    let splits = access.scheme.splits(n_parts).map_err(|error| {
+    let n_parts = N_PARTS.min(access.kind.n_regions_max());
+    let splits = access.kind.splits(n_parts).map_err(|error| {
         Error::new(ErrorKind::Internal, "the index cannot be read in parts").caused_by(error)
     })?;
     let mut starts = vec![Vec::new()];

@@ -2,10 +2,10 @@
 
 mod claim;
 
-use simhash::{BucketKey, Fingerprint, RowKey, Sketch, TableScheme};
+use simhash::{BucketKey, Fingerprint, RowKey, Sketch};
 
 pub(crate) use self::claim::{decode_claim, encode_claim};
-use index::{DocumentId, Error, MAX_SKETCH_KEYS, Result, Source};
+use index::{DocumentId, Error, MAX_SKETCH_KEYS, Result, SketchKind, Source};
 
 /// The family of the index table, with a cell for each document of a fingerprint.
 pub(crate) const INDEX_FAMILY: u8 = b'f';
@@ -91,32 +91,32 @@ pub(crate) struct Record {
 impl Record {
     /// Words for people who look into the table: `live`, fingerprint, timestamp, the keys if they are not those that
     /// `scheme` gives the fingerprint, and the source if there is one, with whatever is not graphic ASCII as `%20`.
-    pub(crate) fn encode(&self, scheme: &TableScheme) -> Vec<u8> {
+    pub(crate) fn encode(&self, kind: &SketchKind) -> Vec<u8> {
         let words = format!("live {} {}", self.sketch.fingerprint(), self.timestamp);
-        (words + &more_words(&self.sketch, self.source.as_ref(), scheme)).into_bytes()
+        (words + &more_words(&self.sketch, self.source.as_ref(), kind)).into_bytes()
     }
 
     /// Reads stored words back; exactly what [`encode`](Self::encode) writes.
-    pub(crate) fn decode(bytes: &[u8], scheme: &TableScheme) -> Result<Self> {
-        let record = std::str::from_utf8(bytes).ok().and_then(|words| Self::parse(words, scheme));
+    pub(crate) fn decode(bytes: &[u8], kind: &SketchKind) -> Result<Self> {
+        let record = std::str::from_utf8(bytes).ok().and_then(|words| Self::parse(words, kind));
         record
-            .filter(|record| record.encode(scheme) == bytes)
+            .filter(|record| record.encode(kind) == bytes)
             .ok_or_else(|| damaged("the record", bytes, "is not one of a document"))
     }
 
-    fn parse(words: &str, scheme: &TableScheme) -> Option<Self> {
+    fn parse(words: &str, kind: &SketchKind) -> Option<Self> {
         let mut words = words.strip_prefix("live ")?.split(' ');
         let fingerprint: Fingerprint = words.next()?.parse().ok()?;
         let timestamp = words.next()?.parse().ok()?;
-        let (sketch, source) = parse_more(fingerprint, words, scheme)?;
+        let (sketch, source) = parse_more(fingerprint, words, kind)?;
         Some(Self { sketch, timestamp, source })
     }
 }
 
 /// What not every document has, each word after a blank.
-fn more_words(sketch: &Sketch, source: Option<&Source>, scheme: &TableScheme) -> String {
+fn more_words(sketch: &Sketch, source: Option<&Source>, kind: &SketchKind) -> String {
     let mut words = String::new();
-    if *sketch != scheme.sketch(sketch.fingerprint()) {
+    if !kind.follows(sketch) {
         let keys = sketch.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
         words = format!(" keys={}", keys.collect::<Vec<_>>().join(","));
     }
@@ -130,11 +130,11 @@ fn more_words(sketch: &Sketch, source: Option<&Source>, scheme: &TableScheme) ->
 fn parse_more<'a>(
     fingerprint: Fingerprint,
     mut words: impl Iterator<Item = &'a str>,
-    scheme: &TableScheme,
+    kind: &SketchKind,
 ) -> Option<(Sketch, Option<Source>)> {
     let mut word = words.next();
     let sketch = match word.and_then(|word| word.strip_prefix("keys=")) {
-        None => scheme.sketch(fingerprint),
+        None => kind.sketch(fingerprint),
         Some(keys) => {
             word = words.next();
             Sketch::new(fingerprint, parse_keys(keys)?)
@@ -201,11 +201,11 @@ mod tests {
 
     #[test]
     fn golden_records() {
-        let scheme = TableScheme::default();
+        let kind = SketchKind::default();
         let fingerprint = Fingerprint(0x9e37_79b9_7f4a_7c15);
         let keys = vec![BucketKey { flag: 2, segment: 0x12 }, BucketKey { flag: 1, segment: u32::MAX }];
         for (sketch, source, expected) in [
-            (scheme.sketch(fingerprint), None, "live 9e3779b97f4a7c15 1763735000123"),
+            (kind.sketch(fingerprint), None, "live 9e3779b97f4a7c15 1763735000123"),
             (
                 Sketch::new(fingerprint, keys.clone()),
                 None,
@@ -213,7 +213,7 @@ mod tests {
             ),
             (Sketch::new(fingerprint, Vec::new()), None, "live 9e3779b97f4a7c15 1763735000123 keys="),
             (
-                scheme.sketch(fingerprint),
+                kind.sketch(fingerprint),
                 Some("a b%é"),
                 "live 9e3779b97f4a7c15 1763735000123 source=a%20b%25%c3%a9",
             ),
@@ -225,14 +225,14 @@ mod tests {
         ] {
             let source = source.map(|source| Source::new(source).unwrap());
             let record = Record { sketch, timestamp: 1_763_735_000_123, source };
-            assert_eq!(String::from_utf8(record.encode(&scheme)).unwrap(), expected);
-            assert_eq!(Record::decode(expected.as_bytes(), &scheme).unwrap(), record);
+            assert_eq!(String::from_utf8(record.encode(&kind)).unwrap(), expected);
+            assert_eq!(Record::decode(expected.as_bytes(), &kind).unwrap(), record);
         }
     }
 
     #[test]
     fn what_nobody_wrote_is_refused() {
-        let scheme = TableScheme::default();
+        let kind = SketchKind::default();
         for words in [
             "",
             "live",
@@ -258,14 +258,14 @@ mod tests {
             "live 9e3779b97f4a7c15 1 source=%0a",
             "live 9e3779b97f4a7c15 1 source=é",
         ] {
-            let error = Record::decode(words.as_bytes(), &scheme).expect_err(words);
+            let error = Record::decode(words.as_bytes(), &kind).expect_err(words);
             assert_eq!(error.kind(), index::ErrorKind::Corrupt);
         }
         // Keys that the scheme gives are never listed.
         let fingerprint = Fingerprint(1);
-        let keys = scheme.sketch(fingerprint);
+        let keys = kind.sketch(fingerprint);
         let keys = keys.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
         let listed = format!("live {fingerprint} 1 keys={}", keys.collect::<Vec<_>>().join(","));
-        assert!(Record::decode(listed.as_bytes(), &scheme).is_err());
+        assert!(Record::decode(listed.as_bytes(), &kind).is_err());
     }
 }

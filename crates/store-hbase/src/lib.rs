@@ -49,7 +49,7 @@ mod write;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use simhash::{Distance, Sketch, TableScheme};
+use simhash::{Distance, Sketch};
 
 pub use self::bulk::{BulkLoad, Standing};
 use self::counters::Counters;
@@ -65,7 +65,7 @@ use index::backend::Horizon;
 use index::backend::{check_batch, check_documents, not_created, page_len};
 use index::{
     Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, NearDocuments,
-    Neighbours, Page, Result, Selection, Status, Store, StoredDocument,
+    Neighbours, Page, Result, Selection, SketchKind, Status, Store, StoredDocument,
 };
 
 /// A store in HBase.
@@ -84,7 +84,7 @@ pub struct HbaseStore {
 /// What it takes to read and write an index.
 struct Access<'a> {
     rows: &'a dyn Rows,
-    scheme: &'a TableScheme,
+    kind: &'a SketchKind,
     clock: &'a Clock,
     /// As of the beginning of the call.
     horizon: Horizon,
@@ -120,9 +120,9 @@ impl HbaseStore {
     }
 
     fn access(&self) -> Result<Access<'_>> {
-        let Metadata { scheme, retain, .. } = self.created()?;
+        let Metadata { kind, retain, .. } = self.created()?;
         let horizon = Horizon::new(*retain, self.clock.now());
-        Ok(Access { rows: &*self.rows, scheme, clock: &self.clock, horizon })
+        Ok(Access { rows: &*self.rows, kind, clock: &self.clock, horizon })
     }
 
     fn created(&self) -> Result<&Metadata> {

@@ -60,7 +60,7 @@ impl Ghosts {
         if !stays || !is_old(access, *timestamp) || !is_ghost(*bucket, *fingerprint, stored) {
             return;
         }
-        let sketch = access.scheme.sketch(*fingerprint);
+        let sketch = access.kind.sketch(*fingerprint);
         let is_by_scheme = sketch.keys().binary_search(bucket).is_ok();
         let keys = if is_by_scheme { sketch.keys().to_vec() } else { vec![*bucket] };
         let keys = keys.into_iter().filter(|&key| is_ghost(key, *fingerprint, stored)).collect();

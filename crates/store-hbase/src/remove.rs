@@ -110,8 +110,8 @@ pub(super) fn swap(access: &Access<'_>, id: &DocumentId, from: Option<&Claim>, t
     Swap {
         row: document_row(id),
         column: CLAIM_COLUMN.to_vec(),
-        from: from.map(|claim| encode_claim(claim, access.scheme)),
-        to: encode_claim(to, access.scheme),
+        from: from.map(|claim| encode_claim(claim, access.kind)),
+        to: encode_claim(to, access.kind),
         time_to_live: to.expires.then_some(REMEMBER),
     }
 }

@@ -24,8 +24,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use index::testsuite::{apart, document, get, id, sketch, spread};
-use index::{Clock, Cursor, Document, ErrorKind, FORMAT_VERSION, Identity, Insertion, Metadata, Store};
-use simhash::{Fingerprint, Sketch, TableScheme};
+use index::{
+    Clock, Cursor, Document, ErrorKind, FORMAT_VERSION, Identity, Insertion, Metadata, SketchKind, Store,
+};
+use simhash::{Fingerprint, Sketch};
 
 use super::HbaseStore;
 use super::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
@@ -128,10 +130,10 @@ fn cells_of(document: &Document) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 fn metadata() -> Metadata {
-    let scheme = TableScheme::default();
-    let (max_distance, recipe) = (scheme.max_distance(), BTreeMap::new());
+    let kind = SketchKind::default();
+    let (max_distance, recipe) = (kind.max_distance(), BTreeMap::new());
     let (format_version, identity) = (FORMAT_VERSION, Identity::new([1; 16]));
-    Metadata { format_version, scheme, max_distance, retain: None, recipe, identity }
+    Metadata { format_version, kind, max_distance, retain: None, recipe, identity }
 }
 
 /// Everything in the store, in the order of ids.

@@ -131,7 +131,7 @@ impl Writes {
         record: &Record,
         access: &Access<'_>,
     ) {
-        self.change_record(timestamp, id, Some(record.encode(access.scheme)));
+        self.change_record(timestamp, id, Some(record.encode(access.kind)));
     }
 
     /// A record that is not newer than `until` goes.

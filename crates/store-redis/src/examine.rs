@@ -105,7 +105,7 @@ impl Examination<'_, '_> {
             match decode_id(&id).and_then(|id| decode_record(&id, &record)) {
                 Ok(stored) => {
                     let (document, at) = (&stored.document, stored.inserted_at);
-                    if is_foreign(&record, &document.sketch, &self.store.known()?.scheme) {
+                    if is_foreign(&record, &document.sketch, &self.store.known()?.kind) {
                         self.found(FindingKind::Foreign, show(&id), false);
                     }
                     let ahead = Finding::of_ahead(&document.id, at, &self.store.clock);

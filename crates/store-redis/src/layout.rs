@@ -1,13 +1,13 @@
 //! The names of the keys, and the bytes below them. Drawn in `schema/redis.md`; the scripts know the same layout.
 
-use index::{Document, DocumentId, Error, ErrorKind, Result, Source, StoredDocument, Timestamp};
+use index::{Document, DocumentId, Error, ErrorKind, Result, SketchKind, Source, StoredDocument, Timestamp};
 use sha2::{Digest, Sha256};
-use simhash::{BucketKey, Fingerprint, Sketch, TableScheme};
+use simhash::{BucketKey, Fingerprint, Sketch};
 
 /// The version that every record begins with. Those of version 1, which had no times, were never released.
 const VERSION: u8 = 2;
 
-/// Follows the fingerprint in a run whose keys are those that the index's scheme gives it.
+/// Follows the fingerprint in a run whose keys are those that the index's kind of sketch gives it.
 const FOLLOWS: u8 = 0;
 /// Follows the fingerprint in a run whose keys are others, before a digest of them.
 const LISTED: u8 = 1;
@@ -68,11 +68,9 @@ impl Keys {
 
 /// What documents with equal sketches have in common, and no others: the fingerprint, and a digest of the keys where
 /// they do not follow from it.
-fn put_run(bytes: &mut Vec<u8>, sketch: &Sketch, scheme: &TableScheme) {
+fn put_run(bytes: &mut Vec<u8>, sketch: &Sketch, kind: &SketchKind) {
     bytes.extend_from_slice(&sketch.fingerprint().0.to_be_bytes());
-    let follows =
-        sketch.keys().len() == scheme.tables().len() && scheme.sketch(sketch.fingerprint()) == *sketch;
-    if follows {
+    if kind.follows(sketch) {
         bytes.push(FOLLOWS);
         return;
     }
@@ -99,12 +97,12 @@ fn run_len(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The record of a document.
-pub(super) fn encode_record(document: &Document, inserted_at: Timestamp, scheme: &TableScheme) -> Vec<u8> {
+pub(super) fn encode_record(document: &Document, inserted_at: Timestamp, kind: &SketchKind) -> Vec<u8> {
     let Document { id, sketch, source } = document;
     let source = source.as_ref().map_or("", Source::as_str);
     let mut bytes = Vec::with_capacity(31 + source.len() + 5 * sketch.keys().len());
     bytes.push(VERSION);
-    put_run(&mut bytes, sketch, scheme);
+    put_run(&mut bytes, sketch, kind);
     bytes.extend_from_slice(&inserted_at.as_ms().to_be_bytes());
     // At most 255 bytes, which is what a source is.
     bytes.push(source.len() as u8);
@@ -115,10 +113,10 @@ pub(super) fn encode_record(document: &Document, inserted_at: Timestamp, scheme:
     bytes
 }
 
-/// Whether a record says that its keys are those that the index's scheme gives its fingerprint, and another scheme gave them.
-pub(super) fn is_foreign(record: &[u8], sketch: &Sketch, scheme: &TableScheme) -> bool {
+/// Whether a record says that its keys are those that the index's kind of sketch gives its fingerprint, and another kind gave them.
+pub(super) fn is_foreign(record: &[u8], sketch: &Sketch, kind: &SketchKind) -> bool {
     // After the version and the fingerprint.
-    record.get(9) == Some(&FOLLOWS) && scheme.sketch(sketch.fingerprint()) != *sketch
+    record.get(9) == Some(&FOLLOWS) && !kind.follows(sketch)
 }
 
 /// Reads the record of a document back.
@@ -233,8 +231,8 @@ mod tests {
         Sketch::new(Fingerprint(0x0123_4567_89ab_cdef), keys.to_vec())
     }
 
-    fn halves() -> TableScheme {
-        TableScheme::new("halves", apart(1), &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)]).unwrap()
+    fn halves() -> SketchKind {
+        SketchKind::simhash("halves", apart(1), &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)]).unwrap()
     }
 
     fn at() -> Timestamp {

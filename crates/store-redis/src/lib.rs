@@ -1,7 +1,7 @@
 //! `redis://HOST:PORT/NAME`: documents in a Redis server, for those who run one already.
 //!
 //! A document is a record under its id. Its sketch is in a sorted set for each of its buckets, the segment sets of the
-//! classic design, here for any scheme; and the ids of equal sketches are in a set of their own. What is stored is drawn
+//! classic design, here for any kind of sketch; and the ids of equal sketches are in a set of their own. What is stored is drawn
 //! in `schema/redis.md`. The module is made of the names and
 //! the bytes (`layout`), the connections (`server`), and the calls of the scripts (`scripts`), which run in the server,
 //! one at a time, so that nothing can come between what one of them reads and what it writes.

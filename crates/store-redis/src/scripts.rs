@@ -108,7 +108,7 @@ impl Scripts {
         let now = begun.begin_write(&mut call, metadata.retain, clock, documents.len());
         call.arg(if_new.map_or(-1, |distance| i64::from(distance.as_bits()))).arg(READ_MAX);
         for document in documents {
-            call.arg(document.id.as_str()).arg(encode_record(document, now, &metadata.scheme));
+            call.arg(document.id.as_str()).arg(encode_record(document, now, &metadata.kind));
         }
         let (ahead_of, answers): (i64, Vec<Value>) = begun.write(&call)?;
         warn(clock, now, ahead_of)?;

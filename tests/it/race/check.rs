@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use index::{Cursor, Insertion, Store, StoredDocument};
-use simhash::{Fingerprint, TableScheme};
+use index::{Cursor, Insertion, SketchKind, Store, StoredDocument};
+use simhash::Fingerprint;
 
 use super::groups::{MAX_DISTANCE, Posting};
 use super::posting::Race;
@@ -42,9 +42,9 @@ pub(super) fn check_apart(kept: &BTreeMap<String, Fingerprint>, store: &dyn Stor
             assert!(fingerprint.distance(**other) > MAX_DISTANCE, "{id} and {other_id} are near, and kept");
         }
     }
-    let scheme = TableScheme::default();
+    let kind = SketchKind::default();
     for documents in documents.chunks(500) {
-        let queries: Vec<_> = documents.iter().map(|(_, fingerprint)| scheme.sketch(**fingerprint)).collect();
+        let queries: Vec<_> = documents.iter().map(|(_, fingerprint)| kind.sketch(**fingerprint)).collect();
         let found = store.near(&queries, MAX_DISTANCE, 10).unwrap();
         for ((id, _), found) in documents.iter().zip(found) {
             let ids: Vec<_> = found.matches.iter().map(|found| found.id.as_str()).collect();

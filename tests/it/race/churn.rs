@@ -4,8 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use index::{Document, DocumentId, Error, Insertion, MemoryStore, Store};
-use simhash::TableScheme;
+use index::{Document, DocumentId, Error, Insertion, MemoryStore, SketchKind, Store};
 
 use super::check::{check_apart, contents};
 use super::groups::{MAX_DISTANCE, N_CLIENTS, Posting, chains};
@@ -89,10 +88,10 @@ fn check_quiet(seed: u64, texts: &[Posting], store: &dyn Store) {
     assert!(left.values().all(|left| texts.iter().any(|posting| posting.fingerprint == *left)), "{left:?}");
     check_apart(&left, store);
 
-    let scheme = TableScheme::default();
+    let kind = SketchKind::default();
     let document = |id: &str, fingerprint| Document {
         id: DocumentId::new(id).unwrap(),
-        sketch: scheme.sketch(fingerprint),
+        sketch: kind.sketch(fingerprint),
         source: None,
     };
     let oracle = MemoryStore::new();

@@ -180,21 +180,22 @@ impl<T> Nearest<T> {
 
 #[cfg(test)]
 mod tests {
-    use simhash::{Fingerprint, TableScheme};
+    use simhash::Fingerprint;
 
     use super::*;
+    use crate::SketchKind;
     use crate::testsuite::apart;
 
     /// The sum over a call's answers is what the tables say, and one query's is its own.
     #[test]
     fn costs_add_up() {
-        let scheme = TableScheme::default();
+        let kind = SketchKind::default();
         let mut tables = new_tables();
         for number in 0..50 {
-            tables.insert(&scheme.sketch(Fingerprint(number << 5)), number);
+            tables.insert(&kind.sketch(Fingerprint(number << 5)), number);
         }
         let id_of = |number: u64| Ok(DocumentId::new(number.to_string()).expect("digits"));
-        let queries: Vec<_> = (0..7).map(|n| scheme.sketch(Fingerprint(n))).collect();
+        let queries: Vec<_> = (0..7).map(|n| kind.sketch(Fingerprint(n))).collect();
         for queries in [&queries[..], &queries[..1], &[]] {
             let expected = tables.near(queries, apart(3), &mut |_| {});
             let answers = neighbours(&*tables, queries, apart(3), 2, &Live::default(), &id_of).unwrap();

@@ -18,10 +18,10 @@ pub struct Place {
 }
 
 pub(super) fn check(open: &dyn Fn() -> Place) {
-    let scheme = "t11".parse().expect("a named scheme");
+    let kind = "t11".parse().expect("a named kind");
     let identity = Identity::new(*b"the one made new");
     let like_it = Metadata { identity, ..example_metadata() };
-    let of_another_scheme = Metadata { scheme, max_distance: apart(2), ..like_it.clone() };
+    let of_another_scheme = Metadata { kind, max_distance: apart(2), ..like_it.clone() };
     for other in [like_it, of_another_scheme] {
         used_before(open(), &other);
         only_read_before(open(), &other);

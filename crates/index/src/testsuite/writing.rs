@@ -7,8 +7,8 @@ use simhash::Distance;
 pub(super) fn metadata_is_written_once(store: &dyn Store) {
     assert_eq!(store.metadata().expect("metadata"), None);
     create(store);
-    let scheme = "t11".parse().expect("a named scheme");
-    let other = Metadata { scheme, max_distance: apart(2), ..example_metadata() };
+    let kind = "t11".parse().expect("a named kind");
+    let other = Metadata { kind, max_distance: apart(2), ..example_metadata() };
     assert_eq!(store.create(&other).expect("a second create"), example_metadata());
     assert_eq!(store.metadata().expect("metadata"), Some(example_metadata()));
 }

@@ -1,12 +1,13 @@
 //! What hangs together by steps within the distance.
 
-use simhash::{Distance, Fingerprint, TableScheme};
-use tables::{Groups, Pair, self_join};
+use index::SketchKind;
+use simhash::{Distance, Fingerprint};
+use tables::{Groups, Pair};
 
 /// Finds who is near to whom.
 pub(super) struct Join {
-    pub(super) scheme: TableScheme,
-    /// That of the index, which may be less than the scheme's.
+    pub(super) kind: SketchKind,
+    /// That of the index, which may be less than the kind's.
     pub(super) max_distance: Distance,
 }
 
@@ -25,7 +26,7 @@ pub(super) struct Forest {
 impl Join {
     /// Calls `visit` once for each pair of different fingerprints within the distance, always in the same order.
     pub(super) fn pairs(&self, groups: &Groups, visit: &mut dyn FnMut(Pair)) {
-        self_join(groups, &self.scheme, &mut |pair| {
+        self.kind.self_join(groups, &mut |pair| {
             if pair.distance <= self.max_distance {
                 visit(pair);
             }

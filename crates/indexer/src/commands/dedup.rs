@@ -11,9 +11,7 @@ use index::{Index, Mode};
 pub(crate) use self::options::DedupOptions;
 use super::say_done;
 use crate::clusters::Clusters;
-use crate::dedup::{
-    self, Decider, Deduplication, DryRun, Groups, Logs, Results, Rule, Saved, run_best_first,
-};
+use crate::dedup::{self, Deduplication, Groups, Logs, Results, Rule, Saved, run_best_first};
 use crate::job::Job;
 use crate::journal::Journal;
 use crate::keep;
@@ -80,8 +78,8 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
     let clusters = options.clusters.as_deref().map(|path| job.output("--clusters", path)).transpose()?;
     let clusters = clusters.map(|output| Clusters::new(output, options.chains, &index));
-    let decider = if spares_index { Decider::DryRun(DryRun::new(index)?) } else { Decider::Index(index) };
-    let rule = Rule { decider, logs, kept };
+    let index = if spares_index { index.overlaid() } else { index };
+    let rule = Rule { index, dry_run: spares_index, logs, kept };
     let results = Results {
         output,
         duplicates,
@@ -136,7 +134,7 @@ fn reported(options: &DedupOptions, store: &str, index: &Index) -> report_file::
         keep: options.keep.to_string(),
         time_field: options.time_field.as_ref().map(|field| field.given().to_owned()),
         store: store.to_owned(),
-        scheme: index.scheme().name().to_owned(),
+        scheme: index.kind().name().to_owned(),
         max_distance: index.max_distance().as_bits(),
         recipe: index.recipe().clone(),
     }

@@ -5,7 +5,6 @@ use index::{DocumentId, Index, Insertion, Match, NewDocument, StoredDocument};
 use serde::{Deserialize, Serialize};
 use simhash::{Distance, Fingerprint};
 
-use super::dry_run::DryRun;
 use crate::journal::Calls;
 use crate::report::Indexed;
 
@@ -29,7 +28,7 @@ pub(crate) fn insert_if_new(
     calls: &mut Calls,
     documents: &[NewDocument],
 ) -> anyhow::Result<Vec<Option<Match>>> {
-    insert_decided(index, calls, documents, || DryRun::new(index)?.nearest(documents))
+    insert_decided(index, calls, documents, || foresee(index, documents))
 }
 
 /// The same, where a document is also kept out by what the index has under its own id, if that is near: who collects
@@ -54,9 +53,14 @@ pub(crate) fn insert_if_unseen(
             .filter(|(_, own)| own.is_none())
             .map(|(other, _)| other.clone())
             .collect();
-        let mut nearest = DryRun::new(index)?.nearest(&others)?.into_iter();
+        let mut nearest = foresee(index, &others)?.into_iter();
         Ok(own.into_iter().map(|own| own.or_else(|| nearest.next().flatten())).collect())
     })
+}
+
+/// For each document the one that would keep it out.
+fn foresee(index: &Index, documents: &[NewDocument]) -> index::Result<Vec<Option<Match>>> {
+    Ok(index.foresee_insert_if_new(documents)?.into_iter().map(Insertion::original).collect())
 }
 
 fn insert_decided(

@@ -4,17 +4,18 @@
 use std::collections::HashMap;
 
 use anyhow::Context;
-use index::{DocumentId, Insertion, Match, NewDocument};
+use index::{DocumentId, Index, Insertion, Match, NewDocument};
 use simhash::{Distance, Fingerprint};
 
 use super::decide;
-use super::dry_run::Decider;
 use super::logs::Logs;
 use crate::pipeline::Fingerprinted;
 use crate::verdict::{Original, Verdict};
 
 pub(crate) struct Rule {
-    pub(crate) decider: Decider,
+    /// What decides, and takes in what is new; in a dry run under an overlay, which leaves it alone.
+    pub(crate) index: Index,
+    pub(crate) dry_run: bool,
     /// Where there is a journal.
     pub(crate) logs: Option<Logs>,
     /// The ids kept by this run, to tell them from those an earlier run left in the store.
@@ -77,16 +78,11 @@ impl Rule {
 
     /// Inserts those that nothing is near to; of every other the nearest.
     fn insert_if_new(&mut self, new: &[NewDocument]) -> anyhow::Result<Vec<Option<Match>>> {
-        if let (Some(Logs { calls: Some(calls), .. }), Decider::Index(index)) =
-            (&mut self.logs, &self.decider)
-        {
-            return decide::insert_if_new(index, calls, new);
+        if let Some(Logs { calls: Some(calls), .. }) = &mut self.logs {
+            return decide::insert_if_new(&self.index, calls, new);
         }
-        let insertions = self.decider.insert_if_new(new)?;
-        let nearest = insertions.into_iter().map(|insertion| match insertion {
-            Insertion::Inserted | Insertion::Unchanged | Insertion::Replaced => None,
-            Insertion::Duplicate(found) => Some(found),
-        });
-        Ok(nearest.collect())
+        let doing = if self.dry_run { "failed to read the index" } else { "failed to write to the index" };
+        let insertions = self.index.insert_if_new(new).context(doing)?;
+        Ok(insertions.into_iter().map(Insertion::original).collect())
     }
 }

@@ -121,10 +121,10 @@ fn about(worker: &Worker) -> Result<About, Problem> {
     let metadata = worker.index().metadata();
     Ok(About {
         store: worker.store().to_owned(),
-        scheme: metadata.scheme.name().to_owned(),
-        n_tables: metadata.scheme.tables().len(),
+        scheme: metadata.kind.name().to_owned(),
+        n_tables: metadata.kind.n_keys(),
         max_distance: metadata.max_distance.as_bits(),
-        tables: metadata.scheme.tables().iter().map(|table| format!("{:016x}", table.mask())).collect(),
+        tables: metadata.kind.masks().iter().map(|mask| format!("{mask:016x}")).collect(),
         retain_seconds: metadata.retain.map(Retention::as_seconds),
         recipe: metadata.recipe.clone(),
         format_version: metadata.format_version,

@@ -130,8 +130,7 @@ const N_GROUPS: u64 = 400;
 /// Posts one of each group, and returns how many are kept. Names differ in at most two bits, and so do the posts.
 fn post(store: &EmbeddedStore, name: &str) -> usize {
     let kept = (0..N_GROUPS).filter(|&group| {
-        let sketch =
-            TableScheme::default().sketch(Fingerprint(spread(group) ^ u64::from(name.as_bytes()[0])));
+        let sketch = SketchKind::default().sketch(Fingerprint(spread(group) ^ u64::from(name.as_bytes()[0])));
         let id = DocumentId::new(format!("{name} {group}")).unwrap();
         store.insert_if_new(&[Document { id, sketch, source: None }], apart(3)).unwrap()
             == [Insertion::Inserted]

@@ -1,18 +1,18 @@
 //! The words of a claim.
 
-use index::Result;
 use index::backend::claims::{Claim, State, Ticket};
-use simhash::{Fingerprint, TableScheme};
+use index::{Result, SketchKind};
+use simhash::Fingerprint;
 
 use super::{damaged, more_words, parse_more};
 
 /// Words for people who look into the table: state, fingerprint, timestamp, whose it is, until when, and what is not as
 /// usual. Compare-and-set compares these very bytes.
-pub(crate) fn encode_claim(claim: &Claim, scheme: &TableScheme) -> Vec<u8> {
+pub(crate) fn encode_claim(claim: &Claim, kind: &SketchKind) -> Vec<u8> {
     let Claim { state, sketch, source, timestamp, ticket, deadline, expires } = claim;
     let Ticket { time, owner, number } = ticket;
     let fingerprint = sketch.fingerprint();
-    let (state, more) = (word(*state), more_words(sketch, source.as_ref(), scheme));
+    let (state, more) = (word(*state), more_words(sketch, source.as_ref(), kind));
     let keep = if *expires { "" } else { " keep=yes" };
     format!(
         "{state} {fingerprint} {timestamp} ticket={time}.{owner:016x}.{number} until={deadline}{keep}{more}"
@@ -21,10 +21,10 @@ pub(crate) fn encode_claim(claim: &Claim, scheme: &TableScheme) -> Vec<u8> {
 }
 
 /// Reads stored words back; exactly what [`encode_claim`] writes.
-pub(crate) fn decode_claim(bytes: &[u8], scheme: &TableScheme) -> Result<Claim> {
-    let claim = std::str::from_utf8(bytes).ok().and_then(|words| parse(words, scheme));
+pub(crate) fn decode_claim(bytes: &[u8], kind: &SketchKind) -> Result<Claim> {
+    let claim = std::str::from_utf8(bytes).ok().and_then(|words| parse(words, kind));
     claim
-        .filter(|claim| encode_claim(claim, scheme) == bytes)
+        .filter(|claim| encode_claim(claim, kind) == bytes)
         .ok_or_else(|| damaged("the claim", bytes, "is not one on a document"))
 }
 
@@ -39,7 +39,7 @@ fn word(state: State) -> &'static str {
     }
 }
 
-fn parse(words: &str, scheme: &TableScheme) -> Option<Claim> {
+fn parse(words: &str, kind: &SketchKind) -> Option<Claim> {
     let mut words = words.split(' ').peekable();
     let found = words.next()?;
     let state = STATES.into_iter().find(|&state| word(state) == found)?;
@@ -51,7 +51,7 @@ fn parse(words: &str, scheme: &TableScheme) -> Option<Claim> {
     let number = ticket.next()?.parse().ok()?;
     let deadline = words.next()?.strip_prefix("until=")?.parse().ok()?;
     let expires = words.next_if_eq(&"keep=yes").is_none();
-    let (sketch, source) = parse_more(fingerprint, words, scheme)?;
+    let (sketch, source) = parse_more(fingerprint, words, kind)?;
     let ticket = Ticket { time, owner, number };
     Some(Claim { state, sketch, source, timestamp, ticket, deadline, expires })
 }
@@ -67,11 +67,11 @@ mod tests {
     /// Fixed bytes: a change here is a new format version.
     #[test]
     fn golden() {
-        let scheme = TableScheme::default();
+        let kind = SketchKind::default();
         let fingerprint = Fingerprint(0x9e37_79b9_7f4a_7c15);
         let pending = Claim {
             state: State::Pending,
-            sketch: scheme.sketch(fingerprint),
+            sketch: kind.sketch(fingerprint),
             source: None,
             timestamp: 1_763_735_000_123,
             ticket: Ticket { time: 1_763_735_000_120, owner: 0xab, number: 7 },
@@ -108,14 +108,14 @@ mod tests {
                  until=1763735010123",
             ),
         ] {
-            assert_eq!(String::from_utf8(encode_claim(&claim, &scheme)).unwrap(), expected);
-            assert_eq!(decode_claim(expected.as_bytes(), &scheme).unwrap(), claim);
+            assert_eq!(String::from_utf8(encode_claim(&claim, &kind)).unwrap(), expected);
+            assert_eq!(decode_claim(expected.as_bytes(), &kind).unwrap(), claim);
         }
     }
 
     #[test]
     fn what_nobody_wrote_is_refused() {
-        let scheme = TableScheme::default();
+        let kind = SketchKind::default();
         for words in [
             "",
             "pending",
@@ -129,7 +129,7 @@ mod tests {
             "pending 9e3779b97f4a7c15 1 ticket=1.00000000000000ab.7 until=1 ",
             "pending 9e3779b97f4a7c15 1 ticket=1.00000000000000ab.7 until=1 keys= keep=yes",
         ] {
-            let error = decode_claim(words.as_bytes(), &scheme).expect_err(words);
+            let error = decode_claim(words.as_bytes(), &kind).expect_err(words);
             assert_eq!(error.kind(), index::ErrorKind::Corrupt);
         }
     }
@@ -140,15 +140,15 @@ mod tests {
             bits: u64, timestamp: i64, time: i64, owner: u64, number: u32, deadline: i64, expires: bool, state in 0..4_usize,
             source in proptest::option::of("\\PC{1,40}"), keys in proptest::option::of(proptest::collection::vec((1..=255_u8, any::<u32>()), 0..20)),
         ) {
-            let scheme = TableScheme::default();
+            let kind = SketchKind::default();
             let fingerprint = Fingerprint(bits);
             let key = |(flag, segment)| BucketKey { flag, segment };
             let listed = keys.map(|keys| Sketch::new(fingerprint, keys.into_iter().map(key).collect()));
-            let sketch = listed.unwrap_or_else(|| scheme.sketch(fingerprint));
+            let sketch = listed.unwrap_or_else(|| kind.sketch(fingerprint));
             let ticket = Ticket { time, owner, number };
             let source = source.map(|source| Source::new(source).unwrap());
             let claim = Claim { state: STATES[state], sketch, source, timestamp, ticket, deadline, expires };
-            prop_assert_eq!(decode_claim(&encode_claim(&claim, &scheme), &scheme).unwrap(), claim);
+            prop_assert_eq!(decode_claim(&encode_claim(&claim, &kind), &kind).unwrap(), claim);
         }
     }
 }

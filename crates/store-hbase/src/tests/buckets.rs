@@ -22,7 +22,7 @@ fn fill(place: &Place, rows: &[(u64, Vec<String>)]) {
             let record =
                 super::super::layout::Record { sketch: document.sketch, timestamp: BEGIN, source: None };
             let row = super::super::layout::document_row(&document.id);
-            let value = record.encode(&TableScheme::default());
+            let value = record.encode(&SketchKind::default());
             place.gateway.put_raw("t_docs", &row, b"d:record", &value, BEGIN);
         }
     }

@@ -104,7 +104,7 @@ fn a_new_index_is_left_to_the_loader() {
     let options = OpenOptions { scheme: Some("t11".to_owned()), ..OpenOptions::default() };
     let load = begin(&place, &options).unwrap();
     assert!(load.index().is_none());
-    assert_eq!(load.metadata().scheme.name(), "t11");
+    assert_eq!(load.metadata().kind.name(), "t11");
     assert_eq!(place.store().metadata().unwrap(), None, "nobody can open it before it is whole");
     // One that has come in part is not made into another one.
     let loader = Loader::of(&load, new_documents());

@@ -105,7 +105,7 @@ fn an_old_version_beneath_a_claim() {
         let row = super::super::layout::document_row(&id("a"));
         let put_record = |timestamp| {
             let record = super::super::layout::Record { sketch: sketch(1), timestamp, source: None };
-            let value = record.encode(&TableScheme::default());
+            let value = record.encode(&SketchKind::default());
             place.gateway.put_raw("t_docs", &row, b"d:record", &value, timestamp);
         };
         if dies_before_cleaning {

@@ -177,7 +177,7 @@ fn put_claim(place: &Place, name: &str, state: State, deadline: i64) -> Claim {
     let ticket = Ticket { time: BEGIN, owner: 7, number: 0 };
     let claim = Claim { state, sketch, source: None, timestamp: BEGIN, ticket, deadline, expires: true };
     let row = document_row(&id(name));
-    place.gateway.put_raw("t_docs", &row, b"d:claim", &encode_claim(&claim, &metadata().scheme), BEGIN);
+    place.gateway.put_raw("t_docs", &row, b"d:claim", &encode_claim(&claim, &metadata().kind), BEGIN);
     claim
 }
 

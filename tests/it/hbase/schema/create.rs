@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use index::DocumentId;
+use index::{DocumentId, SketchKind};
 use serde_json::Value;
-use simhash::{Fingerprint, SCHEME_NAMES, TableScheme};
+use simhash::Fingerprint;
 
 use super::{answers, check, check_refused, id, inspect, open};
 use crate::corpora::{corpora, fingerprints};
@@ -18,7 +18,7 @@ fn splits_are_those_of_the_library() {
     let Some(hbase) = hbase() else { return };
     const N_REGIONS: [u32; 6] = [1, 2, 3, 16, 97, 1000];
     let mut script = String::new();
-    for name in SCHEME_NAMES {
+    for name in SketchKind::NAMES {
         for n_regions in N_REGIONS {
             let variables = format!("'SCHEME' => '{name}', 'REGIONS' => '{n_regions}', 'DRY_RUN' => '1'");
             writeln!(script, "ask('{name} {n_regions}', 'create', 'TABLE' => 'never', {variables})").unwrap();
@@ -27,14 +27,14 @@ fn splits_are_those_of_the_library() {
     script.push_str("say 'tables', tables('never')\n");
     let answers = answers(hbase, "splits", &script);
     check(&answers, "tables", &[]);
-    for name in SCHEME_NAMES {
-        let scheme: TableScheme = name.parse().unwrap();
+    for name in SketchKind::NAMES {
+        let kind: SketchKind = name.parse().unwrap();
         for n_regions in N_REGIONS {
             let lines = &answers[&format!("{name} {n_regions}")];
             let splits = lines.iter().filter_map(|line| line.trim().strip_prefix("splits "));
             let splits: Vec<Vec<&str>> = splits.map(|splits| splits.split(' ').collect()).collect();
             let of_index: Vec<String> =
-                scheme.splits(n_regions).unwrap().iter().map(|segment| format!("{segment:08x}")).collect();
+                kind.splits(n_regions).unwrap().iter().map(|segment| format!("{segment:08x}")).collect();
             let n_regions_docs = n_regions.div_ceil(4);
             let of_documents: Vec<String> = (1..n_regions_docs)
                 .map(|i| format!("{:04x}", (i * 0x1_0000).div_ceil(n_regions_docs)))
@@ -129,8 +129,8 @@ ask('namespace', 'create', 'TABLE' => 'somewhere:made', 'REGIONS' => '1')
         check(&answers, name, &there);
     }
 
-    let splits = |scheme: &str, n_regions| {
-        let splits = scheme.parse::<TableScheme>().unwrap().splits(n_regions).unwrap();
+    let splits = |kind: &str, n_regions| {
+        let splits = kind.parse::<SketchKind>().unwrap().splits(n_regions).unwrap();
         splits.iter().fold(String::new(), |line, segment| format!("{line} {segment:08x}"))
     };
     let whole_buckets = [
@@ -307,11 +307,11 @@ fn of_file(file: &Path) -> BTreeSet<Fingerprint> {
 fn regions_fill_evenly() {
     const N_REGIONS: u32 = 16;
     let Some(hbase) = hbase() else { return };
-    let scheme = TableScheme::default();
-    let splits = scheme.splits(N_REGIONS).unwrap();
+    let kind = SketchKind::default();
+    let splits = kind.splits(N_REGIONS).unwrap();
     let count = |fingerprints: &BTreeSet<Fingerprint>| {
         let mut n_rows = vec![0_u64; N_REGIONS as usize];
-        for key in fingerprints.iter().flat_map(|fingerprint| scheme.keys(*fingerprint)) {
+        for key in fingerprints.iter().flat_map(|fingerprint| kind.sketch(*fingerprint).keys().to_vec()) {
             n_rows[splits.partition_point(|&split| split <= key.segment)] += 1;
         }
         let mean = n_rows.iter().sum::<u64>() as f64 / f64::from(N_REGIONS);

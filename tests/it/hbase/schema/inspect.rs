@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use index::DocumentId;
-use simhash::{Fingerprint, RowKey, TableScheme};
+use index::{DocumentId, SketchKind};
+use simhash::{Fingerprint, RowKey};
 
 use super::{answers, hex, id, inspect, open};
 use crate::support::{Random, apart, hbase, news, root, run};
@@ -17,18 +17,18 @@ fn naive_near(documents: &[(DocumentId, Fingerprint)], query: Fingerprint, max_d
     near.iter().map(|(distance, id, fingerprint)| format!("{distance:>8}  {fingerprint}  {id}")).collect()
 }
 
-fn check_near(answer: &[String], expected: &[String], n_ghosts: u32, scheme: &TableScheme) {
+fn check_near(answer: &[String], expected: &[String], n_ghosts: u32, kind: &SketchKind) {
     let (last, found) = answer[1..].split_last().unwrap();
     assert_eq!(found, expected, "{answer:#?}");
     let ghosts = format!("{n_ghosts} ghost{} left out", if n_ghosts == 1 { "" } else { "s" });
-    let ranges = format!("read {} ranges", scheme.tables().len());
+    let ranges = format!("read {} ranges", kind.n_keys());
     assert!(last.contains(&ghosts) && last.contains(&ranges), "{last}");
 }
 
 #[test]
 fn inspect_shows_what_the_store_has_written() {
     let Some(hbase) = hbase() else { return };
-    let scheme = TableScheme::default();
+    let kind = SketchKind::default();
     let index = open(hbase, "looked_at", "5c2", 4);
     let printed = run("indexer", ["fingerprint", "-q", news().to_str().unwrap()]).expect(0).stdout;
     let lines = printed.lines().map(|line| line.split_once('\t').unwrap());
@@ -67,13 +67,13 @@ put = HC::Put.new('ec03:later'.to_java_bytes)
 table('looked_at_docs').put(put.addColumn('d'.to_java_bytes, 'claim'.to_java_bytes, 'pending 00000000000000fe 1763735000125 ticket=1.0000000000000001.0 until=1763735010125'.to_java_bytes))
 say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later'.to_java_bytes) }}.getValue >> 16)
 "#,
-        scheme.keys(shared).map(|key| key.segment).collect::<Vec<_>>()
+        kind.sketch(shared).keys().iter().map(|key| key.segment).collect::<Vec<_>>()
     );
     let crc = &answers(hbase, "ghosts", &ghosts)["crc"][0];
     assert_eq!(crc, "ec03", "the row of the document `later`");
 
     let ones = Fingerprint(u64::MAX);
-    let key = scheme.keys(shared).next().unwrap();
+    let key = kind.sketch(shared).keys()[0];
     let row = RowKey::new(key, shared).encode();
     let shell_form = row.iter().map(|byte| format!("\\x{byte:02X}")).collect::<String>();
     let mut commands: Vec<String> = ["info", "count"].map(str::to_owned).into();
@@ -100,7 +100,7 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
 
     for (answer, (query, max_distance)) in answers[n_other..].iter().zip(queries) {
         let n_ghosts = if query == shared { 4 } else { 0 };
-        check_near(answer, &naive_near(&documents, query, max_distance), n_ghosts, &scheme);
+        check_near(answer, &naive_near(&documents, query, max_distance), n_ghosts, &kind);
     }
     let [info, count, key_hex, key_shell, bucket, rows, some_rows, doc, removed, later, overtaken, claims] =
         &answers[..n_other]
@@ -115,8 +115,9 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
     ] {
         assert!(info.iter().any(|printed| printed == line), "{line:?} is missing in {info:#?}");
     }
-    let last = scheme.tables().last().unwrap();
-    let expected = format!("{:>4}  {:>8}  {:016x}", last.flag(), last.key_bits(), last.mask());
+    let masks = kind.masks();
+    let last = masks.last().unwrap();
+    let expected = format!("{:>4}  {:>8}  {last:016x}", masks.len(), last.count_ones());
     assert_eq!(info.last(), Some(&expected));
 
     // The ghosts lie in a row that a document has, and every fingerprint is counted once.
@@ -138,7 +139,7 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
         ]
     );
     let in_bucket: BTreeSet<Fingerprint> =
-        fingerprints.iter().copied().filter(|f| scheme.tables()[0].key(*f) == key).collect();
+        fingerprints.iter().copied().filter(|f| kind.sketch(*f).keys()[0] == key).collect();
     assert!(bucket.last().unwrap().contains(&format!(" in {} row", in_bucket.len())), "{bucket:#?}");
     assert!(bucket.iter().any(|line| line.ends_with(r"no\x01\xFFid")), "{bucket:#?}");
 
@@ -159,9 +160,11 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
 
     let line = format!("fingerprint  {ones}");
     assert!(doc.contains(&line) && doc.contains(&"state        live".to_owned()), "{doc:#?}");
-    let of_rows: Vec<String> = scheme
-        .keys(ones)
-        .map(|key| format!("{:>4}  {}  there", key.flag, hex(&RowKey::new(key, ones).encode())))
+    let of_rows: Vec<String> = kind
+        .sketch(ones)
+        .keys()
+        .iter()
+        .map(|key| format!("{:>4}  {}  there", key.flag, hex(&RowKey::new(*key, ones).encode())))
         .collect();
     assert_eq!(doc[7..17], of_rows);
     assert_eq!(doc.last().unwrap(), "# 10 of 10 rows there");
@@ -192,7 +195,7 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
 #[test]
 fn inspect_takes_the_masks_from_the_index() {
     let Some(hbase) = hbase() else { return };
-    let scheme: TableScheme = "t14".parse().unwrap();
+    let kind: SketchKind = "t14".parse().unwrap();
     let index = open(hbase, "wide", "t14", 3);
     let mut random = Random(14);
     let mut documents: Vec<(DocumentId, Fingerprint)> = Vec::new();
@@ -208,12 +211,16 @@ fn inspect_takes_the_masks_from_the_index() {
     commands.push(format!("rows {}", queries[0]));
     let answers = inspect(hbase, "wide", &commands);
     for (answer, query) in answers.iter().zip(&queries) {
-        check_near(answer, &naive_near(&documents, *query, 3), 0, &scheme);
+        check_near(answer, &naive_near(&documents, *query, 3), 0, &kind);
     }
     let rows: Vec<&str> =
         answers[queries.len()][1..15].iter().map(|line| line.split_whitespace().nth(1).unwrap()).collect();
-    let expected: Vec<String> =
-        scheme.keys(queries[0]).map(|key| hex(&RowKey::new(key, queries[0]).encode())).collect();
+    let expected: Vec<String> = kind
+        .sketch(queries[0])
+        .keys()
+        .iter()
+        .map(|key| hex(&RowKey::new(*key, queries[0]).encode()))
+        .collect();
     assert_eq!(rows, expected);
 }
 

@@ -2,11 +2,10 @@ use std::collections::HashMap;
 use std::fs;
 
 use corpus::{InputOptions, Rank};
-use index::{DocumentId, NewDocument, OpenOptions};
+use index::{DocumentId, Index, NewDocument, OpenOptions};
 use simhash::Fingerprint;
 
 use super::*;
-use crate::dedup::{Decider, DryRun};
 use crate::job::JobOptions;
 use crate::opening::StoreOptions;
 use crate::report::Deduplicated;
@@ -68,8 +67,8 @@ fn naive(documents: &[Fingerprinted], mut stored: HashMap<DocumentId, Fingerprin
     expected
 }
 
-fn rule(decider: Decider) -> Rule {
-    Rule { decider, logs: None, kept: HashMap::new() }
+fn rule(index: Index) -> Rule {
+    Rule { index, dry_run: false, logs: None, kept: HashMap::new() }
 }
 
 fn check(documents: &[Fingerprinted], stored: &[Fingerprinted]) {
@@ -80,8 +79,8 @@ fn check(documents: &[Fingerprinted], stored: &[Fingerprinted]) {
         index.insert(&stored().map(NewDocument::from).collect::<Vec<_>>()).unwrap();
         index
     });
-    for decider in [Decider::Index(real), Decider::DryRun(DryRun::new(dry).unwrap())] {
-        let verdicts = decide(&mut rule(decider), documents).unwrap();
+    for index in [real, dry.overlaid()] {
+        let verdicts = decide(&mut rule(index), documents).unwrap();
         let verdicts = verdicts.iter().map(|verdict| {
             verdict.as_ref().map(|verdict| match verdict {
                 Verdict::Kept => None,
@@ -114,7 +113,7 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     let (index, fingerprinter) = opened.unwrap();
     let documents = job.survey(&fingerprinter).unwrap();
     fs::write(&input, second).unwrap();
-    let verdicts = decide(&mut rule(Decider::Index(index)), &documents).unwrap();
+    let verdicts = decide(&mut rule(index), &documents).unwrap();
     let output = Some(job.kept_output(&kept).unwrap());
     let counts = Deduplicated::default();
     let results = Results { output, duplicates: None, groups: None, findings: None, clusters: None, counts };

@@ -1,0 +1,359 @@
+//! A store over another one that it only reads: what is written stays in memory, beside it. By it a dry run goes the way of
+//! every other, and a job finds out what a call is going to answer before it makes it.
+
+use std::collections::HashSet;
+use std::ops::Deref;
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use simhash::{Distance, Sketch};
+use tables::{Cost, Tables};
+
+use crate::backend::rule::{self, Shelf};
+use crate::backend::search;
+use crate::retention::Horizon;
+use crate::store::{check_batch, check_documents, not_created, page_len};
+use crate::{
+    Clock, Cursor, Document, DocumentId, Error, Insertion, Match, MemoryStore, Metadata, Neighbours, Page,
+    Result, Selection, Status, Store, StoredDocument, Timestamp,
+};
+
+/// Before the bytes of a cursor of the base, and of one of what was written.
+const IN_BASE: u8 = b'b';
+const ABOVE: u8 = b'a';
+
+/// A store that answers as its base would after the same writes, and leaves the base as it is.
+///
+/// It keeps to the contract of [`Store`], but that nothing written is durable. What is removed or replaced of the base is
+/// hidden from then on. What others write to the base meanwhile is seen, unless it is hidden; a count of matches may then be
+/// off by what they have changed of what is hidden. So it may with a clock that is turned back past an expiry.
+///
+/// Memory: what a [`MemoryStore`] needs for what was written, and the id and the sketch of what is hidden.
+pub struct Overlay<B> {
+    base: B,
+    layer: RwLock<Layer>,
+    clock: Clock,
+}
+
+/// What was written.
+struct Layer {
+    /// The documents. It has metadata as soon as there is something to be kept here.
+    above: MemoryStore,
+    /// Whether there was an index in the base when `above` was made; else there is nothing to be read in it.
+    has_base: bool,
+    /// What does not count of the base: what was removed there, and what is above.
+    hidden: HashSet<DocumentId>,
+    /// The sketches of the documents that `hidden` hides, by their places in `hidden_at`, to tell how many of what a search
+    /// finds in the base do not count.
+    hidden_tables: Box<dyn Tables>,
+    hidden_at: Vec<Timestamp>,
+}
+
+impl<B: Deref<Target = dyn Store>> Overlay<B> {
+    /// Nothing written yet.
+    #[must_use]
+    pub fn new(base: B) -> Self {
+        Self::with_clock(base, Clock::system())
+    }
+
+    /// Nothing written yet, taking the time from `clock`, which should be the base's.
+    #[must_use]
+    pub fn with_clock(base: B, clock: Clock) -> Self {
+        let layer = Layer {
+            above: MemoryStore::with_clock(clock.clone()),
+            has_base: true,
+            hidden: HashSet::new(),
+            hidden_tables: search::new_tables(),
+            hidden_at: Vec::new(),
+        };
+        Self { base, layer: RwLock::new(layer), clock }
+    }
+
+    fn read(&self) -> Result<RwLockReadGuard<'_, Layer>> {
+        self.layer.read().map_err(|_| Error::poisoned())
+    }
+
+    /// The layer, once there is something to be written to it.
+    fn write(&self) -> Result<RwLockWriteGuard<'_, Layer>> {
+        let layer = self.layer.write().map_err(|_| Error::poisoned())?;
+        if layer.above.metadata()?.is_none() {
+            layer.above.create(&self.base.metadata()?.ok_or_else(not_created)?)?;
+        }
+        // What a clock forbids, it forbids before anything is changed.
+        layer.above.insert(&[])?;
+        Ok(layer)
+    }
+
+    /// Carries out `work` on documents of which those in the base are known. No other write can come between.
+    fn decide<T>(
+        &self,
+        ids: &[DocumentId],
+        work: impl FnOnce(&mut RwLockWriteGuard<'_, Layer>, Vec<Option<StoredDocument>>) -> Result<T>,
+    ) -> Result<T> {
+        let mut layer = self.write()?;
+        let in_base = if layer.has_base { self.base.get(ids)? } else { vec![None; ids.len()] };
+        work(&mut layer, in_base)
+    }
+
+    fn insert_within(&self, documents: &[Document], if_new: Option<Distance>) -> Result<Vec<Insertion>> {
+        check_documents(documents)?;
+        let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
+        self.decide(&ids, |layer, in_base| {
+            let mut near = Vec::new();
+            if let Some(max_distance) = if_new
+                && layer.has_base
+            {
+                let queries: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
+                // One is enough, beyond those that are hidden or will be by this call, the document's own among them.
+                let replaces = |(document, stored): &(&Document, &Option<StoredDocument>)| {
+                    stored.as_ref().is_some_and(|stored| stored.document.sketch != document.sketch)
+                };
+                let limit = 1 + documents.iter().zip(&in_base).filter(replaces).count();
+                near = self.near_in_base(layer, &queries, max_distance, limit)?;
+            }
+            let mut near = near.into_iter();
+            let mut insertions = Vec::with_capacity(documents.len());
+            for (document, in_base) in documents.iter().zip(in_base) {
+                let near = near.next().map(|(found, _)| found.matches).unwrap_or_default();
+                let mut writer = Writer { layer, id: &document.id, in_base, near };
+                insertions.push(rule::insert(&mut writer, document, if_new)?);
+            }
+            Ok(insertions)
+        })
+    }
+
+    /// What is found in the base with `limit` of those that count at least, and how many of all that is found are hidden.
+    fn near_in_base(
+        &self,
+        layer: &Layer,
+        queries: &[Sketch],
+        max_distance: Distance,
+        limit: usize,
+    ) -> Result<Vec<(Neighbours, u64)>> {
+        let horizon = self.horizon(layer)?;
+        let mut n_hidden = vec![0; queries.len()];
+        layer.hidden_tables.near(queries, max_distance, &mut |hit| {
+            let is_live = |number: &&u64| horizon.is_live(layer.hidden_at[**number as usize]);
+            n_hidden[hit.query] += hit.numbers.iter().filter(is_live).count();
+        });
+        let n_hidden_max = n_hidden.iter().copied().max().unwrap_or(0);
+        let found = self.base.near(queries, max_distance, limit.saturating_add(n_hidden_max))?;
+        Ok(found.into_iter().zip(n_hidden).map(|(found, n)| (found, n as u64)).collect())
+    }
+
+    fn horizon(&self, layer: &Layer) -> Result<Horizon> {
+        let metadata = layer.above.metadata()?.ok_or_else(not_created)?;
+        Ok(Horizon::new(metadata.retain, self.clock.now()))
+    }
+}
+
+/// A write about one document.
+struct Writer<'a> {
+    layer: &'a mut Layer,
+    id: &'a DocumentId,
+    /// What the base has under its id.
+    in_base: Option<StoredDocument>,
+    /// What is near to it in the base; more than one of them counts there, unless there is no more.
+    near: Vec<Match>,
+}
+
+impl Shelf for Writer<'_> {
+    type Error = Error;
+
+    /// What is there only; and the number says nothing, since a writer is about one document.
+    fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>> {
+        let above = self.layer.above.get(std::slice::from_ref(id))?.pop().flatten();
+        let in_base = self.in_base.clone().filter(|_| !self.layer.hidden.contains(id));
+        Ok(above.or(in_base).map(|stored| (0, stored)))
+    }
+
+    fn is_live(&self, _: Timestamp) -> bool {
+        true
+    }
+
+    fn nearest(&self, sketch: &Sketch, max_distance: Distance, _: Option<u64>) -> Result<Option<Match>> {
+        let above = self.layer.above.near(std::slice::from_ref(sketch), max_distance, 2)?.pop();
+        let above = above.map(|above| above.matches).unwrap_or_default();
+        let in_base = self.near.iter().filter(|found| !self.layer.hidden.contains(&found.id)).cloned();
+        let others = above.into_iter().chain(in_base).filter(|found| found.id != *self.id);
+        Ok(others.min_by(rank))
+    }
+
+    /// What is expired in the base under this id would come back with a clock that is turned back, so it is hidden too.
+    fn put(&mut self, document: &Document) -> Result<()> {
+        self.layer.above.insert(std::slice::from_ref(document))?;
+        self.layer.hidden.insert(document.id.clone());
+        Ok(())
+    }
+
+    fn take(&mut self, id: &DocumentId, _: u64, _: &Sketch) -> Result<()> {
+        let layer = &mut *self.layer;
+        layer.above.remove(std::slice::from_ref(id))?;
+        if let Some(stored) = &self.in_base
+            && layer.hidden.insert(id.clone())
+        {
+            layer.hidden_tables.insert(&stored.document.sketch, layer.hidden_at.len() as u64);
+            layer.hidden_at.push(stored.inserted_at);
+        }
+        Ok(())
+    }
+}
+
+fn rank(a: &Match, b: &Match) -> std::cmp::Ordering {
+    (a.distance, &a.id).cmp(&(b.distance, &b.id))
+}
+
+impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        match self.read()?.above.metadata()? {
+            Some(metadata) => Ok(Some(metadata)),
+            None => self.base.metadata(),
+        }
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        let mut layer = self.layer.write().map_err(|_| Error::poisoned())?;
+        match (layer.above.metadata()?, self.base.metadata()?) {
+            (Some(stored), _) | (None, Some(stored)) => Ok(stored),
+            (None, None) => {
+                layer.has_base = false;
+                layer.above.create(metadata)
+            }
+        }
+    }
+
+    fn prepare(&self) -> Result<()> {
+        if self.read()?.has_base { self.base.prepare() } else { Ok(()) }
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        self.insert_within(documents, None)
+    }
+
+    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
+        self.insert_within(documents, Some(max_distance))
+    }
+
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
+        check_batch(ids.len())?;
+        self.decide(ids, |layer, in_base| {
+            let remove = |(id, in_base)| {
+                rule::remove(&mut Writer { layer, id, in_base, near: Vec::new() }, id, selection)
+            };
+            ids.iter().zip(in_base).map(remove).collect()
+        })
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        check_batch(ids.len())?;
+        let layer = self.read()?;
+        if layer.above.metadata()?.is_none() {
+            return self.base.get(ids);
+        }
+        let above = layer.above.get(ids)?;
+        if !layer.has_base {
+            return Ok(above);
+        }
+        let in_base = ids.iter().zip(self.base.get(ids)?);
+        let in_base = in_base.map(|(id, stored)| stored.filter(|_| !layer.hidden.contains(id)));
+        Ok(above.into_iter().zip(in_base).map(|(above, in_base)| above.or(in_base)).collect())
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
+        check_batch(queries.len())?;
+        let layer = self.read()?;
+        if layer.above.metadata()?.is_none() {
+            return self.base.near(queries, max_distance, limit);
+        }
+        let above = layer.above.near(queries, max_distance, limit)?;
+        if !layer.has_base {
+            return Ok(above);
+        }
+        let in_base = self.near_in_base(&layer, queries, max_distance, limit)?;
+        let together = |(above, (in_base, n_hidden)): (Neighbours, (Neighbours, u64))| {
+            let n_matches = (in_base.n_matches + above.n_matches).saturating_sub(n_hidden);
+            let cost = Cost {
+                n_buckets: in_base.cost.n_buckets + above.cost.n_buckets,
+                n_candidates: in_base.cost.n_candidates + above.cost.n_candidates,
+            };
+            let counts = |found: &Match| !layer.hidden.contains(&found.id);
+            let mut matches: Vec<Match> = in_base.matches.into_iter().filter(counts).collect();
+            matches.extend(above.matches);
+            matches.sort_by(rank);
+            matches.truncate(limit);
+            Neighbours { matches, n_matches, cost }
+        };
+        Ok(above.into_iter().zip(in_base).map(together).collect())
+    }
+
+    /// The base's documents that count, then those that were written.
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        let limit = page_len(limit)?;
+        let layer = self.read()?;
+        if layer.above.metadata()?.is_none() && self.base.metadata()?.is_none() {
+            return Err(not_created());
+        }
+        let after = match after.bytes().split_first() {
+            None if layer.has_base => Ok(Cursor::start()),
+            Some((&IN_BASE, after)) if layer.has_base => Ok(Cursor::from_bytes(after.to_vec())),
+            None => Err(Cursor::start()),
+            Some((&ABOVE, after)) => Err(Cursor::from_bytes(after.to_vec())),
+            Some(_) => return Err(Error::invalid("the cursor is another store's; start the scan anew")),
+        };
+        let mut documents = Vec::new();
+        let after_above = match after {
+            Err(above) => above,
+            Ok(mut after) => loop {
+                let page = self.base.scan(after, limit)?;
+                documents = page.documents;
+                documents.retain(|stored| !layer.hidden.contains(&stored.document.id));
+                match page.next {
+                    None => break Cursor::start(),
+                    Some(next) if documents.is_empty() => after = next,
+                    Some(next) => return Ok(Page { documents, next: Some(marked(IN_BASE, &next)) }),
+                }
+            },
+        };
+        let room = limit - documents.len();
+        let n_above = layer.above.status()?.n_documents.unwrap_or(0);
+        if n_above == 0 {
+            return Ok(Page { documents, next: None });
+        }
+        if room == 0 {
+            return Ok(Page { documents, next: Some(marked(ABOVE, &after_above)) });
+        }
+        let page = layer.above.scan(after_above, room)?;
+        documents.extend(page.documents);
+        Ok(Page { documents, next: page.next.map(|next| marked(ABOVE, &next)) })
+    }
+
+    fn status(&self) -> Result<Status> {
+        let layer = self.read()?;
+        if layer.above.metadata()?.is_none() {
+            return self.base.status();
+        }
+        let above = layer.above.status()?;
+        if !layer.has_base {
+            return Ok(above);
+        }
+        let base = self.base.status()?;
+        let horizon = self.horizon(&layer)?;
+        let n_hidden = layer.hidden_at.iter().filter(|at| horizon.is_live(**at)).count() as u64;
+        let n_above = above.n_documents.unwrap_or(0);
+        Ok(Status {
+            n_documents: base.n_documents.map(|n_documents| (n_documents + n_above).saturating_sub(n_hidden)),
+            n_table_bytes: match (base.n_table_bytes, above.n_table_bytes) {
+                (None, None) => None,
+                (base, above) => Some(base.unwrap_or(0) + above.unwrap_or(0)),
+            },
+            ..base
+        })
+    }
+}
+
+/// The cursor of a layer as one of the whole.
+fn marked(layer: u8, cursor: &Cursor) -> Cursor {
+    Cursor::from_bytes([&[layer], cursor.bytes()].concat())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::testsuite::{self, FakeClock, apart, document, id, sketch};
+use crate::{Index, OpenOptions, Retention};
+
+/// A base of which a test keeps hold.
+#[derive(Clone)]
+struct Base(Arc<MemoryStore>);
+
+impl Deref for Base {
+    type Target = dyn Store;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+/// The first writes go into the base, and those after them into an overlay over it.
+struct Halves {
+    base: Base,
+    overlay: Overlay<Base>,
+    n_for_base: Mutex<usize>,
+}
+
+impl Halves {
+    fn new(n_for_base: usize, clock: Clock) -> Self {
+        let base = Base(Arc::new(MemoryStore::with_clock(clock.clone())));
+        let overlay = Overlay::with_clock(base.clone(), clock);
+        Self { base, overlay, n_for_base: Mutex::new(n_for_base) }
+    }
+
+    fn write<T>(&self, work: impl FnOnce(&dyn Store) -> Result<T>) -> Result<T> {
+        let mut n_for_base = self.n_for_base.lock().unwrap();
+        if *n_for_base == 0 {
+            let before = Index::digest_of(&*self.base).ok();
+            let answer = work(&self.overlay);
+            assert_eq!(Index::digest_of(&*self.base).ok(), before, "an overlay only reads");
+            return answer;
+        }
+        *n_for_base -= 1;
+        work(&*self.base)
+    }
+}
+
+impl Store for Halves {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        self.overlay.metadata()
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        self.write(|store| store.create(metadata))
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.overlay.prepare()
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        self.write(|store| store.insert(documents))
+    }
+
+    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
+        self.write(|store| store.insert_if_new(documents, max_distance))
+    }
+
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
+        self.write(|store| store.remove_if(ids, selection))
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        self.overlay.get(ids)
+    }
+
+    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
+        self.overlay.near(queries, max_distance, limit)
+    }
+
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        self.overlay.scan(after, limit)
+    }
+
+    fn status(&self) -> Result<Status> {
+        self.overlay.status()
+    }
+}
+
+/// The whole suite, over a base without an index, one that is empty, and some that hold what was written first.
+#[test]
+fn an_overlay_passes_the_suite() {
+    for n_for_base in [0, 1, 2, 3, 8, 40] {
+        testsuite::check(&|clock| Box::new(Halves::new(n_for_base, clock)));
+    }
+}
+
+/// What is hidden is neither found nor counted nor in the way, however much of it there is.
+#[test]
+fn what_is_hidden_takes_no_place_among_the_nearest() {
+    let halves = Halves::new(2, Clock::system());
+    halves.create(&OpenOptions::default().new_metadata().unwrap()).unwrap();
+    let all: Vec<_> = (0..30).map(|n| document(&format!("{n:02}"), u64::from(n == 29))).collect();
+    halves.insert(&all).unwrap();
+    let ids: Vec<_> = all[..28].iter().map(|document| document.id.clone()).collect();
+    assert_eq!(halves.remove(&ids[..20]).unwrap(), [true; 20]);
+    let moved: Vec<_> = ids[20..].iter().map(|id| document(id.as_str(), !0)).collect();
+    assert_eq!(halves.insert(&moved).unwrap(), [const { Insertion::Replaced }; 8]);
+    let found = halves.near(&[sketch(0), sketch(!0)], apart(3), 1).unwrap();
+    assert_eq!((found[0].matches[0].id.clone(), found[0].n_matches), (id("28"), 2));
+    assert_eq!((found[1].matches[0].id.clone(), found[1].n_matches), (id("20"), 8));
+    let near = halves.insert_if_new(&[document("28", 1 << 9), document("new", 0)], apart(1)).unwrap();
+    let duplicate = |of: &str, bits: u64, distance: u32| {
+        Insertion::Duplicate(Match {
+            id: id(of),
+            fingerprint: sketch(bits).fingerprint(),
+            distance: apart(distance),
+        })
+    };
+    assert_eq!(near, [Insertion::Replaced, duplicate("28", 1 << 9, 1)]);
+    assert_eq!(halves.status().unwrap().n_documents, Some(10));
+    assert_eq!(halves.base.status().unwrap().n_documents, Some(30));
+}
+
+/// An id that others write into the base later, or that comes back there with a clock that is turned back, is not there twice.
+#[test]
+fn an_id_is_there_once() {
+    let clock = FakeClock::at(1_000_000_000);
+    let base = Base(Arc::new(MemoryStore::with_clock(clock.clock())));
+    let retain = Retention::from_seconds(60);
+    let metadata = Metadata { retain, ..OpenOptions::default().new_metadata().unwrap() };
+    base.create(&metadata).unwrap();
+    base.insert(&[document("expired", 0)]).unwrap();
+    clock.advance_ms(60_000);
+    let overlay = Overlay::with_clock(base.clone(), clock.clock());
+    let written = [document("expired", 1), document("later", 1)];
+    assert_eq!(overlay.insert(&written).unwrap(), [const { Insertion::Inserted }; 2]);
+    base.insert(&[document("later", 0)]).unwrap();
+    for turned_ms in [0, -1_000] {
+        clock.advance_ms(turned_ms);
+        let found = overlay.near(&[sketch(0)], apart(3), 10).unwrap().remove(0).matches;
+        assert!(
+            found
+                .iter()
+                .map(|found| (found.id.as_str(), found.distance))
+                .eq([("expired", apart(1)), ("later", apart(1))])
+        );
+        let page = overlay.scan(Cursor::start(), 10).unwrap();
+        assert!(page.documents.into_iter().map(|stored| stored.document).eq(written.clone()));
+        assert_eq!(testsuite::get(&overlay, &[id("expired"), id("later")]), written.clone().map(Some));
+    }
+}
