@@ -1,4 +1,4 @@
-use super::{Header, ReadError, Reader, Writer};
+use super::{ReadError, Reader, Writer};
 use crate::{Dictionaries, Digest, Fingerprinter, Recipe, RecipeError, Segmenter};
 
 /// A file of `terms`, counted by `recipe`.
