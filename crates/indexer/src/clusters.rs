@@ -11,6 +11,7 @@ mod tests;
 
 use std::io::{self, Write};
 
+use engine::dedup::Verdict;
 use index::Index;
 
 use self::cluster::{Cluster, Limits, Line};
@@ -19,7 +20,6 @@ use self::join::Join;
 use crate::output::Output;
 use crate::pipeline::Fingerprinted;
 use crate::report::Clustered;
-use crate::verdict::Verdict;
 
 /// What becomes of chained clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

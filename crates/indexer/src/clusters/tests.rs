@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use engine::dedup::Original;
 use index::{DocumentId, OpenOptions};
 use serde_json::{Value, json};
 use simhash::{Distance, Fingerprint};
 
 use super::*;
 use crate::input::Rank;
-use crate::verdict::Original;
 
 /// A document, what became of it, and the position of the one that it was dropped for.
 #[derive(Clone)]
