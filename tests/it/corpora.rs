@@ -150,7 +150,7 @@ fn check_dedup(file: &str, all: &[(String, Option<Fingerprint>)]) {
         let near = kept.iter().map(|(id, kept)| (kept.distance(fingerprint), *id));
         match near.filter(|(distance, _)| *distance <= MAX_DISTANCE).min() {
             Some((distance, original)) => {
-                expected.push((id.clone(), original.to_owned(), distance.as_bits()))
+                expected.push((id.clone(), original.to_owned(), distance.as_bits()));
             }
             None => kept.push((id, fingerprint)),
         }

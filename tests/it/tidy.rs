@@ -30,7 +30,7 @@ const EDGES: [(&str, &[&str]); 14] = [
     ("manual", &[]),
     ("program", &[]),
     // `store-hbase` for the rows of bulk loads, which are of no other store.
-    ("indexer", &["engine", "features", "index", "manual", "program", "simhash", "store-hbase", "tables"]),
+    ("indexer", &["engine", "features", "index", "manual", "program", "simhash", "store-hbase"]),
     ("query-worker", &["engine", "features", "index", "manual", "program", "simhash"]),
     ("pigeonhole", &["engine", "features", "index", "manual", "program", "simhash"]),
     // The programs it runs as processes; the libraries are for its oracles.

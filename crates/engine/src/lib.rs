@@ -25,6 +25,7 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod clusters;
 pub mod dedup;
 mod engine;
 mod error;
