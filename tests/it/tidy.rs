@@ -56,7 +56,6 @@ const EDGES: [(&str, &[&str]); 17] = [
             "program",
             "pigeonhole-simhash",
             "pigeonhole-store-hbase",
-            "pigeonhole-tables",
         ],
     ),
     (

@@ -25,6 +25,8 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+pub mod clusters;
+pub mod dedup;
 mod engine;
 mod error;
 mod options;

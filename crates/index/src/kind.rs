@@ -13,9 +13,8 @@ use simhash::{
     Distance, Fingerprint, RowKey, RowKeyError, SCHEME_NAMES, SchemeError, Sketch, SplitsError, Table,
     TableScheme,
 };
-use tables::{Groups, Pair};
 
-use crate::{Error, Result};
+use crate::{Error, Groups, Pair, Result};
 
 /// What the documents of an index are sketched by; the parsed form of a name, as in `"t11".parse()`. The default is `5c2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

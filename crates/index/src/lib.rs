@@ -46,5 +46,5 @@ pub use retention::{InvalidRetention, Retention};
 pub use selection::Selection;
 pub use source::{InvalidSource, MAX_SOURCE_BYTES, Source};
 pub use store::{ClaimCounts, ConnectionCounts, Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store};
-pub use tables::Cost;
+pub use tables::{Cost, Groups, Pair};
 pub use time::{AHEAD_MAX, Clock, InvalidTimestamp, Timestamp};

@@ -5,21 +5,20 @@
 
 mod cluster;
 mod documents;
-mod join;
 #[cfg(test)]
 mod tests;
 
 use std::io::{self, Write};
 
+use engine::clusters::Join;
+use engine::dedup::Verdict;
 use index::Index;
 
 use self::cluster::{Cluster, Limits, Line};
 use self::documents::Noted;
-use self::join::Join;
 use crate::output::Output;
 use crate::pipeline::Fingerprinted;
 use crate::report::Clustered;
-use crate::verdict::Verdict;
 
 /// What becomes of chained clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +39,7 @@ pub(crate) struct Clusters {
 
 impl Clusters {
     pub(crate) fn new(output: Output, chains: Chains, index: &Index) -> Self {
-        let join = Join { kind: index.kind().clone(), max_distance: index.max_distance() };
-        Self { output, chains, limits: Limits::default(), join, documents: Noted::default() }
+        Self { output, chains, limits: Limits::default(), join: Join::of(index), documents: Noted::default() }
     }
 
     /// Takes note of what became of a document.

@@ -29,7 +29,6 @@ mod report_file;
 mod shard;
 mod stop;
 mod top;
-mod verdict;
 
 use std::io;
 use std::process::ExitCode;

@@ -1,11 +1,11 @@
 //! One cluster: its documents by fingerprint, who is near to whom in it, and the line that says so.
 
+use engine::clusters::{Forest, Join};
+use index::Groups;
 use serde::{Serialize, Serializer};
 use simhash::{Distance, Fingerprint};
-use tables::Groups;
 
 use super::documents::{Documents, Status};
-use super::join::{Forest, Join};
 
 /// Bounds on what is held, written and computed of one cluster.
 #[derive(Clone, Copy)]

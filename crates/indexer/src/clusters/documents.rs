@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use anyhow::ensure;
+use engine::clusters::Parts;
 use index::DocumentId;
 use serde::Serialize;
 use simhash::Fingerprint;
-
-use super::join::Parts;
 
 /// Instead of a centre's number, of a document that stays.
 const STAYS: u32 = u32::MAX;

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use corpus::Rank;
+use engine::dedup::Original;
 use index::{DocumentId, OpenOptions};
 use serde_json::{Value, json};
 use simhash::{Distance, Fingerprint};
 
 use super::*;
-use crate::verdict::Original;
 
 /// A document, what became of it, and the position of the one that it was dropped for.
 #[derive(Clone)]

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
+use engine::dedup::Kept;
 use index::{Index, Mode};
 
 pub(crate) use self::options::DedupOptions;
@@ -79,7 +80,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let clusters = options.clusters.as_deref().map(|path| job.output("--clusters", path)).transpose()?;
     let clusters = clusters.map(|output| Clusters::new(output, options.chains, &index));
     let index = if spares_index { index.overlaid() } else { index };
-    let rule = Rule { index, dry_run: spares_index, logs, kept };
+    let rule = Rule { index, dry_run: spares_index, logs, kept: Kept::with(kept) };
     let results = Results {
         output,
         duplicates,

@@ -3,12 +3,12 @@
 //!
 //! So every dropped document is near to a kept one that is at least as good, and no two that are kept are near.
 
-use std::collections::HashSet;
 use std::iter::{Skip, Zip};
 use std::vec::IntoIter;
 
 use anyhow::{bail, ensure};
 use corpus::{Rank, RankBy};
+use engine::dedup::{Verdict, batch_len};
 use features::Fingerprinter;
 use serde_json::Value;
 
@@ -22,7 +22,6 @@ use crate::output::Lengths;
 use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
-use crate::verdict::Verdict;
 
 /// Reads everything twice, and decides in between.
 pub(crate) fn run(
@@ -65,9 +64,7 @@ fn decide(rule: &mut Rule, documents: &[Fingerprinted]) -> anyhow::Result<Verdic
     let mut verdicts: Verdicts = documents.iter().map(|_| None).collect();
     let mut rest = &order[..];
     while !rest.is_empty() {
-        let mut ids = HashSet::new();
-        let is_first_use = |&&n: &&usize| ids.insert(&documents[n].id);
-        let n_documents = rest.iter().take(STORE_BATCH).take_while(is_first_use).count();
+        let n_documents = batch_len(rest.iter().map(|&n| &documents[n].id), STORE_BATCH);
         let (batch, later) = rest.split_at(n_documents);
         let decided = rule.decide(batch.iter().map(|&n| &documents[n]))?;
         for (&n, verdict) in batch.iter().zip(decided) {

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use engine::dedup::{Original, Verdict};
 use index::DocumentId;
 use simhash::Distance;
 
 use crate::excerpt::excerpt;
 use crate::numbers::Grouped;
 use crate::pipeline::Fingerprinted;
-use crate::verdict::{Original, Verdict};
 
 /// Duplicates shown in one group.
 const SHOWN_PER_GROUP: usize = 10;

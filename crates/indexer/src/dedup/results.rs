@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use engine::dedup::{Original, Verdict};
 use index::{DocumentId, Match};
 use serde_json::{Value, json};
 use simhash::Fingerprint;
@@ -14,7 +15,6 @@ use crate::pipeline::Item;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
 use crate::report_file::Findings;
-use crate::verdict::{Original, Verdict};
 
 /// What is made of the verdicts, which come in the order of the input.
 pub(crate) struct Results {

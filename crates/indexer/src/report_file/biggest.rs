@@ -4,11 +4,11 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 
+use engine::dedup::Original;
 use index::DocumentId;
 
 use super::{Example, Group};
 use crate::pipeline::Fingerprinted;
-use crate::verdict::Original;
 
 /// Memory for the beginnings of kept documents, in case a duplicate of them comes. The latest are held.
 const KEPT_BYTES_MAX: usize = 64 << 20;

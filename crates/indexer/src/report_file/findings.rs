@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use engine::dedup::{Original, Verdict};
 use index::DocumentId;
 
 use super::biggest::Biggest;
@@ -9,7 +10,6 @@ use super::{Distance, Groups, Rejected, Repeat, Repeats};
 use crate::pipeline::Item;
 use crate::reasons::Reasons;
 use crate::top::Top;
-use crate::verdict::{Original, Verdict};
 
 /// What of a text a report shows, in columns of a terminal: so many letters, or half as many Chinese characters.
 pub(crate) const EXCERPT_COLUMNS: usize = 300;

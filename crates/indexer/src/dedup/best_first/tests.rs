@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::fs;
 
 use corpus::{InputOptions, Rank};
+use engine::dedup::Kept;
 use index::{DocumentId, Index, NewDocument, OpenOptions};
 use simhash::Fingerprint;
 
@@ -68,7 +69,7 @@ fn naive(documents: &[Fingerprinted], mut stored: HashMap<DocumentId, Fingerprin
 }
 
 fn rule(index: Index) -> Rule {
-    Rule { index, dry_run: false, logs: None, kept: HashMap::new() }
+    Rule { index, dry_run: false, logs: None, kept: Kept::default() }
 }
 
 fn check(documents: &[Fingerprinted], stored: &[Fingerprinted]) {

@@ -1,31 +1,51 @@
-//! What hangs together by steps within the distance.
+//! Which documents of a corpus hang together by steps within the distance.
+//!
+//! ```
+//! use pigeonhole_engine::clusters::Join;
+//! use pigeonhole_engine::{Engine, Options};
+//!
+//! let engine = Engine::open("memory:", &Options::default())?;
+//! let texts = ["The harbour office closes at noon.", "A dog ran past.", "the harbour office closes at noon"];
+//! let fingerprints: Vec<_> = engine.fingerprints(&texts).into_iter().flatten().collect();
+//! let parts = Join::of(engine.index()).components(&fingerprints);
+//! assert_eq!(parts.iter().collect::<Vec<_>>(), [[0, 2]]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-use index::SketchKind;
+use index::{Groups, Index, Pair, SketchKind};
 use simhash::{Distance, Fingerprint};
-use tables::{Groups, Pair};
 
-/// Finds who is near to whom.
-pub(super) struct Join {
-    pub(super) kind: SketchKind,
+/// Finds which of the fingerprints at hand are near to one another, as an index would.
+#[derive(Clone, Debug)]
+pub struct Join {
+    kind: SketchKind,
     /// That of the index, which may be less than the kind's.
-    pub(super) max_distance: Distance,
+    max_distance: Distance,
 }
 
-/// Sets of two documents and more.
-pub(super) struct Parts {
+/// Sets of two documents and more, by position.
+#[derive(Clone, Debug)]
+pub struct Parts {
     /// A part's label and a document of it, ascending.
     documents: Vec<(u32, u32)>,
 }
 
 /// Trees of nodes, each of which hangs together (Galler and Fischer, "An improved equivalence algorithm", CACM 1964).
-pub(super) struct Forest {
+#[derive(Clone, Debug)]
+pub struct Forest {
     /// A root is its own parent.
     parents: Vec<u32>,
 }
 
 impl Join {
+    /// By the sketches of an index, within its distance.
+    #[must_use]
+    pub fn of(index: &Index) -> Self {
+        Self { kind: index.kind().clone(), max_distance: index.max_distance() }
+    }
+
     /// Calls `visit` once for each pair of different fingerprints within the distance, always in the same order.
-    pub(super) fn pairs(&self, groups: &Groups, visit: &mut dyn FnMut(Pair)) {
+    pub fn pairs(&self, groups: &Groups, visit: &mut dyn FnMut(Pair)) {
         self.kind.self_join(groups, &mut |pair| {
             if pair.distance <= self.max_distance {
                 visit(pair);
@@ -35,8 +55,9 @@ impl Join {
 
     /// Parts documents into those that can be reached from one another, in the order of their first documents.
     ///
-    /// The pairs are not held: of a million texts that are all alike there may be 10^10.
-    pub(super) fn components(&self, fingerprints: &[Fingerprint]) -> Parts {
+    /// The pairs are not held: of a million texts that are all alike there may be 10^10. Fewer than 2^32 fingerprints.
+    #[must_use]
+    pub fn components(&self, fingerprints: &[Fingerprint]) -> Parts {
         let groups = Groups::new(fingerprints);
         let mut forest = Forest::new(groups.len());
         self.pairs(&groups, &mut |pair| {
@@ -64,25 +85,28 @@ impl Join {
 
 impl Parts {
     /// From pairs of a part's label and a document, each document once.
-    pub(super) fn new(mut documents: Vec<(u32, u32)>) -> Self {
+    #[must_use]
+    pub fn new(mut documents: Vec<(u32, u32)>) -> Self {
         documents.sort_unstable();
         Self { documents }
     }
 
     /// Each with its documents ascending, in the order of their labels.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Vec<u32>> {
+    pub fn iter(&self) -> impl Iterator<Item = Vec<u32>> {
         let parts = self.documents.chunk_by(|a, b| a.0 == b.0).filter(|part| part.len() > 1);
         parts.map(|part| part.iter().map(|&(_, document)| document).collect())
     }
 }
 
 impl Forest {
-    pub(super) fn new(n: usize) -> Self {
+    /// `n` nodes, fewer than 2^32, of which none hangs together with another.
+    #[must_use]
+    pub fn new(n: usize) -> Self {
         Self { parents: (0..n as u32).collect() }
     }
 
-    /// Makes one tree of the trees of two nodes; false where it was one already.
-    pub(super) fn connect(&mut self, a: usize, b: usize) -> bool {
+    /// Makes one tree of the trees of two nodes, both below `n`; false where it was one already.
+    pub fn connect(&mut self, a: usize, b: usize) -> bool {
         let [a, b] = [a, b].map(|node| self.root(node));
         self.parents[a.max(b)] = a.min(b) as u32;
         a != b

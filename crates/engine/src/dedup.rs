@@ -1,0 +1,225 @@
+//! Which documents of a run stay: the store's insert-if-new, one document after another, and what is about the run alone: an
+//! id that it has kept already.
+//!
+//! Nothing here reads files, writes them or holds a text. In what order documents come is the caller's to say: that of a
+//! corpus, or the best first, so that every dropped one is near to a kept one that is at least as good.
+
+use std::collections::{HashMap, HashSet};
+
+use index::{DocumentId, Error, ErrorKind, Index, Insertion, MAX_BATCH, Match, NewDocument, Source};
+use simhash::{Distance, Fingerprint};
+
+/// What becomes of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It stays, if only because it has no features.
+    Kept,
+    /// It is dropped.
+    Duplicate {
+        /// Its own.
+        fingerprint: Fingerprint,
+        /// What it is dropped for.
+        of: Original,
+    },
+}
+
+/// Of which document another is a near-duplicate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Original {
+    /// Its name.
+    pub id: DocumentId,
+    /// That under which it was found.
+    pub fingerprint: Fingerprint,
+    /// How far the two are apart.
+    pub distance: Distance,
+    /// Whether this run has kept it, and not one before.
+    pub in_this_run: bool,
+}
+
+/// A document about which it has not been decided.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    /// Its name.
+    pub id: &'a DocumentId,
+    /// `None` where its text has no features; then there is nothing to drop it for.
+    pub fingerprint: Option<Fingerprint>,
+    /// Where it came from, if that is known.
+    pub source: Option<&'a Source>,
+}
+
+/// The documents that a run has kept so far, by which it decides about the next.
+///
+/// ```
+/// use pigeonhole_engine::dedup::{Candidate, Kept, Verdict};
+/// use pigeonhole_engine::{Engine, Options};
+/// use index::DocumentId;
+///
+/// let engine = Engine::open("memory:", &Options::default())?;
+/// let texts = ["The harbour office closes at noon.", "the harbour office closes at noon", "A dog ran past."];
+/// let ids: Vec<DocumentId> = ["a", "b", "c"].into_iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
+/// let fingerprints = engine.fingerprints(&texts);
+/// let candidates: Vec<Candidate<'_>> = ids
+///     .iter()
+///     .zip(fingerprints)
+///     .map(|(id, fingerprint)| Candidate { id, fingerprint, source: None })
+///     .collect();
+/// let verdicts = Kept::default().decide(engine.index(), &candidates)?;
+/// assert_eq!((&verdicts[0], &verdicts[2]), (&Some(Verdict::Kept), &Some(Verdict::Kept)));
+/// assert!(matches!(&verdicts[1], Some(Verdict::Duplicate { of, .. }) if of.id == ids[0] && of.in_this_run));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Memory: the id and the fingerprint of each kept document.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    fingerprints: HashMap<DocumentId, Option<Fingerprint>>,
+}
+
+impl Kept {
+    /// Goes on with what was kept before, which must be in the index.
+    #[must_use]
+    pub fn with(fingerprints: HashMap<DocumentId, Option<Fingerprint>>) -> Self {
+        Self { fingerprints }
+    }
+
+    /// Decides about documents, each before those after it, and takes into the index what is kept. `None` is for one whose
+    /// id stands for another text that is kept.
+    ///
+    /// # Errors
+    /// Those of the store. What was kept before the failure is in the index, and a later call of this run may find it there
+    /// as a document of an earlier one.
+    pub fn decide(
+        &mut self,
+        index: &Index,
+        candidates: &[Candidate<'_>],
+    ) -> index::Result<Vec<Option<Verdict>>> {
+        let mut verdicts = Vec::with_capacity(candidates.len());
+        let mut rest = candidates;
+        while !rest.is_empty() {
+            let (batch, later) = rest.split_at(batch_len(rest.iter().map(|next| next.id), MAX_BATCH));
+            verdicts.extend(self.decide_batch(batch.iter().copied(), |new| -> index::Result<_> {
+                Ok(index.insert_if_new(new)?.into_iter().map(Insertion::original).collect())
+            })?);
+            rest = later;
+        }
+        Ok(verdicts)
+    }
+
+    /// As [`decide`](Self::decide), where `insert_if_new` makes the call of the store: it is given the documents about which
+    /// the store decides, takes in those that are new, and answers for each with the document that keeps it out. No id may be
+    /// among the candidates twice ([`batch_len`]): what its second use stands for is known only once its first has been
+    /// decided.
+    ///
+    /// # Errors
+    /// Those of `insert_if_new`, and `Internal` where it answers for fewer documents than it was given.
+    pub fn decide_batch<'a, E: From<Error>>(
+        &mut self,
+        candidates: impl Iterator<Item = Candidate<'a>> + Clone,
+        insert_if_new: impl FnOnce(&[NewDocument]) -> Result<Vec<Option<Match>>, E>,
+    ) -> Result<Vec<Option<Verdict>>, E> {
+        let new: Vec<_> = candidates
+            .clone()
+            .filter(|candidate| !self.fingerprints.contains_key(candidate.id))
+            .filter_map(|Candidate { id, fingerprint, source }| {
+                Some(NewDocument { id: id.clone(), fingerprint: fingerprint?, source: source.cloned() })
+            })
+            .collect();
+        let mut nearest = insert_if_new(&new)?.into_iter();
+        let mut verdicts = Vec::new();
+        for Candidate { id, fingerprint, .. } in candidates {
+            let verdict = match (self.fingerprints.get(id), fingerprint) {
+                (Some(earlier), Some(fingerprint)) if *earlier == Some(fingerprint) => {
+                    let distance = Distance::ZERO;
+                    let of = Original { id: id.clone(), fingerprint, distance, in_this_run: true };
+                    Some(Verdict::Duplicate { fingerprint, of })
+                }
+                (Some(_), _) => None,
+                // Nothing to compare it by, so nothing to drop it for.
+                (None, None) => Some(Verdict::Kept),
+                (None, Some(fingerprint)) => {
+                    let found = nearest.next().ok_or_else(|| {
+                        let what = "the store answered for fewer documents than it was given";
+                        Error::new(ErrorKind::Internal, what)
+                    })?;
+                    Some(found.map_or(Verdict::Kept, |found| Verdict::Duplicate {
+                        fingerprint,
+                        of: Original {
+                            in_this_run: self.fingerprints.contains_key(&found.id),
+                            id: found.id,
+                            fingerprint: found.fingerprint,
+                            distance: found.distance,
+                        },
+                    }))
+                }
+            };
+            if matches!(verdict, Some(Verdict::Kept)) {
+                self.fingerprints.insert(id.clone(), fingerprint);
+            }
+            verdicts.push(verdict);
+        }
+        Ok(verdicts)
+    }
+}
+
+/// How many of these come before the first id that comes again, and before `n_max`: about so many can be decided at once.
+pub fn batch_len<'a>(ids: impl IntoIterator<Item = &'a DocumentId>, n_max: usize) -> usize {
+    let mut seen = HashSet::new();
+    ids.into_iter().take(n_max).take_while(|&id| seen.insert(id)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use index::OpenOptions;
+
+    use super::*;
+
+    #[test]
+    fn an_id_stands_for_the_first_text_that_is_kept_under_it() {
+        let index = crate::open_index("memory:", &OpenOptions::default()).unwrap();
+        let [old, a, b] = ["old", "a", "b"].map(|id| id.parse::<DocumentId>().unwrap());
+        index.insert(&[(old.clone(), Fingerprint(0xff << 40))]).unwrap();
+        let of = |id, bits: Option<u64>| Candidate { id, fingerprint: bits.map(Fingerprint), source: None };
+        let candidates = [
+            of(&a, Some(0)),
+            of(&b, Some(1)),
+            of(&a, Some(0)),
+            of(&a, Some(0xff)),
+            of(&b, None),
+            of(&b, Some(0xff << 20)),
+            of(&old, Some(0xff << 40)),
+            of(&old, None),
+        ];
+        let verdicts = Kept::default().decide(&index, &candidates).unwrap();
+        let shown = verdicts.iter().map(|verdict| match verdict {
+            None => "another text".to_owned(),
+            Some(Verdict::Kept) => "kept".to_owned(),
+            Some(Verdict::Duplicate { of, .. }) => format!("{} {} {}", of.distance, of.id, of.in_this_run),
+        });
+        let expected =
+            ["kept", "1 a true", "0 a true", "another text", "kept", "another text", "kept", "another text"];
+        assert!(shown.eq(expected));
+        // Against what an earlier run has kept.
+        let verdicts = Kept::default().decide(&index, &[of(&b, Some(0xfe << 40))]).unwrap();
+        assert!(
+            matches!(&verdicts[..], [Some(Verdict::Duplicate { of, .. })] if of.id == old && !of.in_this_run)
+        );
+    }
+
+    #[test]
+    fn a_batch_ends_before_an_id_that_comes_again() {
+        let ids = ["a", "b", "a", "c"].map(|id| id.parse::<DocumentId>().unwrap());
+        for (n_max, expected) in [(0, 0), (1, 1), (2, 2), (3, 2), (9, 2)] {
+            assert_eq!(batch_len(&ids, n_max), expected);
+        }
+        assert_eq!(batch_len(&ids[1..], 9), 3);
+        assert_eq!(batch_len(&[], 9), 0);
+    }
+
+    #[test]
+    fn answers_that_are_missing_are_an_error() {
+        let a: DocumentId = "a".parse().unwrap();
+        let candidate = Candidate { id: &a, fingerprint: Some(Fingerprint(0)), source: None };
+        let decided = Kept::default().decide_batch([candidate].into_iter(), |_| Ok::<_, Error>(Vec::new()));
+        assert_eq!(decided.unwrap_err().kind(), ErrorKind::Internal);
+    }
+}
