@@ -14,7 +14,7 @@ fn directory() -> TempDir {
 }
 
 fn apart(n_bits: u32) -> Distance {
-    Distance::new(n_bits).unwrap()
+    Distance::new(n_bits).expect("at most 64")
 }
 
 fn fields(fields: &[(&str, &str)]) -> BTreeMap<String, String> {
