@@ -16,16 +16,16 @@
 
 mod characters;
 mod grams;
-mod sketch;
+mod sets;
 #[cfg(test)]
 mod tests;
 
-use minhash::Sketcher;
+use minhash::{Signature, Sketcher};
 
 use crate::normalize::Normalizer;
 
 use characters::{Characters, Classes};
-pub use sketch::{DocumentSketch, EQUALITY_FLAG, ShingleSets, ShortSketch};
+pub use sets::ShingleSets;
 
 /// Most different bigrams of a text of the short kind.
 pub const SHORT_MAX: usize = 50;
@@ -46,7 +46,7 @@ const BUFFER_KEPT_MAX: usize = 4 << 20;
 /// use minhash::Signature;
 ///
 /// let mut sketcher = TextSketcher::new();
-/// let mut signature = |text| sketcher.sketch(text).signature().expect("it has characters");
+/// let mut signature = |text| sketcher.signature(text).expect("it has characters");
 /// let (a, b) = (signature("一目了然的鸽巢原理"), signature("一目瞭然的鴿巢原理！"));
 /// let comparison = Signature::compare(&a, &b);
 /// assert_eq!(comparison.similarity.to_string(), "1.0000");
@@ -87,27 +87,29 @@ impl TextSketcher {
         }
     }
 
-    /// The sketch of a text of any length. One of white space only has nothing to be compared by.
-    pub fn sketch(&mut self, text: &str) -> DocumentSketch {
+    /// The signature of a text of any length: what it is filed under follows from it. `None` of one that is empty or white
+    /// space only, which has nothing to be compared by.
+    pub fn signature(&mut self, text: &str) -> Option<Signature> {
         self.read(text);
         let codes = self.characters.codes();
-        let mut sketch = DocumentSketch::default();
-        if codes.is_empty() {
-            sketch.equality = self.symbols(text);
+        let signature = if codes.is_empty() {
+            self.symbols(text).map(Signature::equality)
         } else {
             let few = self.bigrams.of(codes, SHORT_MAX);
-            match few {
-                Some(&[only]) => sketch.equality = Some(only),
-                Some(few) => sketch.short = ShortSketch::of(few),
-                None => {}
-            }
-            if few.is_none_or(|few| few.len() >= LONG_MIN) {
+            let is_long = few.is_none_or(|few| few.len() >= LONG_MIN);
+            let long = is_long.then(|| {
                 grams::for_each_chunk(codes, |hashes| self.long.extend(hashes));
-                sketch.long = self.long.finish();
+                self.long.finish()
+            });
+            match (few, long.flatten()) {
+                (Some(&[only]), _) => Some(Signature::equality(only)),
+                (Some(few), Some(long)) => Signature::both(&long.bins, long.size, few),
+                (Some(few), None) => Signature::short(few),
+                (None, long) => long.map(|long| Signature::long(&long.bins, long.size)),
             }
-        }
+        };
         self.give_back();
-        sketch
+        signature
     }
 
     /// The sets themselves, for an exact comparison where the texts are at hand.

@@ -6,7 +6,7 @@ use crate::curve::{SUFFIX_BITS, kept_by_suffix, met_by_bands};
 use crate::hash::hash_words;
 use crate::{Bins, Similarity};
 
-/// Where a set is filed: the number of a band above the first flag, and a hash of the band's bins.
+/// A bucket: the number of a band above the first flag, and a hash of the low byte of each of its bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BandKey {
     /// Which band, 1 to 255.
@@ -143,14 +143,22 @@ impl<const BINS: usize> BandScheme<BINS> {
     }
 
     /// Where a set is filed, one key a band, ascending by flag.
-    pub fn keys<'b>(&self, bins: &'b Bins<BINS>) -> impl ExactSizeIterator<Item = BandKey> + use<'b, BINS> {
-        let bands = bins.values()[..(self.bands * self.rows) as usize].chunks_exact(self.rows as usize);
+    #[must_use]
+    pub fn keys(&self, bins: &Bins<BINS>) -> Vec<BandKey> {
+        // Of a signature no more is known.
+        let bytes = bins.values().map(|value| value as u8);
+        self.keys_of(&bytes)
+    }
+
+    /// The same, from the low byte of each bin.
+    pub(crate) fn keys_of(&self, bytes: &[u8]) -> Vec<BandKey> {
+        let bands = bytes[..(self.bands * self.rows) as usize].chunks_exact(self.rows as usize);
         // Not `zip` with a range from the first flag on: its end may be 256.
-        let first_flag = self.first_flag;
-        bands.enumerate().map(move |(number, band)| {
-            let hash = band.iter().fold(0, |hash, &value| hash_words(hash, value));
-            BandKey { flag: first_flag + number as u8, segment: (hash >> 32) as u32 }
-        })
+        let key = |(number, band): (usize, &[u8])| {
+            let hash = band.iter().fold(0, |hash, &byte| hash_words(hash, u64::from(byte)));
+            BandKey { flag: self.first_flag + number as u8, segment: (hash >> 32) as u32 }
+        };
+        bands.enumerate().map(key).collect()
     }
 
     /// The lowest bit of each of the 64 bins after those of the bands, the first bin's on top.
@@ -164,7 +172,7 @@ impl<const BINS: usize> BandScheme<BINS> {
     #[must_use]
     pub fn meet(&self, a: &Bins<BINS>, b: &Bins<BINS>) -> bool {
         (self.suffix(a) ^ self.suffix(b)).count_ones() <= self.suffix_distance_max
-            && self.keys(a).zip(self.keys(b)).any(|(a, b)| a == b)
+            && self.keys(a).iter().zip(&self.keys(b)).any(|(a, b)| a == b)
     }
 
     /// With what probability two sets of this similarity meet: in a band, and with suffixes that are near.
@@ -193,14 +201,14 @@ mod tests {
     #[test]
     fn golden_vectors() {
         let (long, short) = (BandScheme::long(), BandScheme::short());
-        let shown = |keys: &mut dyn Iterator<Item = BandKey>, suffix: u64| {
-            let keys: Vec<_> = keys.map(|key| format!("{}:{:08x}", key.flag, key.segment)).collect();
+        let shown = |keys: Vec<BandKey>, suffix: u64| {
+            let keys: Vec<_> = keys.iter().map(|key| format!("{}:{:08x}", key.flag, key.segment)).collect();
             format!("{} {suffix:016x}\n", keys.join(" "))
         };
         let (of_long, of_short) = (sketch(0, 0..300), sketch(0, 0..20));
         let lines = [
-            format!("{long} {}", shown(&mut long.keys(&of_long), long.suffix(&of_long))),
-            format!("{short} {}", shown(&mut short.keys(&of_short), short.suffix(&of_short))),
+            format!("{long} {}", shown(long.keys(&of_long), long.suffix(&of_long))),
+            format!("{short} {}", shown(short.keys(&of_short), short.suffix(&of_short))),
         ];
         assert_eq!(lines.concat(), include_str!("golden_keys.txt"));
     }

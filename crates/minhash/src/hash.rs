@@ -19,7 +19,7 @@ pub(crate) const fn fold(a: u64, b: u64) -> u64 {
 
 /// 64 well-mixed bits of two words: an element of a set from what it stands for.
 ///
-/// Fixed for good: sketches that are stored were made with it. It is no defence against whoever looks for collisions.
+/// Fixed for good: sketches that are stored were made with it. It is no defence against a search for collisions.
 #[inline]
 #[must_use]
 pub const fn hash_words(a: u64, b: u64) -> u64 {

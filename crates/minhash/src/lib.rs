@@ -24,6 +24,7 @@
 mod bands;
 mod bins;
 mod curve;
+mod filing;
 mod hash;
 mod signature;
 mod similarity;
@@ -39,8 +40,11 @@ struct Readme;
 pub use bands::{BandKey, BandScheme, BandSchemeError};
 pub use bins::Bins;
 pub use curve::{kept_by_suffix, met_by_bands};
+pub use filing::{Filing, SetKind};
 pub use hash::hash_words;
-pub use signature::{Basis, Comparison, LONG_BINS, Signature, SignatureError};
+pub use signature::{
+    AGREEING_BY_CHANCE, Basis, Comparison, ESTIMATE_SCALE, LONG_BINS, Signature, SignatureError,
+};
 pub use similarity::Similarity;
 pub use sketcher::{Sketched, Sketcher};
 pub use wish::{Wish, WishError};

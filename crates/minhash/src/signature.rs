@@ -9,9 +9,10 @@ use crate::{Bins, Similarity};
 /// How many bins a long sketch has.
 pub const LONG_BINS: usize = 256;
 
-/// Bits kept of each bin, and how many bytes that makes of all.
-const BITS: u32 = 4;
-const SKETCH_LEN: usize = LONG_BINS * BITS as usize / 8;
+/// Of the first bins, which bands are made of, a byte is kept; of each of the others two bits.
+pub(crate) const BYTE_BINS: usize = 80;
+const PAIR_BINS: usize = LONG_BINS - BYTE_BINS;
+const SKETCH_LEN: usize = BYTE_BINS + PAIR_BINS / 4;
 /// Bytes of the size of a set. A larger size is kept as the largest.
 const SIZE_LEN: usize = 3;
 const LONG_LEN: usize = SIZE_LEN + SKETCH_LEN;
@@ -27,10 +28,11 @@ const SHORT: u8 = VERSION << 4 | 2;
 const LONG: u8 = VERSION << 4 | 3;
 const BOTH: u8 = VERSION << 4 | 4;
 
-/// What of a document is kept to confirm a pair: 9 to 897 bytes, 132 for a long one.
+/// What of a document is kept to find it and to confirm a pair: 9 to 893 bytes, 128 for a long one.
 ///
 /// One of four kinds: a hash, where only equality counts; the whole set as 24-bit hashes, where it is small; the size of
-/// the set and 4 bits of each of 256 bins; or the last two, of a document that is near the border of both.
+/// the set and its sketch, 8 bits of each of 80 bins and 2 bits of each of 176; or the last two, of a document that is near
+/// the border of both. Where it is filed follows from it: see [`filings`](Self::filings).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Signature {
     bytes: Box<[u8]>,
@@ -81,7 +83,7 @@ pub enum Basis {
     /// Both whole sets. A hash of 24 bits stands for an element, so of two sets of 40 elements one in 10,000 pairs has a
     /// count that is off by one.
     Sets,
-    /// An estimate from 256 bins: see [`Comparison::deviation`].
+    /// An estimate from bins: see [`Comparison::deviation`].
     Estimate,
     /// The two have no kind in common: one is small and one is not. The similarity is given as 0.
     NoCommonKind,
@@ -107,20 +109,31 @@ impl Comparison {
         self.basis != Basis::Estimate
     }
 
-    /// The standard deviation of the estimate of a similarity from 256 bins of 4 bits.
+    /// The standard deviation of the estimate of a similarity.
     ///
-    /// Bins agree with the probability P = J + (1 − J) / 16, so the deviation is √(P (1 − P) / 256) / (1 − 1/16): .0194 at
-    /// J = .9, .0260 at .8, .0300 at .7, .0323 at .6, .0333 at .5, .0161 at 0. Of sets of fewer elements than bins it is down to a
-    /// third less.
+    /// A bin of which b bits are kept agrees with the probability P = J + (1 − J) / 2^b, so the deviation is
+    /// √(80 P₈ (1 − P₈) + 176 P₂ (1 − P₂)) / (256 − 80/256 − 176/4): .0208 at J = .9, .0280 at .8, .0325 at .7, .0354 at .6, .0370
+    /// at .5, .0273 at 0. Of sets of fewer elements than bins it is down to a third less. Two bits of many bins tell more about
+    /// similarities of .5 and above than four bits of half as many (Li and König, WWW 2010, section 3).
     #[must_use]
     pub fn deviation(similarity: Similarity) -> f64 {
-        let agreeing = similarity.get() + (1.0 - similarity.get()) * CHANCE;
-        (agreeing * (1.0 - agreeing) / LONG_BINS as f64).sqrt() / (1.0 - CHANCE)
+        let variance = |n_bins: usize, chance: f64| {
+            let agreeing = similarity.get() + (1.0 - similarity.get()) * chance;
+            n_bins as f64 * agreeing * (1.0 - agreeing)
+        };
+        (variance(BYTE_BINS, BYTE_CHANCE) + variance(PAIR_BINS, PAIR_CHANCE)).sqrt() / ESTIMATE_SCALE
     }
 }
 
 /// How often bins of different elements agree in the bits that are kept.
-const CHANCE: f64 = 1.0 / (1 << BITS) as f64;
+const BYTE_CHANCE: f64 = 1.0 / 256.0;
+const PAIR_CHANCE: f64 = 1.0 / 4.0;
+
+/// As many bins agree by chance where nothing is in common: 44.3125.
+pub const AGREEING_BY_CHANCE: f64 = BYTE_BINS as f64 * BYTE_CHANCE + PAIR_BINS as f64 * PAIR_CHANCE;
+
+/// By so many more agree where all is in common: 211.6875.
+pub const ESTIMATE_SCALE: f64 = LONG_BINS as f64 - AGREEING_BY_CHANCE;
 
 impl Signature {
     /// For a document that equals another or does not: any 64-bit hash of it.
@@ -219,6 +232,24 @@ impl Signature {
         Some(self.bytes[from..].as_chunks().0)
     }
 
+    /// The elements of a small set, ascending, of 24 bits each.
+    pub(crate) fn elements(&self) -> Option<impl Iterator<Item = u64> + Clone> {
+        Some(self.set()?.iter().map(|&[a, b, c]| u64::from(u32::from_be_bytes([0, a, b, c]))))
+    }
+
+    /// A byte of each of the first bins, and one bit of each of the 64 after them, the first on top.
+    pub(crate) fn first_bins(&self) -> Option<(&[u8], u64)> {
+        let (bytes, pairs) = self.sketch()?.1.split_at(BYTE_BINS);
+        let low_bits = |byte: u8| u64::from(byte >> 3 & 8 | byte >> 2 & 4 | byte >> 1 & 2 | byte & 1);
+        Some((bytes, pairs[..16].iter().fold(0, |suffix, &byte| suffix << 4 | low_bits(byte))))
+    }
+
+    /// The hash, where only equality counts.
+    pub(crate) fn hash(&self) -> Option<u64> {
+        let hash = <[u8; 8]>::try_from(&self.bytes[1..]).ok()?;
+        (self.bytes[0] == EQUALITY).then(|| u64::from_be_bytes(hash))
+    }
+
     /// Size and bits of the bins.
     fn sketch(&self) -> Option<(f64, &[u8])> {
         if !matches!(self.bytes[0], LONG | BOTH) {
@@ -241,9 +272,10 @@ fn push_long(bins: &Bins<LONG_BINS>, size: u64, bytes: &mut Vec<u8>) {
     let [_, size @ ..] = (size.min((1 << (8 * SIZE_LEN)) - 1) as u32).to_be_bytes();
     bytes.extend(size);
     // The low bits: the high ones of a least value are mostly 0.
-    bytes.extend(
-        bins.values().as_chunks::<2>().0.iter().map(|[high, low]| (high << 4) as u8 | *low as u8 & 15),
-    );
+    let (first, others) = bins.values().split_at(BYTE_BINS);
+    bytes.extend(first.iter().map(|&value| value as u8));
+    let packed = |byte: u8, value: &u64| byte << 2 | (*value & 3) as u8;
+    bytes.extend(others.as_chunks::<4>().0.iter().map(|four| four.iter().fold(0, packed)));
 }
 
 fn push_set(elements: &[u64], bytes: &mut Vec<u8>) -> Option<()> {
@@ -277,25 +309,27 @@ fn n_common(mut a: &[[u8; ELEMENT_LEN]], mut b: &[[u8; ELEMENT_LEN]]) -> usize {
 
 /// In how many bins the bits that are kept agree.
 fn agreeing(a: &[u8], b: &[u8]) -> u32 {
-    const LOWEST: u64 = u64::MAX / 15;
-    let words = |bytes| <[u8]>::as_chunks::<8>(bytes).0;
-    let differing: u32 = words(a)
-        .iter()
-        .zip(words(b))
-        .map(|(a, b)| {
-            let x = u64::from_be_bytes(*a) ^ u64::from_be_bytes(*b);
-            let x = x | x >> 2;
-            ((x | x >> 1) & LOWEST).count_ones()
-        })
-        .sum();
-    LONG_BINS as u32 - differing
+    const LOW_OF_BYTES: u32 = u32::MAX / 255;
+    const LOW_OF_PAIRS: u32 = u32::MAX / 3;
+    let differing = |(a, b): (&[u8; 4], &[u8; 4])| u32::from_be_bytes(*a) ^ u32::from_be_bytes(*b);
+    let [(bytes_a, pairs_a), (bytes_b, pairs_b)] = [a, b].map(|bytes| {
+        let (bytes, pairs) = bytes.split_at(BYTE_BINS);
+        (bytes.as_chunks::<4>().0, pairs.as_chunks::<4>().0)
+    });
+    let bytes = bytes_a.iter().zip(bytes_b).map(differing).map(|x| {
+        let x = x | x >> 4;
+        let x = x | x >> 2;
+        (x | x >> 1) & LOW_OF_BYTES
+    });
+    let pairs = pairs_a.iter().zip(pairs_b).map(differing).map(|x| (x | x >> 1) & LOW_OF_PAIRS);
+    LONG_BINS as u32 - bytes.chain(pairs).map(u32::count_ones).sum::<u32>()
 }
 
 /// Of P = J + (1 − J) / 2^b the J (Li and König, "b-bit minwise hashing", WWW 2010, theorem 1, for sets that are small beside
-/// the 2^64 elements there might be), and of J and the sizes what is common: J / (1 + J) · (|A| + |B|).
+/// the 2^64 elements there might be), each bin counted alike, which for J from .5 on is near the least variance; and of J and
+/// the sizes what is common: J / (1 + J) · (|A| + |B|).
 fn estimate(agreeing: u32, size_a: f64, size_b: f64) -> Comparison {
-    let agreeing = f64::from(agreeing) / LONG_BINS as f64;
-    let similarity = Similarity::clamped((agreeing - CHANCE) / (1.0 - CHANCE));
+    let similarity = Similarity::clamped((f64::from(agreeing) - AGREEING_BY_CHANCE) / ESTIMATE_SCALE);
     let n_common = similarity.get() / (1.0 + similarity.get()) * (size_a + size_b);
     let share_of = |size: f64| Similarity::clamped(if size > 0.0 { n_common / size } else { 0.0 });
     Comparison {

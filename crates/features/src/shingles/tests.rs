@@ -1,4 +1,4 @@
-use minhash::{BandScheme, Basis, Comparison, Signature, Similarity};
+use minhash::{Basis, Comparison, Signature, Similarity};
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn sets(text: &str) -> ShingleSets {
 
 fn by_signature(a: &str, b: &str) -> Comparison {
     let mut sketcher = TextSketcher::new();
-    let [a, b] = [a, b].map(|text| sketcher.sketch(text).signature().unwrap());
+    let [a, b] = [a, b].map(|text| sketcher.signature(text).unwrap());
     Signature::compare(&a, &b)
 }
 
@@ -28,7 +28,7 @@ fn what_does_not_count() {
         ("😂😂😂", "😂😂😂😂"),
         ("…", "..."),
     ] {
-        assert_eq!(TextSketcher::new().sketch(a), TextSketcher::new().sketch(b), "{a} {b}");
+        assert_eq!(TextSketcher::new().signature(a), TextSketcher::new().signature(b), "{a} {b}");
     }
     for (a, b) in
         [("同意", "不同意"), ("[", "😂😂"), ("😂", "😂😂"), ("a", "b"), ("very very good", "very very bad")]
@@ -40,10 +40,7 @@ fn what_does_not_count() {
 #[test]
 fn nothing_to_compare() {
     for text in ["", " \n\t", "\u{200b}"] {
-        let sketch = TextSketcher::new().sketch(text);
-        assert_eq!(sketch, DocumentSketch::default(), "{text:?}");
-        assert_eq!(sketch.signature(), None);
-        assert!(sketch.sketches(&BandScheme::long(), &BandScheme::short()).is_empty());
+        assert_eq!(TextSketcher::new().signature(text), None, "{text:?}");
     }
 }
 
@@ -51,10 +48,8 @@ fn nothing_to_compare() {
 #[test]
 fn rows_by_length() {
     for (n, n_rows) in [(1, 1), (2, 1), (3, 16), (41, 16), (42, 32), (51, 32), (52, 16), (500, 16)] {
-        let sketches =
-            TextSketcher::new().sketch(&text(n, 0)).sketches(&BandScheme::long(), &BandScheme::short());
-        let mut flags: Vec<u8> =
-            sketches.iter().flat_map(|sketch| sketch.keys()).map(|key| key.flag).collect();
+        let filings = TextSketcher::new().signature(&text(n, 0)).unwrap().filings();
+        let mut flags: Vec<u8> = filings.iter().flat_map(|filing| &filing.keys).map(|key| key.flag).collect();
         assert_eq!(flags.len(), n_rows, "{n} characters");
         flags.sort_unstable();
         flags.dedup();
@@ -84,7 +79,6 @@ fn signatures_say_what_the_sets_say() {
 /// the long ones at .8 meet, and more above.
 #[test]
 fn every_length_with_edits() {
-    let (long, short) = (BandScheme::long(), BandScheme::short());
     let mut sketcher = TextSketcher::new();
     let (mut n_pairs, mut n_missed) = (0_u32, 0_u32);
     for n in 1..=200_u32 {
@@ -100,15 +94,14 @@ fn every_length_with_edits() {
                     >= Similarity::clamped(0.8)
             });
             for b in [Some(a.clone()), least.last()].into_iter().flatten() {
-                let [x, y] = [&a, &b].map(|text| sketcher.sketch(text));
-                let [rows_x, rows_y] = [&x, &y].map(|sketch| sketch.sketches(&long, &short));
-                let meets = rows_x.iter().zip(&rows_y).any(|(x, y)| {
-                    let is_short = x.keys()[0].flag >= short.first_flag();
-                    let max = if is_short { short.suffix_distance_max() } else { long.suffix_distance_max() };
-                    (x.fingerprint().0 ^ y.fingerprint().0).count_ones() <= max
-                        && x.keys().iter().any(|key| y.keys().contains(key))
+                let [x, y] = [&a, &b].map(|text| sketcher.signature(text).unwrap());
+                let [filed_x, filed_y] = [&x, &y].map(Signature::filings);
+                let meets = filed_x.iter().flat_map(|x| filed_y.iter().map(move |y| (x, y))).any(|(x, y)| {
+                    x.kind == y.kind
+                        && (x.suffix ^ y.suffix).count_ones() <= x.kind.suffix_distance_max()
+                        && x.keys.iter().any(|key| y.keys.contains(key))
                 });
-                let comparison = Signature::compare(&x.signature().unwrap(), &y.signature().unwrap());
+                let comparison = Signature::compare(&x, &y);
                 assert_ne!(comparison.basis, Basis::NoCommonKind, "{n}: {a} {b}");
                 n_pairs += 1;
                 n_missed += u32::from(!meets || comparison.similarity < Similarity::clamped(0.7));

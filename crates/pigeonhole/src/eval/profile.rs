@@ -6,8 +6,8 @@ use std::fmt;
 
 use anyhow::ensure;
 use clap::ValueEnum;
-use minhash::{BandScheme, Comparison, Signature, Similarity};
-use simhash::{BucketKey, Distance, Fingerprint, ROW_KEY_LEN, Sketch, TableScheme};
+use minhash::{BandKey, Comparison, Filing, Signature, Similarity};
+use simhash::{Distance, Fingerprint, ROW_KEY_LEN, TableScheme};
 use tables::{Groups, self_join};
 
 use super::texts::Texts;
@@ -78,7 +78,7 @@ impl Profile {
         }
         if matches!(self, Self::Minhash | Self::Full) {
             by_bands(texts, &mut proposed)?;
-            n_rows += texts.rows.iter().flatten().map(|sketch| sketch.keys().len()).sum::<usize>();
+            n_rows += texts.rows.iter().flatten().map(|filing| filing.keys.len()).sum::<usize>();
         }
         if self != Self::ClassicUnverified {
             n_bytes +=
@@ -148,34 +148,21 @@ fn by_simhash(
 }
 
 fn by_bands(texts: &Texts, proposed: &mut HashSet<(usize, usize)>) -> anyhow::Result<()> {
-    let mut buckets: HashMap<BucketKey, Vec<(usize, &Sketch)>> = HashMap::new();
+    let mut buckets: HashMap<BandKey, Vec<(usize, &Filing)>> = HashMap::new();
     for (number, rows) in texts.rows.iter().enumerate() {
-        for sketch in rows {
-            for &key in sketch.keys() {
+        for filing in rows {
+            let max = filing.kind.suffix_distance_max();
+            for &key in &filing.keys {
                 let bucket = buckets.entry(key).or_default();
-                let max = max_distance(key.flag);
-                let near = bucket
-                    .iter()
-                    .filter(|(_, other)| sketch.fingerprint().distance(other.fingerprint()).as_bits() <= max);
+                let near =
+                    bucket.iter().filter(|(_, other)| (filing.suffix ^ other.suffix).count_ones() <= max);
                 proposed.extend(near.map(|&(other, _)| (other, number)));
-                bucket.push((number, sketch));
+                bucket.push((number, filing));
             }
         }
         check(proposed.len())?;
     }
     Ok(())
-}
-
-/// In how many bits the suffixes of near documents differ, by the flag of their row.
-fn max_distance(flag: u8) -> u32 {
-    let (long, short) = (BandScheme::long(), BandScheme::short());
-    if flag == features::shingles::EQUALITY_FLAG {
-        0
-    } else if flag >= short.first_flag() {
-        short.suffix_distance_max()
-    } else {
-        long.suffix_distance_max()
-    }
 }
 
 fn check(n_pairs: usize) -> anyhow::Result<()> {

@@ -7,8 +7,8 @@ use anyhow::{Context, ensure};
 use corpus::{Fields, InputOptions, Inputs};
 use features::shingles::{ShingleSets, TextSketcher};
 use features::{Fingerprinter, Scratch};
-use minhash::{BandScheme, Signature};
-use simhash::{Fingerprint, Sketch};
+use minhash::{Filing, Signature};
+use simhash::Fingerprint;
 
 use crate::progress::{Progress, complain};
 
@@ -26,7 +26,7 @@ pub(super) struct Texts {
     /// `None` where a text has no features.
     pub(super) fingerprints: Vec<Option<Fingerprint>>,
     /// Where each is filed by its bands.
-    pub(super) rows: Vec<Vec<Sketch>>,
+    pub(super) rows: Vec<Vec<Filing>>,
     /// `None` where a text has nothing to be compared by.
     pub(super) signatures: Vec<Option<Signature>>,
     pub(super) n_rejected: u64,
@@ -37,7 +37,7 @@ struct Read {
     length: usize,
     sets: ShingleSets,
     fingerprint: Option<Fingerprint>,
-    rows: Vec<Sketch>,
+    rows: Vec<Filing>,
     signature: Option<Signature>,
 }
 
@@ -99,15 +99,14 @@ impl Texts {
 
 fn read_all(texts: &[String], fingerprinter: &Fingerprinter) -> Vec<Read> {
     let (mut sketcher, mut scratch) = (TextSketcher::new(), Scratch::new());
-    let (long, short) = (BandScheme::long(), BandScheme::short());
     let read = |text: &String| {
-        let sketch = sketcher.sketch(text);
+        let signature = sketcher.signature(text);
         Read {
             length: text.chars().count(),
             sets: sketcher.sets(text),
             fingerprint: fingerprinter.fingerprint_with(&mut scratch, text),
-            rows: sketch.sketches(&long, &short),
-            signature: sketch.signature(),
+            rows: signature.as_ref().map(Signature::filings).unwrap_or_default(),
+            signature,
         }
     };
     texts.iter().map(read).collect()
