@@ -3,10 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use simhash::{Distance, Fingerprint, Sketch};
+use minhash::Similarity;
+use simhash::{Distance, Fingerprint};
 use tables::Cost;
 
-use crate::{Source, Timestamp};
+use crate::{Nearness, Sketch, Source, Timestamp};
 
 /// The longest id, in bytes of UTF-8.
 pub const MAX_ID_BYTES: usize = 4096;
@@ -109,7 +110,7 @@ impl FromStr for DocumentId {
 pub struct Document {
     /// Its name.
     pub id: DocumentId,
-    /// Its fingerprint and the buckets it is filed under.
+    /// By what it is compared, and the buckets it is filed under.
     pub sketch: Sketch,
     /// Where it came from, if somebody said so. It makes no difference to any search.
     pub source: Option<Source>,
@@ -132,14 +133,31 @@ pub struct Match {
     pub id: DocumentId,
     /// Its fingerprint.
     pub fingerprint: Fingerprint,
-    /// In how many bits it differs from the query.
+    /// In how many bits it differs from the query: see [`Features::distance`](crate::Features::distance).
     pub distance: Distance,
+    /// The share of both that is in common, where the index verifies.
+    pub similarity: Option<Similarity>,
+}
+
+impl Match {
+    /// What `sketch` stands for, stored under `id`, that is so near.
+    #[must_use]
+    pub fn new(id: DocumentId, fingerprint: Fingerprint, nearness: Nearness) -> Self {
+        let Nearness { similarity, distance } = nearness;
+        Self { id, fingerprint, distance, similarity }
+    }
+
+    /// How near it is.
+    #[must_use]
+    pub fn nearness(&self) -> Nearness {
+        Nearness { similarity: self.similarity, distance: self.distance }
+    }
 }
 
 /// What a search found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours {
-    /// Ascending by distance, then id; at most as many as were asked for.
+    /// The nearest first, by nearness, then id; at most as many as were asked for.
     pub matches: Vec<Match>,
     /// How many there are in all, so that a cut is never silent.
     pub n_matches: u64,
@@ -151,8 +169,8 @@ pub struct Neighbours {
 /// What a search found, with the documents themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NearDocuments {
-    /// With their distances; ascending by distance, then id; at most as many as were asked for.
-    pub documents: Vec<(Distance, StoredDocument)>,
+    /// With their nearness; the nearest first, by nearness, then id; at most as many as were asked for.
+    pub documents: Vec<(Nearness, StoredDocument)>,
     /// As [`Neighbours::n_matches`].
     pub n_matches: u64,
     /// As [`Neighbours::cost`].
@@ -168,7 +186,7 @@ pub enum Insertion {
     Unchanged,
     /// The id was there with another sketch, which is gone.
     Replaced,
-    /// `insert_if_new` only: this document under another id is near, the nearest by distance, then id. Nothing was
+    /// `insert_if_new` only: this document under another id is near, the nearest by nearness, then id. Nothing was
     /// written.
     Duplicate(Match),
 }

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use minhash::Similarity;
 use sha2::{Digest, Sha256};
-use simhash::{Distance, Fingerprint, Sketch};
+use simhash::Distance;
 
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Mode, NearDocuments,
-    Neighbours, OpenOptions, Overlay, Page, Result, Selection, SketchKind, Source, Status, Store,
-    StoredDocument,
+    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Features, Insertion, Metadata, Mode,
+    NearDocuments, Neighbours, OpenOptions, Overlay, Page, Result, Rule, Selection, Sketch, SketchKind,
+    Source, Status, Store, StoredDocument,
 };
 
-/// Fingerprints under document ids, in a store.
+/// Sketches under document ids, in a store.
 pub struct Index {
     store: Box<dyn Store>,
     metadata: Metadata,
@@ -24,14 +25,14 @@ pub struct NewDocument {
     /// Its name.
     pub id: DocumentId,
     /// What its text gave.
-    pub fingerprint: Fingerprint,
+    pub features: Features,
     /// Where it came from, if somebody said so.
     pub source: Option<Source>,
 }
 
-impl From<(DocumentId, Fingerprint)> for NewDocument {
-    fn from((id, fingerprint): (DocumentId, Fingerprint)) -> Self {
-        Self { id, fingerprint, source: None }
+impl<F: Into<Features>> From<(DocumentId, F)> for NewDocument {
+    fn from((id, features): (DocumentId, F)) -> Self {
+        Self { id, features: features.into(), source: None }
     }
 }
 
@@ -87,10 +88,22 @@ impl Index {
         &self.metadata.kind
     }
 
-    /// The distance up to which documents count as near-duplicates.
+    /// The distance up to which simhashes propose near-duplicates.
     #[must_use]
     pub fn max_distance(&self) -> Distance {
         self.metadata.max_distance
+    }
+
+    /// The least similarity of near-duplicates, where the index verifies.
+    #[must_use]
+    pub fn min_similarity(&self) -> Option<Similarity> {
+        self.metadata.min_similarity
+    }
+
+    /// What counts as near.
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        self.metadata.rule()
     }
 
     /// How a text becomes a fingerprint of this index.
@@ -123,12 +136,12 @@ impl Index {
         self.store.insert(&self.documents(documents))
     }
 
-    /// See [`Store::insert_if_new`]; near is what is within [`max_distance`](Self::max_distance).
+    /// See [`Store::insert_if_new`]; near is what is so by the index's own [`rule`](Self::rule).
     ///
     /// # Errors
     /// Those of the store.
     pub fn insert_if_new(&self, documents: &[impl Into<NewDocument> + Clone]) -> Result<Vec<Insertion>> {
-        self.store.insert_if_new(&self.documents(documents), self.metadata.max_distance)
+        self.store.insert_if_new(&self.documents(documents), &self.rule())
     }
 
     /// What [`insert_if_new`](Self::insert_if_new) would answer now, of which nothing is written.
@@ -139,22 +152,22 @@ impl Index {
         &self,
         documents: &[impl Into<NewDocument> + Clone],
     ) -> Result<Vec<Insertion>> {
-        Overlay::new(&*self.store).insert_if_new(&self.documents(documents), self.metadata.max_distance)
+        Overlay::new(&*self.store).insert_if_new(&self.documents(documents), &self.rule())
     }
 
-    /// See [`Store::near`].
+    /// See [`Store::near`]. The rule is the index's own, or a narrower one.
     ///
     /// # Errors
-    /// `InvalidArgument` for a distance above the index's own, at which the tables would miss some; and those of the
-    /// store.
+    /// `InvalidArgument` for a distance above the index's own, at which the tables would miss some, and for a similarity below
+    /// it; and those of the store.
     pub fn near(
         &self,
-        queries: &[Fingerprint],
-        max_distance: Distance,
+        queries: &[impl Into<Features> + Clone],
+        rule: &Rule,
         limit: usize,
     ) -> Result<Vec<Neighbours>> {
-        self.check_distance(max_distance)?;
-        self.store.near(&self.sketches(queries), max_distance, limit)
+        self.check_rule(rule)?;
+        self.store.near(&self.sketches(queries), rule, limit)
     }
 
     /// See [`Store::near_documents`].
@@ -163,12 +176,12 @@ impl Index {
     /// As [`near`](Self::near).
     pub fn near_documents(
         &self,
-        queries: &[Fingerprint],
-        max_distance: Distance,
+        queries: &[impl Into<Features> + Clone],
+        rule: &Rule,
         limit: usize,
     ) -> Result<Vec<NearDocuments>> {
-        self.check_distance(max_distance)?;
-        self.store.near_documents(&self.sketches(queries), max_distance, limit)
+        self.check_rule(rule)?;
+        self.store.near_documents(&self.sketches(queries), rule, limit)
     }
 
     /// See [`Store::remove`].
@@ -256,7 +269,7 @@ impl Index {
     /// whatever the store and the order of insertion.
     ///
     /// It is the SHA-256 of the sorted SHA-256s of all documents, each over the length of the id, the id, the
-    /// fingerprint and the keys: what searches depend on, so neither sources nor times. Sorting digests and not ids bounds
+    /// fingerprint, the keys and the signature: what searches depend on, so neither sources nor times. Sorting digests and not ids bounds
     /// the memory at 32 bytes a document. Contents that change meanwhile give a digest of neither state.
     ///
     /// # Errors
@@ -286,24 +299,33 @@ impl Index {
         Ok((digests.len() as u64, whole))
     }
 
-    fn check_distance(&self, max_distance: Distance) -> Result<()> {
+    fn check_rule(&self, rule: &Rule) -> Result<()> {
+        let Rule { max_distance, min_similarity } = *rule;
         if max_distance > self.metadata.max_distance {
             return Err(Error::invalid(format!(
                 "distance {max_distance} is above the {} that this index finds; ask for less",
                 self.metadata.max_distance
             )));
         }
-        Ok(())
+        match (min_similarity, self.metadata.min_similarity) {
+            (Some(_), None) => Err(Error::invalid(
+                "this index has no signatures to tell similarities by; leave the similarity out, or carry the index over",
+            )),
+            (asked, Some(own)) if asked < Some(own) => Err(Error::invalid(format!(
+                "a similarity below {own} is not what this index looks for; ask for more"
+            ))),
+            _ => Ok(()),
+        }
     }
 
-    fn sketches(&self, fingerprints: &[Fingerprint]) -> Vec<Sketch> {
-        fingerprints.iter().map(|&fingerprint| self.metadata.kind.sketch(fingerprint)).collect()
+    fn sketches(&self, queries: &[impl Into<Features> + Clone]) -> Vec<Sketch> {
+        queries.iter().map(|features| self.metadata.kind.sketch(features.clone())).collect()
     }
 
     fn documents(&self, documents: &[impl Into<NewDocument> + Clone]) -> Vec<Document> {
         let to_document = |document| {
-            let NewDocument { id, fingerprint, source } = document;
-            Document { id, sketch: self.metadata.kind.sketch(fingerprint), source }
+            let NewDocument { id, features, source } = document;
+            Document { id, sketch: self.metadata.kind.sketch(features), source }
         };
         documents.iter().cloned().map(Into::into).map(to_document).collect()
     }
@@ -318,6 +340,9 @@ fn digest_of_document(document: &Document) -> [u8; 32] {
     for key in document.sketch.keys() {
         hash.update([key.flag]);
         hash.update(key.segment.to_be_bytes());
+    }
+    if let Some(signature) = document.sketch.signature() {
+        hash.update(signature.as_bytes());
     }
     hash.finalize().into()
 }

@@ -1,37 +1,79 @@
 //! How the documents of an index are sketched: the one place that knows which kinds of sketch there are.
 //!
-//! All else in the house asks a [`SketchKind`] and keeps the sketches that it makes. A kind has a family of flags, and the
-//! family has what depends on how bits become keys: which flags, which row keys, the greatest distance, the stored form. A
-//! second kind is a variant of [`Family`] with an arm in each `match` of this file; an index with two at once is a kind with
-//! a list of families, whose keys are laid one after another.
+//! All else in the house asks a [`SketchKind`] and keeps the sketches that it makes. A kind files documents by simhashes, by
+//! their signatures or by both, under flags that differ; a further way is a further field here.
 
 use std::fmt;
 use std::str::FromStr;
 
+use minhash::{BandScheme, SetKind};
 use serde::{Deserialize, Serialize};
 use simhash::{
-    Distance, Fingerprint, RowKey, RowKeyError, SCHEME_NAMES, SchemeError, Sketch, SplitsError, Table,
-    TableScheme,
+    BucketKey, Distance, Fingerprint, RowKey, RowKeyError, SCHEME_NAMES, SchemeError, SplitsError, Table,
+    TableScheme, n_regions_max, splits,
 };
+use tables::{Groups, Pair};
 
-use crate::{Error, Groups, Pair, Result};
+use crate::{Error, Features, Result, Sketch};
 
-/// What the documents of an index are sketched by; the parsed form of a name, as in `"t11".parse()`. The default is `5c2`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct SketchKind {
-    family: Family,
+/// What the documents of an index are filed by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// Simhashes alone.
+    Classic,
+    /// Bands of signatures alone.
+    Minhash,
+    /// Both.
+    #[default]
+    Full,
 }
 
-/// Keys that are made in one way, under flags that no other family of the index uses.
+impl Profile {
+    /// All of them, with their names.
+    pub const ALL: [(Self, &str); 3] =
+        [(Self::Classic, "classic"), (Self::Minhash, "minhash"), (Self::Full, "full")];
+
+    /// The name it goes by.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+            Self::Minhash => "minhash",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Profile {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let known = Self::ALL.iter().find(|(_, known)| *known == name);
+        known
+            .map(|(profile, _)| *profile)
+            .ok_or_else(|| Error::invalid(format!("{name:?} is no profile: take classic, minhash or full")))
+    }
+}
+
+/// What the documents of an index are sketched by. The parsed form of a name, as in `"t11".parse()`, and the default, `5c2`,
+/// file by simhashes alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Family {
+pub struct SketchKind {
     /// Blocks of a simhash that must agree; what a row key ends with is the fingerprint.
-    Simhash(TableScheme),
+    scheme: Option<TableScheme>,
+    /// Bands of a signature that must agree; what a row key ends with are bits of other bins.
+    by_sets: bool,
 }
 
-impl Default for Family {
+impl Default for SketchKind {
     fn default() -> Self {
-        Self::Simhash(TableScheme::default())
+        Self { scheme: Some(TableScheme::default()), by_sets: false }
     }
 }
 
@@ -51,7 +93,7 @@ impl FromStr for SketchKind {
     type Err = UnknownKind;
 
     fn from_str(name: &str) -> Result<Self, UnknownKind> {
-        Ok(Self { family: Family::Simhash(name.parse().map_err(UnknownKind)?) })
+        Ok(Self { scheme: Some(name.parse().map_err(UnknownKind)?), by_sets: false })
     }
 }
 
@@ -64,55 +106,87 @@ impl SketchKind {
     /// # Errors
     /// See [`TableScheme::new`], which proves them.
     pub fn simhash(name: &str, max_distance: Distance, masks: &[(u8, u64)]) -> Result<Self, SchemeError> {
-        Ok(Self { family: Family::Simhash(TableScheme::new(name, max_distance, masks)?) })
+        Ok(Self { scheme: Some(TableScheme::new(name, max_distance, masks)?), by_sets: false })
     }
 
-    /// The name it goes by.
+    /// The kind of a profile, with the tables of this one.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where a table has a flag of the signatures' bands.
+    pub fn of_profile(self, profile: Profile) -> Result<Self> {
+        let by_sets = profile != Profile::Classic;
+        let tables = self.scheme.iter().flat_map(TableScheme::tables);
+        let clash = tables.map(Table::flag).find(|&flag| SetKind::of_flag(flag).is_some());
+        match clash {
+            Some(flag) if profile == Profile::Full => Err(Error::invalid(format!(
+                "the table with flag {flag} would clash with a band of the signatures; give it a flag below 64"
+            ))),
+            _ => Ok(Self { scheme: self.scheme.filter(|_| profile != Profile::Minhash), by_sets }),
+        }
+    }
+
+    /// What it files by.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        match (&self.scheme, self.by_sets) {
+            (None, _) => Profile::Minhash,
+            (Some(_), false) => Profile::Classic,
+            (Some(_), true) => Profile::Full,
+        }
+    }
+
+    /// The name of the tables of its simhashes, `none` where there are none.
     #[must_use]
     pub fn name(&self) -> &str {
-        match &self.family {
-            Family::Simhash(scheme) => scheme.name(),
-        }
+        self.scheme.as_ref().map_or("none", TableScheme::name)
     }
 
-    /// The distance up to which two near documents are certain to share a bucket; an index may ask for less.
+    /// The distance up to which two near simhashes are certain to share a bucket; an index may ask for less. 0 without
+    /// simhashes.
     #[must_use]
     pub fn max_distance(&self) -> Distance {
-        match &self.family {
-            Family::Simhash(scheme) => scheme.max_distance(),
-        }
+        self.scheme.as_ref().map_or(Distance::ZERO, TableScheme::max_distance)
     }
 
-    /// How many buckets a document is filed under, each of which a query reads.
+    /// How many buckets a document is filed under, each of which a query reads: of most documents. Some that are neither long
+    /// nor short are filed under both kinds of bands, and those with a single character or none under one bucket.
     #[must_use]
     pub fn n_keys(&self) -> usize {
-        match &self.family {
-            Family::Simhash(scheme) => scheme.tables().len(),
-        }
+        self.masks().len() + self.n_bands()
     }
 
-    /// The bits of a fingerprint that must agree for two to meet, for each of its keys, in the order of the keys: what
-    /// tells why two documents were found or not.
+    fn n_bands(&self) -> usize {
+        if self.by_sets { BandScheme::long().bands() as usize } else { 0 }
+    }
+
+    /// The bits of a simhash that must agree for two to meet, for each of its keys, in the order of the keys: what
+    /// tells why two documents were found by them or not.
     #[must_use]
     pub fn masks(&self) -> Vec<u64> {
-        match &self.family {
-            Family::Simhash(scheme) => scheme.tables().iter().map(Table::mask).collect(),
-        }
+        self.scheme.iter().flat_map(TableScheme::tables).map(Table::mask).collect()
     }
 
-    /// The sketch of a document with this fingerprint.
+    /// The sketch of a document with these features.
     #[must_use]
-    pub fn sketch(&self, fingerprint: Fingerprint) -> Sketch {
-        match &self.family {
-            Family::Simhash(scheme) => scheme.sketch(fingerprint),
-        }
+    pub fn sketch(&self, features: impl Into<Features>) -> Sketch {
+        let features = features.into();
+        let keys = |simhash: Fingerprint, scheme: &TableScheme| scheme.facet(simhash).keys().to_vec();
+        let keys = features.simhash.zip(self.scheme.as_ref()).map(|(simhash, scheme)| keys(simhash, scheme));
+        Sketch::filed(features, keys, self.by_sets)
     }
 
-    /// Whether a sketch is the one that [`sketch`](Self::sketch) makes of its fingerprint, so that its keys need not be
+    /// Whether a sketch is the one that [`sketch`](Self::sketch) makes of its features, so that its keys need not be
     /// stored.
     #[must_use]
     pub fn follows(&self, sketch: &Sketch) -> bool {
-        sketch.keys().len() == self.n_keys() && self.sketch(sketch.fingerprint()) == *sketch
+        self.sketch(sketch.features().clone()) == *sketch
+    }
+
+    /// The sketch of features that are filed by the simhash under these keys, where they were listed because they do not
+    /// [follow](Self::follows) from it.
+    #[must_use]
+    pub fn listed(&self, features: Features, keys: Vec<BucketKey>) -> Sketch {
+        Sketch::filed(features, Some(keys), self.by_sets)
     }
 
     /// Whether a row key is one that this kind writes.
@@ -120,17 +194,35 @@ impl SketchKind {
     /// # Errors
     /// [`RowKeyError`], with what is wrong about it.
     pub fn check(&self, key: RowKey) -> Result<(), RowKeyError> {
-        match &self.family {
-            Family::Simhash(scheme) => scheme.check(key),
+        match SetKind::of_flag(key.bucket().flag) {
+            // Of what it was hashed is not in the key, but for the hash of a whole text.
+            Some(SetKind::Long | SetKind::Short) if self.by_sets => Ok(()),
+            Some(SetKind::Whole) if self.by_sets => {
+                let segment = (key.fingerprint.0 >> 32) as u32;
+                let bucket = key.bucket();
+                if segment == bucket.segment {
+                    return Ok(());
+                }
+                Err(RowKeyError::Segment { flag: bucket.flag, expected: segment, got: bucket.segment })
+            }
+            _ => match &self.scheme {
+                Some(scheme) => scheme.check(key),
+                None => Err(RowKeyError::UnknownFlag(key.bucket().flag)),
+            },
         }
     }
 
     /// Whether it files every document under the same keys as `other`, whatever the two are called.
     #[must_use]
     pub fn files_like(&self, other: &Self) -> bool {
-        match (&self.family, &other.family) {
-            (Family::Simhash(scheme), Family::Simhash(other)) => scheme.tables() == other.tables(),
-        }
+        let tables = |kind: &Self| kind.scheme.as_ref().map(|scheme| scheme.tables().to_vec());
+        self.by_sets == other.by_sets && tables(self) == tables(other)
+    }
+
+    /// The bits of the segments of each of its keys.
+    fn key_bits(&self) -> Vec<u32> {
+        let of_tables = self.scheme.iter().flat_map(TableScheme::tables).map(Table::key_bits);
+        of_tables.chain(std::iter::repeat_n(u32::BITS, self.n_bands())).collect()
     }
 
     /// The segments at which `n_regions` regions of equal size begin, but for the first.
@@ -138,24 +230,37 @@ impl SketchKind {
     /// # Errors
     /// [`SplitsError`] for no region, and for more than [`n_regions_max`](Self::n_regions_max).
     pub fn splits(&self, n_regions: u32) -> Result<Vec<u32>, SplitsError> {
-        match &self.family {
-            Family::Simhash(scheme) => scheme.splits(n_regions),
-        }
+        splits(&self.key_bits(), n_regions)
     }
 
     /// The most regions that [`splits`](Self::splits) makes.
     #[must_use]
     pub fn n_regions_max(&self) -> u32 {
-        match &self.family {
-            Family::Simhash(scheme) => scheme.n_regions_max(),
+        n_regions_max(&self.key_bits())
+    }
+
+    /// Calls `visit` once, always in the same order, for each pair of groups of simhashes within
+    /// [`max_distance`](Self::max_distance).
+    pub fn self_join(&self, groups: &Groups, visit: &mut dyn FnMut(Pair)) {
+        if let Some(scheme) = &self.scheme {
+            tables::self_join(groups, scheme, visit);
         }
     }
 
-    /// Calls `visit` once, always in the same order, for each pair of groups within [`max_distance`](Self::max_distance).
-    pub fn self_join(&self, groups: &Groups, visit: &mut dyn FnMut(Pair)) {
-        match &self.family {
-            Family::Simhash(scheme) => tables::self_join(groups, scheme, visit),
-        }
+    /// The stored form of its tables.
+    pub(crate) fn stored(&self) -> Option<StoredKind> {
+        let stored =
+            |table: &Table| StoredTable { flag: table.flag(), mask: format!("{:016x}", table.mask()) };
+        self.scheme.as_ref().map(|scheme| StoredKind {
+            name: scheme.name().to_owned(),
+            max_distance: scheme.max_distance().as_bits(),
+            tables: scheme.tables().iter().map(stored).collect(),
+        })
+    }
+
+    /// A kind without tables.
+    pub(crate) fn by_sets_alone() -> Self {
+        Self { scheme: None, by_sets: true }
     }
 }
 
@@ -176,19 +281,6 @@ struct StoredTable {
     mask: String,
 }
 
-impl From<&SketchKind> for StoredKind {
-    fn from(kind: &SketchKind) -> Self {
-        let Family::Simhash(scheme) = &kind.family;
-        let stored =
-            |table: &Table| StoredTable { flag: table.flag(), mask: format!("{:016x}", table.mask()) };
-        Self {
-            name: scheme.name().to_owned(),
-            max_distance: scheme.max_distance().as_bits(),
-            tables: scheme.tables().iter().map(stored).collect(),
-        }
-    }
-}
-
 impl StoredKind {
     /// Reads it back; what is wrong is told by `damaged`.
     pub(crate) fn decode(&self, damaged: impl Fn(&str) -> Error) -> Result<SketchKind> {
@@ -206,9 +298,9 @@ impl StoredKind {
 
 #[cfg(test)]
 mod tests {
-    use simhash::BucketKey;
-
     use super::*;
+    use crate::sketch::Family;
+    use crate::testsuite::signed;
 
     #[test]
     fn every_name_is_parsed_and_makes_the_sketches_of_its_scheme() {
@@ -217,9 +309,9 @@ mod tests {
             let (kind, scheme): (SketchKind, TableScheme) = (name.parse().unwrap(), name.parse().unwrap());
             assert_eq!((kind.name(), kind.max_distance()), (name, scheme.max_distance()));
             let sketch = kind.sketch(fingerprint);
-            assert_eq!(sketch, scheme.sketch(fingerprint));
-            assert_eq!((kind.n_keys(), kind.masks().len()), (sketch.keys().len(), sketch.keys().len()));
-            assert!(sketch.keys().iter().all(|&key| kind.check(RowKey::new(key, fingerprint)).is_ok()));
+            assert_eq!(sketch.facets(), [(Family::Simhash, scheme.facet(fingerprint))]);
+            assert_eq!((kind.n_keys(), kind.masks().len()), (sketch.n_keys(), sketch.n_keys()));
+            assert!(sketch.rows().all(|row| kind.check(row).is_ok()));
         }
         assert_eq!(SketchKind::default().name(), SketchKind::NAMES[0]);
         let unknown = "9c9".parse::<SketchKind>().unwrap_err().to_string();
@@ -233,7 +325,28 @@ mod tests {
         assert!(kind.follows(&sketch));
         let other = Sketch::new(Fingerprint(7), vec![BucketKey { flag: 1, segment: 9 }]);
         assert!(!kind.follows(&other));
-        assert!(!kind.follows(&Sketch::new(Fingerprint(6), sketch.keys().to_vec())));
+        assert!(!kind.follows(&Sketch::new(Fingerprint(6), sketch.keys().collect())));
+    }
+
+    #[test]
+    fn profiles_file_by_what_they_say() {
+        let sketch = signed(7, 0..300);
+        let of = |profile| SketchKind::default().of_profile(profile).unwrap();
+        for (profile, n_keys) in [(Profile::Classic, 10), (Profile::Minhash, 16), (Profile::Full, 26)] {
+            let kind = of(profile);
+            assert_eq!((kind.profile(), profile.name().parse().unwrap()), (profile, profile));
+            let sketch = kind.sketch(sketch.features().clone());
+            assert_eq!((sketch.n_keys(), kind.n_keys()), (n_keys, n_keys));
+            assert!(kind.follows(&sketch) && sketch.rows().all(|row| kind.check(row).is_ok()));
+            assert_eq!(kind.splits(16).unwrap().len(), 15);
+        }
+        let (classic, minhash) = (of(Profile::Classic), of(Profile::Minhash));
+        assert!(classic.sketch(sketch.features().clone()).rows().all(|row| minhash.check(row).is_err()));
+        assert!(minhash.sketch(sketch.features().clone()).rows().all(|row| classic.check(row).is_err()));
+        assert!("both".parse::<Profile>().is_err());
+        let clashing = SketchKind::simhash("one", Distance::ZERO, &[(64, u64::MAX >> 32)]).unwrap();
+        assert!(clashing.clone().of_profile(Profile::Full).is_err());
+        assert!(clashing.of_profile(Profile::Classic).is_ok());
     }
 
     #[test]

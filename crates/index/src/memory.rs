@@ -6,18 +6,18 @@ mod uri;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{RwLock, RwLockReadGuard};
 
-use simhash::{Distance, Sketch};
 use tables::Tables;
 
 pub use self::uri::MemoryUri;
 
 use crate::backend::rule::{self, Shelf};
-use crate::backend::{LastWrite, Live, Oldest, Runs, search};
+use crate::backend::search::{self, Documents};
+use crate::backend::{LastWrite, Live, Oldest, Runs};
 use crate::retention::{Horizon, SWEPT_MIN, n_swept_max};
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, Examined, Finding, Insertion, Match, Metadata, Neighbours,
-    Page, Result, Selection, Status, Store, StoredDocument, Timestamp,
+    Clock, Cursor, Document, DocumentId, Error, Examined, Features, Finding, Insertion, Match, Metadata,
+    Neighbours, Page, Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Timestamp,
 };
 
 /// A store in memory.
@@ -128,14 +128,20 @@ impl Contents {
         Ok(())
     }
 
-    fn id_of(&self, number: u64) -> Result<DocumentId> {
-        self.document(number).map(|stored| stored.document.id.clone())
-    }
-
     fn document(&self, number: u64) -> Result<&StoredDocument> {
         self.documents
             .get(&number)
             .ok_or_else(|| Error::corrupt(format!("document number {number} is missing")))
+    }
+}
+
+impl Documents for Contents {
+    fn id(&self, number: u64) -> Result<DocumentId> {
+        self.document(number).map(|stored| stored.document.id.clone())
+    }
+
+    fn features(&self, number: u64) -> Result<Features> {
+        self.document(number).map(|stored| stored.document.sketch.features().clone())
     }
 }
 
@@ -200,18 +206,18 @@ impl Shelf for Writer<'_> {
         self.horizon.is_live(inserted_at)
     }
 
-    fn nearest(&self, sketch: &Sketch, max_distance: Distance, except: Option<u64>) -> Result<Option<Match>> {
+    fn nearest(&self, sketch: &Sketch, rule: &Rule, except: Option<u64>) -> Result<Option<Match>> {
         let contents = &*self.contents;
         let live = contents.live(self.horizon)?;
         let counts = |number| live.contains(number) && Some(number) != except;
-        search::nearest(&[&*contents.tables], sketch, max_distance, &counts, &|number| contents.id_of(number))
+        search::nearest(&[&*contents.tables], sketch, rule, &counts, contents)
     }
 
     fn put(&mut self, document: &Document) -> Result<()> {
         let inserted_at = self.inserted_at(self.contents.last + 1)?;
         let contents = &mut *self.contents;
         contents.last += 1;
-        contents.tables.insert(&document.sketch, contents.last);
+        search::file(&mut *contents.tables, &document.sketch, contents.last);
         contents.numbers.insert(document.id.clone(), contents.last);
         let stored = StoredDocument { document: document.clone(), inserted_at };
         contents.documents.insert(contents.last, stored);
@@ -219,7 +225,7 @@ impl Shelf for Writer<'_> {
     }
 
     fn take(&mut self, id: &DocumentId, number: u64, sketch: &Sketch) -> Result<()> {
-        self.contents.tables.remove(sketch, number);
+        search::unfile(&mut *self.contents.tables, sketch, number);
         self.contents.numbers.remove(id);
         self.contents.documents.remove(&number);
         Ok(())
@@ -247,10 +253,10 @@ impl Store for MemoryStore {
         })
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         self.write(documents.len(), |writer| {
-            documents.iter().map(|document| rule::insert(writer, document, Some(max_distance))).collect()
+            documents.iter().map(|document| rule::insert(writer, document, Some(rule))).collect()
         })
     }
 
@@ -270,12 +276,11 @@ impl Store for MemoryStore {
         ids.iter().map(get).collect()
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
         let (contents, horizon) = self.read_created()?;
-        let id_of = |number| contents.id_of(number);
         let live = contents.live(horizon)?;
-        search::neighbours(&*contents.tables, queries, max_distance, limit, &live, &id_of)
+        search::neighbours(&*contents.tables, queries, rule, limit, &live, &*contents)
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
@@ -328,18 +333,19 @@ impl Store for MemoryStore {
 mod tests {
 
     use super::*;
-    use crate::testsuite::{FakeClock, apart, document, spread};
-    use crate::{FORMAT_VERSION, Identity, Retention, SketchKind};
+    use crate::testsuite::{FakeClock, document, spread};
+    use crate::{Identity, OpenOptions, Retention};
 
     /// Ten turn-overs hold no more than one does; and after a long rest, each write sweeps a bounded piece.
     #[test]
     fn what_expires_gives_its_room_back() {
         let clock = FakeClock::at(1_000_000);
         let store = MemoryStore::with_clock(clock.clock());
-        let (kind, retain) = (SketchKind::default(), Retention::from_seconds(10));
-        let recipe = BTreeMap::new();
-        let (format_version, identity) = (FORMAT_VERSION, Identity::new([1; 16]));
-        let metadata = Metadata { format_version, kind, max_distance: apart(3), retain, recipe, identity };
+        let metadata = Metadata {
+            retain: Retention::from_seconds(10),
+            identity: Identity::new([1; 16]),
+            ..OpenOptions::default().new_metadata().unwrap()
+        };
         store.create(&metadata).unwrap();
         let held = || {
             let contents = store.read().unwrap();

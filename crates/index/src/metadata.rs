@@ -5,21 +5,31 @@
 //!
 //! Version 2 has an identity. Programs that know version 1 only refuse it by its version, and rightly: they do not check which
 //! index they write into. An index of version 1 stays what it is, and a digest of what it says of itself is its identity.
+//!
+//! Version 3 has signatures, by which pairs are verified and by which documents may be filed. An index without any is written as
+//! version 2, and those of versions 1 and 2 go on as what they are: simhashes alone.
 
 use std::collections::BTreeMap;
 
+use minhash::Similarity;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use simhash::Distance;
 
 use crate::kind::StoredKind;
-use crate::{Error, ErrorKind, Identity, Result, Retention, SketchKind};
+use crate::{Error, ErrorKind, Identity, Profile, Result, Retention, Rule, SketchKind};
 
 /// The version that this program writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 
 /// The first one with an identity.
 const IDENTITY_VERSION: u32 = 2;
+
+/// The first one with signatures.
+const SIGNATURE_VERSION: u32 = 3;
+
+/// How texts become signatures, and what is filed by them. Two signatures may be compared only where this is equal.
+const SIGNATURES: u32 = 1;
 
 /// What is stored with the index when it is created, and never changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +38,11 @@ pub struct Metadata {
     pub format_version: u32,
     /// What its documents are sketched by.
     pub kind: SketchKind,
-    /// The distance up to which documents count as near-duplicates, at most the kind's.
+    /// The distance up to which simhashes propose near-duplicates, at most the kind's.
     pub max_distance: Distance,
+    /// The least similarity of near-duplicates; none in an index that takes what is proposed for one. It has signatures if this
+    /// is set.
+    pub min_similarity: Option<Similarity>,
     /// How long documents stay after their insertion; for good where there is none.
     pub retain: Option<Retention>,
     /// How a text becomes a fingerprint.
@@ -43,8 +56,13 @@ pub struct Metadata {
 #[serde(deny_unknown_fields)]
 struct Stored {
     format_version: u32,
-    scheme: StoredKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scheme: Option<StoredKind>,
     max_distance: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    profile: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signatures: Option<StoredSignatures>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retain_seconds: Option<u32>,
     recipe: BTreeMap<String, String>,
@@ -52,6 +70,14 @@ struct Stored {
     identity: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     crc32: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredSignatures {
+    version: u32,
+    /// A decimal fraction: floating-point numbers are not read alike by every reader of JSON.
+    min_similarity: String,
 }
 
 /// All that can be asked of another version's metadata.
@@ -69,6 +95,45 @@ impl Stored {
 
     fn checksum(&mut self) -> Result<String> {
         Ok(format!("{:08x}", crc32fast::hash(&self.unsealed()?)))
+    }
+
+    /// What documents are filed by, and from what similarity on they are near.
+    fn kind(&self) -> Result<(SketchKind, Option<Similarity>)> {
+        let tables = self.scheme.as_ref().map(|scheme| scheme.decode(damaged)).transpose()?;
+        let profile = match &self.profile {
+            Some(name) if self.format_version >= SIGNATURE_VERSION => {
+                name.parse().map_err(|error: Error| damaged("its profile").caused_by(error))?
+            }
+            None if self.format_version < SIGNATURE_VERSION => Profile::Classic,
+            _ => return Err(damaged("its version and its profile do not fit")),
+        };
+        let min_similarity = match &self.signatures {
+            Some(signatures) if self.format_version >= SIGNATURE_VERSION => {
+                if signatures.version != SIGNATURES {
+                    return Err(Error::new(
+                        ErrorKind::Mismatch,
+                        format!(
+                            "the index has signatures of version {}, this program knows version {SIGNATURES}; use the \
+                             program that wrote it",
+                            signatures.version
+                        ),
+                    ));
+                }
+                let share = signatures.min_similarity.parse().ok().and_then(Similarity::new);
+                Some(share.ok_or_else(|| damaged("its least similarity"))?)
+            }
+            None => None,
+            Some(_) => return Err(damaged("its version and its signatures do not fit")),
+        };
+        if profile != Profile::Classic && min_similarity.is_none() {
+            return Err(damaged("its profile has signatures and it has none"));
+        }
+        let kind = match (tables, profile) {
+            (None, Profile::Minhash) => SketchKind::by_sets_alone(),
+            (Some(tables), Profile::Classic | Profile::Full) => tables.of_profile(profile)?,
+            _ => return Err(damaged("its profile and its tables do not fit")),
+        };
+        Ok((kind, min_similarity))
     }
 
     /// The one that is stored, or before there were any a digest.
@@ -95,6 +160,21 @@ fn damaged(what: &str) -> Error {
 }
 
 impl Metadata {
+    /// The version that an index needs.
+    pub(crate) fn version_of(kind: &SketchKind, min_similarity: Option<Similarity>) -> u32 {
+        if kind.profile() == Profile::Classic && min_similarity.is_none() {
+            IDENTITY_VERSION
+        } else {
+            SIGNATURE_VERSION
+        }
+    }
+
+    /// What counts as near in this index.
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        Rule { max_distance: self.max_distance, min_similarity: self.min_similarity }
+    }
+
     /// The stored JSON.
     ///
     /// # Errors
@@ -102,8 +182,14 @@ impl Metadata {
     pub fn encode(&self) -> Result<Vec<u8>> {
         let mut stored = Stored {
             format_version: self.format_version,
-            scheme: StoredKind::from(&self.kind),
+            scheme: self.kind.stored(),
             max_distance: self.max_distance.as_bits(),
+            profile: (self.format_version >= SIGNATURE_VERSION)
+                .then(|| self.kind.profile().name().to_owned()),
+            signatures: self.min_similarity.map(|min_similarity| StoredSignatures {
+                version: SIGNATURES,
+                min_similarity: min_similarity.get().to_string(),
+            }),
             retain_seconds: self.retain.map(Retention::as_seconds),
             recipe: self.recipe.clone(),
             identity: (self.format_version >= IDENTITY_VERSION).then(|| self.identity.to_string()),
@@ -137,7 +223,7 @@ impl Metadata {
             return Err(damaged("its checksum does not fit"));
         }
         let identity = stored.identity()?;
-        let kind = stored.scheme.decode(damaged)?;
+        let (kind, min_similarity) = stored.kind()?;
         let max_distance = Distance::new(stored.max_distance)
             .map_err(|error| damaged("its max distance").caused_by(error))?;
         if max_distance > kind.max_distance() {
@@ -148,7 +234,7 @@ impl Metadata {
             retain => retain.flatten(),
         };
         let recipe = stored.recipe;
-        Ok(Self { format_version, kind, max_distance, retain, recipe, identity })
+        Ok(Self { format_version, kind, max_distance, min_similarity, retain, recipe, identity })
     }
 }
 
@@ -159,10 +245,11 @@ mod tests {
 
     fn example() -> Metadata {
         Metadata {
-            format_version: FORMAT_VERSION,
+            format_version: IDENTITY_VERSION,
             kind: SketchKind::simhash("halves", apart(1), &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)])
                 .unwrap(),
             max_distance: apart(1),
+            min_similarity: None,
             retain: None,
             recipe: [("version", "1"), ("segmenter", "jieba \"0.11\"")]
                 .map(|(field, value)| (field.to_owned(), value.to_owned()))
@@ -210,6 +297,68 @@ mod tests {
         check_golden(&retaining, &expected.replace("9e4ab2b8", "1e1cac59"));
     }
 
+    /// Of every profile, as it is written from version 3 on; what needs none of it stays version 2.
+    #[test]
+    fn golden_with_signatures() {
+        let tables = GOLDEN
+            [GOLDEN.find("  \"scheme\"").unwrap()..GOLDEN.find("  \"max_distance\": 1,\n  \"rec").unwrap()]
+            .to_owned();
+        let signatures = "  \"signatures\": {\n    \"version\": 1,\n    \"min_similarity\": \"0.8\"\n  },\n";
+        for (profile, crc32) in
+            [(Profile::Classic, "14d493c0"), (Profile::Minhash, "72a42317"), (Profile::Full, "662819f0")]
+        {
+            let kind = example().kind.of_profile(profile).unwrap();
+            let min_similarity = Some(Similarity::clamped(0.8));
+            assert_eq!(Metadata::version_of(&kind, min_similarity), FORMAT_VERSION);
+            let max_distance = kind.max_distance();
+            let format_version = FORMAT_VERSION;
+            let metadata = Metadata { format_version, kind, min_similarity, max_distance, ..example() };
+            let lines = format!("  \"profile\": \"{profile}\",\n{signatures}  \"recipe\"");
+            let mut expected = GOLDEN.replace("version\": 2", "version\": 3").replace("  \"recipe\"", &lines);
+            if profile == Profile::Minhash {
+                expected =
+                    expected.replace(&tables, "").replace("\"max_distance\": 1", "\"max_distance\": 0");
+            }
+            check_golden(&metadata, &expected.replace("9e4ab2b8", crc32));
+        }
+        assert_eq!(Metadata::version_of(&example().kind, None), IDENTITY_VERSION);
+    }
+
+    /// Sealed as it should be, and yet nothing that was ever written.
+    #[test]
+    fn what_does_not_fit_together() {
+        let full = Metadata {
+            format_version: FORMAT_VERSION,
+            kind: example().kind.of_profile(Profile::Full).unwrap(),
+            min_similarity: Some(Similarity::clamped(0.8)),
+            ..example()
+        };
+        let decode = |change: &dyn Fn(&mut Stored)| {
+            let mut stored: Stored = serde_json::from_slice(&full.encode().unwrap()).unwrap();
+            change(&mut stored);
+            stored.crc32 = stored.checksum().unwrap();
+            Metadata::decode(&serde_json::to_vec(&stored).unwrap())
+        };
+        assert_eq!(decode(&|_| {}).unwrap(), full);
+        let signatures = |version, min_similarity: &str| {
+            Some(StoredSignatures { version, min_similarity: min_similarity.to_owned() })
+        };
+        for change in [
+            &(|stored: &mut Stored| stored.profile = None) as &dyn Fn(&mut Stored),
+            &|stored| stored.profile = Some("whole".to_owned()),
+            &|stored| stored.profile = Some("minhash".to_owned()),
+            &|stored| stored.signatures = None,
+            &|stored| stored.signatures = signatures(1, "1.5"),
+            &|stored| stored.signatures = signatures(1, "much"),
+            &|stored| stored.scheme = None,
+            &|stored| stored.format_version = 2,
+        ] {
+            assert_eq!(decode(change).unwrap_err().kind(), ErrorKind::Corrupt);
+        }
+        let newer = decode(&|stored| stored.signatures = signatures(2, "0.8")).unwrap_err();
+        assert_eq!(newer.kind(), ErrorKind::Mismatch);
+    }
+
     /// What programs before version 2 have written is read, and written again as it was. Its identity is a digest.
     #[test]
     fn golden_without_an_identity() {
@@ -220,7 +369,7 @@ mod tests {
         assert_eq!(old.identity.to_string(), "6a977deac28026c381802c470641eee7");
         check_golden(&old, &expected);
         assert_eq!(
-            Metadata { format_version: FORMAT_VERSION, identity: example().identity, ..old },
+            Metadata { format_version: IDENTITY_VERSION, identity: example().identity, ..old },
             example()
         );
         let indented_otherwise = expected.replace("  ", "\t");
@@ -271,7 +420,7 @@ mod tests {
 
     #[test]
     fn the_future_is_told_from_damage() {
-        let future = br#"{"format_version": 3, "shape": "unknown"}"#;
+        let future = br#"{"format_version": 4, "shape": "unknown"}"#;
         assert_eq!(Metadata::decode(future).unwrap_err().kind(), ErrorKind::Mismatch);
         for bytes in [
             "",
@@ -280,6 +429,7 @@ mod tests {
             r#"{"format_version": 0}"#,
             r#"{"format_version": 1}"#,
             r#"{"format_version": 2}"#,
+            r#"{"format_version": 3}"#,
         ] {
             assert_eq!(Metadata::decode(bytes.as_bytes()).unwrap_err().kind(), ErrorKind::Corrupt, "{bytes}");
         }

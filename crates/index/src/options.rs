@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use minhash::Similarity;
 use simhash::Distance;
 
-use crate::metadata::FORMAT_VERSION;
-use crate::{Clock, Error, ErrorKind, Identity, Metadata, Result, Retention, SketchKind};
+use crate::{Clock, Error, ErrorKind, Identity, Metadata, Profile, Result, Retention, SketchKind};
 
 /// What to do where there is no index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,14 @@ pub struct OpenOptions {
     /// Nothing is written while this machine's clock is ahead of the last write by more than this; see
     /// [`Store`](crate::Store). Without it such a clock is only warned of.
     pub clock_ahead_max: Option<Duration>,
+    /// What documents are filed by; for a new index the default is [`Profile::Full`].
+    pub profile: Option<Profile>,
+    /// Whether what is proposed is verified; in a new index it is unless this is `Some(false)`, which only
+    /// [`Profile::Classic`] allows.
+    pub verify: Option<bool>,
+    /// The least similarity of near-duplicates; for a new index that verifies the default is
+    /// [`MIN_SIMILARITY`](Self::MIN_SIMILARITY).
+    pub min_similarity: Option<Similarity>,
     /// The fields of the recipe that the caller insists on.
     pub recipe: BTreeMap<String, String>,
     /// The recipe of a new index, with the fields of `recipe` over it.
@@ -39,6 +47,12 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
+    /// The least similarity of near-duplicates, unless one is asked for: .8.
+    pub const MIN_SIMILARITY: f64 = 0.8;
+
+    /// Below this the bands miss too many to ask for it: at .5 they propose two of five pairs.
+    pub const LEAST_MIN_SIMILARITY: f64 = 0.5;
+
     /// This machine's clock, believed as far as the options say.
     #[must_use]
     pub fn clock(&self) -> Clock {
@@ -57,6 +71,8 @@ impl OpenOptions {
             Some(name) => parse_kind(name)?,
             None => SketchKind::default(),
         };
+        let kind = kind.of_profile(self.profile.unwrap_or_default())?;
+        let min_similarity = self.new_min_similarity(kind.profile())?;
         let max_distance = self.max_distance.unwrap_or(kind.max_distance());
         if max_distance > kind.max_distance() {
             return Err(Error::invalid(format!(
@@ -68,8 +84,27 @@ impl OpenOptions {
         let mut recipe = self.recipe_default.clone();
         recipe.extend(self.recipe.clone());
         let retain = self.retain;
-        let (format_version, identity) = (FORMAT_VERSION, Identity::draw()?);
-        Ok(Metadata { format_version, kind, max_distance, retain, recipe, identity })
+        let (format_version, identity) = (Metadata::version_of(&kind, min_similarity), Identity::draw()?);
+        Ok(Metadata { format_version, kind, max_distance, min_similarity, retain, recipe, identity })
+    }
+
+    fn new_min_similarity(&self, profile: Profile) -> Result<Option<Similarity>> {
+        match (self.verify.unwrap_or(true), self.min_similarity) {
+            (true, None) => Ok(Some(Similarity::clamped(Self::MIN_SIMILARITY))),
+            (true, Some(asked)) if asked.get() >= Self::LEAST_MIN_SIMILARITY => Ok(Some(asked)),
+            (true, Some(asked)) => Err(Error::invalid(format!(
+                "a least similarity of {asked} is below {}, where the bands would miss most pairs; ask for more",
+                Self::LEAST_MIN_SIMILARITY
+            ))),
+            (false, Some(_)) => {
+                Err(Error::invalid("a least similarity is for verifying; leave one of the two out"))
+            }
+            (false, None) if profile == Profile::Classic => Ok(None),
+            (false, None) => Err(Error::invalid(format!(
+                "profile {profile} cannot do without verifying, because bands propose much that is not near; take profile \
+                 classic, or leave verifying on"
+            ))),
+        }
     }
 
     /// Refuses an index that differs from what the caller insists on, and names every field that does.
@@ -85,6 +120,22 @@ impl OpenOptions {
             } else if !wanted.files_like(&stored.kind) {
                 differs("scheme", &format!("{name} with other masks"), name);
             }
+        }
+        if let Some(wanted) = self.profile
+            && wanted != stored.kind.profile()
+        {
+            differs("profile", stored.kind.profile().name(), wanted.name());
+        }
+        let state = |verifies: bool| if verifies { "on" } else { "off" };
+        if let Some(wanted) = self.verify
+            && wanted != stored.min_similarity.is_some()
+        {
+            differs("verify", state(!wanted), state(wanted));
+        } else if let Some(wanted) = self.min_similarity
+            && Some(wanted) != stored.min_similarity
+        {
+            let stored = stored.min_similarity.map_or("none".to_owned(), |stored| stored.to_string());
+            differs("min similarity", &stored, &wanted.to_string());
         }
         if let Some(wanted) = self.max_distance
             && wanted != stored.max_distance

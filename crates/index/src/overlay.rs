@@ -5,16 +5,15 @@ use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use simhash::{Distance, Sketch};
 use tables::{Cost, Tables};
 
 use crate::backend::rule::{self, Shelf};
-use crate::backend::search;
+use crate::backend::search::{self, Documents};
 use crate::retention::Horizon;
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
-    Clock, Cursor, Document, DocumentId, Error, Insertion, Match, MemoryStore, Metadata, Neighbours, Page,
-    Result, Selection, Status, Store, StoredDocument, Timestamp,
+    Clock, Cursor, Document, DocumentId, Error, Features, Insertion, Match, MemoryStore, Metadata,
+    Neighbours, Page, Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Timestamp,
 };
 
 /// Before the bytes of a cursor of the base, and of one of what was written.
@@ -27,7 +26,7 @@ const ABOVE: u8 = b'a';
 /// hidden from then on. What others write to the base meanwhile is seen, unless it is hidden; a count of matches may then be
 /// off by what they have changed of what is hidden. So it may with a clock that is turned back past an expiry.
 ///
-/// Memory: what a [`MemoryStore`] needs for what was written, and the id and the sketch of what is hidden.
+/// Memory: what a [`MemoryStore`] needs for what was written, and what is hidden.
 pub struct Overlay<B> {
     base: B,
     layer: RwLock<Layer>,
@@ -42,10 +41,10 @@ struct Layer {
     has_base: bool,
     /// What does not count of the base: what was removed there, and what is above.
     hidden: HashSet<DocumentId>,
-    /// The sketches of the documents that `hidden` hides, by their places in `hidden_at`, to tell how many of what a search
+    /// The documents that `hidden` hides, by their places in `hidden_documents`, to tell how many of what a search
     /// finds in the base do not count.
     hidden_tables: Box<dyn Tables>,
-    hidden_at: Vec<Timestamp>,
+    hidden_documents: Vec<StoredDocument>,
 }
 
 impl<B: Deref<Target = dyn Store>> Overlay<B> {
@@ -63,7 +62,7 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
             has_base: true,
             hidden: HashSet::new(),
             hidden_tables: search::new_tables(),
-            hidden_at: Vec::new(),
+            hidden_documents: Vec::new(),
         };
         Self { base, layer: RwLock::new(layer), clock }
     }
@@ -94,12 +93,12 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
         work(&mut layer, in_base)
     }
 
-    fn insert_within(&self, documents: &[Document], if_new: Option<Distance>) -> Result<Vec<Insertion>> {
+    fn insert_within(&self, documents: &[Document], if_new: Option<&Rule>) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
         self.decide(&ids, |layer, in_base| {
             let mut near = Vec::new();
-            if let Some(max_distance) = if_new
+            if let Some(rule) = if_new
                 && layer.has_base
             {
                 let queries: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
@@ -108,7 +107,7 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
                     stored.as_ref().is_some_and(|stored| stored.document.sketch != document.sketch)
                 };
                 let limit = 1 + documents.iter().zip(&in_base).filter(replaces).count();
-                near = self.near_in_base(layer, &queries, max_distance, limit)?;
+                near = self.near_in_base(layer, &queries, rule, limit)?;
             }
             let mut near = near.into_iter();
             let mut insertions = Vec::with_capacity(documents.len());
@@ -126,23 +125,32 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
         &self,
         layer: &Layer,
         queries: &[Sketch],
-        max_distance: Distance,
+        rule: &Rule,
         limit: usize,
     ) -> Result<Vec<(Neighbours, u64)>> {
         let horizon = self.horizon(layer)?;
-        let mut n_hidden = vec![0; queries.len()];
-        layer.hidden_tables.near(queries, max_distance, &mut |hit| {
-            let is_live = |number: &&u64| horizon.is_live(layer.hidden_at[**number as usize]);
-            n_hidden[hit.query] += hit.numbers.iter().filter(is_live).count();
-        });
+        let counts = |number: u64| horizon.is_live(layer.hidden_documents[number as usize].inserted_at);
+        let found = search::count(&*layer.hidden_tables, queries, rule, &counts, layer)?;
+        let n_hidden: Vec<usize> = found.into_iter().map(|n| n as usize).collect();
         let n_hidden_max = n_hidden.iter().copied().max().unwrap_or(0);
-        let found = self.base.near(queries, max_distance, limit.saturating_add(n_hidden_max))?;
+        let found = self.base.near(queries, rule, limit.saturating_add(n_hidden_max))?;
         Ok(found.into_iter().zip(n_hidden).map(|(found, n)| (found, n as u64)).collect())
     }
 
     fn horizon(&self, layer: &Layer) -> Result<Horizon> {
         let metadata = layer.above.metadata()?.ok_or_else(not_created)?;
         Ok(Horizon::new(metadata.retain, self.clock.now()))
+    }
+}
+
+/// Those that are hidden.
+impl Documents for Layer {
+    fn id(&self, number: u64) -> Result<DocumentId> {
+        Ok(self.hidden_documents[number as usize].document.id.clone())
+    }
+
+    fn features(&self, number: u64) -> Result<Features> {
+        Ok(self.hidden_documents[number as usize].document.sketch.features().clone())
     }
 }
 
@@ -170,8 +178,8 @@ impl Shelf for Writer<'_> {
         true
     }
 
-    fn nearest(&self, sketch: &Sketch, max_distance: Distance, _: Option<u64>) -> Result<Option<Match>> {
-        let above = self.layer.above.near(std::slice::from_ref(sketch), max_distance, 2)?.pop();
+    fn nearest(&self, sketch: &Sketch, rule: &Rule, _: Option<u64>) -> Result<Option<Match>> {
+        let above = self.layer.above.near(std::slice::from_ref(sketch), rule, 2)?.pop();
         let above = above.map(|above| above.matches).unwrap_or_default();
         let in_base = self.near.iter().filter(|found| !self.layer.hidden.contains(&found.id)).cloned();
         let others = above.into_iter().chain(in_base).filter(|found| found.id != *self.id);
@@ -191,15 +199,16 @@ impl Shelf for Writer<'_> {
         if let Some(stored) = &self.in_base
             && layer.hidden.insert(id.clone())
         {
-            layer.hidden_tables.insert(&stored.document.sketch, layer.hidden_at.len() as u64);
-            layer.hidden_at.push(stored.inserted_at);
+            let number = layer.hidden_documents.len() as u64;
+            search::file(&mut *layer.hidden_tables, &stored.document.sketch, number);
+            layer.hidden_documents.push(stored.clone());
         }
         Ok(())
     }
 }
 
 fn rank(a: &Match, b: &Match) -> std::cmp::Ordering {
-    (a.distance, &a.id).cmp(&(b.distance, &b.id))
+    (a.nearness(), &a.id).cmp(&(b.nearness(), &b.id))
 }
 
 impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
@@ -229,8 +238,8 @@ impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
         self.insert_within(documents, None)
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
-        self.insert_within(documents, Some(max_distance))
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
+        self.insert_within(documents, Some(rule))
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
@@ -258,17 +267,17 @@ impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
         Ok(above.into_iter().zip(in_base).map(|(above, in_base)| above.or(in_base)).collect())
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
         let layer = self.read()?;
         if layer.above.metadata()?.is_none() {
-            return self.base.near(queries, max_distance, limit);
+            return self.base.near(queries, rule, limit);
         }
-        let above = layer.above.near(queries, max_distance, limit)?;
+        let above = layer.above.near(queries, rule, limit)?;
         if !layer.has_base {
             return Ok(above);
         }
-        let in_base = self.near_in_base(&layer, queries, max_distance, limit)?;
+        let in_base = self.near_in_base(&layer, queries, rule, limit)?;
         let together = |(above, (in_base, n_hidden)): (Neighbours, (Neighbours, u64))| {
             let n_matches = (in_base.n_matches + above.n_matches).saturating_sub(n_hidden);
             let cost = Cost {
@@ -337,7 +346,8 @@ impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
         }
         let base = self.base.status()?;
         let horizon = self.horizon(&layer)?;
-        let n_hidden = layer.hidden_at.iter().filter(|at| horizon.is_live(**at)).count() as u64;
+        let n_hidden =
+            layer.hidden_documents.iter().filter(|stored| horizon.is_live(stored.inserted_at)).count() as u64;
         let n_above = above.n_documents.unwrap_or(0);
         Ok(Status {
             n_documents: base.n_documents.map(|n_documents| (n_documents + n_above).saturating_sub(n_hidden)),

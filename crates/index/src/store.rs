@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use simhash::{Distance, Sketch};
-
 use crate::{
-    Document, DocumentId, Examined, Insertion, Match, Metadata, NearDocuments, Neighbours, Result, Selection,
-    StoredDocument,
+    Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Result, Rule, Selection,
+    Sketch, StoredDocument,
 };
 
 /// The most documents, ids or queries in one call, and the most documents in one page of a scan.
@@ -21,8 +19,14 @@ pub const MAX_SKETCH_KEYS: usize = 255;
 /// call takes a batch and answers in its order, one answer for each item; an empty batch is answered at once. A batch of
 /// more than [`MAX_BATCH`] is refused with [`ErrorKind::InvalidArgument`](crate::ErrorKind::InvalidArgument).
 ///
-/// A store keeps sketches, not fingerprints: it files a document under `sketch.keys()` and searches by them, and never
-/// computes them anew, because for some kinds of sketch they do not follow from the fingerprint.
+/// A store keeps sketches, not fingerprints: it files a document by each of its facets, under their keys, and searches by them,
+/// and never computes them anew, because for some kinds of sketch they do not follow from the fingerprint.
+///
+/// # What is near
+/// A search finds what is near by a [`Rule`]: stored documents that share a bucket with the query and are near in the bits of
+/// that facet are candidates, and those that the rule confirms are found. Who proposed a candidate makes no difference, and a
+/// document that several facets propose is one. What a search counts, limits and orders is what was confirmed: a limit never
+/// cuts candidates, so it hides no document that is nearer than one that is told, and a count is exact.
 ///
 /// # How long a document stays
 /// A store notes when it writes a document, by its clock. In an index that has a
@@ -97,8 +101,8 @@ pub trait Store: Send + Sync {
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>>;
 
     /// Writes those documents that nothing stored is near to, one after another in their order, so that later ones of
-    /// the batch meet earlier ones. Of the documents within `max_distance` under another id the nearest, by distance,
-    /// then id, decides:
+    /// the batch meet earlier ones. Of the documents that are near by `rule` under another id the nearest, by
+    /// [nearness](crate::Nearness), then id, decides:
     ///
     /// | the id is | and none is near | and one is near |
     /// |---|---|---|
@@ -111,7 +115,7 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// As [`insert`](Self::insert).
-    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>>;
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>>;
 
     /// Removes documents by id and says which were there. An id that comes twice is there the first time only.
     ///
@@ -134,29 +138,24 @@ pub trait Store: Send + Sync {
     /// `NotFound` before [`create`](Self::create), `Corrupt` for a record that is not what was written.
     fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>>;
 
-    /// The stored documents that share a bucket with a query and differ from it in at most `max_distance` bits: the
-    /// nearest `limit` of them by distance, then id, and how many there are. For sketches of one table scheme and
-    /// distances up to its own these are all documents within the distance. With a limit of 0 they are only counted.
+    /// The stored documents that are near to a query by `rule`: the nearest `limit` of them, by
+    /// [nearness](crate::Nearness), then id, and how many there are. By simhashes of one table scheme, and for distances up to
+    /// its own, these are all documents within the distance. With a limit of 0 they are only counted.
     ///
     /// Every change that was acknowledged before the call, in whatever process, is seen. Memory is bounded by `limit`
-    /// for each query; time grows with the number of matches.
+    /// for each query, and where the rule verifies by a few bytes for each candidate; time grows with the number of candidates.
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>>;
+    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>>;
 
     /// As [`near`](Self::near), with the documents as they are stored. One that is removed or replaced while it is looked
     /// up is left out.
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    fn near_documents(
-        &self,
-        queries: &[Sketch],
-        max_distance: Distance,
-        limit: usize,
-    ) -> Result<Vec<NearDocuments>> {
-        let found = self.near(queries, max_distance, limit)?;
+    fn near_documents(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<NearDocuments>> {
+        let found = self.near(queries, rule, limit)?;
         let ids: Vec<_> = found.iter().flat_map(|found| &found.matches).map(|near| near.id.clone()).collect();
         let mut stored = Vec::with_capacity(ids.len());
         for ids in ids.chunks(MAX_BATCH) {
@@ -291,10 +290,10 @@ fn with_documents(
 ) -> NearDocuments {
     let Neighbours { matches, mut n_matches, cost } = found;
     let mut documents = Vec::with_capacity(matches.len());
-    for (Match { fingerprint, distance, .. }, stored) in matches.into_iter().zip(stored) {
+    for (found, stored) in matches.into_iter().zip(stored) {
         match stored {
-            Some(stored) if stored.document.sketch.fingerprint() == fingerprint => {
-                documents.push((distance, stored));
+            Some(stored) if stored.document.sketch.fingerprint() == found.fingerprint => {
+                documents.push((found.nearness(), stored));
             }
             // Removed or replaced since it was found: a search that began now would be without it.
             _ => n_matches -= 1,
@@ -316,11 +315,11 @@ pub fn check_batch(len: usize) -> Result<()> {
 /// Refuses a batch above [`MAX_BATCH`], and a sketch above [`MAX_SKETCH_KEYS`].
 pub fn check_documents(documents: &[Document]) -> Result<()> {
     check_batch(documents.len())?;
-    match documents.iter().find(|document| document.sketch.keys().len() > MAX_SKETCH_KEYS) {
+    match documents.iter().find(|document| document.sketch.n_keys() > MAX_SKETCH_KEYS) {
         Some(document) => Err(crate::Error::invalid(format!(
             "the sketch of document {:?} has {} keys, at most {MAX_SKETCH_KEYS} can be stored",
             document.id.as_str(),
-            document.sketch.keys().len()
+            document.sketch.n_keys()
         ))),
         None => Ok(()),
     }

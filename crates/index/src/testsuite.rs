@@ -12,15 +12,19 @@ mod made_anew;
 mod model;
 mod races;
 mod retaining;
+mod verifying;
 mod writing;
 
 use std::time::Duration;
 
-use simhash::{Distance, Fingerprint, Sketch};
+use std::ops::Range;
+
+use minhash::{LONG_BINS, Signature, Similarity, Sketcher, hash_words};
+use simhash::{Distance, Fingerprint};
 
 use crate::{
-    Clock, Cursor, Document, DocumentId, FORMAT_VERSION, Identity, MAX_BATCH, Metadata, SketchKind, Store,
-    StoredDocument,
+    Clock, Cursor, Document, DocumentId, Features, Identity, MAX_BATCH, Metadata, Profile, Rule, Sketch,
+    SketchKind, Store, StoredDocument,
 };
 
 pub use fail_at::FailAt;
@@ -89,12 +93,20 @@ pub fn check_what_stays(open: &dyn Fn(Clock) -> Box<dyn Store>) {
         create(&*store);
         case(&*store);
     }
+    for case in verifying::CASES {
+        let store = open();
+        create_with(&*store, &verifying_metadata());
+        case(&*store);
+    }
     races::creators_at_once(&*open());
     failures::every_call_can_fail(open);
     for seed in 1..=model::SEEDS {
         let store = open();
         create(&*store);
-        model::random_operations(&*store, seed);
+        model::random_operations(&*store, seed, false);
+        let store = open();
+        create_with(&*store, &verifying_metadata());
+        model::random_operations(&*store, seed, true);
     }
 }
 
@@ -111,11 +123,24 @@ fn example_metadata() -> Metadata {
     let kind = SketchKind::default();
     let recipe = [("version".to_owned(), "1".to_owned())].into();
     let (max_distance, identity) = (kind.max_distance(), Identity::new(*b"the suite's own."));
-    Metadata { format_version: FORMAT_VERSION, max_distance, kind, retain: None, recipe, identity }
+    let (format_version, min_similarity, retain) = (Metadata::version_of(&kind, None), None, None);
+    Metadata { format_version, max_distance, min_similarity, kind, retain, recipe, identity }
+}
+
+/// Of an index that files by both, and verifies.
+fn verifying_metadata() -> Metadata {
+    let kind = SketchKind::default().of_profile(Profile::Full).expect("flags of the default do not clash");
+    let min_similarity = Some(Similarity::clamped(0.8));
+    let format_version = Metadata::version_of(&kind, min_similarity);
+    Metadata { format_version, kind, min_similarity, ..example_metadata() }
 }
 
 fn create(store: &dyn Store) {
-    assert_eq!(store.create(&example_metadata()).expect("a fresh store can be created"), example_metadata());
+    create_with(store, &example_metadata());
+}
+
+fn create_with(store: &dyn Store, metadata: &Metadata) {
+    assert_eq!(&store.create(metadata).expect("a fresh store can be created"), metadata);
 }
 
 /// The id `text`, which must be one.
@@ -140,6 +165,42 @@ pub fn apart(n_bits: u32) -> Distance {
 #[must_use]
 pub fn sketch(bits: u64) -> Sketch {
     SketchKind::default().sketch(Fingerprint(bits))
+}
+
+/// The rule of an index that takes what simhashes propose.
+///
+/// # Panics
+/// As [`apart`].
+#[must_use]
+pub fn within(n_bits: u32) -> Rule {
+    apart(n_bits).into()
+}
+
+/// The signature of the set of these numbers: of a short text up to 50, of a long one beyond.
+///
+/// # Panics
+/// Of the empty set.
+#[must_use]
+pub fn signature(elements: Range<u64>) -> Signature {
+    let set: Vec<u64> = elements.map(|element| hash_words(element, 7)).collect();
+    if set.len() <= 50 {
+        return Signature::short(&set).expect("it has elements");
+    }
+    let mut sketcher = Sketcher::<LONG_BINS>::new();
+    sketcher.extend(&set);
+    let sketched = sketcher.finish().expect("it has elements");
+    Signature::long(&sketched.bins, sketched.size)
+}
+
+/// The sketch of a simhash, if there is one, and of a set, by the profile that files by both.
+///
+/// # Panics
+/// As [`signature`].
+#[must_use]
+pub fn signed(simhash: impl Into<Option<u64>>, elements: Range<u64>) -> Sketch {
+    let features =
+        Features { simhash: simhash.into().map(Fingerprint), signature: Some(signature(elements)) };
+    verifying_metadata().kind.sketch(features)
 }
 
 /// A document without a source.
@@ -188,11 +249,12 @@ fn near(
     max_distance: Distance,
     limit: usize,
 ) -> (Vec<(String, u32)>, u64) {
-    let mut found = store.near(std::slice::from_ref(query), max_distance, limit).expect("a search");
+    let mut found = store.near(std::slice::from_ref(query), &max_distance.into(), limit).expect("a search");
     assert_eq!(found.len(), 1);
     let found = found.remove(0);
     for found in &found.matches {
         assert_eq!(found.fingerprint.distance(query.fingerprint()), found.distance);
+        assert_eq!(found.similarity, None);
     }
     let matches = found.matches.iter().map(|found| (found.id.as_str().to_owned(), found.distance.as_bits()));
     (matches.collect(), found.n_matches)
@@ -205,7 +267,8 @@ fn near_documents(
     max_distance: Distance,
     limit: usize,
 ) -> (Vec<(String, u32)>, u64) {
-    let found = store.near_documents(std::slice::from_ref(query), max_distance, limit).expect("a search");
+    let found =
+        store.near_documents(std::slice::from_ref(query), &max_distance.into(), limit).expect("a search");
     let [found] = &found[..] else { panic!("{found:?}") };
     for chunk in found.documents.chunks(MAX_BATCH) {
         let ids: Vec<_> = chunk.iter().map(|(_, stored)| stored.document.id.clone()).collect();
@@ -214,7 +277,7 @@ fn near_documents(
     }
     let name = |stored: &StoredDocument| stored.document.id.as_str().to_owned();
     (
-        found.documents.iter().map(|(distance, stored)| (name(stored), distance.as_bits())).collect(),
+        found.documents.iter().map(|(near, stored)| (name(stored), near.distance.as_bits())).collect(),
         found.n_matches,
     )
 }

@@ -42,9 +42,7 @@ pub use bins::Bins;
 pub use curve::{kept_by_suffix, met_by_bands};
 pub use filing::{Filing, SetKind};
 pub use hash::hash_words;
-pub use signature::{
-    AGREEING_BY_CHANCE, Basis, Comparison, ESTIMATE_SCALE, LONG_BINS, Signature, SignatureError,
-};
+pub use signature::{Basis, Comparison, LONG_BINS, Signature, SignatureError};
 pub use similarity::Similarity;
 pub use sketcher::{Sketched, Sketcher};
 pub use wish::{Wish, WishError};

@@ -130,10 +130,10 @@ const BYTE_CHANCE: f64 = 1.0 / 256.0;
 const PAIR_CHANCE: f64 = 1.0 / 4.0;
 
 /// As many bins agree by chance where nothing is in common: 44.3125.
-pub const AGREEING_BY_CHANCE: f64 = BYTE_BINS as f64 * BYTE_CHANCE + PAIR_BINS as f64 * PAIR_CHANCE;
+const AGREEING_BY_CHANCE: f64 = BYTE_BINS as f64 * BYTE_CHANCE + PAIR_BINS as f64 * PAIR_CHANCE;
 
 /// By so many more agree where all is in common: 211.6875.
-pub const ESTIMATE_SCALE: f64 = LONG_BINS as f64 - AGREEING_BY_CHANCE;
+const ESTIMATE_SCALE: f64 = LONG_BINS as f64 - AGREEING_BY_CHANCE;
 
 impl Signature {
     /// For a document that equals another or does not: any 64-bit hash of it.
@@ -221,6 +221,12 @@ impl Signature {
         let similarity = if are_hashes && a == b { Similarity::ONE } else { Similarity::ZERO };
         let basis = if are_hashes { Basis::Equality } else { Basis::NoCommonKind };
         Comparison { similarity, share_of_a: similarity, share_of_b: similarity, basis }
+    }
+
+    /// What is estimated where the kept bits of so many bins agree.
+    #[must_use]
+    pub fn similarity_of_agreeing(n_bins: u32) -> Similarity {
+        Similarity::clamped((f64::from(n_bins) - AGREEING_BY_CHANCE) / ESTIMATE_SCALE)
     }
 
     fn set(&self) -> Option<&[[u8; ELEMENT_LEN]]> {
@@ -329,7 +335,7 @@ fn agreeing(a: &[u8], b: &[u8]) -> u32 {
 /// the 2^64 elements there might be), each bin counted alike, which for J from .5 on is near the least variance; and of J and
 /// the sizes what is common: J / (1 + J) · (|A| + |B|).
 fn estimate(agreeing: u32, size_a: f64, size_b: f64) -> Comparison {
-    let similarity = Similarity::clamped((f64::from(agreeing) - AGREEING_BY_CHANCE) / ESTIMATE_SCALE);
+    let similarity = Signature::similarity_of_agreeing(agreeing);
     let n_common = similarity.get() / (1.0 + similarity.get()) * (size_a + size_b);
     let share_of = |size: f64| Similarity::clamped(if size > 0.0 { n_common / size } else { 0.0 });
     Comparison {

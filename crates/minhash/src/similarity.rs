@@ -45,6 +45,13 @@ impl Similarity {
 // It is never "not a number", see the constructors.
 impl Eq for Similarity {}
 
+impl std::hash::Hash for Similarity {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        // There is one form of 0.
+        self.0.to_bits().hash(state);
+    }
+}
+
 impl PartialOrd for Similarity {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))

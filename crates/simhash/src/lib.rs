@@ -6,17 +6,19 @@
 
 mod accumulator;
 mod distance;
+mod facet;
 mod fingerprint;
 mod row_key;
 mod scheme;
-mod sketch;
 
 pub use accumulator::{Accumulator, Weight};
 pub use distance::{Distance, InvalidDistance};
+pub use facet::{BucketKey, Facet};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use row_key::{KeyRange, ROW_KEY_LEN, RowKey, RowKeyError};
-pub use scheme::{MAX_KEY_BITS, SCHEME_NAMES, SchemeError, SplitsError, Table, TableScheme};
-pub use sketch::{BucketKey, Sketch};
+pub use scheme::{
+    MAX_KEY_BITS, SCHEME_NAMES, SchemeError, SplitsError, Table, TableScheme, n_regions_max, splits,
+};
 
 /// Runs what the README shows.
 #[cfg(doctest)]

@@ -7,10 +7,10 @@ mod splits;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{BucketKey, Distance, Fingerprint, RowKey, RowKeyError, Sketch};
+use crate::{BucketKey, Distance, Facet, Fingerprint, RowKey, RowKeyError};
 
 pub use catalog::SCHEME_NAMES;
-pub use splits::SplitsError;
+pub use splits::{SplitsError, n_regions_max, splits};
 
 /// A key is stored in four bytes.
 pub const MAX_KEY_BITS: u32 = 32;
@@ -216,8 +216,8 @@ impl TableScheme {
 
     /// The fingerprint together with its buckets.
     #[must_use]
-    pub fn sketch(&self, fingerprint: Fingerprint) -> Sketch {
-        Sketch::new(fingerprint, self.keys(fingerprint).collect())
+    pub fn facet(&self, fingerprint: Fingerprint) -> Facet {
+        Facet::new(fingerprint, self.keys(fingerprint).collect())
     }
 
     /// Whether a row key is one that this scheme writes.

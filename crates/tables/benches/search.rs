@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use data::{BOILERPLATE, BOILERPLATE_MASK, Corpus, Random, Stopwatch, median};
 use pigeonhole_tables::{BucketTables, Tables};
-use simhash::{Distance, Fingerprint, Sketch, TableScheme};
+use simhash::{Distance, Facet, Fingerprint, TableScheme};
 
 const DEFAULT_N: usize = 10_000_000;
 const SCHEMES: [&str; 4] = ["5c2", "t6", "t8", "t11"];
@@ -58,7 +58,7 @@ fn run(corpus_name: &str, scheme: &str, n: usize) {
     for (fingerprints, n) in corpus.fingerprints.chunks(BATCH_LEN).zip(0..) {
         let numbers = n * BATCH_LEN as u64..;
         postings.extend(
-            numbers.zip(fingerprints).map(|(number, &bits)| (scheme.sketch(Fingerprint(bits)), number)),
+            numbers.zip(fingerprints).map(|(number, &bits)| (scheme.facet(Fingerprint(bits)), number)),
         );
         tables.insert_all(&postings);
         postings.clear();
@@ -70,7 +70,7 @@ fn run(corpus_name: &str, scheme: &str, n: usize) {
 
     let mut random = Random::new(7);
     let n_queries = 200_000.min(n);
-    let misses: Vec<Sketch> = (0..n_queries).map(|_| scheme.sketch(Fingerprint(random.next()))).collect();
+    let misses: Vec<Facet> = (0..n_queries).map(|_| scheme.facet(Fingerprint(random.next()))).collect();
     let planted: Vec<(u64, Option<u64>)> = (0..n_queries)
         .map(|_| {
             let number = random.below(n);
@@ -78,8 +78,8 @@ fn run(corpus_name: &str, scheme: &str, n: usize) {
         })
         .collect();
     let (in_crowd, hits): (Vec<_>, Vec<_>) = planted.into_iter().partition(|&(bits, _)| is_boilerplate(bits));
-    let sketches = |queries: &[(u64, Option<u64>)]| -> Vec<Sketch> {
-        queries.iter().map(|&(bits, _)| scheme.sketch(Fingerprint(bits))).collect()
+    let sketches = |queries: &[(u64, Option<u64>)]| -> Vec<Facet> {
+        queries.iter().map(|&(bits, _)| scheme.facet(Fingerprint(bits))).collect()
     };
     let wanted =
         |queries: &[(u64, Option<u64>)]| -> Vec<Option<u64>> { queries.iter().map(|q| q.1).collect() };
@@ -116,7 +116,7 @@ fn per_second(rate: f64) -> String {
 /// The median over the rounds. `wanted` is a number that each query must find.
 fn queries_per_second(
     tables: &dyn Tables,
-    queries: &[Sketch],
+    queries: &[Facet],
     wanted: &[Option<u64>],
     batch_len: usize,
 ) -> f64 {
@@ -158,7 +158,7 @@ fn insert_if_new(tables: &mut BucketTables, scheme: &TableScheme, corpus: &Corpu
     let mut insert_s = Vec::with_capacity(n_stream);
     let start = Stopwatch::start();
     for (&bits, number) in stream.iter().zip(n as u64..) {
-        let sketch = scheme.sketch(Fingerprint(bits));
+        let sketch = scheme.facet(Fingerprint(bits));
         let mut is_new = true;
         tables.near(std::slice::from_ref(&sketch), NEAR, &mut |_| is_new = false);
         if is_new {
@@ -178,7 +178,7 @@ fn remove(tables: &mut BucketTables, scheme: &TableScheme, corpus: &Corpus) -> f
     let n_remove = corpus.fingerprints.len() / 10;
     let start = Stopwatch::start();
     for (&bits, number) in corpus.fingerprints[..n_remove].iter().zip(0..) {
-        assert!(tables.remove(&scheme.sketch(Fingerprint(bits)), number), "it was inserted");
+        assert!(tables.remove(&scheme.facet(Fingerprint(bits)), number), "it was inserted");
     }
     n_remove as f64 / start.seconds()
 }

@@ -11,7 +11,7 @@ mod table;
 
 use std::hint::black_box;
 
-use simhash::{Distance, Fingerprint, Sketch};
+use simhash::{Distance, Facet, Fingerprint};
 
 use crate::distance::is_within;
 use crate::{Cost, Hit, Tables};
@@ -46,7 +46,7 @@ impl BucketTables {
     }
 
     /// Reads what an insert or removal of this sketch will read, all at once.
-    fn touch(&self, sketch: &Sketch, hash: u32) {
+    fn touch(&self, sketch: &Facet, hash: u32) {
         let touched = sketch.keys().iter().fold(self.catalog.touch(self.catalog.probe(hash)), |read, key| {
             let table = self.tables.get(usize::from(key.flag));
             read ^ table.map_or(0, |table| table.touch(table.probe(key.segment)))
@@ -55,7 +55,7 @@ impl BucketTables {
     }
 
     /// The entry of exactly this sketch, fingerprint and keys.
-    fn find(&self, sketch: &Sketch, hash: u32) -> Option<u32> {
+    fn find(&self, sketch: &Facet, hash: u32) -> Option<u32> {
         let is_it = |entry: u32| {
             self.entries.fingerprint(entry) == sketch.fingerprint()
                 && self.entries.n_keys(entry) == sketch.keys().len()
@@ -71,7 +71,7 @@ impl BucketTables {
         }
     }
 
-    fn add_sketch(&mut self, sketch: &Sketch, hash: u32, number: u64) {
+    fn add_sketch(&mut self, sketch: &Facet, hash: u32, number: u64) {
         let entry = self.entries.add_entry(sketch.fingerprint(), sketch.keys().len(), number);
         let fingerprints = self.entries.fingerprints();
         self.catalog.insert(hash, entry, fingerprints);
@@ -84,7 +84,7 @@ impl BucketTables {
         }
     }
 
-    fn remove_sketch(&mut self, sketch: &Sketch, hash: u32, entry: u32) {
+    fn remove_sketch(&mut self, sketch: &Facet, hash: u32, entry: u32) {
         let fingerprint = sketch.fingerprint().0;
         self.catalog.remove(hash, entry, fingerprint);
         for key in sketch.keys() {
@@ -95,7 +95,7 @@ impl BucketTables {
 }
 
 /// Equal sketches have equal hashes, and hardly any others do.
-fn hash_of(sketch: &Sketch) -> u32 {
+fn hash_of(sketch: &Facet) -> u32 {
     let step = |hash: u64, word: u64| {
         let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
         (product >> 64) as u64 ^ product as u64
@@ -113,7 +113,7 @@ struct Found {
 }
 
 impl Tables for BucketTables {
-    fn insert(&mut self, sketch: &Sketch, number: u64) -> bool {
+    fn insert(&mut self, sketch: &Facet, number: u64) -> bool {
         let hash = hash_of(sketch);
         self.touch(sketch, hash);
         match self.find(sketch, hash) {
@@ -125,7 +125,7 @@ impl Tables for BucketTables {
         }
     }
 
-    fn remove(&mut self, sketch: &Sketch, number: u64) -> bool {
+    fn remove(&mut self, sketch: &Facet, number: u64) -> bool {
         let hash = hash_of(sketch);
         self.touch(sketch, hash);
         let Some(entry) = self.find(sketch, hash) else { return false };
@@ -137,7 +137,7 @@ impl Tables for BucketTables {
         true
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
+    fn near(&self, queries: &[Facet], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
         let mut round = Round::default();
         let mut cost = Cost::default();
         for (n, queries) in queries.chunks(QUERIES_PER_ROUND).enumerate() {
@@ -181,7 +181,7 @@ struct Round<'a> {
 
 impl<'a> Round<'a> {
     /// Leaves in `found` each stored sketch once for each query that finds it, and returns how many were compared.
-    fn search(&mut self, tables: &'a BucketTables, queries: &[Sketch], max_distance: Distance) -> u64 {
+    fn search(&mut self, tables: &'a BucketTables, queries: &[Facet], max_distance: Distance) -> u64 {
         self.probes.clear();
         self.candidates.clear();
         self.found.clear();
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_sketch_with_the_hash_of_another_is_not_taken_for_it() {
         let sketch = |bits, segments: &[u32]| {
-            Sketch::new(
+            Facet::new(
                 Fingerprint(bits),
                 segments.iter().map(|&segment| BucketKey { flag: 1, segment }).collect(),
             )

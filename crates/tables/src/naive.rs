@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use simhash::{Distance, Sketch};
+use simhash::{Distance, Facet};
 
 use crate::heap::btree_bytes;
 use crate::{Cost, Hit, Tables};
@@ -11,7 +11,7 @@ use crate::{Cost, Hit, Tables};
 #[derive(Clone, Debug, Default)]
 pub struct NaiveTables {
     /// No set is empty.
-    postings: BTreeMap<Sketch, BTreeSet<u64>>,
+    postings: BTreeMap<Facet, BTreeSet<u64>>,
 }
 
 impl NaiveTables {
@@ -23,11 +23,11 @@ impl NaiveTables {
 }
 
 impl Tables for NaiveTables {
-    fn insert(&mut self, sketch: &Sketch, number: u64) -> bool {
+    fn insert(&mut self, sketch: &Facet, number: u64) -> bool {
         self.postings.entry(sketch.clone()).or_default().insert(number)
     }
 
-    fn remove(&mut self, sketch: &Sketch, number: u64) -> bool {
+    fn remove(&mut self, sketch: &Facet, number: u64) -> bool {
         let Some(numbers) = self.postings.get_mut(sketch) else { return false };
         let removed = numbers.remove(&number);
         if numbers.is_empty() {
@@ -36,7 +36,7 @@ impl Tables for NaiveTables {
         removed
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
+    fn near(&self, queries: &[Facet], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost {
         let mut cost = Cost::default();
         for (query, sketch) in queries.iter().enumerate() {
             cost.n_buckets += sketch.keys().len() as u64;
@@ -63,8 +63,8 @@ impl Tables for NaiveTables {
     }
 
     fn heap_bytes(&self) -> usize {
-        let element_bytes = size_of::<Sketch>() + size_of::<BTreeSet<u64>>();
-        let owned = |(sketch, numbers): (&Sketch, &BTreeSet<u64>)| {
+        let element_bytes = size_of::<Facet>() + size_of::<BTreeSet<u64>>();
+        let owned = |(sketch, numbers): (&Facet, &BTreeSet<u64>)| {
             size_of_val(sketch.keys()) + btree_bytes(numbers.len(), size_of::<u64>())
         };
         btree_bytes(self.postings.len(), element_bytes) + self.postings.iter().map(owned).sum::<usize>()

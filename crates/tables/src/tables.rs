@@ -1,6 +1,6 @@
 //! The interface of every layout: numbers filed under sketches, and the search for near ones.
 
-use simhash::{Distance, Fingerprint, Sketch};
+use simhash::{Distance, Facet, Fingerprint};
 
 /// One stored sketch that a query met.
 #[derive(Clone, Copy, Debug)]
@@ -31,22 +31,22 @@ pub struct Cost {
 /// [`TableScheme`](simhash::TableScheme) and distances up to its own that is every sketch within the distance.
 pub trait Tables: Send + Sync {
     /// Files `number` under `sketch`. Returns false, and changes nothing, where it already is filed there.
-    fn insert(&mut self, sketch: &Sketch, number: u64) -> bool;
+    fn insert(&mut self, sketch: &Facet, number: u64) -> bool;
 
     /// As [`insert`](Self::insert) of each in their order; returns how many were not filed before. What is built from a corpus
     /// is built by this, so that a layout can serve many at once. (`BucketTables` gains nothing from it: 26.8 s against 26.2 s
     /// for 10 M, eight sketches touched together.)
-    fn insert_all(&mut self, postings: &[(Sketch, u64)]) -> usize {
+    fn insert_all(&mut self, postings: &[(Facet, u64)]) -> usize {
         postings.iter().filter(|(sketch, number)| self.insert(sketch, *number)).count()
     }
 
     /// Takes `number` away from `sketch`. Returns false, and changes nothing, where it is not filed there.
-    fn remove(&mut self, sketch: &Sketch, number: u64) -> bool;
+    fn remove(&mut self, sketch: &Facet, number: u64) -> bool;
 
     /// Calls `visit` for each stored sketch that a query finds, the queries in their order, the hits of one query in no
     /// particular order. Of a sketch under which thousands of numbers are filed they come in pieces, one call after
     /// another and ascending, so that a layout need not hold them in a row; no number comes twice.
-    fn near(&self, queries: &[Sketch], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost;
+    fn near(&self, queries: &[Facet], max_distance: Distance, visit: &mut dyn FnMut(Hit<'_>)) -> Cost;
 
     /// How many numbers are filed; one filed under two sketches counts twice.
     fn n_postings(&self) -> usize;

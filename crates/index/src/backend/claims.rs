@@ -46,9 +46,7 @@ mod explore;
 
 use std::collections::BTreeMap;
 
-use simhash::{Distance, Sketch};
-
-use crate::{Document, DocumentId, Insertion, Match, Source};
+use crate::{Document, DocumentId, Insertion, Match, Rule, Sketch, Source};
 
 /// Whose turn it is: the smaller one goes first. Only that all see the same order matters, not what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -150,7 +148,7 @@ pub enum Seen {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claimant {
     document: Document,
-    max_distance: Distance,
+    rule: Rule,
     ticket: Ticket,
     /// How long others wait for us, in milliseconds, and we for them.
     lease: i64,
@@ -190,10 +188,10 @@ enum Stage {
 }
 
 impl Claimant {
-    /// A document that is to be inserted if nothing is within `max_distance` bits of it.
-    pub fn new(document: Document, max_distance: Distance, ticket: Ticket, lease: i64) -> Self {
+    /// A document that is to be inserted if nothing is near to it by `rule`.
+    pub fn new(document: Document, rule: Rule, ticket: Ticket, lease: i64) -> Self {
         let stage = Stage::Reading { rival: None };
-        Self { document, max_distance, ticket, lease, claim: None, replaces: false, stage }
+        Self { document, rule, ticket, lease, claim: None, replaces: false, stage }
     }
 
     /// What to do next.
@@ -331,7 +329,7 @@ impl Claimant {
     /// What is there and near.
     fn nearest(&self, entries: &[(DocumentId, Entry)]) -> Option<Match> {
         let live = |(id, entry): &(DocumentId, Entry)| self.matched(id, entry.live.as_ref()?);
-        entries.iter().filter_map(live).min_by(|a, b| (a.distance, &a.id).cmp(&(b.distance, &b.id)))
+        entries.iter().filter_map(live).min_by(|a, b| (a.nearness(), &a.id).cmp(&(b.nearness(), &b.id)))
     }
 
     /// Waits for the earlier ones, aborts the later ones, and commits when there are no more.
@@ -348,14 +346,11 @@ impl Claimant {
     }
 
     fn matched(&self, id: &DocumentId, sketch: &Sketch) -> Option<Match> {
-        let own = &self.document.sketch;
-        let distance = own.fingerprint().distance(sketch.fingerprint());
-        let shares = || own.keys().iter().any(|key| sketch.keys().binary_search(key).is_ok());
-        (*id != self.document.id && distance <= self.max_distance && shares()).then(|| Match {
-            id: id.clone(),
-            fingerprint: sketch.fingerprint(),
-            distance,
-        })
+        if *id == self.document.id {
+            return None;
+        }
+        let nearness = self.rule.nearness(&self.document.sketch, sketch)?;
+        Some(Match::new(id.clone(), sketch.fingerprint(), nearness))
     }
 
     fn is_rival(&self, id: &DocumentId, claim: &Claim) -> bool {

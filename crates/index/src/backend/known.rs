@@ -105,7 +105,7 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::OpenOptions;
+    use crate::{OpenOptions, Profile};
     use crate::testsuite::apart;
 
     #[test]
@@ -131,7 +131,8 @@ mod tests {
     /// Of two indexes that are alike but for their identities the seals differ, and so they do of two that have none.
     #[test]
     fn a_seal_tells_indexes_apart() {
-        let options = OpenOptions::default();
+        let classic = Some(Profile::Classic);
+        let options = OpenOptions { profile: classic, verify: Some(false), ..OpenOptions::default() };
         let seal_of = |metadata: &Metadata| {
             let known = Known::new("here");
             known.check(Some(&metadata.encode().unwrap())).unwrap();

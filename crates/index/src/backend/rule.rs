@@ -1,8 +1,6 @@
 //! What inserting and removing mean, once for all stores that decide in this process.
 
-use simhash::{Distance, Sketch};
-
-use crate::{Document, DocumentId, Insertion, Match, Selection, StoredDocument, Timestamp};
+use crate::{Document, DocumentId, Insertion, Match, Rule, Selection, Sketch, StoredDocument, Timestamp};
 
 /// A store in the middle of a write that nobody else can come between.
 pub trait Shelf {
@@ -15,11 +13,11 @@ pub trait Shelf {
     /// Whether a document that was inserted then is still there, as of the beginning of the write.
     fn is_live(&self, inserted_at: Timestamp) -> bool;
 
-    /// The nearest live document by distance, then id, leaving out the one numbered `except`.
+    /// The nearest live document by nearness, then id, leaving out the one numbered `except`.
     fn nearest(
         &self,
         sketch: &Sketch,
-        max_distance: Distance,
+        rule: &Rule,
         except: Option<u64>,
     ) -> Result<Option<Match>, Self::Error>;
 
@@ -30,12 +28,12 @@ pub trait Shelf {
     fn take(&mut self, id: &DocumentId, number: u64, sketch: &Sketch) -> Result<(), Self::Error>;
 }
 
-/// The rule of [`Store::insert`](crate::Store::insert), and with a distance that of
+/// The rule of [`Store::insert`](crate::Store::insert), and with a rule of nearness that of
 /// [`Store::insert_if_new`](crate::Store::insert_if_new).
 pub fn insert<S: Shelf>(
     shelf: &mut S,
     document: &Document,
-    if_new: Option<Distance>,
+    if_new: Option<&Rule>,
 ) -> Result<Insertion, S::Error> {
     let old = shelf.find(&document.id)?;
     let was_there = old.as_ref().is_some_and(|(_, old)| shelf.is_live(old.inserted_at));
@@ -45,9 +43,9 @@ pub fn insert<S: Shelf>(
     {
         return Ok(Insertion::Unchanged);
     }
-    if let Some(max_distance) = if_new {
+    if let Some(rule) = if_new {
         let own = old.as_ref().map(|&(number, _)| number);
-        if let Some(found) = shelf.nearest(&document.sketch, max_distance, own)? {
+        if let Some(found) = shelf.nearest(&document.sketch, rule, own)? {
             return Ok(Insertion::Duplicate(found));
         }
     }

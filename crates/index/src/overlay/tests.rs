@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::testsuite::{self, FakeClock, apart, document, id, sketch};
+use crate::testsuite::{self, FakeClock, apart, document, id, sketch, within};
 use crate::{Index, OpenOptions, Retention};
 
 /// A base of which a test keeps hold.
@@ -60,8 +60,8 @@ impl Store for Halves {
         self.write(|store| store.insert(documents))
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
-        self.write(|store| store.insert_if_new(documents, max_distance))
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
+        self.write(|store| store.insert_if_new(documents, rule))
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
@@ -72,8 +72,8 @@ impl Store for Halves {
         self.overlay.get(ids)
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
-        self.overlay.near(queries, max_distance, limit)
+    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
+        self.overlay.near(queries, rule, limit)
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
@@ -104,15 +104,16 @@ fn what_is_hidden_takes_no_place_among_the_nearest() {
     assert_eq!(halves.remove(&ids[..20]).unwrap(), [true; 20]);
     let moved: Vec<_> = ids[20..].iter().map(|id| document(id.as_str(), !0)).collect();
     assert_eq!(halves.insert(&moved).unwrap(), [const { Insertion::Replaced }; 8]);
-    let found = halves.near(&[sketch(0), sketch(!0)], apart(3), 1).unwrap();
+    let found = halves.near(&[sketch(0), sketch(!0)], &within(3), 1).unwrap();
     assert_eq!((found[0].matches[0].id.clone(), found[0].n_matches), (id("28"), 2));
     assert_eq!((found[1].matches[0].id.clone(), found[1].n_matches), (id("20"), 8));
-    let near = halves.insert_if_new(&[document("28", 1 << 9), document("new", 0)], apart(1)).unwrap();
+    let near = halves.insert_if_new(&[document("28", 1 << 9), document("new", 0)], &within(1)).unwrap();
     let duplicate = |of: &str, bits: u64, distance: u32| {
         Insertion::Duplicate(Match {
             id: id(of),
             fingerprint: sketch(bits).fingerprint(),
             distance: apart(distance),
+            similarity: None,
         })
     };
     assert_eq!(near, [Insertion::Replaced, duplicate("28", 1 << 9, 1)]);
@@ -136,7 +137,7 @@ fn an_id_is_there_once() {
     base.insert(&[document("later", 0)]).unwrap();
     for turned_ms in [0, -1_000] {
         clock.advance_ms(turned_ms);
-        let found = overlay.near(&[sketch(0)], apart(3), 10).unwrap().remove(0).matches;
+        let found = overlay.near(&[sketch(0)], &within(3), 10).unwrap().remove(0).matches;
         assert!(
             found
                 .iter()

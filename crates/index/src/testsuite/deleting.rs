@@ -1,6 +1,6 @@
 //! Sources, times, and removing by them.
 
-use super::{FakeClock, apart, contents, create, document, id, near, sketch};
+use super::{FakeClock, apart, contents, create, document, id, near, sketch, within};
 use crate::{Clock, Cursor, Document, Insertion, Selection, Source, Store, StoredDocument, Timestamp};
 
 pub(super) fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
@@ -42,14 +42,17 @@ fn sources_and_times(store: &dyn Store, clock: &FakeClock) {
     clock.advance_ms(1_234);
     let again = [from("a", 0, "two"), from("b", u64::MAX, "two")];
     assert_eq!(store.insert(&again).expect("an insertion"), [Unchanged, Unchanged]);
-    assert_eq!(store.insert_if_new(&again, apart(3)).expect("an insertion"), [Unchanged, Unchanged]);
+    assert_eq!(store.insert_if_new(&again, &within(3)).expect("an insertion"), [Unchanged, Unchanged]);
     assert_eq!(store.get(&[id("a"), id("b")]).expect("documents"), [stored(&a, begin), stored(&b, begin)]);
 
     let moved = from("a", 0xff << 30, "two");
     assert_eq!(store.insert(std::slice::from_ref(&moved)).expect("an insertion"), [Replaced]);
     clock.advance_ms(1);
     let new = from("c", 0xff << 10, "three");
-    assert_eq!(store.insert_if_new(std::slice::from_ref(&new), apart(3)).expect("an insertion"), [Inserted]);
+    assert_eq!(
+        store.insert_if_new(std::slice::from_ref(&new), &within(3)).expect("an insertion"),
+        [Inserted]
+    );
     let mut page = store.scan(Cursor::start(), 10).expect("a page").documents;
     page.sort_by(|a, b| a.document.id.cmp(&b.document.id));
     let at = |ms| Timestamp::saturating(begin.as_ms() + ms);

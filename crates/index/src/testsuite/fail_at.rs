@@ -2,11 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use simhash::{Distance, Sketch};
-
 use crate::{
     Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page, Result,
-    Selection, Status, Store, StoredDocument,
+    Rule, Selection, Sketch, Status, Store, StoredDocument,
 };
 
 /// Passes every call on to the store below, except that the n-th fails with `Unavailable`. A search for documents is two
@@ -69,8 +67,8 @@ impl Store for FailAt {
         self.pass(|store| store.insert(documents))
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
-        self.pass(|store| store.insert_if_new(documents, max_distance))
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
+        self.pass(|store| store.insert_if_new(documents, rule))
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
@@ -85,8 +83,8 @@ impl Store for FailAt {
         self.pass(|store| store.get(ids))
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
-        self.pass(|store| store.near(queries, max_distance, limit))
+    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
+        self.pass(|store| store.near(queries, rule, limit))
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {

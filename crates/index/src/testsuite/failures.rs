@@ -1,6 +1,6 @@
 //! Calls that fail, and are made again.
 
-use super::{FailAt, apart, document, example_metadata, id};
+use super::{FailAt, document, example_metadata, id, within};
 use crate::{Cursor, Document, Error, ErrorKind, Result, Store};
 
 /// Whichever call fails, before its work or after it, repeating it ends in the same contents as no failure.
@@ -23,12 +23,12 @@ fn script(store: &FailAt) -> Vec<Document> {
     repeat(|| store.prepare());
     repeat(|| store.ready());
     repeat(|| store.insert(&[document("a", 0), document("b", u64::MAX)]));
-    repeat(|| store.insert_if_new(&[document("c", 1), document("d", 0xffff << 20)], apart(3)));
+    repeat(|| store.insert_if_new(&[document("c", 1), document("d", 0xffff << 20)], &within(3)));
     repeat(|| store.insert(&[document("a", 0xff << 50)]));
-    repeat(|| store.insert_if_new(&[document("c", 1), document("b", 0xffff << 30)], apart(3)));
+    repeat(|| store.insert_if_new(&[document("c", 1), document("b", 0xffff << 30)], &within(3)));
     repeat(|| store.remove(&[id("d"), id("e")]));
     repeat(|| store.get(&[id("a")]));
-    let found = repeat(|| store.near(&[document("a", 0).sketch], apart(3), 10));
+    let found = repeat(|| store.near(&[document("a", 0).sketch], &within(3), 10));
     assert_eq!(found[0].matches[0].id, id("c"));
     repeat(|| store.status());
     let page = repeat(|| store.scan(Cursor::start(), 10));

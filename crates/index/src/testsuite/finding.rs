@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{apart, check_near, contents, document, id, near, near_documents, sketch, spread};
+use super::{apart, check_near, contents, document, id, near, near_documents, sketch, spread, within};
 use crate::{Cursor, Document, ErrorKind, Store};
 
 fn insert(store: &dyn Store, documents: &[Document]) {
@@ -54,11 +54,11 @@ pub(super) fn in_order_and_cut(store: &dyn Store) {
     }
     // Answers come in the order of the queries, also of equal ones.
     let queries = [u64::MAX, 0b11, 0, 0b11].map(sketch);
-    let found = store.near(&queries, apart(0), 10).expect("a search");
+    let found = store.near(&queries, &within(0), 10).expect("a search");
     let ids: Vec<Vec<_>> =
         found.iter().map(|found| found.matches.iter().map(|found| found.id.as_str()).collect()).collect();
     assert_eq!(ids, [vec![], vec!["a"], vec!["d", "ä"], vec!["a"]]);
-    assert_eq!(store.near(&[], apart(3), 10).expect("no search"), []);
+    assert_eq!(store.near(&[], &within(3), 10).expect("no search"), []);
 }
 
 /// A boilerplate page: many documents with one fingerprint are all found, and may be removed one by one.

@@ -1,8 +1,10 @@
 //! Sketches of another kind than simhash, such as MinHash bands: their keys are to be stored, and never computed.
 
-use simhash::{BucketKey, Fingerprint, Sketch};
+use simhash::{BucketKey, Fingerprint};
 
-use super::{apart, check_near, contents, get, id, sketch};
+use crate::Sketch;
+
+use super::{apart, check_near, contents, get, id, sketch, within};
 use crate::{Document, Insertion, Match, Store};
 
 fn banded(bits: u64, keys: &[(u8, u32)]) -> Sketch {
@@ -16,7 +18,7 @@ fn document(name: &str, sketch: Sketch) -> Document {
 pub(super) fn keys_that_do_not_follow_from_the_fingerprint(store: &dyn Store) {
     let a = document("a", banded(0, &[(1, 0xdead_beef), (14, u32::MAX), (255, 0)]));
     let b = document("b", banded(0, &[(1, 0xdead_beee), (14, 0)]));
-    let insertions = store.insert_if_new(&[a.clone(), b.clone()], apart(64)).expect("an insertion");
+    let insertions = store.insert_if_new(&[a.clone(), b.clone()], &within(64)).expect("an insertion");
     // Equal fingerprints, and no bucket in common: not near.
     assert_eq!(insertions, [Insertion::Inserted, Insertion::Inserted]);
     assert_eq!(contents(store), [a, b.clone()]);
@@ -30,8 +32,8 @@ pub(super) fn keys_that_do_not_follow_from_the_fingerprint(store: &dyn Store) {
     // Those that simhash would give the fingerprint are not theirs.
     check_near(store, &sketch(0), apart(3), &[]);
     let near_a = document("c", banded(3, &[(255, 0)]));
-    let found = Match { id: id("a"), fingerprint: Fingerprint(0), distance: apart(2) };
-    let insertions = store.insert_if_new(&[near_a], apart(2)).expect("an insertion");
+    let found = Match { id: id("a"), fingerprint: Fingerprint(0), distance: apart(2), similarity: None };
+    let insertions = store.insert_if_new(&[near_a], &within(2)).expect("an insertion");
     assert_eq!(insertions, [Insertion::Duplicate(found)]);
     assert_eq!(store.remove(&[id("a")]).expect("a removal"), [true]);
     check_near(store, &banded(0, &[(1, 0xdead_beef), (14, u32::MAX), (255, 0)]), apart(64), &[]);
@@ -52,7 +54,7 @@ pub(super) fn keys_alone_make_another_sketch(store: &dyn Store) {
 pub(super) fn no_keys(store: &dyn Store) {
     let a = document("a", banded(5, &[]));
     assert_eq!(
-        store.insert_if_new(std::slice::from_ref(&a), apart(3)).expect("an insertion"),
+        store.insert_if_new(std::slice::from_ref(&a), &within(3)).expect("an insertion"),
         [Insertion::Inserted]
     );
     check_near(store, &sketch(5), apart(3), &[]);

@@ -1,8 +1,10 @@
 //! The largest of everything, and one more.
 
-use simhash::{BucketKey, Fingerprint, Sketch};
+use simhash::{BucketKey, Fingerprint};
 
-use super::{apart, contents, document, get, id, near, sketch, spread};
+use crate::Sketch;
+
+use super::{apart, contents, document, get, id, near, sketch, spread, within};
 use crate::{
     Cursor, Document, ErrorKind, Insertion, MAX_BATCH, MAX_ID_BYTES, MAX_SKETCH_KEYS, Result, Store,
 };
@@ -16,11 +18,11 @@ pub(super) fn batches(store: &dyn Store) {
     let mut ids: Vec<_> = all.iter().map(|document| document.id.clone()).collect();
     let sketches: Vec<_> = all.iter().map(|document| document.sketch.clone()).collect();
     refused(store.insert(&all));
-    refused(store.insert_if_new(&all, apart(3)));
+    refused(store.insert_if_new(&all, &within(3)));
     refused(store.remove(&ids));
     refused(store.get(&ids));
-    refused(store.near(&sketches, apart(3), 1));
-    refused(store.near_documents(&sketches, apart(3), 1));
+    refused(store.near(&sketches, &within(3), 1));
+    refused(store.near_documents(&sketches, &within(3), 1));
     all.pop();
     ids.pop();
     let insertions = store.insert(&all).expect("a full batch");
@@ -68,7 +70,7 @@ pub(super) fn sketches(store: &dyn Store) {
     let most = keyed("most", MAX_SKETCH_KEYS);
     let too_many = keyed("too many", MAX_SKETCH_KEYS + 1);
     refused(store.insert(&[most.clone(), too_many.clone()]));
-    refused(store.insert_if_new(&[most.clone(), too_many], apart(3)));
+    refused(store.insert_if_new(&[most.clone(), too_many], &within(3)));
     assert_eq!(contents(store), []);
     store.insert(std::slice::from_ref(&most)).expect("an insertion");
     assert_eq!(contents(store), [most]);

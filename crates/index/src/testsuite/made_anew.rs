@@ -1,7 +1,7 @@
 //! An index that is taken away, or made anew, under a process that has it open: a server that was emptied, tables that were
 //! dropped and made again, a replica that has nothing.
 
-use super::{apart, contents, document, example_metadata, id, sketch};
+use super::{apart, contents, document, example_metadata, id, sketch, within};
 use crate::{Cursor, ErrorKind, Identity, Metadata, Result, Store};
 
 /// Takes an index away, and makes another one where it is given what that says of itself.
@@ -34,7 +34,7 @@ fn used_before(place: Place, other: &Metadata) {
     store.create(&example_metadata()).expect("a fresh store can be created");
     store.prepare().expect("an index");
     store.insert(&[document("a", 0), document("b", u64::MAX)]).expect("an insertion");
-    store.near(&[sketch(0)], apart(3), 10).expect("a search");
+    store.near(&[sketch(0)], &within(3), 10).expect("a search");
     remake(None);
     check_fails(&*store, ErrorKind::NotFound);
     remake(Some(other));
@@ -82,16 +82,16 @@ fn check_fails(store: &dyn Store, kind: ErrorKind) {
         fails("prepare", store.prepare(), kind);
         for documents in [&both[..1], &both[1..2], &both] {
             fails("insert", store.insert(documents), kind);
-            fails("insert_if_new", store.insert_if_new(documents, apart(3)), kind);
+            fails("insert_if_new", store.insert_if_new(documents, &within(3)), kind);
         }
         fails("remove", store.remove(&[id("a")]), kind);
         fails("remove of what is not there", store.remove(&[id("x")]), kind);
         fails("get", store.get(&[id("a")]), kind);
         fails("get of what is not there", store.get(&[id("x"), id("y")]), kind);
         for bits in [0, 0xffff << 20] {
-            fails("near", store.near(&[sketch(bits)], apart(3), 1), kind);
-            fails("near_documents", store.near_documents(&[sketch(bits)], apart(3), 1), kind);
-            fails("counting", store.near(&[sketch(bits)], apart(3), 0), kind);
+            fails("near", store.near(&[sketch(bits)], &within(3), 1), kind);
+            fails("near_documents", store.near_documents(&[sketch(bits)], &within(3), 1), kind);
+            fails("counting", store.near(&[sketch(bits)], &within(3), 0), kind);
         }
         fails("scan", store.scan(Cursor::start(), 1), kind);
         for mends in [false, true] {

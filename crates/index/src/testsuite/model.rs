@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use simhash::{Distance, Sketch};
-
-use super::{apart, contents, document, near, near_documents, sketch, spread};
-use crate::{Document, DocumentId, Insertion, Match, Store};
+use super::{contents, id, signed, sketch, spread, verifying_metadata, within};
+use crate::{Document, DocumentId, Insertion, Match, Rule, Sketch, Store};
 
 /// How many sequences of operations are tried.
 pub(super) const SEEDS: u64 = 20;
@@ -18,19 +16,13 @@ struct Model {
 }
 
 impl Model {
-    /// All within the distance that share a bucket, by distance, then id.
-    fn near(&self, query: &Sketch, max_distance: Distance) -> Vec<Match> {
-        let mut matches: Vec<_> = self
-            .documents
-            .iter()
-            .filter(|(_, sketch)| sketch.keys().iter().any(|key| query.keys().contains(key)))
-            .map(|(id, sketch)| {
-                let fingerprint = sketch.fingerprint();
-                Match { id: id.clone(), fingerprint, distance: fingerprint.distance(query.fingerprint()) }
-            })
-            .filter(|found| found.distance <= max_distance)
-            .collect();
-        matches.sort_by(|a, b| (a.distance, &a.id).cmp(&(b.distance, &b.id)));
+    /// All that are near, by nearness, then id.
+    fn near(&self, query: &Sketch, rule: &Rule) -> Vec<Match> {
+        let near = |(id, sketch): (&DocumentId, &Sketch)| {
+            Some(Match::new(id.clone(), sketch.fingerprint(), rule.nearness(query, sketch)?))
+        };
+        let mut matches: Vec<_> = self.documents.iter().filter_map(near).collect();
+        matches.sort_by(|a, b| (a.nearness(), &a.id).cmp(&(b.nearness(), &b.id)));
         matches
     }
 
@@ -42,23 +34,26 @@ impl Model {
         }
     }
 
-    fn insert_if_new(&mut self, document: &Document, max_distance: Distance) -> Insertion {
+    fn insert_if_new(&mut self, document: &Document, rule: &Rule) -> Insertion {
         if self.documents.get(&document.id) == Some(&document.sketch) {
             return Insertion::Unchanged;
         }
-        let mut near = self.near(&document.sketch, max_distance);
+        let mut near = self.near(&document.sketch, rule);
         near.retain(|found| found.id != document.id);
         if near.is_empty() { self.insert(document) } else { Insertion::Duplicate(near.remove(0)) }
     }
 }
 
 /// Few ids and few fingerprints, which are near each other: everything meets everything.
-struct Draw(u64);
+struct Draw {
+    state: u64,
+    verifies: bool,
+}
 
 impl Draw {
     fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(1);
-        spread(self.0) % n
+        self.state = self.state.wrapping_add(1);
+        spread(self.state) % n
     }
 
     fn bits(&mut self) -> u64 {
@@ -66,19 +61,43 @@ impl Draw {
         (0..self.below(4)).fold(centre, |bits, _| bits ^ 1 << (7 * self.below(8)))
     }
 
+    /// Where signatures decide, of sets that overlap by much or by little, some with a simhash.
+    fn sketch(&mut self) -> Sketch {
+        let bits = self.bits();
+        if !self.verifies {
+            return sketch(bits);
+        }
+        let n = [1_u64, 5, 30, 200][self.below(4) as usize];
+        let from = self.below(4) * n.div_ceil(10) + 1_000 * self.below(2);
+        signed((self.below(4) > 0).then_some(bits), from..from + n)
+    }
+
     fn documents(&mut self) -> Vec<Document> {
         let len = self.below(8);
-        (0..len).map(|_| document(&format!("id {}", self.below(12)), self.bits())).collect()
+        let document = |draw: &mut Self| {
+            let id = id(&format!("id {}", draw.below(12)));
+            Document { id, sketch: draw.sketch(), source: None }
+        };
+        (0..len).map(|_| document(self)).collect()
+    }
+
+    fn rule(&mut self) -> Rule {
+        let rule = within(self.below(4) as u32);
+        if self.verifies {
+            Rule { max_distance: rule.max_distance, ..verifying_metadata().rule() }
+        } else {
+            rule
+        }
     }
 }
 
-/// One sequence; every answer must be the model's, and the contents in the end.
-pub(super) fn random_operations(store: &dyn Store, seed: u64) {
-    let mut draw = Draw(seed << 32);
+/// One sequence on an index that verifies or not; every answer must be the model's, and the contents in the end.
+pub(super) fn random_operations(store: &dyn Store, seed: u64, verifies: bool) {
+    let mut draw = Draw { state: seed << 32, verifies };
     let mut model = Model::default();
     for step in 0..OPERATIONS {
         let context = format!("seed {seed}, step {step}");
-        let max_distance = apart(draw.below(4) as u32);
+        let rule = draw.rule();
         match draw.below(6) {
             0 | 1 => {
                 let documents = draw.documents();
@@ -88,8 +107,8 @@ pub(super) fn random_operations(store: &dyn Store, seed: u64) {
             2 | 3 => {
                 let documents = draw.documents();
                 let expected: Vec<_> =
-                    documents.iter().map(|document| model.insert_if_new(document, max_distance)).collect();
-                let answers = store.insert_if_new(&documents, max_distance).expect("an insertion");
+                    documents.iter().map(|document| model.insert_if_new(document, &rule)).collect();
+                let answers = store.insert_if_new(&documents, &rule).expect("an insertion");
                 assert_eq!(answers, expected, "{context}");
             }
             4 => {
@@ -98,16 +117,22 @@ pub(super) fn random_operations(store: &dyn Store, seed: u64) {
                 assert_eq!(store.remove(&ids).expect("a removal"), expected, "{context}");
             }
             _ => {
-                let query = sketch(draw.bits());
+                let query = draw.sketch();
                 let limit = draw.below(5) as usize;
-                let expected = model.near(&query, max_distance);
+                let expected = model.near(&query, &rule);
                 let n_matches = expected.len() as u64;
-                let expected = expected.into_iter().take(limit);
-                let expected: Vec<_> =
-                    expected.map(|found| (found.id.as_str().to_owned(), found.distance.as_bits())).collect();
-                let expected = (expected, n_matches);
-                assert_eq!(near(store, &query, max_distance, limit), expected, "{context}");
-                assert_eq!(near_documents(store, &query, max_distance, limit), expected, "{context}");
+                let queries = std::slice::from_ref(&query);
+                let found = store.near(queries, &rule, limit).expect("a search").remove(0);
+                assert_eq!(found.n_matches, n_matches, "{context}");
+                assert!(
+                    found.matches.iter().eq(expected.iter().take(limit)),
+                    "{context}: {found:?} {expected:?}"
+                );
+                let found = store.near_documents(queries, &rule, limit).expect("a search").remove(0);
+                let documents =
+                    found.documents.iter().map(|(nearness, stored)| (*nearness, &stored.document.id));
+                let expected = expected.iter().take(limit).map(|found| (found.nearness(), &found.id));
+                assert!(documents.eq(expected) && found.n_matches == n_matches, "{context}");
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use super::{apart, contents, document, example_metadata, id, near, sketch, spread};
+use super::{apart, contents, document, example_metadata, id, near, sketch, spread, within};
 use crate::{Insertion, Metadata, Store};
 
 const N_THREADS: u64 = 4;
@@ -35,7 +35,7 @@ pub(super) fn near_duplicates_at_once(store: &dyn Store) {
                     for group in 0..N_GROUPS {
                         let name = format!("{group} by {thread}");
                         let posted = document(&name, spread(group) ^ 1 << thread);
-                        match store.insert_if_new(&[posted], apart(2)).expect("an insertion").remove(0) {
+                        match store.insert_if_new(&[posted], &within(2)).expect("an insertion").remove(0) {
                             Insertion::Inserted => kept.push((group, name)),
                             Insertion::Duplicate(of) => {
                                 assert!(of.id.as_str().starts_with(&format!("{group} by")));

@@ -2,7 +2,7 @@
 
 use super::{
     FakeClock, RETAIN, apart, check_near, contents, document, example_metadata, get, id, jumping, near,
-    sketch, spread,
+    sketch, spread, within,
 };
 use crate::{Clock, Cursor, Document, Insertion, Match, Metadata, Retention, Selection, Store};
 
@@ -45,7 +45,7 @@ pub(super) fn insert(store: &dyn Store, documents: &[Document]) -> Vec<Insertion
 }
 
 pub(super) fn insert_if_new(store: &dyn Store, documents: &[Document]) -> Vec<Insertion> {
-    store.insert_if_new(documents, apart(3)).expect("an insertion")
+    store.insert_if_new(documents, &within(3)).expect("an insertion")
 }
 
 /// Every call that reads sees the last millisecond, and none the next one.
@@ -79,11 +79,13 @@ fn what_has_expired_keeps_nothing_out(store: &dyn Store, clock: &FakeClock) {
     let a = document("a", 0);
     assert_eq!(insert_if_new(store, std::slice::from_ref(&a)), [Insertion::Inserted]);
     clock.advance_ms(RETAIN_MS - 1);
-    let found = Match { id: id("a"), fingerprint: a.sketch.fingerprint(), distance: apart(1) };
+    let found =
+        Match { id: id("a"), fingerprint: a.sketch.fingerprint(), distance: apart(1), similarity: None };
     assert_eq!(insert_if_new(store, &[document("b", 1)]), [Insertion::Duplicate(found)]);
     clock.advance_ms(1);
     let answers = insert_if_new(store, &[document("b", 1), document("c", 0)]);
-    let found = Match { id: id("b"), fingerprint: sketch(1).fingerprint(), distance: apart(1) };
+    let found =
+        Match { id: id("b"), fingerprint: sketch(1).fingerprint(), distance: apart(1), similarity: None };
     assert_eq!(answers, [Insertion::Inserted, Insertion::Duplicate(found)]);
     assert_eq!(contents(store), [document("b", 1)]);
 }
@@ -177,7 +179,12 @@ fn some_of_equal_sketches(store: &dyn Store, clock: &FakeClock) {
         }
     }
     clock.advance_ms(RETAIN_MS + 1_000 * (N as i64 - 2) - elapsed);
-    let last = Match { id: id(&name(N - 1)), fingerprint: sketch(9).fingerprint(), distance: apart(0) };
+    let last = Match {
+        id: id(&name(N - 1)),
+        fingerprint: sketch(9).fingerprint(),
+        distance: apart(0),
+        similarity: None,
+    };
     assert_eq!(insert_if_new(store, &[document("new", 9)]), [Insertion::Duplicate(last)]);
     clock.advance_ms(1_000);
     assert_eq!(insert_if_new(store, &[document("new", 9)]), [Insertion::Inserted]);

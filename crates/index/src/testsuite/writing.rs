@@ -1,6 +1,6 @@
 //! Creating, inserting, removing.
 
-use super::{apart, check_near, contents, create, document, example_metadata, get, id, near, sketch};
+use super::{apart, check_near, contents, create, document, example_metadata, get, id, near, sketch, within};
 use crate::{Cursor, Document, ErrorKind, Insertion, Match, Metadata, Result, Store};
 use simhash::Distance;
 
@@ -20,10 +20,10 @@ pub(super) fn nothing_works_before_create(store: &dyn Store) {
     refused(store.prepare());
     refused(store.ready());
     refused(store.insert(&[document("a", 0)]));
-    refused(store.insert_if_new(&[document("a", 0)], apart(3)));
+    refused(store.insert_if_new(&[document("a", 0)], &within(3)));
     refused(store.remove(&[id("a")]));
     refused(store.get(&[id("a")]));
-    refused(store.near(&[sketch(0)], apart(3), 1));
+    refused(store.near(&[sketch(0)], &within(3), 1));
     refused(store.scan(Cursor::start(), 1));
     assert!(store.status().expect("a status").n_documents.is_none_or(|n_documents| n_documents == 0));
 }
@@ -33,11 +33,16 @@ fn insert(store: &dyn Store, documents: &[Document]) -> Vec<Insertion> {
 }
 
 fn insert_if_new(store: &dyn Store, documents: &[Document], max_distance: Distance) -> Vec<Insertion> {
-    store.insert_if_new(documents, max_distance).expect("an insertion")
+    store.insert_if_new(documents, &max_distance.into()).expect("an insertion")
 }
 
 fn duplicate(of: &Document, distance: Distance) -> Insertion {
-    Insertion::Duplicate(Match { id: of.id.clone(), fingerprint: of.sketch.fingerprint(), distance })
+    Insertion::Duplicate(Match {
+        id: of.id.clone(),
+        fingerprint: of.sketch.fingerprint(),
+        distance,
+        similarity: None,
+    })
 }
 
 pub(super) fn inserting(store: &dyn Store) {

@@ -36,44 +36,60 @@ impl TableScheme {
     /// # Errors
     /// [`SplitsError`] for no region, and for more than [`n_regions_max`](Self::n_regions_max).
     pub fn splits(&self, n_regions: u32) -> Result<Vec<u32>, SplitsError> {
-        let n_regions_max = self.n_regions_max();
-        if !(1..=n_regions_max).contains(&n_regions) {
-            return Err(SplitsError { n_regions, n_regions_max });
-        }
-        let all = self.mass_below(1 << MAX_KEY_BITS);
-        let splits = (1..n_regions).map(|region| {
-            // The least segment with region / n_regions of the mass below it; multiplied out, nothing is rounded.
-            let (mut low, mut high) = (0, 1 << MAX_KEY_BITS);
-            while low < high {
-                let middle = low + (high - low) / 2;
-                if self.mass_below(middle) * u128::from(n_regions) >= all * u128::from(region) {
-                    high = middle;
-                } else {
-                    low = middle + 1;
-                }
-            }
-            u32::try_from(low).expect("some mass lies at or above the last split, in a segment of 32 bits")
-        });
-        Ok(splits.collect())
+        splits(&self.key_bits(), n_regions)
     }
 
     /// The most regions that [`splits`](Self::splits) makes: as many as a region holds at least the share of one
     /// segment where they are fullest, which is below `2^b` for every `b`. More would need two splits at one segment.
     #[must_use]
     pub fn n_regions_max(&self) -> u32 {
-        let most = self.mass_below(1 << MAX_KEY_BITS) / self.mass_below(1);
-        // 2^32, of a scheme whose keys all have 32 bits, is one too many for the type.
-        u32::try_from(most).unwrap_or(u32::MAX)
+        n_regions_max(&self.key_bits())
     }
 
-    /// How much of the rows of uniform fingerprints lies below `segment`; a table's rows weigh `2^32` together.
-    fn mass_below(&self, segment: u64) -> u128 {
-        let of_table = |table: &Table| {
-            let n_segments = 1_u64 << table.key_bits();
-            u128::from(segment.min(n_segments)) << (MAX_KEY_BITS - table.key_bits())
-        };
-        self.tables().iter().map(of_table).sum()
+    fn key_bits(&self) -> Vec<u32> {
+        self.tables().iter().map(Table::key_bits).collect()
     }
+}
+
+/// The segments at which `n_regions` regions begin, but for the first, where rows are filed under keys of so many bits each: see
+/// [`TableScheme::splits`].
+///
+/// # Errors
+/// As [`TableScheme::splits`].
+pub fn splits(key_bits: &[u32], n_regions: u32) -> Result<Vec<u32>, SplitsError> {
+    let n_regions_max = n_regions_max(key_bits);
+    if !(1..=n_regions_max).contains(&n_regions) {
+        return Err(SplitsError { n_regions, n_regions_max });
+    }
+    let all = mass_below(key_bits, 1 << MAX_KEY_BITS);
+    let splits = (1..n_regions).map(|region| {
+        // The least segment with region / n_regions of the mass below it; multiplied out, nothing is rounded.
+        let (mut low, mut high) = (0, 1 << MAX_KEY_BITS);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if mass_below(key_bits, middle) * u128::from(n_regions) >= all * u128::from(region) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        u32::try_from(low).expect("some mass lies at or above the last split, in a segment of 32 bits")
+    });
+    Ok(splits.collect())
+}
+
+/// The most regions that [`splits`] makes: see [`TableScheme::n_regions_max`].
+#[must_use]
+pub fn n_regions_max(key_bits: &[u32]) -> u32 {
+    let most = mass_below(key_bits, 1 << MAX_KEY_BITS) / mass_below(key_bits, 1);
+    // 2^32, of a scheme whose keys all have 32 bits, is one too many for the type.
+    u32::try_from(most).unwrap_or(u32::MAX)
+}
+
+/// How much of the rows of uniform fingerprints lies below `segment`; the rows under one key weigh `2^32` together.
+fn mass_below(key_bits: &[u32], segment: u64) -> u128 {
+    let of_key = |&bits: &u32| u128::from(segment.min(1 << bits)) << (MAX_KEY_BITS - bits);
+    key_bits.iter().map(of_key).sum()
 }
 
 #[cfg(test)]

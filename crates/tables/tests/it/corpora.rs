@@ -1,7 +1,7 @@
 //! Sketches that hash badly, crowd together or lie just inside and just outside the distance.
 
 use proptest::prelude::*;
-use simhash::{BucketKey, Distance, Fingerprint, SCHEME_NAMES, Sketch, TableScheme};
+use simhash::{BucketKey, Distance, Facet, Fingerprint, SCHEME_NAMES, TableScheme};
 
 /// A distance.
 pub(crate) fn apart(n_bits: u32) -> Distance {
@@ -34,12 +34,12 @@ pub(crate) fn fingerprints(n_max: usize) -> impl Strategy<Value = Vec<u64>> {
 }
 
 /// Sketches whose keys have nothing to do with their fingerprints, few enough of each for any two to share some.
-pub(crate) fn explicit_sketches(n_max: usize) -> impl Strategy<Value = Vec<Sketch>> {
+pub(crate) fn explicit_sketches(n_max: usize) -> impl Strategy<Value = Vec<Facet>> {
     let flag = prop_oneof![4 => 0..4_u8, 1 => Just(u8::MAX)];
     let segment = prop_oneof![Just(0), Just(1), Just(0x0100_0000), Just(u32::MAX)];
     let key = (flag, segment).prop_map(|(flag, segment)| BucketKey { flag, segment });
     let bits = prop_oneof![Just(0), Just(1), Just(0b111), Just(u64::MAX)];
     let sketch = (bits, proptest::collection::vec(key, 0..5))
-        .prop_map(|(bits, keys)| Sketch::new(Fingerprint(bits), keys));
+        .prop_map(|(bits, keys)| Facet::new(Fingerprint(bits), keys));
     proptest::collection::vec(sketch, 1..n_max)
 }

@@ -2,7 +2,7 @@
 
 use pigeonhole_tables::{BucketTables, Cost, NaiveTables, Tables};
 use proptest::prelude::*;
-use simhash::{BucketKey, Distance, Fingerprint, Sketch, TableScheme};
+use simhash::{BucketKey, Distance, Facet, Fingerprint, TableScheme};
 
 use crate::corpora::{apart, explicit_sketches, fingerprints, flipped, schemes};
 
@@ -10,7 +10,7 @@ use crate::corpora::{apart, explicit_sketches, fingerprints, flipped, schemes};
 type Answer = (usize, Fingerprint, Distance, Vec<u64>);
 
 /// What a call visits, in an order of its own; that queries come in their order is checked here.
-fn near(tables: &dyn Tables, queries: &[Sketch], max_distance: Distance) -> (Vec<Answer>, Cost) {
+fn near(tables: &dyn Tables, queries: &[Facet], max_distance: Distance) -> (Vec<Answer>, Cost) {
     let mut answers: Vec<Answer> = Vec::new();
     let cost = tables.near(queries, max_distance, &mut |hit| {
         assert!(!hit.numbers.is_empty());
@@ -21,7 +21,7 @@ fn near(tables: &dyn Tables, queries: &[Sketch], max_distance: Distance) -> (Vec
     (answers, cost)
 }
 
-fn check_same(tables: &dyn Tables, naive: &NaiveTables, queries: &[Sketch], distances: &[Distance]) {
+fn check_same(tables: &dyn Tables, naive: &NaiveTables, queries: &[Facet], distances: &[Distance]) {
     assert_eq!(tables.n_postings(), naive.n_postings());
     assert_eq!(tables.n_sketches(), naive.n_sketches());
     for &max_distance in distances {
@@ -54,7 +54,7 @@ fn operations() -> impl Strategy<Value = Vec<Operation>> {
     proptest::collection::vec(operation, 1..120)
 }
 
-fn check_operations(sketches: &[Sketch], operations: &[Operation]) {
+fn check_operations(sketches: &[Facet], operations: &[Operation]) {
     let (mut tables, mut naive) = (BucketTables::new(), NaiveTables::new());
     for &Operation { is_insert, sketch, number } in operations {
         let sketch = &sketches[sketch % sketches.len()];
@@ -68,7 +68,7 @@ fn check_operations(sketches: &[Sketch], operations: &[Operation]) {
 }
 
 /// Filing all at once is filing one after another.
-fn check_insert_all(sketches: &[Sketch], operations: &[Operation]) {
+fn check_insert_all(sketches: &[Facet], operations: &[Operation]) {
     let postings: Vec<_> = operations
         .iter()
         .map(|operation| (sketches[operation.sketch % sketches.len()].clone(), operation.number))
@@ -86,7 +86,7 @@ proptest! {
     #[test]
     fn operations_on_simhash_sketches(fingerprints in fingerprints(40), operations in operations()) {
         for scheme in schemes() {
-            let sketches: Vec<_> = fingerprints.iter().map(|&bits| scheme.sketch(Fingerprint(bits))).collect();
+            let sketches: Vec<_> = fingerprints.iter().map(|&bits| scheme.facet(Fingerprint(bits))).collect();
             check_operations(&sketches, &operations);
             check_insert_all(&sketches, &operations);
         }
@@ -104,10 +104,10 @@ proptest! {
         for scheme in schemes() {
             let mut tables = BucketTables::new();
             for (&bits, number) in fingerprints.iter().zip(0..) {
-                tables.insert(&scheme.sketch(Fingerprint(bits)), number);
+                tables.insert(&scheme.facet(Fingerprint(bits)), number);
             }
             for &bits in &fingerprints {
-                let query = scheme.sketch(Fingerprint(bits));
+                let query = scheme.facet(Fingerprint(bits));
                 let (answers, _) = near(&tables, &[query], scheme.max_distance());
                 let mut found: Vec<u64> = answers.into_iter().flat_map(|(.., numbers)| numbers).collect();
                 found.sort_unstable();
@@ -120,7 +120,7 @@ proptest! {
     }
 }
 
-fn found(tables: &dyn Tables, query: &Sketch, max_distance: Distance) -> Vec<u64> {
+fn found(tables: &dyn Tables, query: &Facet, max_distance: Distance) -> Vec<u64> {
     let (answers, _) = near(tables, std::slice::from_ref(query), max_distance);
     answers.into_iter().flat_map(|(.., numbers)| numbers).collect()
 }
@@ -131,11 +131,11 @@ fn a_candidate_at_exactly_the_distance_is_found_and_one_bit_further_is_not() {
     for scheme in schemes() {
         for layout in [&mut BucketTables::new() as &mut dyn Tables, &mut NaiveTables::new()] {
             let centre = 0x5555_0000_ffff_1234;
-            layout.insert(&scheme.sketch(Fingerprint(centre)), 7);
+            layout.insert(&scheme.facet(Fingerprint(centre)), 7);
             for start in 0..60 {
-                let three = scheme.sketch(Fingerprint(flipped(centre, &[start, start + 2, start + 3])));
+                let three = scheme.facet(Fingerprint(flipped(centre, &[start, start + 2, start + 3])));
                 let four =
-                    scheme.sketch(Fingerprint(flipped(centre, &[start, start + 1, start + 2, start + 3])));
+                    scheme.facet(Fingerprint(flipped(centre, &[start, start + 1, start + 2, start + 3])));
                 assert_eq!(found(layout, &three, apart(3)), [7], "{} from bit {start}", scheme.name());
                 assert_eq!(found(layout, &three, apart(2)), []);
                 assert_eq!(found(layout, &four, apart(3)), []);
@@ -149,7 +149,7 @@ fn a_candidate_at_exactly_the_distance_is_found_and_one_bit_further_is_not() {
 fn identical_fingerprints_are_all_returned() {
     for scheme in schemes() {
         for bits in [0, u64::MAX, 0x0123_4567_89ab_cdef] {
-            let sketch = scheme.sketch(Fingerprint(bits));
+            let sketch = scheme.facet(Fingerprint(bits));
             let mut tables = BucketTables::new();
             // More than come in one piece.
             for number in (0..5000).rev() {
@@ -167,7 +167,7 @@ fn identical_fingerprints_are_all_returned() {
 fn one_element_matches_and_none_does_not() {
     for scheme in schemes() {
         for bits in [0, 1, u64::MAX] {
-            let sketch = scheme.sketch(Fingerprint(bits));
+            let sketch = scheme.facet(Fingerprint(bits));
             let mut tables = BucketTables::new();
             assert_eq!(found(&tables, &sketch, apart(3)), []);
             assert_eq!(tables.heap_bytes(), 0);
@@ -189,8 +189,7 @@ fn a_crowd_that_differs_in_one_block_only() {
     for (name, n) in [("5c2", 2500), ("4c1", 1500), ("t8", 256)] {
         let scheme: TableScheme = name.parse().unwrap();
         let (mut tables, mut naive) = (BucketTables::new(), NaiveTables::new());
-        let sketches: Vec<_> =
-            (0..n).map(|low| scheme.sketch(Fingerprint(0xabcd_0000 << 32 | low))).collect();
+        let sketches: Vec<_> = (0..n).map(|low| scheme.facet(Fingerprint(0xabcd_0000 << 32 | low))).collect();
         for (sketch, number) in sketches.iter().zip(0..) {
             assert!(tables.insert(sketch, number));
             naive.insert(sketch, number);
@@ -214,19 +213,19 @@ fn a_crowd_that_differs_in_one_block_only() {
 /// One fingerprint under many keys is as many sketches; each is added and removed without reading the others.
 #[test]
 fn equal_fingerprints_under_different_keys_are_different_sketches() {
-    let sketch = |n: u32| Sketch::new(Fingerprint(5), vec![key(1, 0), key(2, n)]);
+    let sketch = |n: u32| Facet::new(Fingerprint(5), vec![key(1, 0), key(2, n)]);
     let (mut tables, mut naive) = (BucketTables::new(), NaiveTables::new());
     for n in 0..2000 {
         assert!(tables.insert(&sketch(n), 1));
         assert!(!tables.insert(&sketch(n), 1));
         naive.insert(&sketch(n), 1);
     }
-    let subset = Sketch::new(Fingerprint(5), vec![key(2, 1)]);
+    let subset = Facet::new(Fingerprint(5), vec![key(2, 1)]);
     assert!(!tables.remove(&subset, 1));
     check_same(
         &tables,
         &naive,
-        &[sketch(3), subset, Sketch::new(Fingerprint(4), vec![key(2, 7)])],
+        &[sketch(3), subset, Facet::new(Fingerprint(4), vec![key(2, 7)])],
         &[apart(0), apart(1)],
     );
 }
@@ -237,7 +236,7 @@ fn segments_that_grow_together_waste_no_memory() {
     let heap_bytes = |n_segments: u32| {
         let mut tables = BucketTables::new();
         for n in 0..1 << 17 {
-            tables.insert(&Sketch::new(Fingerprint(u64::from(n)), vec![key(1, n % n_segments)]), 0);
+            tables.insert(&Facet::new(Fingerprint(u64::from(n)), vec![key(1, n % n_segments)]), 0);
         }
         tables.heap_bytes()
     };
@@ -254,7 +253,7 @@ fn key(flag: u8, segment: u32) -> BucketKey {
 fn a_window_over_a_stream_does_not_grow() {
     let scheme = TableScheme::default();
     let mut tables = BucketTables::new();
-    let sketch = |n: u64| scheme.sketch(Fingerprint(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+    let sketch = |n: u64| scheme.facet(Fingerprint(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
     let window = 5000;
     let mut held = [0; 4];
     for (round, held) in (0..).zip(&mut held) {

@@ -6,6 +6,8 @@ mod world;
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
+use simhash::Distance;
+
 use self::world::{Participant, Row, World, id_of, number_of, sketch_of, wrong_at_the_end, wrong_in};
 use super::*;
 
@@ -91,7 +93,7 @@ impl Scenario {
             let document = Document { id: id_of(document), sketch: sketch_of(bits), source: None };
             let ticket = Ticket { time: number.into(), owner: process as u64, number };
             world.participants.push(Participant {
-                claimant: Claimant::new(document, MAX_DISTANCE, ticket, LEASE),
+                claimant: Claimant::new(document, MAX_DISTANCE.into(), ticket, LEASE),
                 process,
                 is_dead: false,
                 n_announcements: 0,

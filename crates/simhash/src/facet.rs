@@ -1,4 +1,4 @@
-//! What a store keeps of a document: a fingerprint and the buckets it is filed under.
+//! How a document is filed: a fingerprint and the buckets that it is found in.
 
 use crate::Fingerprint;
 
@@ -11,19 +11,19 @@ pub struct BucketKey {
     pub segment: u32,
 }
 
-/// The seam between how a document was sketched and how it is stored: a fingerprint, and the buckets to file it under.
+/// One way in which a document is filed: 64 bits, and the buckets that it is found in by them.
 ///
-/// Two sketches are compared only where they share a bucket, and match there when their fingerprints are near. For a
-/// simhash the buckets follow from the fingerprint ([`TableScheme::sketch`](crate::TableScheme::sketch)); for other
+/// Two facets are compared only where they share a bucket, and match there when their fingerprints are near. For a
+/// simhash the buckets follow from the fingerprint ([`TableScheme::facet`](crate::TableScheme::facet)); for other
 /// kinds they need not, for example MinHash bands, where a band's hash is the segment and its number the flag.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Sketch {
+pub struct Facet {
     fingerprint: Fingerprint,
     keys: Box<[BucketKey]>,
 }
 
-impl Sketch {
-    /// A sketch filed under `keys`, each of which counts once whatever order they come in.
+impl Facet {
+    /// Bits filed under `keys`, each of which counts once whatever order they come in.
     #[must_use]
     pub fn new(fingerprint: Fingerprint, mut keys: Vec<BucketKey>) -> Self {
         keys.sort_unstable();

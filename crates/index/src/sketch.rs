@@ -1,0 +1,150 @@
+//! What is kept of a text: how it is filed, which proposes near documents, and by what it is compared, which confirms them.
+
+use minhash::{Filing, SetKind, Signature};
+use simhash::{BucketKey, Distance, Facet, Fingerprint, RowKey};
+
+/// By what a document is compared: what a text gave. It has one of the two at least, unless it has nothing to be compared by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Features {
+    /// The simhash of its weighted words; none of a text without words, and where no index asks for it.
+    pub simhash: Option<Fingerprint>,
+    /// The signature of its character n-grams; none in an index that verifies nothing.
+    pub signature: Option<Signature>,
+}
+
+impl From<Fingerprint> for Features {
+    fn from(simhash: Fingerprint) -> Self {
+        Self { simhash: Some(simhash), signature: None }
+    }
+}
+
+impl Features {
+    /// The 64 bits that it is called by: the simhash; without one those that its signature is filed with, or 0.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.simhash.or_else(|| self.suffix().map(|(_, suffix)| suffix)).unwrap_or(Fingerprint(0))
+    }
+
+    /// In how many bits the two fingerprints differ: of the simhashes where both have one, else of what the signatures are
+    /// filed with. 64 where they have nothing in common to compare.
+    #[must_use]
+    pub fn distance(&self, other: &Self) -> Distance {
+        let suffixes = || {
+            let (a, b) = (self.signature.as_ref()?.filings(), other.signature.as_ref()?.filings());
+            let same_kind = |a: &Filing| b.iter().find(|b| b.kind == a.kind).map(|b| (a.suffix, b.suffix));
+            a.iter().find_map(same_kind).map(|(a, b)| Distance::of_differing(a ^ b))
+        };
+        let simhashes = self.simhash.zip(other.simhash).map(|(a, b)| a.distance(b));
+        simhashes.or_else(suffixes).unwrap_or(Distance::of_differing(u64::MAX))
+    }
+
+    fn suffix(&self) -> Option<(SetKind, Fingerprint)> {
+        let filing = self.signature.as_ref()?.filings().into_iter().next()?;
+        Some((filing.kind, Fingerprint(filing.suffix)))
+    }
+}
+
+/// What the 64 bits of a facet are made of, which says in how many of them near documents differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Family {
+    /// A simhash.
+    Simhash,
+    /// Bits of a signature.
+    Set(SetKind),
+}
+
+impl Family {
+    /// All of them, ascending.
+    pub const ALL: [Self; 4] =
+        [Self::Simhash, Self::Set(SetKind::Long), Self::Set(SetKind::Short), Self::Set(SetKind::Whole)];
+}
+
+/// What a store is given of a text and keeps: by what it is compared, and its facets, by each of which it is found.
+///
+/// Two documents meet where facets of one family share a bucket and their bits are near: see [`Rule`](crate::Rule).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Sketch {
+    features: Features,
+    /// At most one of each family, ascending. Flags of different families differ, and ascend with the families.
+    facets: Box<[(Family, Facet)]>,
+}
+
+impl Sketch {
+    /// A simhash that is filed under `keys`, and nothing else.
+    #[must_use]
+    pub fn new(simhash: Fingerprint, keys: Vec<BucketKey>) -> Self {
+        Self::filed(simhash.into(), Some(keys), false)
+    }
+
+    /// Features, filed by the simhash under `keys` where there are both, and `by_sets` by the signature.
+    #[must_use]
+    pub fn filed(features: Features, keys: Option<Vec<BucketKey>>, by_sets: bool) -> Self {
+        let by_simhash = features.simhash.zip(keys);
+        let mut facets: Vec<_> = by_simhash
+            .map(|(simhash, keys)| (Family::Simhash, Facet::new(simhash, keys)))
+            .into_iter()
+            .collect();
+        if let Some(signature) = features.signature.as_ref().filter(|_| by_sets) {
+            facets.extend(signature.filings().into_iter().map(facet));
+        }
+        Self { features, facets: facets.into() }
+    }
+
+    /// By what it is compared.
+    #[must_use]
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// See [`Features::fingerprint`].
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        match (self.features.simhash, self.facets.first()) {
+            (None, Some((_, facet))) => facet.fingerprint(),
+            _ => self.features.fingerprint(),
+        }
+    }
+
+    /// By what it is confirmed, where the index verifies.
+    #[must_use]
+    pub fn signature(&self) -> Option<&Signature> {
+        self.features.signature.as_ref()
+    }
+
+    /// By what it is found: the facets with their families, ascending.
+    #[must_use]
+    pub fn facets(&self) -> &[(Family, Facet)] {
+        &self.facets
+    }
+
+    /// All buckets that it is filed under, ascending by flag, then segment, without repeats.
+    pub fn keys(&self) -> impl Iterator<Item = BucketKey> + Clone {
+        self.facets.iter().flat_map(|(_, facet)| facet.keys()).copied()
+    }
+
+    /// How many buckets that are.
+    #[must_use]
+    pub fn n_keys(&self) -> usize {
+        self.facets.iter().map(|(_, facet)| facet.keys().len()).sum()
+    }
+
+    /// All rows that it has: its buckets, each with the bits of its facet.
+    pub fn rows(&self) -> impl Iterator<Item = RowKey> + Clone {
+        let rows = |(_, facet): &'_ (Family, Facet)| {
+            let fingerprint = facet.fingerprint();
+            facet.keys().iter().map(move |&key| RowKey::new(key, fingerprint)).collect::<Vec<_>>()
+        };
+        self.facets.iter().flat_map(rows)
+    }
+
+    /// The facet that is filed in a bucket.
+    #[must_use]
+    pub fn facet_in(&self, bucket: BucketKey) -> Option<&(Family, Facet)> {
+        self.facets.iter().find(|(_, facet)| facet.keys().binary_search(&bucket).is_ok())
+    }
+}
+
+fn facet(filing: Filing) -> (Family, Facet) {
+    let keys = filing.keys.into_iter().map(|key| BucketKey { flag: key.flag, segment: key.segment });
+    (Family::Set(filing.kind), Facet::new(Fingerprint(filing.suffix), keys.collect()))
+}
