@@ -117,6 +117,12 @@ impl Sketch {
         &self.facets
     }
 
+    /// The same, given away.
+    #[must_use]
+    pub fn into_facets(self) -> Box<[(Family, Facet)]> {
+        self.facets
+    }
+
     /// All buckets that it is filed under, ascending by flag, then segment, without repeats.
     pub fn keys(&self) -> impl Iterator<Item = BucketKey> + Clone {
         self.facets.iter().flat_map(|(_, facet)| facet.keys()).copied()

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use heed::{PutFlags, RwTxn};
 use index::backend::LastWrite;
 use index::backend::rule::Shelf;
-use index::backend::search;
+use index::backend::search::{self, Documents};
 use index::backend::{Horizon, n_swept_max};
 use index::backend::{Live, Oldest, Runs};
 use index::{
-    Clock, Document, DocumentId, Error, Match, Metadata, Result, SketchKind, StoredDocument, Timestamp,
+    Clock, Document, DocumentId, Error, Features, Match, Metadata, Result, Rule, Sketch, SketchKind,
+    StoredDocument, Timestamp,
 };
 use sha2::{Digest, Sha256};
-use simhash::{Distance, Sketch};
 use tables::Tables;
 
 use super::environment::{Failure, Opened, explain};
@@ -188,17 +188,12 @@ impl Shelf for Batch<'_, '_> {
         self.horizon.is_live(inserted_at)
     }
 
-    fn nearest(
-        &self,
-        sketch: &Sketch,
-        max_distance: Distance,
-        except: Option<u64>,
-    ) -> Result<Option<Match>, Failure> {
+    fn nearest(&self, sketch: &Sketch, rule: &Rule, except: Option<u64>) -> Result<Option<Match>, Failure> {
         let Some(Search { committed, removed, inserted }) = &self.search else { return Ok(None) };
         let counts =
             |number| self.live.contains(number) && Some(number) != except && !removed.contains(&number);
-        let id_of = |number| id_of(self.opened, self.txn, number);
-        Ok(search::nearest(&[*committed, &**inserted], sketch, max_distance, &counts, &id_of)?)
+        let records = Records { opened: self.opened, txn: self.txn };
+        Ok(search::nearest(&[*committed, &**inserted], sketch, rule, &counts, &records)?)
     }
 
     fn put(&mut self, document: &Document) -> Result<(), Failure> {
@@ -209,7 +204,7 @@ impl Shelf for Batch<'_, '_> {
         self.opened.log.put_with_flags(self.txn, PutFlags::APPEND, &number, &bytes)?;
         self.opened.ids.put(self.txn, &id_key(&document.id), &number)?;
         if let Some(search) = &mut self.search {
-            search.inserted.insert(&document.sketch, number);
+            search::file(&mut *search.inserted, &document.sketch, number);
         }
         Ok(())
     }
@@ -223,7 +218,7 @@ impl Shelf for Batch<'_, '_> {
         self.opened.ids.delete(self.txn, &id_key(id))?;
         self.n_removals += 1;
         if let Some(search) = &mut self.search
-            && !search.inserted.remove(sketch, number)
+            && !search::unfile(&mut *search.inserted, sketch, number)
         {
             search.removed.insert(number);
         }
@@ -246,9 +241,20 @@ pub(super) fn find(
     Ok(Some((number, stored)))
 }
 
-/// The id of the document that is stored under `number`.
-pub(super) fn id_of(opened: &Opened, txn: &heed::RoTxn<'_>, number: u64) -> Result<DocumentId> {
-    record::decode_id(number, record_of(opened, txn, number)?)
+/// What a transaction sees of the records, by number.
+pub(super) struct Records<'a, 'txn> {
+    pub(super) opened: &'a Opened,
+    pub(super) txn: &'a heed::RoTxn<'txn>,
+}
+
+impl Documents for Records<'_, '_> {
+    fn id(&self, number: u64) -> Result<DocumentId> {
+        record::decode_id(number, record_of(self.opened, self.txn, number)?)
+    }
+
+    fn features(&self, number: u64) -> Result<Features> {
+        record::decode_features(number, record_of(self.opened, self.txn, number)?)
+    }
 }
 
 fn record_of<'txn>(opened: &Opened, txn: &'txn heed::RoTxn<'_>, number: u64) -> Result<&'txn [u8]> {

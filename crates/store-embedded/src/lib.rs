@@ -34,12 +34,12 @@ use index::backend::{check_batch, check_documents, page_len};
 use index::backend::{rule, search};
 use index::{
     Clock, Cursor, Document, DocumentId, Error, Examined, Insertion, Metadata, Mode, Neighbours, Page,
-    Result, Selection, Status, Store, StoredDocument,
+    Result, Rule, Selection, Sketch, Status, Store, StoredDocument,
 };
-use simhash::{Distance, Sketch};
 
 pub use self::uri::EmbeddedUri;
 
+use self::batch::Records;
 use self::environment::Environment;
 use self::expiry::Seen;
 use self::shared::{METADATA_KEY, Shared};
@@ -180,13 +180,13 @@ impl Store for EmbeddedStore {
         })
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         if documents.is_empty() {
             return self.shared.nothing();
         }
         self.shared.write(&self.clock, documents.len(), true, |batch| {
-            documents.iter().map(|document| rule::insert(batch, document, Some(max_distance))).collect()
+            documents.iter().map(|document| rule::insert(batch, document, Some(rule))).collect()
         })
     }
 
@@ -212,13 +212,13 @@ impl Store for EmbeddedStore {
         })
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
         self.shared.search(|opened, txn, tables| {
-            let id_of = |number| batch::id_of(opened, txn, number);
+            let records = Records { opened, txn };
             let horizon = self.shared.horizon(opened, txn, &self.clock)?;
             let live = self.shared.seen.live(opened, txn, horizon)?;
-            Ok(search::neighbours(tables, queries, max_distance, limit, &live, &id_of)?)
+            Ok(search::neighbours(tables, queries, rule, limit, &live, &records)?)
         })
     }
 

@@ -12,7 +12,7 @@ use super::record;
 /// Under which key of `meta` the number of the newest removal that is no longer kept is stored.
 pub(super) const REMOVALS_FLOOR_KEY: &str = "removals_floor";
 
-/// Sketches that are decoded before the tables file them together.
+/// Facets that are decoded before the tables file them together.
 const DECODED_MAX: usize = 1024;
 
 /// The tables as of one change.
@@ -50,8 +50,9 @@ impl Ram {
         let mut decoded = Vec::with_capacity(DECODED_MAX);
         for entry in opened.log.iter(txn)? {
             let (number, bytes) = entry?;
-            decoded.push((record::decode_sketch(number, bytes, kind)?, number));
-            if decoded.len() == DECODED_MAX {
+            let facets = record::decode_sketch(number, bytes, kind)?.into_facets();
+            decoded.extend(facets.into_iter().map(|(_, facet)| (facet, number)));
+            if decoded.len() >= DECODED_MAX {
                 tables.insert_all(&decoded);
                 decoded.clear();
             }
@@ -77,11 +78,11 @@ impl Ram {
         for entry in opened.removals.range(txn, &changes)? {
             let (number, bytes) = entry?;
             let removal = record::decode_removal(number, bytes, kind)?;
-            self.tables.remove(&removal.sketch, removal.number);
+            search::unfile(&mut *self.tables, &removal.sketch, removal.number);
         }
         for entry in opened.log.range(txn, &changes)? {
             let (number, bytes) = entry?;
-            self.tables.insert(&record::decode_sketch(number, bytes, kind)?, number);
+            search::file(&mut *self.tables, &record::decode_sketch(number, bytes, kind)?, number);
         }
         self.applied = until;
         Ok(())

@@ -1,7 +1,11 @@
 //! The bytes of one change: a document, or the removal of one. Drawn in `schema/embedded.md`.
 
-use index::{Document, DocumentId, Error, ErrorKind, Result, SketchKind, Source, StoredDocument, Timestamp};
-use simhash::{BucketKey, Fingerprint, Sketch};
+use index::{
+    Document, DocumentId, Error, ErrorKind, Family, Features, Result, Sketch, SketchKind, Source,
+    StoredDocument, Timestamp,
+};
+use minhash::Signature;
+use simhash::{BucketKey, Fingerprint};
 
 /// The version that every record begins with. Those of version 1, which had no times, were never released.
 const VERSION: u8 = 2;
@@ -10,6 +14,10 @@ const DOCUMENT: u8 = 0;
 const REMOVAL: u8 = 1;
 /// Set where the keys are listed, because they do not follow from the fingerprint.
 const LISTED: u8 = 2;
+/// Set where there is a signature.
+const SIGNED: u8 = 4;
+/// Set where there is no simhash: the fingerprint is all zeros then, and says nothing.
+const WITHOUT_SIMHASH: u8 = 8;
 
 /// The most keys that a record lists: their number is one byte.
 const MAX_LISTED_KEYS: usize = 255;
@@ -33,12 +41,14 @@ pub(super) fn encode_document(
     let Document { id, sketch, source } = document;
     let source = source.as_ref().map_or("", Source::as_str);
     let source_len = u8::try_from(source.len()).map_err(|_| Error::invalid("a source is too long"))?;
-    let mut bytes = Vec::with_capacity(23 + source.len() + id.as_str().len());
-    put_head(&mut bytes, DOCUMENT, sketch, kind);
+    let signature_len = sketch.signature().map_or(0, |signature| 2 + signature.as_bytes().len());
+    let mut bytes = Vec::with_capacity(23 + source.len() + signature_len + id.as_str().len());
+    let flags = flags(sketch, kind);
+    put_head(&mut bytes, DOCUMENT | flags, sketch);
     bytes.extend_from_slice(&inserted_at.as_ms().to_be_bytes());
     bytes.push(source_len);
     bytes.extend_from_slice(source.as_bytes());
-    put_keys(&mut bytes, sketch, kind)?;
+    put_features(&mut bytes, sketch, flags)?;
     bytes.extend_from_slice(id.as_str().as_bytes());
     Ok(seal(bytes, number))
 }
@@ -46,8 +56,9 @@ pub(super) fn encode_document(
 /// The record of a removal that is stored under `number`.
 pub(super) fn encode_removal(number: u64, removal: &Removal, kind: &SketchKind) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(22);
-    put_head(&mut bytes, REMOVAL, &removal.sketch, kind);
-    put_keys(&mut bytes, &removal.sketch, kind)?;
+    let flags = flags(&removal.sketch, kind);
+    put_head(&mut bytes, REMOVAL | flags, &removal.sketch);
+    put_features(&mut bytes, &removal.sketch, flags)?;
     bytes.extend_from_slice(&removal.number.to_be_bytes());
     Ok(seal(bytes, number))
 }
@@ -63,13 +74,19 @@ pub(super) fn decode_document(number: u64, bytes: &[u8], kind: &SketchKind) -> R
             Some(Source::new(text).map_err(|error| damaged(number, "its source").caused_by(error))?)
         }
     };
-    let document = Document { id: document_id(number, parts.rest)?, sketch: parts.sketch(kind), source };
+    let document =
+        Document { id: document_id(number, parts.rest)?, sketch: parts.sketch(number, kind)?, source };
     Ok(StoredDocument { document, inserted_at: parts.inserted_at })
 }
 
 /// Reads only the sketch of a document's record.
 pub(super) fn decode_sketch(number: u64, bytes: &[u8], kind: &SketchKind) -> Result<Sketch> {
-    unseal(number, bytes, DOCUMENT).map(|parts| parts.sketch(kind))
+    unseal(number, bytes, DOCUMENT)?.sketch(number, kind)
+}
+
+/// Reads only by what a document's record is compared.
+pub(super) fn decode_features(number: u64, bytes: &[u8]) -> Result<Features> {
+    unseal(number, bytes, DOCUMENT)?.features(number)
 }
 
 /// Reads only the id of a document's record.
@@ -86,7 +103,7 @@ pub(super) fn decode_time(number: u64, bytes: &[u8]) -> Result<Timestamp> {
 pub(super) fn decode_removal(number: u64, bytes: &[u8], kind: &SketchKind) -> Result<Removal> {
     let parts = unseal(number, bytes, REMOVAL)?;
     let removed = parts.rest.try_into().map_err(|_| damaged(number, "it has a wrong length"))?;
-    Ok(Removal { number: u64::from_be_bytes(removed), sketch: parts.sketch(kind) })
+    Ok(Removal { number: u64::from_be_bytes(removed), sketch: parts.sketch(number, kind)? })
 }
 
 /// A number by itself, as a value of `meta`.
@@ -133,27 +150,42 @@ fn document_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
     DocumentId::new(id).map_err(|error| damaged(number, "its id").caused_by(error))
 }
 
-fn put_head(bytes: &mut Vec<u8>, what: u8, sketch: &Sketch, kind: &SketchKind) {
-    bytes.push(VERSION);
-    bytes.push(if kind.follows(sketch) { what } else { what | LISTED });
-    bytes.extend_from_slice(&sketch.fingerprint().0.to_be_bytes());
+/// What there is in the record of a sketch.
+fn flags(sketch: &Sketch, kind: &SketchKind) -> u8 {
+    let listed = if kind.follows(sketch) { 0 } else { LISTED };
+    let signed = if sketch.signature().is_some() { SIGNED } else { 0 };
+    let without_simhash = if sketch.features().simhash.is_none() { WITHOUT_SIMHASH } else { 0 };
+    listed | signed | without_simhash
 }
 
-/// The keys, where they are listed.
-fn put_keys(bytes: &mut Vec<u8>, sketch: &Sketch, kind: &SketchKind) -> Result<()> {
-    if kind.follows(sketch) {
-        return Ok(());
+fn put_head(bytes: &mut Vec<u8>, what: u8, sketch: &Sketch) {
+    bytes.push(VERSION);
+    bytes.push(what);
+    bytes.extend_from_slice(&sketch.features().simhash.unwrap_or(Fingerprint(0)).0.to_be_bytes());
+}
+
+/// The keys of the simhash, where they are listed, and the signature, where there is one.
+fn put_features(bytes: &mut Vec<u8>, sketch: &Sketch, flags: u8) -> Result<()> {
+    if flags & LISTED != 0 {
+        let by_simhash = sketch.facets().iter().find(|(family, _)| *family == Family::Simhash);
+        let keys = by_simhash.map_or(&[][..], |(_, facet)| facet.keys());
+        let len = u8::try_from(keys.len()).map_err(|_| {
+            Error::invalid(format!(
+                "a sketch has {} keys, at most {MAX_LISTED_KEYS} can be stored",
+                keys.len()
+            ))
+        })?;
+        bytes.push(len);
+        for key in keys {
+            bytes.push(key.flag);
+            bytes.extend_from_slice(&key.segment.to_be_bytes());
+        }
     }
-    let len = u8::try_from(sketch.keys().len()).map_err(|_| {
-        Error::invalid(format!(
-            "a sketch has {} keys, at most {MAX_LISTED_KEYS} can be stored",
-            sketch.keys().len()
-        ))
-    })?;
-    bytes.push(len);
-    for key in sketch.keys() {
-        bytes.push(key.flag);
-        bytes.extend_from_slice(&key.segment.to_be_bytes());
+    if let Some(signature) = sketch.signature() {
+        let len = u16::try_from(signature.as_bytes().len());
+        let len = len.map_err(|_| Error::invalid("a signature of 64 KiB cannot be stored"))?;
+        bytes.extend_from_slice(&len.to_be_bytes());
+        bytes.extend_from_slice(signature.as_bytes());
     }
     Ok(())
 }
@@ -174,23 +206,32 @@ fn checksum(number: u64, bytes: &[u8]) -> u32 {
 
 /// The parts of a record whose checksum fits.
 struct Parts<'a> {
-    fingerprint: Fingerprint,
+    simhash: Option<Fingerprint>,
     /// A document's, else nothing that means anything.
     inserted_at: Timestamp,
     /// A document's; empty where it has none.
     source: &'a [u8],
     /// The bytes of the keys, where they are listed.
     keys: Option<&'a [u8]>,
+    /// The bytes of the signature, where there is one.
+    signature: Option<&'a [u8]>,
     /// A document's id, or the number that a removal removes.
     rest: &'a [u8],
 }
 
 impl Parts<'_> {
-    fn sketch(&self, kind: &SketchKind) -> Sketch {
-        let Some(keys) = self.keys else { return kind.sketch(self.fingerprint) };
+    fn features(&self, number: u64) -> Result<Features> {
+        let signature = self.signature.map(Signature::decode).transpose();
+        let signature = signature.map_err(|error| damaged(number, "its signature").caused_by(error))?;
+        Ok(Features { simhash: self.simhash, signature })
+    }
+
+    fn sketch(&self, number: u64, kind: &SketchKind) -> Result<Sketch> {
+        let features = self.features(number)?;
+        let Some(keys) = self.keys else { return Ok(kind.sketch(features)) };
         let key =
             |&[flag, ref segment @ ..]: &[u8; 5]| BucketKey { flag, segment: u32::from_be_bytes(*segment) };
-        Sketch::new(self.fingerprint, keys.as_chunks().0.iter().map(key).collect())
+        Ok(kind.listed(features, keys.as_chunks().0.iter().map(key).collect()))
     }
 }
 
@@ -214,7 +255,7 @@ fn unseal(number: u64, bytes: &[u8], kind: u8) -> Result<Parts<'_>> {
             ),
         ));
     }
-    if got_kind & !LISTED != kind {
+    if got_kind & !(LISTED | SIGNED | WITHOUT_SIMHASH) != kind {
         return Err(damaged(number, &format!("its kind is {got_kind}")));
     }
     let (mut inserted_at, mut source) = (Timestamp::MIN, &[][..]);
@@ -231,8 +272,16 @@ fn unseal(number: u64, bytes: &[u8], kind: u8) -> Result<Parts<'_>> {
             split_counted(rest, 5).ok_or_else(|| damaged(number, "its keys are cut off"))?;
         (keys, rest) = (Some(listed), after);
     }
+    let mut signature = None;
+    if got_kind & SIGNED != 0 {
+        let cut_off = || damaged(number, "its signature is cut off");
+        let (len, after) = rest.split_first_chunk::<2>().ok_or_else(cut_off)?;
+        let (signed, after) = after.split_at_checked(u16::from_be_bytes(*len).into()).ok_or_else(cut_off)?;
+        (signature, rest) = (Some(signed), after);
+    }
     let fingerprint = Fingerprint(u64::from_be_bytes(*fingerprint));
-    Ok(Parts { fingerprint, inserted_at, source, keys, rest })
+    let simhash = (got_kind & WITHOUT_SIMHASH == 0).then_some(fingerprint);
+    Ok(Parts { simhash, inserted_at, source, keys, signature, rest })
 }
 
 /// What is counted in the first byte, in units of so many bytes, and the rest.
@@ -243,6 +292,7 @@ fn split_counted(bytes: &[u8], unit: usize) -> Option<(&[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use index::Profile;
     use proptest::prelude::*;
 
     use super::*;
@@ -289,6 +339,48 @@ mod tests {
             assert_eq!(decode_time(9, &bytes).unwrap(), at());
             assert_eq!(decode_sketch(9, &bytes, &kind).unwrap(), sketch);
             assert_eq!(decode_id(9, &bytes).unwrap(), id);
+            let example = Removal { number: 7, sketch };
+            let bytes = encode_removal(9, &example, &kind).unwrap();
+            assert_eq!(hex(&bytes), removal);
+            assert_eq!(decode_removal(9, &bytes, &kind).unwrap(), example);
+        }
+    }
+
+    /// Fixed bytes as well, of an index with signatures.
+    #[test]
+    fn golden_vectors_with_signatures() {
+        let kind = SketchKind::default().of_profile(Profile::Full).unwrap();
+        let features = |simhash: Option<u64>, signature| {
+            kind.sketch(Features { simhash: simhash.map(Fingerprint), signature: Some(signature) })
+        };
+        let listed = kind.listed(
+            Features { simhash: Some(Fingerprint(1)), signature: Some(Signature::equality(2)) },
+            vec![BucketKey { flag: 14, segment: 7 }],
+        );
+        for (sketch, document, removal) in [
+            (
+                features(Some(0x0123_4567_89ab_cdef), Signature::short(&[1, 2, 3]).unwrap()),
+                "02040123456789abcdef0000019aa6cc543b00000a12000001000002000003c3a93171ce8f31",
+                "02050123456789abcdef000a120000010000020000030000000000000007c050511e",
+            ),
+            (
+                features(None, Signature::equality(0xfedc_ba98_7654_3210)),
+                "020c00000000000000000000019aa6cc543b00000911fedcba9876543210c3a93133573763",
+                "020d0000000000000000000911fedcba987654321000000000000000074b4da054",
+            ),
+            (
+                listed,
+                "020600000000000000010000019aa6cc543b00010e000000070009110000000000000002c3a931b2fa1fd7",
+                "02070000000000000001010e0000000700091100000000000000020000000000000007bf1f59cb",
+            ),
+        ] {
+            let example =
+                Document { id: DocumentId::new("é1").unwrap(), sketch: sketch.clone(), source: None };
+            let bytes = encode_document(9, &example, at(), &kind).unwrap();
+            assert_eq!(hex(&bytes), document);
+            assert_eq!(decode_features(9, &bytes).unwrap(), *sketch.features());
+            assert_eq!(decode_document(9, &bytes, &kind).unwrap().document, example);
+            assert_eq!(decode_id(9, &bytes).unwrap(), example.id);
             let example = Removal { number: 7, sketch };
             let bytes = encode_removal(9, &example, &kind).unwrap();
             assert_eq!(hex(&bytes), removal);

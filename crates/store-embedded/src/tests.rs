@@ -15,7 +15,7 @@ mod turns;
 use std::path::Path;
 
 use heed::RoTxn;
-use index::testsuite::apart;
+use index::testsuite::{apart, within};
 use index::{ErrorKind, FORMAT_VERSION, Identity, Index, MemoryStore, OpenOptions, SketchKind};
 use simhash::Fingerprint;
 use tempfile::TempDir;
@@ -51,6 +51,7 @@ fn metadata() -> Metadata {
     Metadata {
         format_version: FORMAT_VERSION,
         max_distance: kind.max_distance(),
+        min_similarity: None,
         kind,
         retain: None,
         recipe: [].into(),
@@ -90,7 +91,7 @@ fn documents(numbers: impl IntoIterator<Item = u64>) -> Vec<Document> {
 fn assert_found(store: &dyn Store, documents: &[Document]) {
     for batch in documents.chunks(1000) {
         let sketches: Vec<_> = batch.iter().map(|document| document.sketch.clone()).collect();
-        for (found, document) in store.near(&sketches, apart(3), 2).unwrap().iter().zip(batch) {
+        for (found, document) in store.near(&sketches, &within(3), 2).unwrap().iter().zip(batch) {
             assert_eq!(found.n_matches, 1, "{document:?}");
             assert_eq!(found.matches[0].id, document.id);
         }
@@ -100,14 +101,14 @@ fn assert_found(store: &dyn Store, documents: &[Document]) {
 /// None of `documents` is found.
 fn assert_not_found(store: &dyn Store, documents: &[Document]) {
     let sketches: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
-    assert!(store.near(&sketches, apart(3), 2).unwrap().iter().all(|found| found.n_matches == 0));
+    assert!(store.near(&sketches, &within(3), 2).unwrap().iter().all(|found| found.n_matches == 0));
 }
 
 /// A long run of calls that insert, replace and remove; the same for the same number.
 fn call(store: &dyn Store, n: u64) -> Result<()> {
     let base = 10 * n;
     match n % 4 {
-        0 | 1 => store.insert_if_new(&documents(base..base + 10), apart(3)).map(drop),
+        0 | 1 => store.insert_if_new(&documents(base..base + 10), &within(3)).map(drop),
         2 => {
             // Replaces half of the last call's documents, and moves them next to each other.
             let mut moved = documents(base - 10..base);

@@ -105,8 +105,8 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{OpenOptions, Profile};
     use crate::testsuite::apart;
+    use crate::{OpenOptions, Profile};
 
     #[test]
     fn only_the_first_index_will_do() {

@@ -40,9 +40,9 @@ fn a_changed_byte_of_a_record_is_never_an_answer() {
         *store.shared.ram.write().unwrap() = None;
         corrupt(store.get(&[document(1).id]));
         corrupt(store.scan(Cursor::start(), 1));
-        corrupt(store.near(&[document(1).sketch], apart(3), 1));
+        corrupt(store.near(&[document(1).sketch], &within(3), 1));
         corrupt(store.insert(&documents([1])));
-        corrupt(store.insert_if_new(&documents([2]), apart(3)));
+        corrupt(store.insert_if_new(&documents([2]), &within(3)));
         meddle(&store, flip);
     }
     assert_found(&store, &documents([1]));
@@ -66,7 +66,7 @@ fn damaged_metadata_and_a_damaged_floor() {
     let store = open(directory.path());
     store.insert(&documents([1])).unwrap();
     meddle(&store, |opened, txn| opened.meta.put(txn, ram::REMOVALS_FLOOR_KEY, b"12345678abcd"));
-    corrupt(store.near(&[document(1).sketch], apart(3), 1));
+    corrupt(store.near(&[document(1).sketch], &within(3), 1));
     meddle(&store, |opened, txn| opened.meta.put(txn, METADATA_KEY, b"{}"));
     corrupt(store.metadata());
     corrupt(store.create(&metadata()));

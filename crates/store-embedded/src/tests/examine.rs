@@ -124,7 +124,7 @@ fn two_records_of_one_document() {
     *store.shared.ram.write().unwrap() = None;
     let mut follower = None;
     follow(&store, &mut follower, 1_000);
-    assert_eq!(other.near(&[document(2).sketch], apart(0), 1).unwrap()[0].n_matches, 1);
+    assert_eq!(other.near(&[document(2).sketch], &within(0), 1).unwrap()[0].n_matches, 1);
     let expected = [(FindingKind::Unfiled, document(2).id.as_str().to_owned())];
     assert_eq!(told(&examine(&store, false)), expected);
     assert_eq!(told(&examine(&store, true)), expected);
@@ -132,7 +132,7 @@ fn two_records_of_one_document() {
     for store in [&store, &other] {
         assert_not_found(store, &documents([2]));
         assert_eq!(
-            store.near(std::slice::from_ref(&moved.sketch), apart(0), 9).unwrap()[0].matches[0].id,
+            store.near(std::slice::from_ref(&moved.sketch), &within(0), 9).unwrap()[0].matches[0].id,
             moved.id
         );
     }

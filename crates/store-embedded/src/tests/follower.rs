@@ -8,7 +8,8 @@ use super::*;
 pub(super) fn answers(ram: &Ram) -> Vec<(u64, Distance, Vec<u64>)> {
     let mut answers = Vec::new();
     for n in 0..600 {
-        ram.tables.near(&[document(n).sketch], apart(3), &mut |hit| {
+        let facets = document(n).sketch.into_facets();
+        ram.tables.near(&[facets[0].1.clone()], apart(3), &mut |hit| {
             answers.push((n, hit.distance, hit.numbers.to_vec()));
         });
     }
@@ -90,12 +91,12 @@ fn removals_are_bounded() {
 fn a_failed_batch_leaves_the_tables_alone() {
     let directory = directory();
     let store = open(directory.path());
-    store.insert_if_new(&documents(0..10), apart(3)).unwrap();
+    store.insert_if_new(&documents(0..10), &within(3)).unwrap();
     let last = last_change(&store);
     let failed: Result<()> = store.shared.write(&store.clock, 3, true, |batch| {
-        rule::insert(batch, &document(20), Some(apart(3)))?;
+        rule::insert(batch, &document(20), Some(&within(3)))?;
         rule::remove(batch, &document(3).id, &Selection::default())?;
-        assert!(matches!(rule::insert(batch, &document(20), Some(apart(3)))?, Insertion::Unchanged));
+        assert!(matches!(rule::insert(batch, &document(20), Some(&within(3)))?, Insertion::Unchanged));
         Err(Error::new(ErrorKind::Unavailable, "on purpose").into())
     });
     assert_eq!(failed.unwrap_err().to_string(), "on purpose");
@@ -133,7 +134,7 @@ fn a_writer_sees_what_was_committed_while_it_waited() {
         insert_behind(&store, &kept, || {
             let late = scope.spawn(|| {
                 let Insertion::Duplicate(of) =
-                    store.insert_if_new(std::slice::from_ref(&near_kept), apart(3)).unwrap().remove(0)
+                    store.insert_if_new(std::slice::from_ref(&near_kept), &within(3)).unwrap().remove(0)
                 else {
                     panic!("the document committed meanwhile is not seen");
                 };

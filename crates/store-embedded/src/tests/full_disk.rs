@@ -35,10 +35,10 @@ pub(super) fn fills(store: &EmbeddedStore, lines: impl Iterator<Item = String>) 
             documents(0..10 * (n + 1)).into_iter().map(|document| document.sketch).collect();
         for queries in sketches.chunks(1000) {
             for (found, expected) in store
-                .near(queries, apart(3), 100)
+                .near(queries, &within(3), 100)
                 .unwrap()
                 .iter()
-                .zip(undisturbed.near(queries, apart(3), 100).unwrap())
+                .zip(undisturbed.near(queries, &within(3), 100).unwrap())
             {
                 assert_eq!(found.matches, expected.matches);
             }

@@ -11,7 +11,7 @@ fn the_map_grows_by_itself() {
     // The first batch alone needs several doublings, the later ones grow what others are searching.
     let all = documents(0..6_000);
     for batch in all.chunks(2_000) {
-        let insertions = store.insert_if_new(batch, apart(3)).unwrap();
+        let insertions = store.insert_if_new(batch, &within(3)).unwrap();
         assert!(insertions.iter().all(|insertion| *insertion == Insertion::Inserted));
     }
     assert!(store.status().unwrap().n_disk_bytes.unwrap() > 4 * SMALL.map_bytes as u64);
@@ -45,7 +45,7 @@ fn the_map_grows_under_readers_and_writers() {
                 scope.spawn(move || {
                     for batch in 0..8 {
                         let first = 100_000 * writer + 500 * batch;
-                        store.insert_if_new(&documents(first..first + 500), apart(3)).unwrap();
+                        store.insert_if_new(&documents(first..first + 500), &within(3)).unwrap();
                     }
                 })
             })

@@ -1,6 +1,6 @@
 //! A clock that jumps ahead and comes back, over openings, processes and deaths.
 
-use index::testsuite::{FakeClock, apart};
+use index::testsuite::{FakeClock, within};
 use index::{Examined, Finding, FindingKind, Timestamp};
 
 use super::damage::meddle;
@@ -121,7 +121,7 @@ fn a_clock_that_is_refused() {
     turn(&clock, T + 3_600_001);
     let calls: [&dyn Fn() -> Result<()>; 3] = [
         &|| store.insert(&documents([3])).map(drop),
-        &|| store.insert_if_new(&documents([3]), apart(3)).map(drop),
+        &|| store.insert_if_new(&documents([3]), &within(3)).map(drop),
         &|| store.remove(&[document(0).id]).map(drop),
     ];
     for call in calls {

@@ -17,10 +17,10 @@ fn kind<T>(answer: Result<T>) -> Option<ErrorKind> {
 fn kinds(store: &EmbeddedStore) -> [Option<ErrorKind>; 7] {
     [
         kind(store.insert(&documents([2]))),
-        kind(store.insert_if_new(&documents([3]), apart(3))),
+        kind(store.insert_if_new(&documents([3]), &within(3))),
         kind(store.remove(&[document(1).id])),
         kind(store.get(&[document(1).id])),
-        kind(store.near(&[document(1).sketch], apart(3), 1)),
+        kind(store.near(&[document(1).sketch], &within(3), 1)),
         kind(store.scan(Cursor::start(), 1)),
         kind(store.ready()),
     ]
@@ -131,7 +131,7 @@ fn a_truncated_file_is_an_error_at_every_length() {
     let whole = folder.path().join("whole");
     let store = open(&whole);
     for batch in documents(0..3_000).chunks(500) {
-        store.insert_if_new(batch, apart(3)).unwrap();
+        store.insert_if_new(batch, &within(3)).unwrap();
     }
     let digest = Index::digest_of(&store).unwrap();
     drop(store);

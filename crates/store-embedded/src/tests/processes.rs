@@ -132,7 +132,7 @@ fn post(store: &EmbeddedStore, name: &str) -> usize {
     let kept = (0..N_GROUPS).filter(|&group| {
         let sketch = SketchKind::default().sketch(Fingerprint(spread(group) ^ u64::from(name.as_bytes()[0])));
         let id = DocumentId::new(format!("{name} {group}")).unwrap();
-        store.insert_if_new(&[Document { id, sketch, source: None }], apart(3)).unwrap()
+        store.insert_if_new(&[Document { id, sketch, source: None }], &within(3)).unwrap()
             == [Insertion::Inserted]
     });
     kept.count()
@@ -282,7 +282,8 @@ fn assert_tables_agree(store: &EmbeddedStore) {
         let page = store.scan(after, 1000).unwrap();
         let documents: Vec<_> = page.documents.into_iter().map(|stored| stored.document).collect();
         let sketches: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
-        for (found, document) in store.near(&sketches, apart(0), usize::MAX).unwrap().iter().zip(&documents) {
+        for (found, document) in store.near(&sketches, &within(0), usize::MAX).unwrap().iter().zip(&documents)
+        {
             assert!(found.matches.iter().any(|found| found.id == document.id), "{document:?}");
         }
         next = page.next;

@@ -1,6 +1,6 @@
 //! Documents that stay for some time only: what the file and the tables of others make of it.
 
-use index::testsuite::{FakeClock, apart};
+use index::testsuite::{FakeClock, within};
 use index::{Retention, Timestamp};
 
 use super::processes::Other;
@@ -41,7 +41,7 @@ fn the_file_stays_level() {
             if step % 2 == 0 {
                 store.insert(&new).unwrap();
             } else {
-                store.insert_if_new(&new, apart(3)).unwrap();
+                store.insert_if_new(&new, &within(3)).unwrap();
             }
             clock.advance_ms(RETAIN_MS / STEPS_PER_TURN as i64);
             let n_removals = snapshot(&store, |opened, txn| opened.removals.len(txn));
@@ -117,7 +117,7 @@ fn clocks_that_differ() {
     let behind = open_retaining(directory.path(), slow.clock());
     let elapse = |ms| [&clock, &slow].map(|clock| clock.advance_ms(ms));
     let n_found =
-        |store: &EmbeddedStore| store.near(&[document(1).sketch], apart(0), 0).unwrap()[0].n_matches;
+        |store: &EmbeddedStore| store.near(&[document(1).sketch], &within(0), 0).unwrap()[0].n_matches;
     let counts = |store: &EmbeddedStore| (n_found(store), store.status().unwrap().n_documents);
     store.insert(&documents([1])).unwrap();
     elapse(RETAIN_MS - 1);
@@ -230,7 +230,7 @@ fn what_one_process_removes_another_finds_no_more() {
         remover.say(&format!("{from}..{}", from + 20));
         assert_eq!(remover.hear().as_deref(), Some("done"));
         assert_not_found(&store, &documents(0..from + 20));
-        assert_eq!(store.insert_if_new(&documents([from]), apart(3)).unwrap(), [Insertion::Inserted]);
+        assert_eq!(store.insert_if_new(&documents([from]), &within(3)).unwrap(), [Insertion::Inserted]);
         assert_eq!(store.remove(&[document(from).id]).unwrap(), [true]);
     }
     remover.finish();
