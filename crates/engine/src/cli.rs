@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use features::cli::{DictionaryFileError, RecipeArgs};
-use index::{InvalidRetention, Mode, OpenOptions, Retention, SketchKind};
+use index::{InvalidRetention, Mode, OpenOptions, Profile, Retention, SketchKind};
+use minhash::Similarity;
 use simhash::Distance;
 
 use crate::{Options, StoreUri};
@@ -38,10 +39,48 @@ pub struct StoreArgs {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SketchKind::NAMES), help_heading = "Index")]
     scheme: Option<String>,
 
-    /// In how many of the 64 bits near-duplicates may differ.
+    /// By what documents are found: classic, minhash or full.
+    ///
+    /// classic files each by its simhash, in ten rows; minhash by bands of its character n-grams, in 16 and a few
+    /// more; full by both. What is found is confirmed by the n-grams in each of them. classic misses near-duplicates
+    /// of short texts and of texts with scattered changes; minhash and full miss next to none. An index keeps the
+    /// profile that it was made with, so this is for a new one [default: full]; for an existing one leave it out.
+    /// `pigeonhole eval` shows what each finds in texts of yours.
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        env = "PIGEONHOLE_PROFILE",
+        value_parser = PossibleValuesParser::new(Profile::ALL.map(|(_, name)| name)),
+        help_heading = "Index"
+    )]
+    profile: Option<String>,
+
+    /// Whether near-duplicates are confirmed: on or off.
+    ///
+    /// off takes every pair for near-duplicates whose simhashes are within --max-distance: up to a third of them are
+    /// not. It saves 130 bytes a document, and only profile classic can do without. An index keeps what it was made
+    /// with, so this is for a new one [default: on].
+    #[arg(
+        long,
+        value_name = "STATE",
+        env = "PIGEONHOLE_VERIFY",
+        value_parser = PossibleValuesParser::new(["on", "off"]),
+        help_heading = "Index"
+    )]
+    verify: Option<String>,
+
+    /// How similar near-duplicates are at least: what two texts share of the n-grams that either has, .5 to 1.
+    ///
+    /// An index keeps the one that it was made with, so this is for a new one [default: 0.8]. The estimate for texts of
+    /// more than 50 characters has a standard deviation of .03, and confirms from .1 below this on, so that none is
+    /// missed. Bands find .998 of the pairs at .8, .87 at .7. Example: --min-similarity 0.9
+    #[arg(long, value_name = "SHARE", value_parser = parse_similarity, help_heading = "Index")]
+    min_similarity: Option<Similarity>,
+
+    /// In how many of the 64 bits the simhashes of near-duplicates may differ.
     ///
     /// An index keeps the distance that it was made with, so this is for a new one [default: 3, the most that the
-    /// schemes find]; a smaller one calls fewer documents duplicates. Example: --max-distance 2
+    /// schemes find]; a smaller one proposes fewer documents. Example: --max-distance 2
     #[arg(long, value_name = "BITS", help_heading = "Index")]
     max_distance: Option<Distance>,
 
@@ -76,6 +115,13 @@ pub struct ClockArgs {
     pub clock_ahead_max: Option<Duration>,
 }
 
+fn parse_similarity(text: &str) -> Result<Similarity, String> {
+    text.parse()
+        .ok()
+        .and_then(Similarity::new)
+        .ok_or_else(|| "it is a share from 0 to 1, as in 0.8".to_owned())
+}
+
 fn parse_duration(text: &str) -> Result<Duration, InvalidRetention> {
     text.parse().map(|span: Retention| Duration::from_secs(span.as_seconds().into()))
 }
@@ -85,6 +131,14 @@ impl StoreArgs {
     #[must_use]
     pub fn uri(&self) -> Option<&str> {
         self.store.as_deref()
+    }
+
+    fn profile(&self) -> Option<Profile> {
+        self.profile.as_ref().and_then(|name| name.parse().ok())
+    }
+
+    fn verify(&self) -> Option<bool> {
+        self.verify.as_ref().map(|state| state == "on")
     }
 
     /// How to open the index with its recipe.
@@ -97,6 +151,9 @@ impl StoreArgs {
             mode,
             scheme: self.scheme.clone(),
             max_distance: self.max_distance,
+            profile: self.profile(),
+            verify: self.verify(),
+            min_similarity: self.min_similarity,
             retain: self.retain,
             clock_ahead_max: self.clock.clock_ahead_max,
             recipe: recipe.recipe(&dictionaries),
@@ -119,6 +176,9 @@ impl StoreArgs {
             mode,
             scheme: self.scheme.clone(),
             max_distance: self.max_distance,
+            profile: self.profile(),
+            verify: self.verify(),
+            min_similarity: self.min_similarity,
             retain: self.retain,
             clock_ahead_max: self.clock.clock_ahead_max,
             recipe,

@@ -1,26 +1,41 @@
-//! Which documents of a corpus hang together by steps within the distance.
+//! Which documents of a corpus are near to one another, and which hang together by steps of that.
 //!
 //! ```
-//! use pigeonhole_engine::clusters::Join;
+//! use pigeonhole_engine::clusters::{Groups, Join};
 //! use pigeonhole_engine::{Engine, Options};
 //!
 //! let engine = Engine::open("memory:", &Options::default())?;
 //! let texts = ["The harbour office closes at noon.", "A dog ran past.", "the harbour office closes at noon"];
-//! let fingerprints: Vec<_> = engine.fingerprints(&texts).into_iter().flatten().collect();
-//! let parts = Join::of(engine.index()).components(&fingerprints);
+//! let features: Vec<_> = engine.features(&texts).into_iter().flatten().collect();
+//! let parts = Join::of(engine.index()).components(&Groups::new(&features));
 //! assert_eq!(parts.iter().collect::<Vec<_>>(), [[0, 2]]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use index::{Groups, Index, Pair, SketchKind};
-use simhash::{Distance, Fingerprint};
+mod bands;
+mod groups;
 
-/// Finds which of the fingerprints at hand are near to one another, as an index would.
+use index::{Index, Nearness, Rule, SketchKind};
+use simhash::Fingerprint;
+
+pub use groups::Groups;
+
+/// Finds which of the documents at hand are near to one another, as an index would.
 #[derive(Clone, Debug)]
 pub struct Join {
     kind: SketchKind,
-    /// That of the index, which may be less than the kind's.
-    max_distance: Distance,
+    rule: Rule,
+}
+
+/// Two groups that are near.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pair {
+    /// The one with the lesser number.
+    pub first: usize,
+    /// The other one.
+    pub second: usize,
+    /// How near.
+    pub nearness: Nearness,
 }
 
 /// Sets of two documents and more, by position.
@@ -38,30 +53,76 @@ pub struct Forest {
 }
 
 impl Join {
-    /// By the sketches of an index, within its distance.
+    /// By the kind of an index and its rule.
     #[must_use]
     pub fn of(index: &Index) -> Self {
-        Self { kind: index.kind().clone(), max_distance: index.max_distance() }
+        Self { kind: index.kind().clone(), rule: index.rule() }
     }
 
-    /// Calls `visit` once for each pair of different fingerprints within the distance, always in the same order.
-    pub fn pairs(&self, groups: &Groups, visit: &mut dyn FnMut(Pair)) {
-        self.kind.self_join(groups, &mut |pair| {
-            if pair.distance <= self.max_distance {
-                visit(pair);
+    /// Calls `visit` once for each pair of different groups that are near, always in the same order.
+    ///
+    /// By simhashes and by each band in turn, groups are brought together by what must agree, and what meets is confirmed; a
+    /// pair counts where it meets first. Time is O(n) for each band while buckets are small, plus what meets: of m different
+    /// documents with one simhash, or in one bucket, all pairs do.
+    pub fn pairs(&self, groups: &Groups<'_>, visit: &mut dyn FnMut(Pair)) {
+        self.propose(groups, &mut |first, second| {
+            if let Some(nearness) = self.confirm(groups, first, second) {
+                visit(Pair { first, second, nearness });
             }
         });
     }
 
+    /// How near two groups are, if they are, given that they met.
+    fn confirm(&self, groups: &Groups<'_>, first: usize, second: usize) -> Option<Nearness> {
+        self.rule.confirms(groups.features(first), groups.features(second))
+    }
+
+    /// Calls `visit` once for each pair that meets, the lesser number first.
+    fn propose(&self, groups: &Groups<'_>, visit: &mut dyn FnMut(usize, usize)) {
+        let simhash = |group: usize| groups.features(group).simhash;
+        if self.kind.files_by_simhash() {
+            let (numbers, simhashes): (Vec<usize>, Vec<Fingerprint>) =
+                (0..groups.len()).filter_map(|group| Some((group, simhash(group)?))).unzip();
+            let equal = index::Groups::new(&simhashes);
+            let members = |n: usize| equal.members(n).iter().map(|&member| numbers[member as usize]);
+            let mut both = |a: usize, b: usize| visit(a.min(b), a.max(b));
+            for n in 0..equal.len() {
+                for (at, a) in members(n).enumerate() {
+                    members(n).skip(at + 1).for_each(|b| both(a, b));
+                }
+            }
+            self.kind.self_join(&equal, &mut |pair| {
+                if pair.distance <= self.rule.max_distance {
+                    for a in members(pair.first) {
+                        members(pair.second).for_each(|b| both(a, b));
+                    }
+                }
+            });
+        }
+        if self.kind.files_by_sets() {
+            let has_met = |a: usize, b: usize| {
+                let simhashes = simhash(a).zip(simhash(b)).filter(|_| self.kind.files_by_simhash());
+                simhashes.is_some_and(|(a, b)| a.distance(b) <= self.rule.max_distance)
+            };
+            bands::propose(groups, &mut |a, b| {
+                if !has_met(a, b) {
+                    visit(a, b);
+                }
+            });
+        }
+    }
+
     /// Parts documents into those that can be reached from one another, in the order of their first documents.
     ///
-    /// The pairs are not held: of a million texts that are all alike there may be 10^10. Fewer than 2^32 fingerprints.
+    /// The pairs are not held: of a million texts that are all alike there may be 10^10. Fewer than 2^32 documents.
     #[must_use]
-    pub fn components(&self, fingerprints: &[Fingerprint]) -> Parts {
-        let groups = Groups::new(fingerprints);
+    pub fn components(&self, groups: &Groups<'_>) -> Parts {
         let mut forest = Forest::new(groups.len());
-        self.pairs(&groups, &mut |pair| {
-            forest.connect(pair.first, pair.second);
+        self.propose(groups, &mut |first, second| {
+            // What hangs together already need not be confirmed.
+            if forest.root(first) != forest.root(second) && self.confirm(groups, first, second).is_some() {
+                forest.connect(first, second);
+            }
         });
         let mut sizes = vec![0_u32; groups.len()];
         let mut firsts = vec![u32::MAX; groups.len()];
@@ -116,7 +177,7 @@ impl Forest {
     fn root(&mut self, mut node: usize) -> usize {
         while self.parents[node] as usize != node {
             let parent = self.parents[node] as usize;
-            // Halves the way for the next who comes along.
+            // Halves the way for the next call.
             self.parents[node] = self.parents[parent];
             node = parent;
         }

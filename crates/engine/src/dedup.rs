@@ -5,8 +5,12 @@
 //! corpus, or the best first, so that every dropped one is near to a kept one that is at least as good.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use index::{DocumentId, Error, ErrorKind, Index, Insertion, MAX_BATCH, Match, NewDocument, Source};
+use index::{
+    DocumentId, Error, ErrorKind, Features, Index, Insertion, MAX_BATCH, Match, Nearness, NewDocument, Source,
+};
+use minhash::Similarity;
 use simhash::{Distance, Fingerprint};
 
 /// What becomes of a document.
@@ -30,8 +34,8 @@ pub struct Original {
     pub id: DocumentId,
     /// That under which it was found.
     pub fingerprint: Fingerprint,
-    /// How far the two are apart.
-    pub distance: Distance,
+    /// How near the two are.
+    pub nearness: Nearness,
     /// Whether this run has kept it, and not one before.
     pub in_this_run: bool,
 }
@@ -42,7 +46,7 @@ pub struct Candidate<'a> {
     /// Its name.
     pub id: &'a DocumentId,
     /// `None` where its text has no features; then there is nothing to drop it for.
-    pub fingerprint: Option<Fingerprint>,
+    pub features: Option<&'a Features>,
     /// Where it came from, if that is known.
     pub source: Option<&'a Source>,
 }
@@ -57,11 +61,11 @@ pub struct Candidate<'a> {
 /// let engine = Engine::open("memory:", &Options::default())?;
 /// let texts = ["The harbour office closes at noon.", "the harbour office closes at noon", "A dog ran past."];
 /// let ids: Vec<DocumentId> = ["a", "b", "c"].into_iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
-/// let fingerprints = engine.fingerprints(&texts);
+/// let features = engine.features(&texts);
 /// let candidates: Vec<Candidate<'_>> = ids
 ///     .iter()
-///     .zip(fingerprints)
-///     .map(|(id, fingerprint)| Candidate { id, fingerprint, source: None })
+///     .zip(&features)
+///     .map(|(id, features)| Candidate { id, features: features.as_ref(), source: None })
 ///     .collect();
 /// let verdicts = Kept::default().decide(engine.index(), &candidates)?;
 /// assert_eq!((&verdicts[0], &verdicts[2]), (&Some(Verdict::Kept), &Some(Verdict::Kept)));
@@ -69,17 +73,17 @@ pub struct Candidate<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Memory: the id and the fingerprint of each kept document.
+/// Memory: the id and a hash of the features of each kept document.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
-    fingerprints: HashMap<DocumentId, Option<Fingerprint>>,
+    /// A hash of the features under each id; none where it had none.
+    hashes: HashMap<DocumentId, Option<u64>>,
 }
 
 impl Kept {
-    /// Goes on with what was kept before, which must be in the index.
-    #[must_use]
-    pub fn with(fingerprints: HashMap<DocumentId, Option<Fingerprint>>) -> Self {
-        Self { fingerprints }
+    /// Notes what was kept before, which must be in the index.
+    pub fn note(&mut self, id: DocumentId, features: Option<&Features>) {
+        self.hashes.insert(id, features.map(hash));
     }
 
     /// Decides about documents, each before those after it, and takes into the index what is kept. `None` is for one whose
@@ -119,46 +123,55 @@ impl Kept {
     ) -> Result<Vec<Option<Verdict>>, E> {
         let new: Vec<_> = candidates
             .clone()
-            .filter(|candidate| !self.fingerprints.contains_key(candidate.id))
-            .filter_map(|Candidate { id, fingerprint, source }| {
-                Some(NewDocument { id: id.clone(), fingerprint: fingerprint?, source: source.cloned() })
+            .filter(|candidate| !self.hashes.contains_key(candidate.id))
+            .filter_map(|Candidate { id, features, source }| {
+                Some(NewDocument { id: id.clone(), features: features?.clone(), source: source.cloned() })
             })
             .collect();
         let mut nearest = insert_if_new(&new)?.into_iter();
         let mut verdicts = Vec::new();
-        for Candidate { id, fingerprint, .. } in candidates {
-            let verdict = match (self.fingerprints.get(id), fingerprint) {
-                (Some(earlier), Some(fingerprint)) if *earlier == Some(fingerprint) => {
-                    let distance = Distance::ZERO;
-                    let of = Original { id: id.clone(), fingerprint, distance, in_this_run: true };
+        for Candidate { id, features, .. } in candidates {
+            let verdict = match (self.hashes.get(id), features) {
+                (Some(earlier), Some(features)) if *earlier == Some(hash(features)) => {
+                    let fingerprint = features.fingerprint();
+                    let similarity = features.signature.as_ref().map(|_| Similarity::ONE);
+                    let nearness = Nearness { similarity, distance: Distance::ZERO };
+                    let of = Original { id: id.clone(), fingerprint, nearness, in_this_run: true };
                     Some(Verdict::Duplicate { fingerprint, of })
                 }
                 (Some(_), _) => None,
                 // Nothing to compare it by, so nothing to drop it for.
                 (None, None) => Some(Verdict::Kept),
-                (None, Some(fingerprint)) => {
+                (None, Some(features)) => {
                     let found = nearest.next().ok_or_else(|| {
                         let what = "the store answered for fewer documents than it was given";
                         Error::new(ErrorKind::Internal, what)
                     })?;
                     Some(found.map_or(Verdict::Kept, |found| Verdict::Duplicate {
-                        fingerprint,
+                        fingerprint: features.fingerprint(),
                         of: Original {
-                            in_this_run: self.fingerprints.contains_key(&found.id),
+                            in_this_run: self.hashes.contains_key(&found.id),
+                            nearness: found.nearness(),
                             id: found.id,
                             fingerprint: found.fingerprint,
-                            distance: found.distance,
                         },
                     }))
                 }
             };
             if matches!(verdict, Some(Verdict::Kept)) {
-                self.fingerprints.insert(id.clone(), fingerprint);
+                self.note(id.clone(), features);
             }
             verdicts.push(verdict);
         }
         Ok(verdicts)
     }
+}
+
+/// Equal for equal features, in every process.
+fn hash(features: &Features) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    features.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// How many of these come before the first id that comes again, and before `n_max`: about so many can be decided at once.

@@ -1,18 +1,17 @@
 //! An index with its recipe: what is done with texts.
 
-use features::{Dictionaries, Fingerprinter, Recipe, RecipeError, Scratch};
+use features::{Dictionaries, Fingerprinter, Recipe, RecipeError};
 use index::{
-    DocumentId, ErrorKind, Index, Insertion, MAX_BATCH, Match, Mode, Neighbours, NewDocument, OpenOptions,
-    Source, Store,
+    DocumentId, ErrorKind, Features, Index, Insertion, MAX_BATCH, Match, Mode, Neighbours, NewDocument,
+    OpenOptions, Source, Store,
 };
-use simhash::Fingerprint;
 
-use crate::{OpenError, Options, StoreUri};
+use crate::{Buffers, Extractor, OpenError, Options, StoreUri};
 
-/// An open index, and the fingerprinter of its recipe.
+/// An open index, and what makes the features of its documents.
 pub struct Engine {
     index: Index,
-    fingerprinter: Fingerprinter,
+    extractor: Extractor,
     was_made: bool,
 }
 
@@ -40,9 +39,9 @@ impl<'a> Text<'a> {
 pub enum Outcome {
     /// It is in the index now.
     Inserted,
-    /// The id was there with the same fingerprint.
+    /// The id was there with the same features.
     Unchanged,
-    /// The id was there with another fingerprint, and has this one now.
+    /// The id was there with other features, and has these now.
     Replaced,
     /// This one is near to it and was there before; the text was not taken in.
     Duplicate(Match),
@@ -62,7 +61,7 @@ impl From<Insertion> for Outcome {
 }
 
 impl Engine {
-    /// Opens the index at `uri`, or creates it where the options allow, and builds the fingerprinter of its recipe.
+    /// Opens the index at `uri`, or creates it where the options allow, and builds what its recipe needs.
     ///
     /// # Errors
     /// [`OpenError::Recipe`] for a recipe that cannot be followed, before anything is made; [`OpenError::Index`] for an
@@ -108,7 +107,8 @@ impl Engine {
     /// Where the recipe of the index is no recipe of this version, or needs other dictionaries.
     pub fn over(index: Index, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
         let fingerprinter = Fingerprinter::new(Recipe::from_fields(index.recipe())?, dictionaries)?;
-        Ok(Self { index, fingerprinter, was_made: false })
+        let extractor = Extractor::new(fingerprinter, index.metadata());
+        Ok(Self { index, extractor, was_made: false })
     }
 
     /// Whether there was no index and a new one was made; of two that open it at once both may say so.
@@ -123,23 +123,23 @@ impl Engine {
         &self.index
     }
 
-    /// How texts become fingerprints of the index.
+    /// How texts become features of the index.
     #[must_use]
-    pub fn fingerprinter(&self) -> &Fingerprinter {
-        &self.fingerprinter
+    pub fn extractor(&self) -> &Extractor {
+        &self.extractor
     }
 
-    /// Both, for who goes on with them apart.
+    /// Both, for a caller that goes on with them apart.
     #[must_use]
-    pub fn into_parts(self) -> (Index, Fingerprinter) {
-        (self.index, self.fingerprinter)
+    pub fn into_parts(self) -> (Index, Extractor) {
+        (self.index, self.extractor)
     }
 
-    /// The fingerprint of each text; `None` where it has no features.
+    /// The features of each text; `None` where it has none.
     #[must_use]
-    pub fn fingerprints(&self, texts: &[&str]) -> Vec<Option<Fingerprint>> {
-        let mut scratch = Scratch::new();
-        texts.iter().map(|text| self.fingerprinter.fingerprint_with(&mut scratch, text)).collect()
+    pub fn features(&self, texts: &[&str]) -> Vec<Option<Features>> {
+        let mut buffers = Buffers::new();
+        texts.iter().map(|text| self.extractor.features(&mut buffers, text)).collect()
     }
 
     /// Writes texts in their order, whatever is near to them: see [`Store::insert`].
@@ -160,20 +160,24 @@ impl Engine {
         self.write(texts, |documents| self.index.insert_if_new(documents))
     }
 
-    /// What is near to each text within the index's distance: the nearest `limit`, and how many there are; `None` where a text
+    /// What is near to each text by the index's rule: the nearest `limit`, and how many there are; `None` where a text
     /// has no features.
     ///
     /// # Errors
     /// Those of the store.
     pub fn query(&self, texts: &[&str], limit: usize) -> index::Result<Vec<Option<Neighbours>>> {
-        let fingerprints = self.fingerprints(texts);
-        let queries: Vec<Fingerprint> = fingerprints.iter().flatten().copied().collect();
+        let features = self.features(texts);
+        let has_features: Vec<bool> = features.iter().map(Option::is_some).collect();
+        let queries: Vec<Features> = features.into_iter().flatten().collect();
         let mut found = Vec::with_capacity(queries.len());
         for queries in queries.chunks(MAX_BATCH) {
-            found.extend(self.index.near(queries, self.index.max_distance(), limit)?);
+            found.extend(self.index.near(queries, &self.index.rule(), limit)?);
         }
         let mut found = found.into_iter();
-        Ok(fingerprints.into_iter().map(|fingerprint| fingerprint.and_then(|_| found.next())).collect())
+        Ok(has_features
+            .into_iter()
+            .map(|has_features| has_features.then(|| found.next()).flatten())
+            .collect())
     }
 
     fn write(
@@ -181,17 +185,17 @@ impl Engine {
         texts: &[Text<'_>],
         write: impl Fn(&[NewDocument]) -> index::Result<Vec<Insertion>>,
     ) -> index::Result<Vec<Outcome>> {
-        let mut scratch = Scratch::new();
+        let mut buffers = Buffers::new();
         let mut outcomes = Vec::with_capacity(texts.len());
         for texts in texts.chunks(MAX_BATCH) {
             let mut documents = Vec::with_capacity(texts.len());
             let mut has_features = Vec::with_capacity(texts.len());
             for Text { id, text, source } in texts {
-                let fingerprint = self.fingerprinter.fingerprint_with(&mut scratch, text);
-                has_features.push(fingerprint.is_some());
-                documents.extend(fingerprint.map(|fingerprint| NewDocument {
+                let features = self.extractor.features(&mut buffers, text);
+                has_features.push(features.is_some());
+                documents.extend(features.map(|features| NewDocument {
                     id: id.clone(),
-                    fingerprint,
+                    features,
                     source: source.clone(),
                 }));
             }

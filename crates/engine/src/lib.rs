@@ -29,6 +29,7 @@ pub mod clusters;
 pub mod dedup;
 mod engine;
 mod error;
+mod extractor;
 mod options;
 mod uri;
 
@@ -39,6 +40,7 @@ struct Readme;
 
 pub use engine::{Engine, Outcome, Text};
 pub use error::OpenError;
+pub use extractor::{Buffers, Extractor};
 pub use options::Options;
 pub use uri::{StoreUri, local_path, open_index, outlives_process};
 /// What an engine takes and gives are the types of these.

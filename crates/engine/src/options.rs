@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use features::{Dictionaries, Fingerprinter, Recipe};
-use index::{Mode, OpenOptions, Retention};
+use index::{Mode, OpenOptions, Profile, Retention};
+use minhash::Similarity;
 use simhash::Distance;
 
 use crate::OpenError;
@@ -17,8 +18,14 @@ pub struct Options {
     pub mode: Mode,
     /// The name of the table scheme; for a new index the default is `5c2`.
     pub scheme: Option<String>,
-    /// The greatest distance of a near-duplicate, in bits; for a new index the default is the scheme's.
+    /// The greatest distance of simhashes that propose a near-duplicate, in bits; for a new index the default is the scheme's.
     pub max_distance: Option<Distance>,
+    /// What documents are filed by; for a new index the default is both simhashes and signatures.
+    pub profile: Option<Profile>,
+    /// Whether near-duplicates are confirmed by their signatures; in a new index they are, unless this is `Some(false)`.
+    pub verify: Option<bool>,
+    /// The least similarity of a near-duplicate that is confirmed; for a new index the default is .8.
+    pub min_similarity: Option<Similarity>,
     /// How long documents stay after their insertion; in a new index they stay for good unless this is set.
     pub retain: Option<Retention>,
     /// How far the clock may be ahead of the last write; without it a clock that is far ahead is warned of.
@@ -49,6 +56,9 @@ impl Options {
             mode: self.mode,
             scheme: self.scheme.clone(),
             max_distance: self.max_distance,
+            profile: self.profile,
+            verify: self.verify,
+            min_similarity: self.min_similarity,
             retain: self.retain,
             clock_ahead_max: self.clock_ahead_max,
             recipe: self.insisted.clone(),

@@ -135,6 +135,18 @@ impl SketchKind {
         }
     }
 
+    /// Whether it files documents by their simhashes.
+    #[must_use]
+    pub fn files_by_simhash(&self) -> bool {
+        self.scheme.is_some()
+    }
+
+    /// Whether it files documents by their signatures.
+    #[must_use]
+    pub fn files_by_sets(&self) -> bool {
+        self.by_sets
+    }
+
     /// The name of the tables of its simhashes, `none` where there are none.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use corpus::{FieldNames, Fields, InputOptions, Inputs, LeftOut, MadeIds, RoundIds, WHAT_TO_DO, is_remote};
-use features::Fingerprinter;
+use engine::Extractor;
 use index::{Index, Mode};
 use serde_json::Value;
 
@@ -185,7 +185,7 @@ impl Job {
     /// Runs over all records: those that cannot be read are rejected, the others go to `sink`.
     pub(crate) fn run(
         self,
-        fingerprinter: &Fingerprinter,
+        extractor: &Extractor,
         wanted: Wanted,
         sink: &mut impl Sink,
     ) -> anyhow::Result<Report> {
@@ -199,7 +199,7 @@ impl Job {
         progress.start(so_far.time + survey_time);
         let mut n_no_documents = 0;
         if so_far.stage == Stage::Reading {
-            let pipeline = Pipeline { fingerprinter, fields: &fields, n_threads, wanted, shard };
+            let pipeline = Pipeline { extractor, fields: &fields, n_threads, wanted, shard };
             pipeline.run(inputs, so_far.position, |batch| {
                 n_no_documents += batch.n_no_documents;
                 for record in batch.records {

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use engine::Engine;
 use engine::cli::StoreArgs;
-use features::Fingerprinter;
+use engine::{Engine, Extractor};
 // What the libraries take from a command line is plain data here. Who fills it in is the room of the command line.
 pub(crate) use features::cli::RecipeArgs as RecipeOptions;
-use index::{Index, Mode, OpenOptions, Retention};
+use index::{Index, Mode, OpenOptions, Profile, Retention};
+use minhash::Similarity;
 use serde::Serialize;
 use simhash::Distance;
 use store_hbase::BulkLoad;
@@ -30,6 +30,9 @@ pub(crate) struct Asked {
     store: Option<String>,
     scheme: Option<String>,
     max_distance: Option<u32>,
+    profile: Option<&'static str>,
+    verify: Option<bool>,
+    min_similarity: Option<f64>,
     #[serde(serialize_with = "values::shown")]
     retain: Option<Retention>,
     /// With the digests of the dictionaries, which may lie elsewhere the next time.
@@ -48,13 +51,24 @@ impl StoreOptions {
             mode: _,
             scheme,
             max_distance,
+            profile,
+            verify,
+            min_similarity,
             retain,
             clock_ahead_max: _,
             recipe,
             recipe_default: _,
         } = store.open_options(Mode::CreateIfMissing, explicit, BTreeMap::new());
-        let max_distance = max_distance.map(Distance::as_bits);
-        Ok(Asked { store: store.uri().map(str::to_owned), scheme, max_distance, retain, recipe })
+        Ok(Asked {
+            store: store.uri().map(str::to_owned),
+            scheme,
+            max_distance: max_distance.map(Distance::as_bits),
+            profile: profile.map(Profile::name),
+            verify,
+            min_similarity: min_similarity.map(Similarity::get),
+            retain,
+            recipe,
+        })
     }
 
     /// Where the index is, if that was said.
@@ -62,15 +76,15 @@ impl StoreOptions {
         self.store.uri()
     }
 
-    /// Opens the index at `uri`, or where the mode allows creates it as the options say, and builds the fingerprinter
-    /// of its recipe. That a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all
+    /// Opens the index at `uri`, or where the mode allows creates it as the options say, and builds what its
+    /// recipe needs. That a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all
     /// that the index that was meant knows be taken for new.
     pub(crate) fn open_or_make(
         &self,
         uri: &str,
         mode: Mode,
         is_quiet: bool,
-    ) -> anyhow::Result<(Index, Fingerprinter)> {
+    ) -> anyhow::Result<(Index, Extractor)> {
         let engine = Engine::open(uri, &self.store.options(mode, &self.recipe)?)?;
         if engine.was_made() && !is_quiet {
             complain(format_args!("there was no index at {uri}: a new one is made"));
@@ -79,13 +93,14 @@ impl StoreOptions {
     }
 
     /// Begins a bulk load into the index at `uri`, or into a new one, and builds the fingerprinter of its recipe.
-    pub(crate) fn load(&self, uri: &str) -> anyhow::Result<(BulkLoad, Fingerprinter)> {
+    pub(crate) fn load(&self, uri: &str) -> anyhow::Result<(BulkLoad, Extractor)> {
         let options = self.store.options(Mode::CreateIfMissing, &self.recipe)?;
         options.check()?;
         let load = BulkLoad::begin(uri, &options.open_options())
             .with_context(|| format!("failed to open index `{uri}`"))?;
         let fingerprinter = RecipeOptions::fingerprinter(&load.metadata().recipe, &options.dictionaries)
             .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
-        Ok((load, fingerprinter))
+        let extractor = Extractor::new(fingerprinter, load.metadata());
+        Ok((load, extractor))
     }
 }

@@ -7,11 +7,11 @@
 //!     ▼
 //! Record         what it says: id, text, source, rank                       corpus, a fingerprinting thread
 //!     ▼
-//! Fingerprinted  that, and its fingerprint; without the text, unless asked  here, the same thread
+//! Fingerprinted  that, and its features; without the text, unless asked     here, the same thread
 //!     ▼
 //! Item           that, with its place in the input and its line             here; job hands it to a command's Sink
 //!     ▼
-//! NewDocument    id, fingerprint and source, for a call of the store        index, with all further names
+//! NewDocument    id, features and source, for a call of the store           index, with all further names
 //! ```
 
 use std::panic;
@@ -21,9 +21,8 @@ use std::thread;
 use anyhow::anyhow;
 use corpus::{Chunk, Fields, Inputs, Origin, Place, Position, Rank, RawRecord, Record, caught};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use features::{Fingerprinter, Scratch};
-use index::{DocumentId, Source};
-use simhash::Fingerprint;
+use engine::{Buffers, Extractor};
+use index::{DocumentId, Features, Source};
 
 use crate::excerpt::excerpt;
 use crate::shard::Shard;
@@ -33,7 +32,7 @@ const CHUNKS_PER_THREAD: usize = 4;
 
 /// What to make of each record.
 pub(crate) struct Pipeline<'a> {
-    pub(crate) fingerprinter: &'a Fingerprinter,
+    pub(crate) extractor: &'a Extractor,
     pub(crate) fields: &'a Fields,
     pub(crate) n_threads: usize,
     pub(crate) wanted: Wanted,
@@ -52,8 +51,8 @@ pub(crate) struct Wanted {
     pub(crate) texts: bool,
     /// Its distinct terms, in place of a fingerprint.
     pub(crate) terms: bool,
-    /// No fingerprint: whoever takes the record knows it.
-    pub(crate) no_fingerprints: bool,
+    /// No features: the command knows them.
+    pub(crate) no_features: bool,
 }
 
 /// The documents of a chunk, and what was to be one, in order.
@@ -88,7 +87,7 @@ pub(crate) struct Item {
 pub(crate) struct Fingerprinted {
     pub(crate) id: DocumentId,
     /// `None` where the text has no features, and where none was to be made.
-    pub(crate) fingerprint: Option<Fingerprint>,
+    pub(crate) features: Option<Features>,
     /// Where the document came from, if the record or the command line says so.
     pub(crate) source: Option<Source>,
     pub(crate) n_text_bytes: usize,
@@ -129,10 +128,10 @@ impl Pipeline<'_> {
                 .map(|_| {
                     let chunks = chunks.clone();
                     scope.spawn(move || {
-                        let mut scratch = Scratch::default();
+                        let mut buffers = Buffers::new();
                         for (chunk, done) in chunks {
                             // Nobody waits for the batch any more once `consume` has failed.
-                            if done.send(self.fingerprint(&mut scratch, &chunk)).is_err() {
+                            if done.send(self.batch(&mut buffers, &chunk)).is_err() {
                                 break;
                             }
                         }
@@ -159,7 +158,7 @@ impl Pipeline<'_> {
         })
     }
 
-    fn fingerprint(&self, scratch: &mut Scratch, chunk: &Chunk) -> Batch {
+    fn batch(&self, buffers: &mut Buffers, chunk: &Chunk) -> Batch {
         let mut n_no_documents = 0;
         let records = chunk.records().filter_map(|(position, (number, raw))| {
             let record = raw.map_err(ToString::to_string);
@@ -179,10 +178,10 @@ impl Pipeline<'_> {
                 Err(reason) => Err(reason),
                 Ok((_, None)) => return None,
                 Ok((raw, Some(record))) => {
-                    let made = caught(|| self.document(scratch, raw, record));
+                    let made = caught(|| self.document(buffers, raw, record));
                     if made.is_err() {
                         // It is half filled.
-                        *scratch = Scratch::default();
+                        *buffers = Buffers::new();
                     }
                     made.map(|(line, document)| Item {
                         origin: Arc::clone(&chunk.origin),
@@ -202,7 +201,7 @@ impl Pipeline<'_> {
     /// What a record gives, and the line that stands for it.
     fn document(
         &self,
-        scratch: &mut Scratch,
+        buffers: &mut Buffers,
         raw: RawRecord<'_>,
         record: Record<'_>,
     ) -> (Box<[u8]>, Fingerprinted) {
@@ -214,15 +213,15 @@ impl Pipeline<'_> {
         };
         let mut terms = String::new();
         if self.wanted.terms {
-            self.fingerprinter.for_each_term(scratch, &record.text, |term| {
+            self.extractor.fingerprinter().for_each_term(buffers.words(), &record.text, |term| {
                 terms.push_str(term);
                 terms.push('\n');
             });
         }
-        let mut fingerprint = || self.fingerprinter.fingerprint_with(scratch, &record.text);
-        let no_fingerprint = self.wanted.no_fingerprints || self.wanted.terms;
+        let mut features = || self.extractor.features(buffers, &record.text);
+        let no_features = self.wanted.no_features || self.wanted.terms;
         let document = Fingerprinted {
-            fingerprint: if no_fingerprint { None } else { fingerprint() },
+            features: if no_features { None } else { features() },
             terms: terms.into(),
             n_text_bytes: record.text.len(),
             id: record.id,
@@ -237,7 +236,7 @@ impl Pipeline<'_> {
 
 #[cfg(test)]
 mod tests {
-    use features::{Dictionaries, Recipe, Segmenter, Weights};
+    use features::{Dictionaries, Fingerprinter, Recipe, Segmenter, Weights};
 
     use super::*;
 
@@ -246,12 +245,11 @@ mod tests {
     fn a_panic_costs_one_record() {
         let (segmenter, weights) = (Segmenter::Words, Weights::Uniform);
         let recipe = Recipe { segmenter, weights, dictionary: None, idf: None, ..Recipe::default() };
-        let fingerprinter = Fingerprinter::new(recipe, &Dictionaries::default()).unwrap();
+        let extractor = Extractor::from(Fingerprinter::new(recipe, &Dictionaries::default()).unwrap());
         let (chunk, fields) = corpus::testing::chunk_with_a_false_length();
         let wanted = Wanted::default();
-        let pipeline =
-            Pipeline { fingerprinter: &fingerprinter, fields: &fields, n_threads: 1, wanted, shard: None };
-        let batch = pipeline.fingerprint(&mut Scratch::default(), &chunk);
+        let pipeline = Pipeline { extractor: &extractor, fields: &fields, n_threads: 1, wanted, shard: None };
+        let batch = pipeline.batch(&mut Buffers::new(), &chunk);
         let ids =
             batch.records.iter().map(|record| record.item.as_ref().map(|item| item.document.id.as_str()));
         let [Ok("1"), Err(why), Ok("3")] = ids.collect::<Vec<_>>()[..] else { panic!() };

@@ -1,7 +1,8 @@
 //! What becomes of a document that comes in several versions: what `indexer index` would have made of them, one by one.
 
-use ::index::{DocumentId, NewDocument, Source};
+use ::index::{DocumentId, Features, NewDocument, Source};
 use anyhow::{Context, ensure};
+use minhash::Signature;
 use simhash::Fingerprint;
 
 use crate::report::Indexed;
@@ -10,15 +11,15 @@ use crate::report::Indexed;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
     /// `None` where the text has no features, so that it is not to be there.
-    pub(crate) fingerprint: Option<Fingerprint>,
+    pub(crate) features: Option<Features>,
     pub(crate) source: Option<Source>,
 }
 
 impl Version {
     /// What is to be inserted, if it is to be there.
     pub(crate) fn document(self, id: &DocumentId) -> Option<NewDocument> {
-        let Self { fingerprint, source } = self;
-        Some(NewDocument { id: id.clone(), fingerprint: fingerprint?, source })
+        let Self { features, source } = self;
+        Some(NewDocument { id: id.clone(), features: features?, source })
     }
 }
 
@@ -28,8 +29,12 @@ pub(crate) fn encode(id: &DocumentId, number: u64, version: &Version) -> Vec<u8>
     let mut entry = store_hbase::BulkLoad::document_row(id);
     entry.push(0);
     entry.extend_from_slice(&number.to_be_bytes());
-    entry.push(u8::from(version.fingerprint.is_some()));
-    entry.extend_from_slice(&version.fingerprint.map_or(0, |fingerprint| fingerprint.0).to_be_bytes());
+    let Features { simhash, signature } = version.features.clone().unwrap_or_default();
+    entry.push(u8::from(version.features.is_some()) | u8::from(simhash.is_some()) << 1);
+    entry.extend_from_slice(&simhash.map_or(0, |simhash| simhash.0).to_be_bytes());
+    let signature = signature.as_ref().map_or(&[][..], |signature| signature.as_bytes());
+    entry.extend_from_slice(&(signature.len() as u16).to_be_bytes());
+    entry.extend_from_slice(signature);
     entry.extend_from_slice(version.source.as_ref().map_or("", Source::as_str).as_bytes());
     entry
 }
@@ -39,12 +44,16 @@ pub(crate) fn decode(entry: &[u8]) -> anyhow::Result<(&[u8], Version)> {
     let parse = || {
         let (row, rest) = entry.split_at_checked(memchr::memchr(0, entry)?)?;
         let (_, rest) = rest.split_at_checked(1 + size_of::<u64>())?;
-        let (is_there, rest) = rest.split_first()?;
-        let (fingerprint, source) = rest.split_first_chunk()?;
-        let fingerprint = (*is_there == 1).then(|| Fingerprint(u64::from_be_bytes(*fingerprint)));
+        let (parts, rest) = rest.split_first()?;
+        let (simhash, rest) = rest.split_first_chunk()?;
+        let (len, rest) = rest.split_first_chunk()?;
+        let (signature, source) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
+        let signature = if signature.is_empty() { None } else { Some(Signature::decode(signature).ok()?) };
+        let simhash = (parts & 2 != 0).then(|| Fingerprint(u64::from_be_bytes(*simhash)));
+        let features = (parts & 1 != 0).then_some(Features { simhash, signature });
         let source = std::str::from_utf8(source).ok()?;
         let source = if source.is_empty() { None } else { Some(Source::new(source).ok()?) };
-        Some((row, Version { fingerprint, source }))
+        Some((row, Version { features, source }))
     };
     parse().context("what was sorted has come back as something else")
 }
@@ -54,7 +63,7 @@ pub(crate) fn decode(entry: &[u8]) -> anyhow::Result<(&[u8], Version)> {
 pub(crate) struct Versions {
     pub(crate) id: DocumentId,
     row: Vec<u8>,
-    first: Option<Fingerprint>,
+    first: Option<Features>,
     /// What the latest one took the place of, if that was another one.
     before: Option<Version>,
     latest: Version,
@@ -72,8 +81,8 @@ impl Versions {
             store_hbase::BulkLoad::document_row(&id) == row,
             "what was sorted has come back as something else"
         );
-        let (row, fingerprint) = (row.to_vec(), first.fingerprint);
-        Ok(Self { id, row, first: fingerprint, before: None, latest: first, counts: Indexed::default() })
+        let (row, features) = (row.to_vec(), first.features.clone());
+        Ok(Self { id, row, first: features, before: None, latest: first, counts: Indexed::default() })
     }
 
     pub(crate) fn row(&self) -> &[u8] {
@@ -81,17 +90,17 @@ impl Versions {
     }
 
     pub(crate) fn add(&mut self, version: Version) {
-        count(&mut self.counts, self.latest.fingerprint, version.fingerprint);
+        count(&mut self.counts, self.latest.features.as_ref(), version.features.as_ref());
         // The same again changes nothing, its source neither.
-        if self.latest.fingerprint != version.fingerprint {
+        if self.latest.features != version.features {
             self.before = Some(std::mem::replace(&mut self.latest, version));
         }
     }
 
     /// What they count as, one after another, where `live` is there before.
-    pub(crate) fn counts(&self, live: Option<Fingerprint>) -> Indexed {
+    pub(crate) fn counts(&self, live: Option<&Features>) -> Indexed {
         let mut counts = self.counts;
-        count(&mut counts, live, self.first);
+        count(&mut counts, live, self.first.as_ref());
         counts
     }
 
@@ -107,7 +116,7 @@ impl Versions {
     }
 }
 
-fn count(counts: &mut Indexed, before: Option<Fingerprint>, after: Option<Fingerprint>) {
+fn count(counts: &mut Indexed, before: Option<&Features>, after: Option<&Features>) {
     match (before, after) {
         (None, None) => counts.n_without_features += 1,
         (Some(_), None) => counts.n_removed += 1,
@@ -121,10 +130,17 @@ fn count(counts: &mut Indexed, before: Option<Fingerprint>, after: Option<Finger
 mod tests {
     use super::*;
 
+    /// One with a simhash alone, others with signatures as well, or alone.
+    fn features(n: u64) -> Features {
+        let signature = (n > 1).then(|| Signature::equality(n));
+        Features { simhash: (n < 3).then_some(Fingerprint(n)), signature }
+    }
+
     fn version(n: u64) -> Version {
         // Of four versions one is without features, and what is the same may come from elsewhere.
-        let fingerprint = [None, Some(1), Some(2), Some(2)][n as usize % 4].map(Fingerprint);
-        Version { fingerprint, source: (n > 1).then(|| Source::new(n.to_string()).unwrap()) }
+        let features =
+            [None, Some(features(1)), Some(features(2)), Some(features(2))][n as usize % 4].clone();
+        Version { features, source: (n > 1).then(|| Source::new(n.to_string()).unwrap()) }
     }
 
     #[test]
@@ -154,9 +170,9 @@ mod tests {
     }
 
     /// An index of one document, as `indexer index` treats it.
-    fn put(there: &mut Option<(Fingerprint, Option<Source>)>, version: &Version, counts: &mut Indexed) {
-        let before = there.as_ref().map(|(fingerprint, _)| *fingerprint);
-        match (before, version.fingerprint) {
+    fn put(there: &mut Option<(Features, Option<Source>)>, version: &Version, counts: &mut Indexed) {
+        let before = there.as_ref().map(|(features, _)| features.clone());
+        match (before, version.features.clone()) {
             (Some(before), Some(after)) if before == after => counts.n_unchanged += 1,
             (before, Some(after)) => {
                 *(if before.is_some() { &mut counts.n_replaced } else { &mut counts.n_new }) += 1;
@@ -179,12 +195,12 @@ mod tests {
                 let mut folded =
                     Versions::new(&store_hbase::BulkLoad::document_row(&id), versions[0].clone()).unwrap();
                 versions[1..].iter().for_each(|version| folded.add(version.clone()));
-                for before in [None, Some(1), Some(2), Some(3)].map(|bits| bits.map(Fingerprint)) {
-                    let mut expected = before.map(|fingerprint| (fingerprint, None));
+                for before in [None, Some(1), Some(2), Some(3)].map(|n| n.map(features)) {
+                    let mut expected = before.clone().map(|features| (features, None));
                     let mut replayed = expected.clone();
                     let mut counts = Indexed::default();
                     versions.iter().for_each(|version| put(&mut expected, version, &mut counts));
-                    assert_eq!(folded.counts(before), counts, "{versions:?}");
+                    assert_eq!(folded.counts(before.as_ref()), counts, "{versions:?}");
                     let (_, earlier, latest) = folded.clone().into_replay();
                     let mut ignored = Indexed::default();
                     earlier.iter().for_each(|version| put(&mut replayed, version, &mut ignored));
@@ -192,7 +208,7 @@ mod tests {
                     assert_eq!(replayed, expected, "{versions:?} over {before:?}");
                     if before.is_none() {
                         let latest = folded.clone().latest();
-                        assert_eq!(latest.map(|new| (new.fingerprint, new.source)), expected, "{versions:?}");
+                        assert_eq!(latest.map(|new| (new.features, new.source)), expected, "{versions:?}");
                     }
                 }
             }

@@ -1,8 +1,8 @@
 //! From versions of documents, sorted by their rows, to the files.
 
-use ::index::{DocumentId, Index, NewDocument};
+use ::index::{DocumentId, Features, Index, NewDocument};
 use anyhow::Context;
-use simhash::{Fingerprint, ROW_KEY_LEN};
+use simhash::ROW_KEY_LEN;
 use store_hbase::{BulkLoad, Standing};
 
 use super::versions::{Version, Versions, decode};
@@ -115,9 +115,9 @@ impl<'a> Writer<'a> {
     }
 }
 
-fn live(standing: &Standing) -> Option<Fingerprint> {
+fn live(standing: &Standing) -> Option<&Features> {
     match standing {
-        Standing::Live(sketch) => Some(sketch.fingerprint()),
+        Standing::Live(sketch) => Some(sketch.features()),
         Standing::Unknown | Standing::Gone => None,
     }
 }

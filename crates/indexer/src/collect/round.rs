@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail, ensure};
 use chrono::DateTime;
 use corpus::{LeftOut, RankBy, RoundIds};
-use features::Fingerprinter;
+use engine::Extractor;
 use index::Index;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ const SPOOL: &str = "the items kept";
 pub(crate) struct Rounds<'a> {
     options: &'a CollectOptions,
     index: &'a Index,
-    fingerprinter: &'a Fingerprinter,
+    extractor: &'a Extractor,
     /// Where all is remembered.
     state: PathBuf,
     under_way: Option<Round>,
@@ -112,14 +112,14 @@ impl<'a> Rounds<'a> {
         options: &'a CollectOptions,
         folder: &WatchFolder,
         index: &'a Index,
-        fingerprinter: &'a Fingerprinter,
+        extractor: &'a Extractor,
     ) -> anyhow::Result<Self> {
         fs::create_dir_all(&options.results)
             .with_context(|| format!("failed to make the folder {}", options.results.display()))?;
         let state = folder.state();
         let totals = read(&state.join("totals.json"))?.unwrap_or_default();
         let under_way = read(&state.join("round.json"))?;
-        Ok(Self { options, index, fingerprinter, state, under_way, totals, done: no_report(), n_done: 0 })
+        Ok(Self { options, index, extractor, state, under_way, totals, done: no_report(), n_done: 0 })
     }
 
     /// Whether a round was begun that is not done yet.
@@ -270,7 +270,7 @@ impl<'a> Rounds<'a> {
         };
         let is_parquet = options.results_format == ResultsFormat::Parquet;
         let wanted = Wanted { lines: true, texts: is_parquet, ..Wanted::default() };
-        job.run(self.fingerprinter, wanted, &mut sink)
+        job.run(self.extractor, wanted, &mut sink)
     }
 
     /// The members of items that are columns of their own.

@@ -46,7 +46,7 @@ impl Collection<'_> {
             .iter()
             .filter_map(|Item { document, .. }| {
                 let (id, source) = (document.id.clone(), document.source.clone());
-                Some(NewDocument { id, fingerprint: document.fingerprint?, source })
+                Some(NewDocument { id, features: document.features.clone()?, source })
             })
             .collect();
         if !new.is_empty() {
@@ -56,20 +56,20 @@ impl Collection<'_> {
         self.add(items, || Ok(None))
     }
 
-    /// `nearest` says for each item that has a fingerprint which document keeps it out.
+    /// `nearest` says for each item that has features which document keeps it out.
     fn add(
         &mut self,
         items: Vec<Item>,
         mut nearest: impl FnMut() -> anyhow::Result<Option<index::Match>>,
     ) -> anyhow::Result<()> {
         for item in items {
-            match item.document.fingerprint {
+            match &item.document.features {
                 None => {
                     // Nothing to compare it by, so nothing to drop it for.
                     self.counts.n_without_features += 1;
                     self.keep(&item)?;
                 }
-                Some(fingerprint) => match nearest()? {
+                Some(features) => match nearest()? {
                     None => {
                         self.counts.n_kept += 1;
                         self.keep(&item)?;
@@ -77,7 +77,7 @@ impl Collection<'_> {
                     Some(of) => {
                         self.counts.n_duplicates += 1;
                         if let Some(output) = &mut self.duplicates {
-                            let line = duplicate_line(&item.document.id, fingerprint, &of);
+                            let line = duplicate_line(&item.document.id, features.fingerprint(), &of);
                             writeln!(output, "{line}").map_err(|error| output.failed(error))?;
                         }
                     }

@@ -34,12 +34,12 @@ pub(crate) struct BulkRowsOptions {
 pub(super) fn run(options: &BulkRowsOptions) -> anyhow::Result<Report> {
     let uri = options.store.uri().context("name the index with --store hbase://HOST:PORT/NAME")?;
     let job = Job::new(&options.job, &[&options.rows], None, None)?;
-    let (load, fingerprinter) = options.store.load(uri)?;
+    let (load, extractor) = options.store.load(uri)?;
     let folder = RowsFolder::create(&options.rows)?;
     let console = (!options.job.quiet).then(|| job.console());
     let sorter = Sorter::new(folder.path(), DOCUMENTS_BYTES_MAX);
     let mut sink = Rows { load: &load, sorted: Some((folder, sorter)), n_taken: 0, console };
-    let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
+    let report = job.run(&extractor, Wanted::default(), &mut sink)?;
     print_to_stdout(&report)?;
     Ok(report)
 }
@@ -63,11 +63,11 @@ impl Rows<'_> {
 
 impl Sink for Rows<'_> {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        let Fingerprinted { id, fingerprint, source, .. } = item.document;
-        if fingerprint.is_none() {
+        let Fingerprinted { id, features, source, .. } = item.document;
+        if features.is_none() {
             rejects.not_indexed(&item.origin, item.number)?;
         }
-        let entry = encode(&id, self.n_taken, &Version { fingerprint, source });
+        let entry = encode(&id, self.n_taken, &Version { features, source });
         self.n_taken += 1;
         let (_, sorter) = self.sorted.as_mut().ok_or_else(too_late)?;
         sorter.push(&entry).context(SORTING)

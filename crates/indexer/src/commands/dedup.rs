@@ -2,7 +2,6 @@
 
 mod options;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
@@ -58,7 +57,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     // In memory each is a new one.
     let is_quiet = options.job.quiet || uri == DEFAULT_STORE;
     let open = |mode| options.store.open_or_make(uri, mode, is_quiet);
-    let (index, fingerprinter) = match uri {
+    let (index, extractor) = match uri {
         DEFAULT_STORE => open(Mode::CreateIfMissing)?,
         _ if spares_index => open(Mode::MustExist)?,
         _ => job.with_index(open)?,
@@ -68,7 +67,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         job.hold_to(&index)?;
     }
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
-    let mut kept = HashMap::new();
+    let mut kept = Kept::default();
     let open_logs = |journal: &Journal| match rank_by {
         Some(_) => Logs::of_calls(journal, is_in_memory),
         None => Logs::open(journal, &saved, &index, is_in_memory, &mut kept),
@@ -80,7 +79,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let clusters = options.clusters.as_deref().map(|path| job.output("--clusters", path)).transpose()?;
     let clusters = clusters.map(|output| Clusters::new(output, options.chains, &index));
     let index = if spares_index { index.overlaid() } else { index };
-    let rule = Rule { index, dry_run: spares_index, logs, kept: Kept::with(kept) };
+    let rule = Rule { index, dry_run: spares_index, logs, kept };
     let results = Results {
         output,
         duplicates,
@@ -96,10 +95,10 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     };
     let wanted = Wanted { excerpt_columns, lines, ..Wanted::default() };
     let (report, results) = match rank_by {
-        Some(by) => run_best_first(job, &fingerprinter, wanted, rule, results, &by, &saved)?,
+        Some(by) => run_best_first(job, &extractor, wanted, rule, results, &by, &saved)?,
         None => {
             let mut sink = Deduplication::new(rule, results);
-            (job.run(&fingerprinter, wanted, &mut sink)?, sink.results)
+            (job.run(&extractor, wanted, &mut sink)?, sink.results)
         }
     };
     if let Some(findings) = &results.findings {

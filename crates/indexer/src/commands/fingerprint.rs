@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use engine::Extractor;
 use features::Fingerprinter;
 
 use crate::job::{Job, JobOptions, Sink};
@@ -21,10 +22,10 @@ pub(crate) struct FingerprintOptions {
 pub(super) fn run(options: &FingerprintOptions) -> anyhow::Result<Report> {
     let job = Job::new(&options.job, &[Path::new(STDOUT)], None, None)?;
     let dictionaries = options.recipe.dictionaries()?;
-    let fingerprinter = Fingerprinter::new(options.recipe.recipe(&dictionaries), &dictionaries)?;
+    let extractor = Extractor::from(Fingerprinter::new(options.recipe.recipe(&dictionaries), &dictionaries)?);
     let mut sink =
         Lines { stdout: Output::create(Path::new(STDOUT))?, n_fingerprinted: 0, n_without_features: 0 };
-    let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
+    let report = job.run(&extractor, Wanted::default(), &mut sink)?;
     if !options.job.quiet {
         program::print_to_stderr(&report);
     }
@@ -40,8 +41,9 @@ struct Lines {
 impl Sink for Lines {
     fn take(&mut self, item: Item, _: &mut Rejects) -> anyhow::Result<()> {
         let id = &item.document.id;
-        let written = match item.document.fingerprint {
-            Some(fingerprint) => {
+        let written = match item.document.features {
+            Some(features) => {
+                let fingerprint = features.fingerprint();
                 self.n_fingerprinted += 1;
                 writeln!(self.stdout, "{id}\t{fingerprint}")
             }

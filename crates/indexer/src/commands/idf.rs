@@ -40,7 +40,7 @@ pub(super) fn run(options: &IdfOptions) -> anyhow::Result<Report> {
     let job = Job::new(&options.job, &[output], None, None)?;
     let dictionaries = options.recipe.dictionaries()?;
     let recipe = options.recipe.recipe(&dictionaries);
-    let fingerprinter = Fingerprinter::new(recipe.clone(), &dictionaries)?;
+    let extractor = Extractor::from(Fingerprinter::new(recipe.clone(), &dictionaries)?);
     let min_df = options.min_df.unwrap_or(if job.has_part() { 1 } else { MIN_DF });
     let mut sink = Counting {
         recipe,
@@ -52,7 +52,7 @@ pub(super) fn run(options: &IdfOptions) -> anyhow::Result<Report> {
         n_counted: 0,
         n_without_features: 0,
     };
-    let report = job.run(&fingerprinter, Wanted { terms: true, ..Wanted::default() }, &mut sink)?;
+    let report = job.run(&extractor, Wanted { terms: true, ..Wanted::default() }, &mut sink)?;
     if is_stdout(output) {
         program::print_to_stderr(&report);
     } else {

@@ -62,7 +62,7 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         return Ok(report);
     }
     let open = |mode| options.store.open_or_make(uri, mode, options.job.quiet);
-    let (index, fingerprinter) = job.with_index(open)?;
+    let (index, extractor) = job.with_index(open)?;
     job.hold_to(&index)?;
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut sink = Inserts {
@@ -73,7 +73,7 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         pending: HashSet::new(),
         counts: saved.counts,
     };
-    let report = job.run(&fingerprinter, Wanted::default(), &mut sink)?;
+    let report = job.run(&extractor, Wanted::default(), &mut sink)?;
     print_to_stdout(&report)?;
     Ok(report)
 }
@@ -145,10 +145,10 @@ impl Sink for Inserts<'_> {
         if self.pending.len() >= STORE_BATCH || self.pending.contains(&item.document.id) {
             self.flush()?;
         }
-        let Fingerprinted { id, fingerprint, source, .. } = item.document;
+        let Fingerprinted { id, features, source, .. } = item.document;
         self.pending.insert(id.clone());
-        match fingerprint {
-            Some(fingerprint) => self.inserts.push(NewDocument { id, fingerprint, source }),
+        match features {
+            Some(features) => self.inserts.push(NewDocument { id, features, source }),
             None => {
                 rejects.not_indexed(&item.origin, item.number)?;
                 self.removals.push(id);

@@ -8,8 +8,8 @@ use std::vec::IntoIter;
 
 use anyhow::{bail, ensure};
 use corpus::{Rank, RankBy};
+use engine::Extractor;
 use engine::dedup::{Verdict, batch_len};
-use features::Fingerprinter;
 use serde_json::Value;
 
 use super::Saved;
@@ -26,7 +26,7 @@ use crate::report::{Counts, Report};
 /// Reads everything twice, and decides in between.
 pub(crate) fn run(
     mut job: Job,
-    fingerprinter: &Fingerprinter,
+    extractor: &Extractor,
     wanted: Wanted,
     mut rule: Rule,
     mut results: Results,
@@ -35,7 +35,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<(Report, Results)> {
     let (mut documents, mut verdicts) = (Vec::new(), Vec::new());
     if job.journal().is_none_or(Journal::is_reading) {
-        documents = job.survey(fingerprinter)?;
+        documents = job.survey(extractor)?;
         let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
         // The name of a field that is not there would make all documents equally good. In a part of them it may be chance.
         let is_chance = documents.is_empty() || job.has_part();
@@ -50,7 +50,7 @@ pub(crate) fn run(
     // The ids it has kept would take room during the second pass.
     drop(rule);
     let mut sink = BestFirst::new(documents, verdicts, saved.n_taken, results);
-    let report = job.run(fingerprinter, Wanted { no_fingerprints: true, ..wanted }, &mut sink)?;
+    let report = job.run(extractor, Wanted { no_features: true, ..wanted }, &mut sink)?;
     Ok((report, sink.results))
 }
 
@@ -100,7 +100,7 @@ impl Sink for BestFirst {
             bail!("{}:{}: {CHANGED}", item.origin.name(), item.number);
         };
         self.n_taken += 1;
-        item.document.fingerprint = document.fingerprint;
+        item.document.features = document.features;
         match verdict {
             Some(verdict) => self.results.add(&item, &verdict),
             None => {

@@ -1,7 +1,8 @@
 //! What a call of the store is going to do, found out before it is made: what a job with a journal writes down.
 
 use anyhow::{Context, ensure};
-use index::{DocumentId, Index, Insertion, Match, NewDocument, StoredDocument};
+use index::{DocumentId, Index, Insertion, Match, Nearness, NewDocument, StoredDocument};
+use minhash::Similarity;
 use serde::{Deserialize, Serialize};
 use simhash::{Distance, Fingerprint};
 
@@ -14,6 +15,8 @@ struct Original {
     id: String,
     fingerprint: u64,
     distance: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    similarity: Option<f64>,
 }
 
 /// Inserts those of `documents` that nothing is near to; of every other the nearest.
@@ -41,10 +44,9 @@ pub(crate) fn insert_if_unseen(
     insert_decided(index, calls, documents, || {
         let ids: Vec<DocumentId> = documents.iter().map(|document| document.id.clone()).collect();
         let own_version = |(document, stored): (&NewDocument, Option<StoredDocument>)| {
-            let fingerprint = stored?.document.sketch.fingerprint();
-            let distance = fingerprint.distance(document.fingerprint);
-            let is_near = distance <= index.max_distance();
-            is_near.then(|| Match { id: document.id.clone(), fingerprint, distance })
+            let sketch = stored?.document.sketch;
+            let nearness = index.rule().confirms(sketch.features(), &document.features)?;
+            Some(Match::new(document.id.clone(), sketch.fingerprint(), nearness))
         };
         let own: Vec<_> = documents.iter().zip(index.get(&ids)?).map(own_version).collect();
         let others: Vec<NewDocument> = documents
@@ -71,10 +73,11 @@ fn insert_decided(
 ) -> anyhow::Result<Vec<Option<Match>>> {
     let decided: Vec<Option<Original>> = calls.decide(|| {
         let original = |found: Option<Match>| {
-            found.map(|Match { id, fingerprint, distance }| Original {
+            found.map(|Match { id, fingerprint, distance, similarity }| Original {
                 id: id.as_str().to_owned(),
                 fingerprint: fingerprint.0,
                 distance: distance.as_bits(),
+                similarity: similarity.map(Similarity::get),
             })
         };
         Ok(decide().context("failed to ask the index")?.into_iter().map(original).collect())
@@ -87,9 +90,12 @@ fn insert_decided(
     let kept: Vec<NewDocument> = kept.map(|(document, _)| document.clone()).collect();
     let mut insertions = index.insert_if_new(&kept).context("failed to write to the index")?.into_iter();
     let mut answer = |near: Option<Original>| match near {
-        Some(Original { id, fingerprint, distance }) => {
-            let distance = Distance::new(distance)?;
-            Ok(Some(Match { id: DocumentId::new(id)?, fingerprint: Fingerprint(fingerprint), distance }))
+        Some(Original { id, fingerprint, distance, similarity }) => {
+            let nearness = Nearness {
+                similarity: similarity.map(Similarity::clamped),
+                distance: Distance::new(distance)?,
+            };
+            Ok(Some(Match::new(DocumentId::new(id)?, Fingerprint(fingerprint), nearness)))
         }
         None => match insertions.next() {
             Some(Insertion::Duplicate(found)) => Ok(Some(found)),
@@ -109,9 +115,9 @@ pub(crate) fn count(
     let mut counts = Indexed::default();
     let ids: Vec<DocumentId> = inserts.iter().map(|document| document.id.clone()).collect();
     for (document, old) in inserts.iter().zip(index.get(&ids)?) {
-        match old.map(|old| old.document.sketch.fingerprint()) {
+        match old {
             None => counts.n_new += 1,
-            Some(old) if old == document.fingerprint => counts.n_unchanged += 1,
+            Some(old) if *old.document.sketch.features() == document.features => counts.n_unchanged += 1,
             Some(_) => counts.n_replaced += 1,
         }
     }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 use engine::dedup::{Original, Verdict};
-use index::DocumentId;
-use simhash::Distance;
+use index::{DocumentId, Nearness};
+use minhash::Similarity;
 
 use crate::excerpt::excerpt;
 use crate::numbers::Grouped;
@@ -33,7 +33,7 @@ struct Group {
     kept: DocumentId,
     excerpt: Box<str>,
     n_duplicates: u64,
-    duplicates: Vec<(DocumentId, Distance, Box<str>)>,
+    duplicates: Vec<(DocumentId, Nearness, Box<str>)>,
 }
 
 impl Groups {
@@ -50,7 +50,7 @@ impl Groups {
                     if let Some(group) = self.shown.get_mut(number) {
                         group.excerpt = line(document);
                     }
-                } else if document.fingerprint.is_some()
+                } else if document.features.is_some()
                     && self.shown.len() < self.n_shown
                     && self.excerpts.len() < EXCERPTS_MAX
                 {
@@ -72,9 +72,18 @@ impl Groups {
         if let Some(group) = self.shown.get_mut(number) {
             group.n_duplicates += 1;
             if group.duplicates.len() < SHOWN_PER_GROUP {
-                group.duplicates.push((document.id.clone(), of.distance, line(document)));
+                group.duplicates.push((document.id.clone(), of.nearness, line(document)));
             }
         }
+    }
+}
+
+/// A similarity in percent, rounded down: only what is the same is shown as 100 %.
+struct Percent(Similarity);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:3.0} %", (self.0.get() * 100.0 + 1e-9).floor())
     }
 }
 
@@ -87,9 +96,15 @@ impl fmt::Display for Groups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for group in &self.shown {
             writeln!(f, "kept      {}  {}", group.kept, group.excerpt)?;
-            for (id, distance, excerpt) in &group.duplicates {
-                let unit = if distance.as_bits() == 1 { "bit " } else { "bits" };
-                writeln!(f, "  {distance} {unit}  {id}  {excerpt}")?;
+            for (id, Nearness { similarity, distance }, excerpt) in &group.duplicates {
+                match similarity {
+                    // Signatures tell no more than two decimals.
+                    Some(similarity) => writeln!(f, "  {}  {id}  {excerpt}", Percent(*similarity))?,
+                    None => {
+                        let unit = if distance.as_bits() == 1 { "bit " } else { "bits" };
+                        writeln!(f, "  {distance} {unit}  {id}  {excerpt}")?;
+                    }
+                }
             }
             let more = group.n_duplicates - group.duplicates.len() as u64;
             if more > 0 {

@@ -1,10 +1,8 @@
 //! What a deduplication with a journal writes down as it goes, beside its outputs.
 
-use std::collections::HashMap;
-
 use anyhow::Context;
-use index::{DocumentId, Index, NewDocument};
-use simhash::Fingerprint;
+use engine::dedup::Kept;
+use index::{Index, NewDocument};
 
 use super::Saved;
 use crate::journal::{Calls, Journal, KeptLog};
@@ -23,18 +21,20 @@ impl Logs {
         saved: &Saved,
         index: &Index,
         is_in_memory: bool,
-        kept: &mut HashMap<DocumentId, Option<Fingerprint>>,
+        kept: &mut Kept,
     ) -> anyhow::Result<Self> {
         let mut filled = Ok(());
         let log = journal.kept_log(saved.n_kept_bytes, |batch| {
             if is_in_memory && filled.is_ok() {
                 let documents: Vec<NewDocument> = batch
                     .iter()
-                    .filter_map(|(id, fingerprint)| Some((id.clone(), (*fingerprint)?).into()))
+                    .filter_map(|(id, features)| Some((id.clone(), features.clone()?).into()))
                     .collect();
                 filled = index.insert(&documents).map(|_| ());
             }
-            kept.extend(batch);
+            for (id, features) in batch {
+                kept.note(id, features.as_ref());
+            }
         })?;
         filled.context("failed to fill the index in memory again")?;
         let calls = (!is_in_memory).then(|| journal.calls(saved.n_calls)).transpose()?;

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use engine::dedup::{Original, Verdict};
 use index::{DocumentId, Match};
+use minhash::Similarity;
 use serde_json::{Value, json};
 use simhash::Fingerprint;
 
@@ -30,7 +31,7 @@ impl Results {
     pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict) -> anyhow::Result<()> {
         match verdict {
             Verdict::Kept => {
-                if item.document.fingerprint.is_some() {
+                if item.document.features.is_some() {
                     self.counts.n_kept += 1;
                 } else {
                     self.counts.n_without_features += 1;
@@ -81,8 +82,7 @@ impl Results {
         of: &Original,
     ) -> anyhow::Result<()> {
         let Some(output) = &mut self.duplicates else { return Ok(()) };
-        let Original { id, fingerprint: of_fingerprint, distance, .. } = of;
-        let of = Match { id: id.clone(), fingerprint: *of_fingerprint, distance: *distance };
+        let of = Match::new(of.id.clone(), of.fingerprint, of.nearness);
         let line = duplicate_line(&item.document.id, fingerprint, &of);
         writeln!(output, "{line}").map_err(|error| output.failed(error))
     }
@@ -90,11 +90,20 @@ impl Results {
 
 /// What is written of a document that is dropped.
 pub(crate) fn duplicate_line(id: &DocumentId, fingerprint: Fingerprint, of: &Match) -> Value {
-    json!({
+    let mut line = json!({
         "id": id.as_str(),
         "duplicate_of": of.id.as_str(),
         "fingerprint": fingerprint.to_string(),
         "duplicate_of_fingerprint": of.fingerprint.to_string(),
         "distance": of.distance.as_bits(),
-    })
+    });
+    if let Some(similarity) = of.similarity {
+        line["similarity"] = four_decimals(similarity).into();
+    }
+    line
+}
+
+/// As it is shown: an estimate has no more.
+pub(crate) fn four_decimals(similarity: Similarity) -> f64 {
+    (similarity.get() * 1e4 + 1e-5).floor() / 1e4
 }

@@ -25,9 +25,9 @@ impl Rule {
         documents: impl Iterator<Item = &'a Fingerprinted> + Clone,
     ) -> anyhow::Result<Vec<Option<Verdict>>> {
         let Self { index, dry_run, logs, kept } = self;
-        let candidates = documents.clone().map(|Fingerprinted { id, fingerprint, source, .. }| Candidate {
+        let candidates = documents.clone().map(|Fingerprinted { id, features, source, .. }| Candidate {
             id,
-            fingerprint: *fingerprint,
+            features: features.as_ref(),
             source: source.as_ref(),
         });
         let verdicts = kept.decide_batch(candidates, |new| insert_if_new(index, *dry_run, logs, new))?;
@@ -35,7 +35,7 @@ impl Rule {
             let newly_kept: Vec<_> = documents
                 .zip(&verdicts)
                 .filter(|(_, verdict)| matches!(verdict, Some(Verdict::Kept)))
-                .map(|(document, _)| (document.id.clone(), document.fingerprint))
+                .map(|(document, _)| (document.id.clone(), document.features.clone()))
                 .collect();
             log.append(&newly_kept)?;
         }

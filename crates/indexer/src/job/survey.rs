@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use corpus::{Position, RankBy};
-use features::Fingerprinter;
+use engine::Extractor;
 
 use super::Job;
 use crate::journal::Journal;
@@ -26,7 +26,7 @@ impl Job {
 
     /// Reads and fingerprints everything, in the order of the input. What is rejected is passed over: the run itself
     /// comes by it again.
-    pub(crate) fn survey(&mut self, fingerprinter: &Fingerprinter) -> anyhow::Result<Vec<Fingerprinted>> {
+    pub(crate) fn survey(&mut self, extractor: &Extractor) -> anyhow::Result<Vec<Fingerprinted>> {
         // What is decided by it may be written down before the run.
         self.journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let inputs = self.inputs.again().map_err(|path| anyhow!("failed to read {}", path.display()))?;
@@ -34,7 +34,7 @@ impl Job {
         self.progress.start(Duration::ZERO);
         self.progress.begin_pass("pass 1 of 2: ");
         let pipeline = Pipeline {
-            fingerprinter,
+            extractor,
             fields: &self.fields,
             n_threads: self.n_threads,
             wanted: Wanted::default(),

@@ -4,13 +4,49 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use index::DocumentId;
+use index::{DocumentId, Features};
+use minhash::Signature;
+use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
 
 use super::log::Log;
 
-/// Ids, with the fingerprints of those that have features.
-pub(crate) type Batch = Vec<(DocumentId, Option<Fingerprint>)>;
+/// Ids, with the features of those that have some.
+pub(crate) type Batch = Vec<(DocumentId, Option<Features>)>;
+
+/// Features, as they are written down.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    /// A simhash without a signature.
+    Simhash(u64),
+    /// A simhash, if there is one, and the bytes of a signature.
+    Signed(Option<u64>, Vec<u8>),
+}
+
+impl From<&Features> for Written {
+    fn from(Features { simhash, signature }: &Features) -> Self {
+        let simhash = simhash.map(|simhash| simhash.0);
+        match signature {
+            None => Self::Simhash(simhash.unwrap_or_default()),
+            Some(signature) => Self::Signed(simhash, signature.as_bytes().to_vec()),
+        }
+    }
+}
+
+impl TryFrom<Written> for Features {
+    type Error = minhash::SignatureError;
+
+    fn try_from(written: Written) -> Result<Self, Self::Error> {
+        match written {
+            Written::Simhash(simhash) => Ok(Fingerprint(simhash).into()),
+            Written::Signed(simhash, signature) => {
+                let signature = Some(Signature::decode(&signature)?);
+                Ok(Self { simhash: simhash.map(Fingerprint), signature })
+            }
+        }
+    }
+}
 
 pub(crate) struct KeptLog {
     log: Log,
@@ -20,11 +56,11 @@ pub(crate) struct KeptLog {
 impl KeptLog {
     pub(super) fn open(path: &Path, len: u64, mut take: impl FnMut(Batch)) -> io::Result<Self> {
         let mut invalid = None;
-        let log = Log::open(path, len, |batch: Vec<(String, Option<u64>)>| {
-            let document = |(id, fingerprint): (String, Option<u64>)| {
-                Ok((DocumentId::new(id)?, fingerprint.map(Fingerprint)))
+        let log = Log::open(path, len, |batch: Vec<(String, Option<Written>)>| {
+            let document = |(id, features): (String, Option<Written>)| {
+                Ok((DocumentId::new(id)?, features.map(Features::try_from).transpose()?))
             };
-            match batch.into_iter().map(document).collect::<Result<Batch, index::InvalidDocumentId>>() {
+            match batch.into_iter().map(document).collect::<anyhow::Result<Batch>>() {
                 Ok(batch) => take(batch),
                 Err(error) => invalid = Some(error),
             }
@@ -36,8 +72,8 @@ impl KeptLog {
     }
 
     pub(crate) fn append(&mut self, batch: &Batch) -> anyhow::Result<()> {
-        let fingerprint = |fingerprint: &Option<Fingerprint>| fingerprint.map(|fingerprint| fingerprint.0);
-        let batch: Vec<_> = batch.iter().map(|(id, print)| (id.as_str(), fingerprint(print))).collect();
+        let batch: Vec<_> =
+            batch.iter().map(|(id, features)| (id.as_str(), features.as_ref().map(Written::from))).collect();
         self.log.append(&batch).with_context(|| self.failed())
     }
 

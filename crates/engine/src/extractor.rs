@@ -1,0 +1,107 @@
+//! From a text to what it is filed and compared by.
+
+use features::shingles::TextSketcher;
+use features::{Fingerprinter, Scratch};
+use index::{Features, Metadata, Profile};
+
+/// Makes the features that documents of an index have: a simhash, a signature or both. Share it between threads; give each
+/// thread [`Buffers`] of its own.
+#[derive(Debug)]
+pub struct Extractor {
+    fingerprinter: Fingerprinter,
+    profile: Profile,
+    signs: bool,
+}
+
+/// Buffers that one thread uses again for every text.
+#[derive(Default)]
+pub struct Buffers {
+    words: Scratch,
+    ngrams: Option<Box<TextSketcher>>,
+}
+
+impl Buffers {
+    /// Empty buffers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Those of the fingerprinter.
+    pub fn words(&mut self) -> &mut Scratch {
+        &mut self.words
+    }
+}
+
+impl From<Fingerprinter> for Extractor {
+    /// Simhashes alone.
+    fn from(fingerprinter: Fingerprinter) -> Self {
+        Self { fingerprinter, profile: Profile::Classic, signs: false }
+    }
+}
+
+impl Extractor {
+    /// What an index needs, by the simhashes of its recipe.
+    #[must_use]
+    pub fn new(fingerprinter: Fingerprinter, metadata: &Metadata) -> Self {
+        Self { fingerprinter, profile: metadata.kind.profile(), signs: metadata.min_similarity.is_some() }
+    }
+
+    /// How simhashes are made.
+    #[must_use]
+    pub fn fingerprinter(&self) -> &Fingerprinter {
+        &self.fingerprinter
+    }
+
+    /// The features of a text, or `None` of one by which it would never be found: of white space only, and in an index that
+    /// files by simhashes alone of one without words.
+    #[must_use]
+    pub fn features(&self, buffers: &mut Buffers, text: &str) -> Option<Features> {
+        let Buffers { words, ngrams } = buffers;
+        let simhash = match self.profile {
+            Profile::Minhash => None,
+            Profile::Classic => Some(self.fingerprinter.fingerprint_with(words, text)?),
+            Profile::Full => self.fingerprinter.fingerprint_with(words, text),
+        };
+        let signature = match self.signs {
+            true => ngrams.get_or_insert_default().signature(text),
+            false => None,
+        };
+        // What has words has n-grams.
+        (simhash.is_some() || signature.is_some()).then_some(Features { simhash, signature })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use features::{Dictionaries, Recipe};
+    use index::OpenOptions;
+
+    use super::*;
+
+    #[test]
+    fn each_profile_makes_what_it_needs() {
+        let texts = ["The harbour office closes at noon.", "😂😂", " \n"];
+        for (profile, verify, expected) in [
+            (Profile::Classic, Some(false), ["s", "", ""]),
+            (Profile::Classic, None, ["sn", "", ""]),
+            (Profile::Minhash, None, ["n", "n", ""]),
+            (Profile::Full, None, ["sn", "n", ""]),
+        ] {
+            let options = OpenOptions { profile: Some(profile), verify, ..OpenOptions::default() };
+            let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();
+            let extractor = Extractor::new(fingerprinter, &options.new_metadata().unwrap());
+            let mut buffers = Buffers::new();
+            let made = texts.map(|text| match extractor.features(&mut buffers, text) {
+                None => String::new(),
+                Some(Features { simhash, signature }) => ["s", "n"]
+                    .iter()
+                    .zip([simhash.is_some(), signature.is_some()])
+                    .filter(|(_, made)| *made)
+                    .map(|(name, _)| *name)
+                    .collect(),
+            });
+            assert_eq!(made, expected, "{profile} {verify:?}");
+        }
+    }
+}
