@@ -144,33 +144,33 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// A line of the file.
+/// A line of the file, or the rows of a table.
 #[derive(Serialize)]
 pub(super) struct Line<'a> {
-    group: &'a str,
+    pub(super) group: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_from: Option<&'a str>,
-    chained: bool,
+    pub(super) split_from: Option<&'a str>,
+    pub(super) chained: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    widest: Option<Widest>,
-    n_documents: usize,
-    n_edges: u64,
+    pub(super) widest: Option<Widest>,
+    pub(super) n_documents: usize,
+    pub(super) n_edges: u64,
     edges_cut: bool,
-    nodes: Vec<Node<'a>>,
+    pub(super) nodes: Vec<Node<'a>>,
     edges: Vec<Near>,
 }
 
 #[derive(Serialize)]
-struct Node<'a> {
+pub(super) struct Node<'a> {
     #[serde(serialize_with = "digits")]
-    fingerprint: Fingerprint,
-    documents: Vec<Member<'a>>,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) documents: Vec<Member<'a>>,
 }
 
 #[derive(Serialize)]
-struct Member<'a> {
-    id: &'a str,
-    status: Status,
+pub(super) struct Member<'a> {
+    pub(super) id: &'a str,
+    pub(super) status: Status,
 }
 
 #[derive(Serialize)]
@@ -181,13 +181,13 @@ struct Near {
 }
 
 #[derive(Serialize)]
-struct Widest {
+pub(super) struct Widest {
     #[serde(serialize_with = "both_digits")]
-    between: [Fingerprint; 2],
-    distance: u32,
+    pub(super) between: [Fingerprint; 2],
+    pub(super) distance: u32,
     /// There may be wider ones: not all were compared.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    at_least: bool,
+    pub(super) at_least: bool,
 }
 
 fn digits<S: Serializer>(fingerprint: &Fingerprint, serializer: S) -> Result<S::Ok, S::Error> {

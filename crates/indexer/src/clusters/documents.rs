@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::ensure;
 use engine::clusters::Parts;
 use index::DocumentId;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use simhash::Fingerprint;
 
 /// Instead of a centre's number, of a document that stays.
@@ -33,8 +33,7 @@ pub(super) struct Documents {
 }
 
 /// What became of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Kept,
     Dropped,
@@ -137,6 +136,23 @@ impl Documents {
     /// are any.
     pub(super) fn by_centre(&self, members: &[u32]) -> Parts {
         Parts::new(members.iter().map(|&document| (self.centres[document as usize], document)).collect())
+    }
+}
+
+impl Status {
+    /// As files have it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Dropped => "dropped",
+            Self::InIndex => "in_index",
+        }
+    }
+}
+
+impl Serialize for Status {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
