@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use corpus::write_delimited;
+use serde_json::{Map, Value};
 
 use super::Column;
 use super::cell::Cell;
@@ -18,26 +19,19 @@ pub(super) enum Form {
 
 pub(super) struct Lines {
     form: Form,
-    /// The names as JSON has them, each with its place in a row, in the order of the names.
-    by_name: Vec<(String, usize)>,
+    names: Vec<&'static str>,
     output: Output,
-    line: Vec<u8>,
 }
 
 impl Lines {
     pub(super) fn new(form: Form, output: Output, columns: &[Column]) -> anyhow::Result<Self> {
-        let mut by_name: Vec<(&str, usize)> =
-            columns.iter().enumerate().map(|(place, column)| (column.name, place)).collect();
-        by_name.sort_unstable();
-        let quoted = |(name, place)| (serde_json::Value::from(name).to_string(), place);
-        let by_name = by_name.into_iter().map(quoted).collect();
-        let mut lines = Self { form, by_name, output, line: Vec::new() };
+        let names = columns.iter().map(|column| column.name).collect();
+        let mut lines = Self { form, names, output };
         if let Form::Delimited(delimiter) = lines.form
             && lines.output.is_new()
         {
-            let names = columns.iter().map(|column| column.name.as_bytes());
-            write_delimited(delimiter, names, &mut lines.line);
-            lines.write_line()?;
+            let names = lines.names.iter().map(|name| Cow::Borrowed(*name)).collect();
+            lines.write_delimited(delimiter, names)?;
         }
         Ok(lines)
     }
@@ -45,26 +39,13 @@ impl Lines {
     pub(super) fn add(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
         match self.form {
             Form::Json => {
-                self.line.push(b'{');
-                for (name, place) in &self.by_name {
-                    if cells[*place] == Cell::None {
-                        continue;
-                    }
-                    if self.line.len() > 1 {
-                        self.line.push(b',');
-                    }
-                    self.line.extend(name.as_bytes());
-                    self.line.push(b':');
-                    write_json(&cells[*place], &mut self.line)?;
-                }
-                self.line.push(b'}');
+                let fields = self.names.iter().zip(cells).filter(|(_, cell)| **cell != Cell::None);
+                // In the order of the names.
+                let object: Map<_, _> = fields.map(|(name, cell)| ((*name).to_owned(), json(cell))).collect();
+                writeln!(self.output, "{}", Value::from(object)).map_err(|error| self.output.failed(error))
             }
-            Form::Delimited(delimiter) => {
-                let cells: Vec<Cow<'_, str>> = cells.iter().map(plain).collect();
-                write_delimited(delimiter, cells.iter().map(|cell| cell.as_bytes()), &mut self.line);
-            }
+            Form::Delimited(delimiter) => self.write_delimited(delimiter, cells.iter().map(plain).collect()),
         }
-        self.write_line()
     }
 
     pub(super) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
@@ -75,22 +56,21 @@ impl Lines {
         self.output.finish()
     }
 
-    fn write_line(&mut self) -> anyhow::Result<()> {
-        self.line.push(b'\n');
-        let written = self.output.write_all(&self.line);
-        self.line.clear();
-        written.map_err(|error| self.output.failed(error))
+    fn write_delimited(&mut self, delimiter: u8, cells: Vec<Cow<'_, str>>) -> anyhow::Result<()> {
+        let mut line = Vec::new();
+        write_delimited(delimiter, cells.iter().map(|cell| cell.as_bytes()), &mut line);
+        line.push(b'\n');
+        self.output.write_all(&line).map_err(|error| self.output.failed(error))
     }
 }
 
-/// Appends it as JSON.
-fn write_json(cell: &Cell<'_>, line: &mut Vec<u8>) -> serde_json::Result<()> {
+fn json(cell: &Cell<'_>) -> Value {
     match cell {
-        Cell::None => serde_json::to_writer(line, &()),
-        Cell::Text(text) => serde_json::to_writer(line, text),
-        Cell::Integer(integer) => serde_json::to_writer(line, integer),
-        Cell::Float(float) => serde_json::to_writer(line, float),
-        Cell::Boolean(boolean) => serde_json::to_writer(line, boolean),
+        Cell::None => Value::Null,
+        Cell::Text(text) => Value::from(&**text),
+        Cell::Integer(integer) => Value::from(*integer),
+        Cell::Float(float) => Value::from(*float),
+        Cell::Boolean(boolean) => Value::from(*boolean),
     }
 }
 
