@@ -7,6 +7,7 @@ use ::parquet::record::Field;
 use simhash::{Distance, Fingerprint};
 
 use super::*;
+use crate::journal::{Checkpoint, Description, JournalOptions, Stage};
 
 /// One column of each kind of value, which is all that a new column takes.
 enum Samples {}
@@ -184,5 +185,57 @@ fn cells_come_back_from_a_journal_as_they_were() {
         let back: Cell<'_> = serde_json::from_str(&json).unwrap();
         assert_eq!(back, cell, "{json}");
         assert_eq!(serde_json::to_string(&back).unwrap(), json);
+    }
+}
+
+/// Wherever a job breaks off, also while its files are put into their places, the table is in the end the same, to the byte.
+#[test]
+fn what_was_broken_off_is_gone_on_with() {
+    for (name, is_appended) in [("a.jsonl", true), ("a.csv", true), ("a.parquet", false)] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let row = |n: u64| Sample { name: "a", note: n.is_multiple_of(3).then_some("地"), n };
+        write(&at(name), (0..10_000).map(row));
+        let whole = fs::read(at(name)).unwrap();
+        fs::remove_file(at(name)).unwrap();
+
+        let options = JournalOptions { folder: at("journal"), checkpoint_records: 1 };
+        let open = || {
+            let journal = Journal::open(&options, Description::new("dedup")).unwrap();
+            journal.begin().unwrap();
+            let table: Table<Samples> = Table::open(&at(name), Some(&journal)).unwrap();
+            (journal, table)
+        };
+        let save = |journal: &mut Journal, table: &mut Table<Samples>, stage| {
+            let mut checkpoint = Checkpoint { stage, ..journal.checkpoint().clone() };
+            table.checkpoint(&mut checkpoint.lengths).unwrap();
+            journal.save(checkpoint).unwrap();
+        };
+        // What comes after a checkpoint does not count, be it many rows; nor does what comes before the first one.
+        for (checkpoint, rest) in [(None, 0..9_000), (Some(0..10), 10..20), (Some(10..9_500), 9_500..9_500)] {
+            let (mut journal, mut table) = open();
+            if let Some(rows) = checkpoint {
+                rows.for_each(|n| table.add(row(n)).unwrap());
+                save(&mut journal, &mut table, Stage::Reading);
+            }
+            rest.for_each(|n| table.add(row(n)).unwrap());
+        }
+        let (mut journal, mut table) = open();
+        (9_500..10_000).for_each(|n| table.add(row(n)).unwrap());
+        save(&mut journal, &mut table, Stage::Written);
+        drop((journal, table));
+        for _ in 0..2 {
+            let (_journal, table) = open();
+            table.finish().unwrap();
+            assert!(fs::read(at(name)).unwrap() == whole, "{name}");
+        }
+        let log = at("journal").join("duplicates.log");
+        assert_eq!(log.exists(), !is_appended, "{name}");
+        if !is_appended {
+            fs::remove_file(log).unwrap();
+            let journal = Journal::open(&options, Description::new("dedup")).unwrap();
+            let refused = Table::<Samples>::open(&at(name), Some(&journal)).err().unwrap();
+            assert!(format!("{refused:#}").contains("duplicates.log"), "{refused:#}");
+        }
     }
 }
