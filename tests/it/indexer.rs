@@ -9,6 +9,7 @@ mod left_out;
 mod nested;
 mod outputs;
 mod report;
+mod tables;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -89,13 +89,14 @@ impl Job {
     }
 
     fn dedup(place: &Path, name: &str, corpus: &str, more: &[&str]) -> Self {
-        let kept = match corpus.rsplit('.').next() {
-            Some("csv") => "kept.csv",
-            Some("tsv") => "kept.tsv.zst",
-            Some("parquet") => "kept.parquet",
-            _ => "kept.jsonl.gz",
+        let (kept, dropped) = match corpus.rsplit('.').next() {
+            Some("csv") => ("kept.csv", "dropped.tsv.gz"),
+            Some("tsv") => ("kept.tsv.zst", "dropped.csv"),
+            Some("parquet") => ("kept.parquet", "dropped.parquet"),
+            Some("texts") => ("kept.jsonl.gz", "dropped.parquet"),
+            _ => ("kept.jsonl.gz", "dropped.jsonl.zst"),
         };
-        let what = ["dedup", "--output", kept, "--duplicates", "dropped.jsonl.zst"];
+        let what = ["dedup", "--output", kept, "--duplicates", dropped];
         Self::new(place, name, corpus, &[&what, more].concat())
     }
 

@@ -104,4 +104,4 @@ pub use origin::Origin;
 pub use rank::{Rank, RankBy};
 pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};
 pub use remote::is_remote;
-pub use whole_rows::{Delimited, WholeRows};
+pub use whole_rows::{Delimited, WholeRows, write_delimited};

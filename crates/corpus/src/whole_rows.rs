@@ -126,7 +126,9 @@ fn places(columns: &[Vec<u8>], names: &[&[u8]]) -> Option<Vec<usize>> {
     places.filter(|_| columns.len() == names.len())
 }
 
-fn write_delimited<'a>(delimiter: u8, cells: impl Iterator<Item = &'a [u8]>, line: &mut Vec<u8>) {
+/// Appends a row of CSV, or with another delimiter of what resembles it, without an end of line; a cell is quoted where it
+/// must be.
+pub fn write_delimited<'a>(delimiter: u8, cells: impl Iterator<Item = &'a [u8]>, line: &mut Vec<u8>) {
     let start = line.len();
     for (i, cell) in cells.enumerate() {
         if i > 0 {

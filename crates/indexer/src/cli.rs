@@ -235,17 +235,25 @@ pub(crate) struct DedupArgs {
     /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it, to be deleted.
     #[arg(long, value_name = "KEPT", value_parser = path_for(Role::Kept), help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Write one JSON object for each dropped document: id, duplicate_of, both fingerprints and the distance
+    /// Write each dropped document here: id, duplicate_of, both fingerprints and the distance; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
+    ///
+    /// Columns, in this order: id, duplicate_of, fingerprint and duplicate_of_fingerprint, which are text, and distance, in bits, an integer of
+    /// 64 bits. All but Parquet may be packed (.gz .zst).
     #[arg(long, value_name = "DUPS", value_parser = path_for(Role::Duplicates), help_heading = "Output")]
     pub(crate) duplicates: Option<PathBuf>,
-    /// Write one JSON object for each cluster: all documents that hang together by being near, kept or dropped, and the edges between them
+    /// Write the clusters: all documents that hang together by being near, kept or dropped; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
     ///
     /// A cluster is what can be reached from one document by steps within the index's distance: of the input (with
-    /// --shard of this worker's part), and of the index of --store those documents for which something was dropped. Its fields: group, the id of the first document
+    /// --shard of this worker's part), and of the index of --store those documents for which something was dropped. JSON Lines have an object for each. Its fields: group, the id of the first document
     /// that stays; nodes, each a fingerprint and the documents that have it, with status kept, dropped or in_index;
     /// n_documents; n_edges and edges, the nodes within the distance of each other. Beyond the edges that hold it together
     /// a cluster is written with 100,000 more, and edges_cut where it has others. Clusters and documents come in the order
     /// of the input, after those of the index.
+    ///
+    /// Parquet, CSV and TSV have a row for each document, in the same order, and no edges. Columns: group, id, status,
+    /// fingerprint and split_from, which are text; chained, a boolean; n_documents and n_edges, integers of 64 bits; and, for a chained cluster only,
+    /// widest_a and widest_b, fingerprints, widest_distance, an integer, and widest_at_least, a boolean. split_from is there for a part
+    /// of a cluster only.
     ///
     /// What is dropped does not depend on it: a document goes only for a kept one within the distance, never for a chain.
     /// The clusters are found at the end of the run, which holds every document's id until then and some 100 bytes beside.

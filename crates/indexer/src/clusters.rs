@@ -1,22 +1,21 @@
-//! `dedup --clusters`: which documents hang together by near-duplicates, one line of JSON for each cluster.
+//! `dedup --clusters`: which documents hang together by near-duplicates.
 //!
 //! Nothing here decides what is dropped. Who is near to whom is known at the end of the run only, so until then the
 //! documents are held, without their texts.
 
 mod cluster;
 mod documents;
+mod file;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Write};
-
-use engine::clusters::Join;
+use engine::clusters::{Groups, Join};
 use engine::dedup::Verdict;
 use index::Index;
 
-use self::cluster::{Cluster, Limits, Line};
+use self::cluster::{Cluster, Limits};
 use self::documents::Noted;
-use crate::output::Output;
+pub(crate) use self::file::ClustersFile;
 use crate::pipeline::Fingerprinted;
 use crate::report::Clustered;
 
@@ -30,7 +29,7 @@ pub(crate) enum Chains {
 }
 
 pub(crate) struct Clusters {
-    output: Output,
+    file: ClustersFile,
     chains: Chains,
     limits: Limits,
     join: Join,
@@ -38,48 +37,43 @@ pub(crate) struct Clusters {
 }
 
 impl Clusters {
-    pub(crate) fn new(output: Output, chains: Chains, index: &Index) -> Self {
-        Self { output, chains, limits: Limits::default(), join: Join::of(index), documents: Noted::default() }
+    pub(crate) fn new(file: ClustersFile, chains: Chains, index: &Index) -> Self {
+        Self { file, chains, limits: Limits::default(), join: Join::of(index), documents: Noted::default() }
     }
 
     /// Takes note of what became of a document.
     pub(crate) fn add(&mut self, document: &Fingerprinted, verdict: &Verdict) -> anyhow::Result<()> {
-        match (document.fingerprint, verdict) {
-            (Some(fingerprint), Verdict::Kept) => self.documents.add(&document.id, fingerprint, None),
-            (_, Verdict::Duplicate { fingerprint, of }) => {
-                self.documents.add(&document.id, *fingerprint, Some((&of.id, of.fingerprint)))
-            }
-            // Without features it is near to nothing.
-            (None, Verdict::Kept) => Ok(()),
-        }
+        // Without features it is near to nothing.
+        let Some(features) = &document.features else { return Ok(()) };
+        let dropped_for = match verdict {
+            Verdict::Kept => None,
+            Verdict::Duplicate { of, .. } => Some((&of.id, of.fingerprint)),
+        };
+        self.documents.add(&document.id, features.clone(), dropped_for)
     }
 
-    /// Finds the clusters, writes them in the order of their first documents, and puts the file in its place.
-    pub(crate) fn finish(self) -> anyhow::Result<Clustered> {
-        let Self { mut output, chains, limits, join, documents } = self;
-        let documents = documents.close();
+    /// Finds the clusters, writes them in the order of their first documents, and puts the file in its place. The index has
+    /// what documents were dropped for that it had before.
+    pub(crate) fn finish(self, index: Option<&Index>) -> anyhow::Result<Clustered> {
+        let Self { mut file, chains, limits, join, documents } = self;
+        let documents = documents.close(index)?;
         let is_split = chains == Chains::Split;
         let mut clustered = Clustered { n: 0, n_chained: 0, is_split };
-        for members in join.components(documents.fingerprints()).iter() {
+        for members in join.components(&Groups::new(documents.features())).iter() {
             let cluster = Cluster::new(&members, &documents, &join, limits);
             clustered.n_chained += u64::from(cluster.is_chained());
             if !(is_split && cluster.is_chained()) {
                 clustered.n += 1;
-                write(&cluster.line(None), &mut output)?;
+                file.add(&cluster.line(None))?;
                 continue;
             }
             for piece in documents.by_centre(&members).iter() {
                 clustered.n += 1;
                 let piece = Cluster::new(&piece, &documents, &join, limits);
-                write(&piece.line(Some(cluster.group())), &mut output)?;
+                file.add(&piece.line(Some(cluster.group())))?;
             }
         }
-        output.finish()?;
+        file.finish()?;
         Ok(clustered)
     }
-}
-
-fn write(line: &Line<'_>, output: &mut Output) -> anyhow::Result<()> {
-    let written = serde_json::to_writer(&mut *output, line).map_err(io::Error::from);
-    written.and_then(|()| output.write_all(b"\n")).map_err(|error| output.failed(error))
 }

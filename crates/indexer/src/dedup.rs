@@ -5,6 +5,7 @@
 
 mod best_first;
 mod decide;
+mod duplicates;
 mod groups;
 mod logs;
 mod pending;
@@ -16,10 +17,11 @@ use serde_json::Value;
 
 pub(crate) use self::best_first::run as run_best_first;
 pub(crate) use self::decide::{count, insert_if_unseen};
+pub(crate) use self::duplicates::{Duplicate, Duplicates};
 pub(crate) use self::groups::{EXCERPT_COLUMNS, Groups};
 pub(crate) use self::logs::Logs;
 pub(crate) use self::pending::Pending;
-pub(crate) use self::results::{Results, duplicate_line};
+pub(crate) use self::results::Results;
 pub(crate) use self::rule::Rule;
 use crate::job::Sink;
 use crate::journal::{Calls, KeptLog};
@@ -71,7 +73,7 @@ impl Sink for Deduplication {
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush(rejects)?;
-        self.results.finish(rejects)
+        self.results.finish(rejects, Some(&self.rule.index))
     }
 }
 

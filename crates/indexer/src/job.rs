@@ -25,6 +25,7 @@ use crate::rejects::{AllRejected, Rejects};
 use crate::report::{Counts, Report};
 use crate::shard::Shard;
 use crate::stop::Stop;
+use crate::table::{Schema, Table};
 
 pub(crate) use self::options::{JobOptions, SourceOptions};
 
@@ -165,6 +166,11 @@ impl Job {
     /// A file of results for `role`, as far as the job has got with it.
     pub(crate) fn output(&self, role: &'static str, path: &Path) -> anyhow::Result<Output> {
         self.journal.as_ref().map_or_else(|| Output::create(path), |journal| journal.output(role, path))
+    }
+
+    /// The table that goes to `path`, in the format that its name says, as far as the job has got with it.
+    pub(crate) fn table<S: Schema>(&self, path: &Path) -> anyhow::Result<Table<S>> {
+        Table::open(path, self.journal.as_ref())
     }
 
     /// The file for the documents that stay, which takes them in the format that its name says.

@@ -5,6 +5,7 @@
 //! checkpoint.json  how far it is: where in the input, the counts, and how long each file was
 //! kept.log         the documents that `dedup` has kept, of which those up to the checkpoint count
 //! rows.log         where in the input they are, if the output is made from that at the end
+//! duplicates.log   the rows of --duplicates, if that is made from them at the end
 //! calls.log        what was decided about each call of a store since the checkpoint, written before the call is made
 //! lock             locked while a run is at it
 //! ```
@@ -23,6 +24,7 @@ mod kept;
 mod log;
 mod options;
 mod rows;
+mod table;
 pub(crate) mod values;
 
 use std::fs::{self, File};
@@ -40,9 +42,10 @@ pub(crate) use description::Description;
 pub(crate) use kept::KeptLog;
 pub(crate) use options::JournalOptions;
 pub(crate) use rows::{Row, RowsLog};
+pub(crate) use table::TableLog;
 
 use crate::durable;
-use crate::output::{Lengths, Output, Resumed, place_of};
+use crate::output::{DUPLICATES, Lengths, Output, Resumed, place_of};
 use crate::report::Report;
 
 const JOB: &str = "job.json";
@@ -52,6 +55,12 @@ const KEPT: &str = "kept.log";
 const ROWS: &str = "rows.log";
 const CALLS: &str = "calls.log";
 const LOCK: &str = "lock";
+
+/// The logs of tables that are made at the end, by the options that ask for these.
+const TABLES: [(&str, &str); 1] = [(DUPLICATES, "duplicates.log")];
+
+/// What only helps to go on.
+const LOGS: [&str; 4] = [KEPT, ROWS, TABLES[0].1, CALLS];
 
 /// A checkpoint is due after this much text, however few the records: some seconds of work.
 const CHECKPOINT_TEXT_BYTES: u64 = 64 << 20;
@@ -118,7 +127,7 @@ impl Journal {
         let was_begun = found.is_some();
         let mut job = match found {
             None => {
-                for name in [KEPT, ROWS, CALLS] {
+                for name in LOGS {
                     durable::remove(&folder.join(name)).with_context(failed)?;
                 }
                 // The same again where a run dies before it has begun.
@@ -232,6 +241,13 @@ impl Journal {
         RowsLog::open(&self.folder.join(ROWS), len, take).with_context(|| self.unreadable(ROWS))
     }
 
+    /// The rows up to the checkpoint of the table that `option` asks for.
+    pub(crate) fn table_log(&self, option: &'static str) -> anyhow::Result<TableLog> {
+        let log = TABLES.iter().find(|(of, _)| *of == option);
+        let (_, name) = *log.with_context(|| format!("{option} goes with no journal"))?;
+        TableLog::open(&self.folder.join(name), name, self.len_of(name)?, self.unreadable(name))
+    }
+
     /// The calls since the checkpoint, at which there had been `n_calls`.
     pub(crate) fn calls(&self, n_calls: u64) -> anyhow::Result<Calls> {
         let path = self.folder.join(CALLS);
@@ -264,7 +280,7 @@ impl Journal {
     /// Everything is in its place. What only helped to go on is removed.
     pub(crate) fn finish(&mut self, report: &Report) -> anyhow::Result<()> {
         self.save(Checkpoint { stage: Stage::Done(report.clone()), ..self.checkpoint.clone() })?;
-        for name in [KEPT, ROWS, CALLS] {
+        for name in LOGS {
             let failed = || format!("failed to remove {name} of the journal");
             durable::remove(&self.folder.join(name)).with_context(failed)?;
         }
@@ -320,7 +336,7 @@ fn read_job(folder: &Path) -> anyhow::Result<Option<Job>> {
                 folder.display()
             );
             // What a run has made that died before it began. Nothing was decided by then.
-            let is_ours = [LOCK, JOB_NEW, KEPT, ROWS, CALLS].iter().any(|ours| name == **ours);
+            let is_ours = [LOCK, JOB_NEW].iter().chain(&LOGS).any(|ours| name == **ours);
             ensure!(is_ours, "{} is no journal and not empty; name a new folder", folder.display());
         }
     }

@@ -28,6 +28,7 @@ mod report;
 mod report_file;
 mod shard;
 mod stop;
+mod table;
 mod top;
 
 use std::io;

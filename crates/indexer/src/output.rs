@@ -27,6 +27,7 @@ pub(crate) const STDOUT: &str = "-";
 /// What outputs are for, as a journal calls them: the option that asks for it.
 pub(crate) const OUTPUT: &str = "--output";
 pub(crate) const DUPLICATES: &str = "--duplicates";
+pub(crate) const CLUSTERS: &str = "--clusters";
 pub(crate) const REJECTS: &str = "--rejects";
 
 /// Packed bytes that are held before they are written.

@@ -44,8 +44,10 @@ pub(crate) struct ReportFile {
     pub(crate) unranked: Option<u64>,
     pub(crate) inputs: Inputs,
     pub(crate) options: Options,
-    /// How many documents were dropped at each distance from the kept one, from 0 to the index's distance.
+    /// How many documents were dropped at each distance from the kept one, from 0 to the index's distance or the greatest of them.
     pub(crate) distances: Vec<Distance>,
+    /// How many were dropped at each similarity to the kept one, the most similar first; none where the index does not verify.
+    pub(crate) similarities: Vec<Similar>,
     /// The most frequent kinds of reasons; in them N stands for a number and … for what was quoted.
     pub(crate) rejected: Vec<Rejected>,
     pub(crate) groups: Groups,
@@ -107,7 +109,10 @@ pub(crate) struct Options {
     pub(crate) time_field: Option<String>,
     pub(crate) store: String,
     pub(crate) scheme: String,
+    pub(crate) profile: &'static str,
     pub(crate) max_distance: u32,
+    /// Null where the index does not verify.
+    pub(crate) min_similarity: Option<f64>,
     /// How texts become fingerprints.
     pub(crate) recipe: BTreeMap<String, String>,
 }
@@ -115,6 +120,13 @@ pub(crate) struct Options {
 #[derive(Debug, Serialize)]
 pub(crate) struct Distance {
     pub(crate) distance: u32,
+    pub(crate) n: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Similar {
+    /// From this similarity on, up to .05 more; 1 for those that are the same.
+    pub(crate) from: f64,
     pub(crate) n: u64,
 }
 
@@ -139,7 +151,7 @@ pub(crate) struct Group {
     /// The beginning of its text; null where it was not at hand any more, or was in the index before.
     pub(crate) excerpt: Option<String>,
     pub(crate) n_duplicates: u64,
-    /// The first duplicate at each distance.
+    /// The first duplicate at each similarity, in steps of .05, or at each distance.
     pub(crate) examples: Vec<Example>,
 }
 
@@ -147,6 +159,8 @@ pub(crate) struct Group {
 pub(crate) struct Example {
     pub(crate) id: String,
     pub(crate) distance: u32,
+    /// Null where the index does not verify.
+    pub(crate) similarity: Option<f64>,
     pub(crate) excerpt: String,
 }
 

@@ -284,9 +284,9 @@ fn names_that_promise_another_format_are_refused_before_anything_is_done() {
     let watched = at("watched");
     for (command, flag, name) in [
         (&["dedup", &news][..], "--output", "kept.xlsx"),
-        (&["dedup", &news], "--duplicates", "dropped.parquet"),
-        (&["dedup", &news], "--clusters", "clusters.parquet"),
-        (&["dedup", &news], "--clusters", "clusters.csv.gz"),
+        (&["dedup", &news], "--duplicates", "dropped.arrow"),
+        (&["dedup", &news], "--clusters", "clusters.xlsx"),
+        (&["dedup", &news], "--clusters", "clusters.html.gz"),
         (&["dedup", &news], "--rejects", "rejects.tsv"),
         (&["dedup", &news], "--report", "report.parquet"),
         (&["index", &news, "--store", &store], "--journal", "journal.json"),

@@ -14,7 +14,7 @@ const N: usize = 3_000;
 /// What is done in a folder that is called `here`.
 const JOBS: [&[&str]; 4] = [
     &["dedup", "here/corpus.jsonl", "--output", "here/kept.jsonl.gz", "--duplicates", "here/dups"],
-    &["dedup", "here/corpus.parquet", "--output", "here/kept.parquet", "--duplicates", "here/dups"],
+    &["dedup", "here/corpus.parquet", "--output", "here/kept.parquet", "--duplicates", "here/dups.parquet"],
     &["dedup", "here/corpus.jsonl", "--output", "here/kept.jsonl", "--store", "embedded:here/index"],
     &["index", "here/corpus.jsonl", "--store", "embedded:here/index"],
 ];

@@ -146,7 +146,7 @@ fn killed_before_it_began() {
     let killed = Job::dedup(place.path(), "killed", &corpus, &["--store", "STORE"]);
     let journal = killed.folder.join("journal");
     fs::create_dir(&journal).unwrap();
-    for name in ["lock", "job.json.new", "calls.log", "kept.log", "rows.log"] {
+    for name in ["lock", "job.json.new", "calls.log", "kept.log", "rows.log", "duplicates.log"] {
         fs::write(journal.join(name), "{\"na").unwrap();
     }
     assert_same(&killed.finish(), &whole.finish(), "after what was left");

@@ -1,11 +1,13 @@
-//! One cluster: its documents by fingerprint, who is near to whom in it, and the line that says so.
+//! One cluster: its documents by features, who is near to whom in it, and the line that says so.
 
-use engine::clusters::{Forest, Join};
-use index::Groups;
+use engine::clusters::{Forest, Groups, Join};
+use index::{Features, Nearness};
+use minhash::Signature;
 use serde::{Serialize, Serializer};
-use simhash::{Distance, Fingerprint};
+use simhash::Fingerprint;
 
 use super::documents::{Documents, Status};
+use crate::numbers::four_decimals;
 
 /// Bounds on what is held, written and computed of one cluster.
 #[derive(Clone, Copy)]
@@ -25,26 +27,26 @@ impl Default for Limits {
 
 pub(super) struct Cluster<'a> {
     documents: &'a Documents,
-    /// Equal fingerprints are one node, in the order of their first documents.
+    /// Equal features are one node, in the order of their first documents.
     nodes: Vec<Vec<u32>>,
     n_edges: u64,
     edges: Vec<Edge>,
     limits: Limits,
 }
 
-/// Two nodes within the distance.
+/// Two nodes that are near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     nodes: [usize; 2],
-    distance: Distance,
+    nearness: Nearness,
 }
 
 impl<'a> Cluster<'a> {
     /// Of `members`, ascending.
     pub(super) fn new(members: &[u32], documents: &'a Documents, join: &Join, limits: Limits) -> Self {
-        let fingerprints: Vec<Fingerprint> =
-            members.iter().map(|&document| documents.fingerprint(document)).collect();
-        let groups = Groups::new(&fingerprints);
+        let features: Vec<Features> =
+            members.iter().map(|&document| documents.features_of(document).clone()).collect();
+        let groups = Groups::new(&features);
         let mut by_first: Vec<usize> = (0..groups.len()).collect();
         by_first.sort_unstable_by_key(|&group| groups.members(group)[0]);
         let mut node_of = vec![0; groups.len()];
@@ -63,7 +65,7 @@ impl<'a> Cluster<'a> {
             if holds || n_more < limits.n_more_edges_max {
                 n_more += usize::from(!holds);
                 let [a, b] = [node_of[pair.first], node_of[pair.second]];
-                edges.push(Edge { nodes: [a.min(b), a.max(b)], distance: pair.distance });
+                edges.push(Edge { nodes: [a.min(b), a.max(b)], nearness: pair.nearness });
             }
         });
         edges.sort_unstable();
@@ -71,7 +73,7 @@ impl<'a> Cluster<'a> {
         Self { documents, nodes, n_edges, edges, limits }
     }
 
-    /// Whether two of its nodes are further apart than the distance, so that only others between them hold it together.
+    /// Whether two of its nodes are not near, so that only others between them hold it together.
     pub(super) fn is_chained(&self) -> bool {
         let n_nodes = self.nodes.len() as u64;
         self.n_edges < n_nodes * (n_nodes - 1) / 2
@@ -93,7 +95,7 @@ impl<'a> Cluster<'a> {
             status: self.documents.status(document),
         };
         let node = |node: &Vec<u32>| Node {
-            fingerprint: self.documents.fingerprint(node[0]),
+            fingerprint: self.documents.features_of(node[0]).fingerprint(),
             documents: node.iter().map(member).collect(),
         };
         Line {
@@ -109,68 +111,86 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    fn fingerprint(&self, node: usize) -> Fingerprint {
-        self.documents.fingerprint(self.nodes[node][0])
+    fn features(&self, node: usize) -> &'a Features {
+        self.documents.features_of(self.nodes[node][0])
     }
 
     fn near(&self, edge: &Edge) -> Near {
-        Near { between: edge.nodes.map(|node| self.fingerprint(node)), distance: edge.distance.as_bits() }
+        let Nearness { similarity, distance } = edge.nearness;
+        Near {
+            between: edge.nodes.map(|node| self.features(node).fingerprint()),
+            distance: distance.as_bits(),
+            // Of fingerprints there may be several alike.
+            nodes: similarity.map(|_| edge.nodes),
+            similarity: similarity.map(four_decimals),
+        }
     }
 
     /// The two nodes that are furthest apart, the first such two. In a very large cluster not all are compared: from the
     /// first to the one furthest from it, and on from there.
     fn widest(&self) -> Widest {
         let at_least = self.nodes.len() > self.limits.n_compared_max;
-        let fingerprints: Vec<Fingerprint> =
-            (0..self.nodes.len()).map(|node| self.fingerprint(node)).collect();
-        let furthest_of = |a: Fingerprint, others: &[Fingerprint]| {
-            let furthest = others.iter().rev().map(|&b| ([a, b], a.distance(b)));
-            furthest.max_by_key(|&(_, distance)| distance)
+        let nodes: Vec<&Features> = (0..self.nodes.len()).map(|node| self.features(node)).collect();
+        let furthest_of = |a: &'a Features, others: &[&'a Features]| {
+            let furthest = others.iter().rev().map(|&b| ([a, b], apart(a, b)));
+            furthest.max_by_key(|&(_, nearness)| nearness)
         };
-        let mut widest: Option<([Fingerprint; 2], Distance)> = None;
+        let mut widest: Option<([&Features; 2], Nearness)> = None;
         if at_least {
-            let from_first = furthest_of(fingerprints[0], &fingerprints);
-            widest = from_first.and_then(|([_, far], _)| furthest_of(far, &fingerprints));
+            let from_first = furthest_of(nodes[0], &nodes);
+            widest = from_first.and_then(|([_, far], _)| furthest_of(far, &nodes));
         } else {
-            for (i, &a) in fingerprints.iter().enumerate() {
-                let furthest = furthest_of(a, &fingerprints[i + 1..]);
-                if furthest.map(|(_, distance)| distance) > widest.map(|(_, distance)| distance) {
+            for (i, &a) in nodes.iter().enumerate() {
+                let furthest = furthest_of(a, &nodes[i + 1..]);
+                if furthest.map(|(_, nearness)| nearness) > widest.map(|(_, nearness)| nearness) {
                     widest = furthest;
                 }
             }
         }
-        let (between, distance) = widest.expect("a chained cluster has nodes");
-        Widest { between, distance: distance.as_bits(), at_least }
+        let (between, Nearness { similarity, distance }) = widest.expect("a chained cluster has nodes");
+        Widest {
+            between: between.map(Features::fingerprint),
+            distance: distance.as_bits(),
+            similarity: similarity.map(four_decimals),
+            at_least,
+        }
     }
 }
 
-/// A line of the file.
+/// How far apart two documents are, near or not: by their signatures where they have some.
+fn apart(a: &Features, b: &Features) -> Nearness {
+    let signatures = a.signature.as_ref().zip(b.signature.as_ref());
+    let similarity = signatures.map(|(a, b)| Signature::compare(a, b).similarity);
+    Nearness { similarity, distance: a.distance(b) }
+}
+
+/// A line of the file, or the rows of a table.
 #[derive(Serialize)]
 pub(super) struct Line<'a> {
-    group: &'a str,
+    pub(super) group: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    split_from: Option<&'a str>,
-    chained: bool,
+    pub(super) split_from: Option<&'a str>,
+    pub(super) chained: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    widest: Option<Widest>,
-    n_documents: usize,
-    n_edges: u64,
+    pub(super) widest: Option<Widest>,
+    pub(super) n_documents: usize,
+    pub(super) n_edges: u64,
     edges_cut: bool,
-    nodes: Vec<Node<'a>>,
+    pub(super) nodes: Vec<Node<'a>>,
     edges: Vec<Near>,
 }
 
 #[derive(Serialize)]
-struct Node<'a> {
+pub(super) struct Node<'a> {
     #[serde(serialize_with = "digits")]
-    fingerprint: Fingerprint,
-    documents: Vec<Member<'a>>,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) documents: Vec<Member<'a>>,
 }
 
 #[derive(Serialize)]
-struct Member<'a> {
-    id: &'a str,
-    status: Status,
+pub(super) struct Member<'a> {
+    pub(super) id: &'a str,
+    pub(super) status: Status,
 }
 
 #[derive(Serialize)]
@@ -178,16 +198,22 @@ struct Near {
     #[serde(serialize_with = "both_digits")]
     between: [Fingerprint; 2],
     distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<[usize; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similarity: Option<f64>,
 }
 
 #[derive(Serialize)]
-struct Widest {
+pub(super) struct Widest {
     #[serde(serialize_with = "both_digits")]
-    between: [Fingerprint; 2],
-    distance: u32,
+    pub(super) between: [Fingerprint; 2],
+    pub(super) distance: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) similarity: Option<f64>,
     /// There may be wider ones: not all were compared.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    at_least: bool,
+    pub(super) at_least: bool,
 }
 
 fn digits<S: Serializer>(fingerprint: &Fingerprint, serializer: S) -> Result<S::Ok, S::Error> {

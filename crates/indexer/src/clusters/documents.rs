@@ -4,18 +4,18 @@ use std::collections::HashMap;
 
 use anyhow::ensure;
 use engine::clusters::Parts;
-use index::DocumentId;
-use serde::Serialize;
+use index::{DocumentId, Features, Index, MAX_BATCH};
+use serde::{Serialize, Serializer};
 use simhash::Fingerprint;
 
 /// Instead of a centre's number, of a document that stays.
 const STAYS: u32 = u32::MAX;
 
-/// The documents of the run so far. Of each it takes 20 bytes and the id, with the room to grow twice that.
+/// The documents of the run so far. Of each it takes some 60 bytes, the signature and the id, with the room to grow twice that.
 #[derive(Default)]
 pub(super) struct Noted {
     ids: Ids,
-    fingerprints: Vec<Fingerprint>,
+    features: Vec<Features>,
     /// The number of the document that each was dropped for, or [`STAYS`].
     centres: Vec<u32>,
     /// What something was dropped for, numbered as it came up. An id alone does not name it: an index may hold an older
@@ -27,14 +27,13 @@ pub(super) struct Noted {
 pub(super) struct Documents {
     in_index: Vec<DocumentId>,
     ids: Ids,
-    fingerprints: Vec<Fingerprint>,
+    features: Vec<Features>,
     /// Where the document is that each was dropped for; its own position for one that stays.
     centres: Vec<u32>,
 }
 
 /// What became of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Kept,
     Dropped,
@@ -55,29 +54,29 @@ impl Noted {
     pub(super) fn add(
         &mut self,
         id: &DocumentId,
-        fingerprint: Fingerprint,
+        features: Features,
         dropped_for: Option<(&DocumentId, Fingerprint)>,
     ) -> anyhow::Result<()> {
-        let n_documents = self.fingerprints.len() + self.numbers.len();
+        let n_documents = self.features.len() + self.numbers.len();
         ensure!(n_documents < STAYS as usize - 1, "--clusters takes fewer than 2^32 documents");
         let centre = dropped_for.map_or(STAYS, |(id, fingerprint)| {
             let n = self.numbers.len() as u32;
             *self.numbers.entry((id.clone(), fingerprint)).or_insert(n)
         });
         self.ids.push(id.as_str());
-        self.fingerprints.push(fingerprint);
+        self.features.push(features);
         self.centres.push(centre);
         Ok(())
     }
 
     /// Once all are there: what was dropped for a document that this run has not kept was dropped for one of the index.
-    pub(super) fn close(self) -> Documents {
-        let Self { ids, mut fingerprints, mut centres, numbers } = self;
+    pub(super) fn close(self, index: Option<&Index>) -> anyhow::Result<Documents> {
+        let Self { ids, mut features, mut centres, numbers } = self;
         let mut positions = vec![None; numbers.len()];
         let number_of: HashMap<(&str, Fingerprint), u32> =
             numbers.iter().map(|((id, fingerprint), &n)| ((id.as_str(), *fingerprint), n)).collect();
-        for (i, &fingerprint) in fingerprints.iter().enumerate().filter(|&(i, _)| centres[i] == STAYS) {
-            if let Some(&n) = number_of.get(&(ids.get(i), fingerprint)) {
+        for (i, features) in features.iter().enumerate().filter(|&(i, _)| centres[i] == STAYS) {
+            if let Some(&n) = number_of.get(&(ids.get(i), features.fingerprint())) {
                 positions[n as usize] = Some(i);
             }
         }
@@ -100,19 +99,37 @@ impl Noted {
             *centre = position.unwrap_or(i + n_in_index) as u32;
         }
         centres.splice(0..0, 0..n_in_index as u32);
-        fingerprints.splice(0..0, others.iter().map(|&(_, _, fingerprint)| fingerprint));
+        features.splice(0..0, features_of(&others, index)?);
         let in_index = others.into_iter().map(|(_, id, _)| id).collect();
-        Documents { in_index, ids, fingerprints, centres }
+        Ok(Documents { in_index, ids, features, centres })
     }
 }
 
+/// The features of documents in the index. Of one that has been removed or replaced since, its fingerprint.
+fn features_of(
+    others: &[(u32, DocumentId, Fingerprint)],
+    index: Option<&Index>,
+) -> anyhow::Result<Vec<Features>> {
+    let mut features = Vec::with_capacity(others.len());
+    for others in others.chunks(MAX_BATCH) {
+        let ids: Vec<DocumentId> = others.iter().map(|(_, id, _)| id.clone()).collect();
+        let stored = index.map_or_else(|| Ok(vec![None; ids.len()]), |index| index.get(&ids))?;
+        for ((_, _, fingerprint), stored) in others.iter().zip(stored) {
+            let stored = stored.map(|stored| stored.document.sketch.features().clone());
+            let is_same = |stored: &Features| stored.fingerprint() == *fingerprint;
+            features.push(stored.filter(is_same).unwrap_or_else(|| (*fingerprint).into()));
+        }
+    }
+    Ok(features)
+}
+
 impl Documents {
-    pub(super) fn fingerprints(&self) -> &[Fingerprint] {
-        &self.fingerprints
+    pub(super) fn features(&self) -> &[Features] {
+        &self.features
     }
 
-    pub(super) fn fingerprint(&self, document: u32) -> Fingerprint {
-        self.fingerprints[document as usize]
+    pub(super) fn features_of(&self, document: u32) -> &Features {
+        &self.features[document as usize]
     }
 
     pub(super) fn id(&self, document: u32) -> &str {
@@ -137,6 +154,23 @@ impl Documents {
     /// are any.
     pub(super) fn by_centre(&self, members: &[u32]) -> Parts {
         Parts::new(members.iter().map(|&document| (self.centres[document as usize], document)).collect())
+    }
+}
+
+impl Status {
+    /// As files have it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Dropped => "dropped",
+            Self::InIndex => "in_index",
+        }
+    }
+}
+
+impl Serialize for Status {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 

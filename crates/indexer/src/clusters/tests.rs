@@ -209,7 +209,7 @@ fn written(
     let path = folder.path().join("clusters.jsonl");
     let options = OpenOptions { max_distance: Some(max_distance), ..OpenOptions::default() };
     let index = engine::open_index("memory:", &options).unwrap();
-    let mut clusters = Clusters::new(Output::create(&path).unwrap(), chains, &index);
+    let mut clusters = Clusters::new(ClustersFile::create(&path).unwrap(), chains, &index);
     clusters.limits = limits;
     for document in documents.iter().filter(|document| document.status != "in_index") {
         let fingerprint = document.fingerprint;

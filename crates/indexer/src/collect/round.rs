@@ -264,7 +264,7 @@ impl<'a> Rounds<'a> {
             calls: calls.context("a round has a journal")?,
             pending: Pending::default(),
             spool: Some(Spool::new(job.output(SPOOL, spool)?)),
-            duplicates: options.duplicates.then(|| job.output(DUPLICATES, duplicates)).transpose()?,
+            duplicates: options.duplicates.then(|| job.table(duplicates)).transpose()?,
             counts: saved.counts,
             round_ms: round.time_ms as i64,
         };

@@ -2,8 +2,6 @@
 //!
 //! Nothing is remembered but the index, so it does not matter which items come in one round.
 
-use std::io::Write;
-
 use anyhow::Context;
 use index::{Index, NewDocument};
 use serde::{Deserialize, Serialize};
@@ -11,13 +9,14 @@ use serde_json::Value;
 
 use super::shelf::is_datable;
 use super::spool::Spool;
-use crate::dedup::{Pending, duplicate_line, insert_if_unseen};
+use crate::dedup::{Duplicate, Duplicates, Pending, insert_if_unseen};
 use crate::job::Sink;
 use crate::journal::Calls;
-use crate::output::{Lengths, Output};
+use crate::output::Lengths;
 use crate::pipeline::Item;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
+use crate::table::Table;
 
 /// What a checkpoint has to hold.
 #[derive(Default, Serialize, Deserialize)]
@@ -32,7 +31,7 @@ pub(super) struct Collection<'a> {
     pub(super) pending: Pending,
     /// None once it is finished.
     pub(super) spool: Option<Spool>,
-    pub(super) duplicates: Option<Output>,
+    pub(super) duplicates: Option<Table<Duplicates>>,
     pub(super) counts: Deduplicated,
     /// When the round began, in milliseconds since 1970.
     pub(super) round_ms: i64,
@@ -76,9 +75,14 @@ impl Collection<'_> {
                     }
                     Some(of) => {
                         self.counts.n_duplicates += 1;
-                        if let Some(output) = &mut self.duplicates {
-                            let line = duplicate_line(&item.document.id, features.fingerprint(), &of);
-                            writeln!(output, "{line}").map_err(|error| output.failed(error))?;
+                        if let Some(table) = &mut self.duplicates {
+                            table.add(Duplicate {
+                                id: &item.document.id,
+                                fingerprint: features.fingerprint(),
+                                of: &of.id,
+                                of_fingerprint: of.fingerprint,
+                                nearness: of.nearness(),
+                            })?;
                         }
                     }
                 },
@@ -108,7 +112,7 @@ impl Sink for Collection<'_> {
     fn checkpoint(&mut self, _: &mut Rejects, lengths: &mut Lengths) -> anyhow::Result<Value> {
         self.flush()?;
         self.spool.as_mut().map_or(Ok(()), |spool| spool.checkpoint(lengths))?;
-        self.duplicates.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))?;
+        self.duplicates.as_mut().map_or(Ok(()), |table| table.checkpoint(lengths))?;
         Ok(serde_json::to_value(Saved { counts: self.counts, n_calls: self.calls.checkpoint() })?)
     }
 
@@ -119,7 +123,7 @@ impl Sink for Collection<'_> {
 
     fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush()?;
-        self.duplicates.take().map_or(Ok(()), Output::finish)?;
+        self.duplicates.take().map_or(Ok(()), Table::finish)?;
         self.spool.take().map_or(Ok(()), Spool::finish)?;
         Ok(Counts::Deduplicated(self.counts))
     }

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::ensure;
 use engine::dedup::Kept;
 use index::{Index, Mode};
+use minhash::Similarity;
 
 pub(crate) use self::options::DedupOptions;
 use super::say_done;
-use crate::clusters::Clusters;
+use crate::clusters::{Clusters, ClustersFile};
 use crate::dedup::{self, Deduplication, Groups, Logs, Results, Rule, Saved, run_best_first};
 use crate::job::Job;
 use crate::journal::Journal;
@@ -50,7 +51,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         return Ok(report);
     }
     let output = options.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
-    let duplicates = options.duplicates.as_deref().map(|path| job.output(DUPLICATES, path)).transpose()?;
+    let duplicates = options.duplicates.as_deref().map(|path| job.table(path)).transpose()?;
     let lines = output.as_ref().is_some_and(KeptOutput::takes_lines);
     // A dry run makes no index either; in memory there is none to be spared.
     let spares_index = options.dry_run && uri != DEFAULT_STORE;
@@ -76,8 +77,8 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let reporting = Reporting::new(&options.report, &job, reported(options, uri, &index))?;
     let with_findings = !options.report.is_empty();
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
-    let clusters = options.clusters.as_deref().map(|path| job.output("--clusters", path)).transpose()?;
-    let clusters = clusters.map(|output| Clusters::new(output, options.chains, &index));
+    let clusters = options.clusters.as_deref().map(ClustersFile::create).transpose()?;
+    let clusters = clusters.map(|file| Clusters::new(file, options.chains, &index));
     let index = if spares_index { index.overlaid() } else { index };
     let rule = Rule { index, dry_run: spares_index, logs, kept };
     let results = Results {
@@ -135,7 +136,9 @@ fn reported(options: &DedupOptions, store: &str, index: &Index) -> report_file::
         time_field: options.time_field.as_ref().map(|field| field.given().to_owned()),
         store: store.to_owned(),
         scheme: index.kind().name().to_owned(),
+        profile: index.kind().profile().name(),
         max_distance: index.max_distance().as_bits(),
+        min_similarity: index.min_similarity().map(Similarity::get),
         recipe: index.recipe().clone(),
     }
 }

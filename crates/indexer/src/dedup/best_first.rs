@@ -47,9 +47,9 @@ pub(crate) fn run(
     } else {
         ensure!(saved.n_left == 0, CHANGED);
     }
-    // The ids it has kept would take room during the second pass.
-    drop(rule);
-    let mut sink = BestFirst::new(documents, verdicts, saved.n_taken, results);
+    // All else, and the ids it has kept, would take room during the second pass.
+    let index = results.clusters.is_some().then_some(rule.index);
+    let mut sink = BestFirst::new(documents, verdicts, saved.n_taken, results, index);
     let report = job.run(extractor, Wanted { no_features: true, ..wanted }, &mut sink)?;
     Ok((report, sink.results))
 }
@@ -80,12 +80,19 @@ struct BestFirst {
     decided: Skip<Zip<IntoIter<Fingerprinted>, IntoIter<Option<Verdict>>>>,
     n_taken: usize,
     results: Results,
+    index: Option<Index>,
 }
 
 impl BestFirst {
     /// Goes on after the first `n_taken` documents.
-    fn new(documents: Vec<Fingerprinted>, verdicts: Verdicts, n_taken: usize, results: Results) -> Self {
-        Self { decided: documents.into_iter().zip(verdicts).skip(n_taken), n_taken, results }
+    fn new(
+        documents: Vec<Fingerprinted>,
+        verdicts: Verdicts,
+        n_taken: usize,
+        results: Results,
+        index: Option<Index>,
+    ) -> Self {
+        Self { decided: documents.into_iter().zip(verdicts).skip(n_taken), n_taken, results, index }
     }
 }
 
@@ -122,7 +129,7 @@ impl Sink for BestFirst {
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         ensure!(self.decided.next().is_none(), CHANGED);
-        self.results.finish(rejects)
+        self.results.finish(rejects, self.index.as_ref())
     }
 }
 

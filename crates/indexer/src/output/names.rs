@@ -135,8 +135,10 @@ impl Role {
     /// Everything that it can be written as; the first is what a name gets that promises nothing.
     const fn writes(self) -> &'static [Written] {
         match self {
-            Self::Kept => &[Written::JsonLines, Written::Parquet, Written::Csv, Written::Tsv],
-            Self::Duplicates | Self::Clusters | Self::Rejects => &[Written::JsonLines],
+            Self::Kept | Self::Duplicates | Self::Clusters => {
+                &[Written::JsonLines, Written::Parquet, Written::Csv, Written::Tsv]
+            }
+            Self::Rejects => &[Written::JsonLines],
             Self::Report => &[Written::Json, Written::Page],
             Self::Frequencies => &[Written::Frequencies],
             Self::Journal | Self::Rows | Self::Results(_) => &[Written::Folder],
@@ -201,9 +203,11 @@ impl Role {
             }
             _ => {
                 let writes = self.writes().iter().map(show).collect::<Vec<_>>().join(", ");
-                let packed = match self.writes().iter().all(|written| written.can_be_packed()) {
-                    true => " plain or packed (.gz .zst)",
-                    false => "",
+                let n_packed = self.writes().iter().filter(|written| written.can_be_packed()).count();
+                let packed = match n_packed {
+                    0 => "",
+                    n if n == self.writes().len() => " plain or packed (.gz .zst)",
+                    _ => ", all but Parquet plain or packed (.gz .zst)",
                 };
                 format!("what is written here is {writes}{packed}; name a file that ends so")
             }
@@ -287,7 +291,10 @@ mod tests {
             (Role::Kept, "kept.csv.zst", Written::Csv),
             (Role::Kept, "kept.TSV", Written::Tsv),
             (Role::Duplicates, "dropped.ndjson.zst", Written::JsonLines),
+            (Role::Duplicates, "dropped.parquet", Written::Parquet),
+            (Role::Duplicates, "dropped.csv.gz", Written::Csv),
             (Role::Clusters, "clusters.json", Written::JsonLines),
+            (Role::Clusters, "clusters.tsv", Written::Tsv),
             (Role::Rejects, "rejects.txt", Written::JsonLines),
             (Role::Rejects, "rejects.gz", Written::JsonLines),
             (Role::Report, "report.json", Written::Json),
@@ -309,9 +316,17 @@ mod tests {
             (Role::Kept, "kept.xlsx", "promises .xlsx, and what is written here is JSON Lines (.jsonl"),
             (Role::Kept, "kept.csv.XZ", "gzip (.gz) or zstd (.zst)"),
             (Role::Kept, "kept.parquet.gz", "Parquet is packed inside"),
-            (Role::Duplicates, "dropped.parquet", "promises .parquet"),
-            (Role::Duplicates, "dropped.csv.gz", "promises .csv"),
-            (Role::Clusters, "clusters.tsv", "promises .tsv"),
+            (Role::Duplicates, "dropped.parquet.zst", "Parquet is packed inside"),
+            (
+                Role::Duplicates,
+                "dropped.arrow",
+                "promises .arrow, and what is written here is JSON Lines (.jsonl",
+            ),
+            (
+                Role::Clusters,
+                "clusters.html",
+                "Parquet (.parquet), CSV (.csv), TSV (.tsv), all but Parquet plain",
+            ),
             (Role::Rejects, "rejects.html", "plain or packed (.gz .zst)"),
             (Role::Report, "report", "JSON (.json), a page (.html .htm)"),
             (Role::Report, "report.pdf", "promises .pdf"),

@@ -5,9 +5,11 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 
 use engine::dedup::Original;
-use index::DocumentId;
+use index::{DocumentId, Nearness};
 
+use super::findings::step;
 use super::{Example, Group};
+use crate::numbers::four_decimals;
 use crate::pipeline::Fingerprinted;
 
 /// Memory for the beginnings of kept documents, in case a duplicate of them comes. The latest are held.
@@ -33,8 +35,8 @@ struct Members {
     number: usize,
     n_duplicates: u64,
     kept: Option<Box<str>>,
-    /// The first at each distance, which is what differs most between them.
-    examples: Vec<Example>,
+    /// The first at each rung, which is what differs most between them.
+    examples: Vec<(u8, Example)>,
 }
 
 /// The beginnings of the latest kept documents.
@@ -70,12 +72,16 @@ impl Biggest {
             Members { number, n_duplicates: 0, kept, examples: Vec::new() }
         });
         group.n_duplicates += 1;
-        if group.examples.iter().all(|example| example.distance != of.distance.as_bits()) {
-            let id = document.id.as_str().to_owned();
-            let excerpt = document.excerpt.to_string();
-            let example = Example { id, distance: of.distance.as_bits(), excerpt };
+        let rung = rung(of.nearness);
+        if group.examples.iter().all(|(other, _)| *other != rung) {
+            let example = Example {
+                id: document.id.as_str().to_owned(),
+                distance: of.nearness.distance.as_bits(),
+                similarity: of.nearness.similarity.map(four_decimals),
+                excerpt: document.excerpt.to_string(),
+            };
             self.n_bytes += n_bytes(&example);
-            group.examples.push(example);
+            group.examples.push((rung, example));
         }
         if self.n_bytes > self.groups_bytes_max {
             self.forget_small();
@@ -92,7 +98,8 @@ impl Biggest {
         groups.sort_unstable_by_key(|(_, members)| members.rank());
         let group = |(kept, members): (&DocumentId, &Members)| {
             let mut examples = members.examples.clone();
-            examples.sort_unstable_by_key(|example| example.distance);
+            examples.sort_unstable_by_key(|(rung, _)| *rung);
+            let examples = examples.into_iter().map(|(_, example)| example).collect();
             Group {
                 kept: kept.as_str().to_owned(),
                 excerpt: members.kept.as_deref().map(str::to_owned),
@@ -119,6 +126,12 @@ impl Biggest {
     }
 }
 
+/// Where duplicates are told apart by how near they are: by similarity in steps where it is known, else by distance. The nearest
+/// is 0.
+fn rung(Nearness { similarity, distance }: Nearness) -> u8 {
+    similarity.map_or(distance.as_bits() as u8, |similarity| 20 - step(similarity))
+}
+
 impl Members {
     fn rank(&self) -> (Reverse<u64>, usize) {
         (Reverse(self.n_duplicates), self.number)
@@ -126,7 +139,7 @@ impl Members {
 
     fn n_bytes(&self) -> usize {
         let kept = self.kept.as_ref().map_or(0, |text| text.len() + BEGINNING_BYTES);
-        kept + self.examples.iter().map(n_bytes).sum::<usize>()
+        kept + self.examples.iter().map(|(_, example)| n_bytes(example)).sum::<usize>()
     }
 }
 

@@ -1,12 +1,13 @@
 //! What a report needs to know of the verdicts, gathered while they are made.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use engine::dedup::{Original, Verdict};
 use index::DocumentId;
+use minhash::Similarity;
 
 use super::biggest::Biggest;
-use super::{Distance, Groups, Rejected, Repeat, Repeats};
+use super::{Distance, Groups, Rejected, Repeat, Repeats, Similar};
 use crate::pipeline::Item;
 use crate::reasons::Reasons;
 use crate::top::Top;
@@ -28,8 +29,10 @@ const IN_INDEX: Place = Place(0);
 const ELSEWHERE: Place = Place(1);
 
 pub(crate) struct Findings {
-    /// By distance.
+    /// By distance: as far as the index looks, and as far as what was confirmed is apart.
     n_duplicates: Vec<u64>,
+    /// By similarity, in steps of five in a hundred; only what was confirmed.
+    n_similar: BTreeMap<u8, u64>,
     pub(crate) n_text_bytes_dropped: u64,
     places: Places,
     /// Where the kept documents come from.
@@ -55,6 +58,7 @@ impl Findings {
     pub(crate) fn new(max_distance: simhash::Distance) -> Self {
         Self {
             n_duplicates: vec![0; max_distance.as_bits() as usize + 1],
+            n_similar: BTreeMap::new(),
             n_text_bytes_dropped: 0,
             places: Places::new(),
             kept: HashMap::new(),
@@ -70,7 +74,7 @@ impl Findings {
         let place = self.places.of(item);
         match verdict {
             Verdict::Kept => {
-                if item.document.fingerprint.is_some() {
+                if item.document.features.is_some() {
                     for duplicate in self.waiting.remove(&item.document.id).unwrap_or_default() {
                         self.pairs.add((place, duplicate));
                     }
@@ -83,8 +87,13 @@ impl Findings {
     }
 
     fn add_duplicate(&mut self, item: &Item, place: Place, of: &Original) {
-        if let Some(n) = self.n_duplicates.get_mut(of.distance.as_bits() as usize) {
-            *n += 1;
+        let n_bits = of.nearness.distance.as_bits() as usize;
+        if n_bits >= self.n_duplicates.len() {
+            self.n_duplicates.resize(n_bits + 1, 0);
+        }
+        self.n_duplicates[n_bits] += 1;
+        if let Some(similarity) = of.nearness.similarity {
+            *self.n_similar.entry(step(similarity)).or_default() += 1;
         }
         self.n_text_bytes_dropped += item.document.n_text_bytes as u64;
         match self.kept.get(&of.id) {
@@ -104,6 +113,12 @@ impl Findings {
         (0..).zip(&self.n_duplicates).map(|(distance, &n)| Distance { distance, n }).collect()
     }
 
+    /// The most similar first.
+    pub(crate) fn similarities(&self) -> Vec<Similar> {
+        let similar = |(&step, &n): (&u8, &u64)| Similar { from: f64::from(step) * 0.05, n };
+        self.n_similar.iter().rev().map(similar).collect()
+    }
+
     pub(crate) fn rejected(&self) -> Vec<Rejected> {
         self.reasons.first(REASONS_SHOWN).into_iter().map(|(reason, n)| Rejected { reason, n }).collect()
     }
@@ -121,6 +136,11 @@ impl Findings {
         let most = self.pairs.first(REPEATS_SHOWN).into_iter().map(repeat).collect();
         Repeats { is_exact: self.pairs.is_exact(), most }
     }
+}
+
+/// Which step of five in a hundred a similarity lies in: 20 for what is the same.
+pub(super) fn step(similarity: Similarity) -> u8 {
+    (similarity.get() * 20.0 + 1e-9).floor() as u8
 }
 
 impl Places {

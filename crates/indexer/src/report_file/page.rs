@@ -32,7 +32,7 @@ pub(super) fn page(report: &ReportFile) -> String {
                 }
                 main {
                     (summary(report))
-                    (distances(report))
+                    (nearness(report))
                     (groups(report))
                     (repeats(report))
                     (rejected(report))
@@ -98,6 +98,34 @@ fn left_out(left_out: &FilesLeftOut) -> String {
     format!("Files left out, whose names do not say a known format: {} ({endings}).", Grouped(left_out.n))
 }
 
+fn nearness(report: &ReportFile) -> Markup {
+    if report.similarities.is_empty() { distances(report) } else { similarities(report) }
+}
+
+fn similarities(report: &ReportFile) -> Markup {
+    let most = report.similarities.iter().map(|similar| similar.n).max().unwrap_or(0);
+    let range = |from: f64| {
+        let from = (from * 100.0).round();
+        if from >= 100.0 { "100 %".to_owned() } else { format!("{from}–{} %", from + 5.0) }
+    };
+    html! {
+        section {
+            h2 { "How near" }
+            p { "How much of the character n-grams that either has a dropped document shares with the kept one." }
+            table.bars {
+                tr { th scope="col" { "in common" } th.number scope="col" { "dropped" } td {} }
+                @for similar in &report.similarities {
+                    tr {
+                        th scope="row" { (range(similar.from)) }
+                        (number(similar.n))
+                        td { div.bar style=(format!("width: {:.1}%", percent(similar.n, most))) {} }
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn distances(report: &ReportFile) -> Markup {
     let most = report.distances.iter().map(|distance| distance.n).max().unwrap_or(0);
     html! {
@@ -126,7 +154,7 @@ fn groups(report: &ReportFile) -> Markup {
             p {
                 (Grouped(n).to_string()) (if n == 1 { " kept document has" } else { " kept documents have" }) " near-duplicates."
                 @if n > shown.len() as u64 { " These are the " (shown.len()) " with the most." }
-                " Of each, the first duplicate at every distance is shown, with what differs in the beginning of the two texts."
+                " Of each, the first duplicate at every step of nearness is shown, with what differs in the beginning of the two texts."
             }
             @for group in shown { (one_group(group)) }
         }
@@ -167,7 +195,10 @@ fn pair(group: &Group, example: &Example) -> Markup {
             div {
                 p.who {
                     "dropped " bdi { (example.id) } ", "
-                    (example.distance) (if example.distance == 1 { " bit" } else { " bits" })
+                    @match example.similarity {
+                        Some(similarity) => { (format!("{:.0} % in common", (similarity * 100.0).floor())) }
+                        None => { (example.distance) (if example.distance == 1 { " bit" } else { " bits" }) }
+                    }
                     @if is_same { ", the same beginning" }
                 }
                 blockquote dir="auto" {
@@ -249,7 +280,11 @@ fn particulars(report: &ReportFile) -> Markup {
                     }
                     tr { th scope="row" { "index" } td { bdi { (options.store) } } }
                     tr { th scope="row" { "scheme" } td { (options.scheme) } }
+                    tr { th scope="row" { "profile" } td { (options.profile) } }
                     tr { th scope="row" { "max distance" } td { (options.max_distance) } }
+                    @if let Some(min_similarity) = options.min_similarity {
+                        tr { th scope="row" { "least similarity" } td { (min_similarity) } }
+                    }
                     @for (name, value) in &options.recipe {
                         tr { th scope="row" { (name) } td { bdi { (value) } } }
                     }

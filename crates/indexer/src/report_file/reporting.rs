@@ -54,6 +54,7 @@ impl Reporting {
             inputs: self.inputs,
             options: self.options,
             distances: findings.distances(),
+            similarities: findings.similarities(),
             rejected: findings.rejected(),
             groups: findings.groups(),
             clusters: counts.clusters.map(|Clustered { n, n_chained, is_split }| Clusters {

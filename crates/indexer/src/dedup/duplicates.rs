@@ -1,0 +1,36 @@
+//! `--duplicates`: a row for each document that is dropped.
+
+use index::{DocumentId, Nearness};
+use simhash::Fingerprint;
+
+use crate::numbers::four_decimals;
+use crate::output::{DUPLICATES, Role};
+use crate::table::{Columns, Schema};
+
+pub(crate) enum Duplicates {}
+
+/// A document, and the one for which it is dropped.
+#[derive(Clone, Copy)]
+pub(crate) struct Duplicate<'a> {
+    pub(crate) id: &'a DocumentId,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) of: &'a DocumentId,
+    pub(crate) of_fingerprint: Fingerprint,
+    pub(crate) nearness: Nearness,
+}
+
+impl Schema for Duplicates {
+    type Row<'a> = Duplicate<'a>;
+
+    const ROLE: Role = Role::Duplicates;
+    const OPTION: &'static str = DUPLICATES;
+
+    fn columns<'a>(to: &mut impl Columns<'a, Duplicate<'a>>) {
+        to.column("id", |row| row.id.as_str());
+        to.column("duplicate_of", |row| row.of.as_str());
+        to.column("fingerprint", |row| row.fingerprint);
+        to.column("duplicate_of_fingerprint", |row| row.of_fingerprint);
+        to.column("distance", |row| row.nearness.distance);
+        to.column("similarity", |row| row.nearness.similarity.map(four_decimals));
+    }
+}

@@ -1,0 +1,124 @@
+//! One value of a row.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use simhash::{Distance, Fingerprint};
+
+use super::Kind;
+
+/// A value, or none. A journal holds it as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Cell<'a> {
+    #[serde(rename = "n")]
+    None,
+    #[serde(rename = "t")]
+    Text(Cow<'a, str>),
+    #[serde(rename = "i")]
+    Integer(i64),
+    #[serde(rename = "f", with = "bits")]
+    Float(f64),
+    #[serde(rename = "b")]
+    Boolean(bool),
+}
+
+/// What a column may be made of.
+pub(crate) trait Value<'a> {
+    const KIND: Kind;
+    const IS_OPTIONAL: bool = false;
+
+    fn cell(self) -> Cell<'a>;
+}
+
+impl Cell<'_> {
+    /// The same, for as long as one likes.
+    pub(super) fn into_owned(self) -> Cell<'static> {
+        match self {
+            Self::None => Cell::None,
+            Self::Text(text) => Cell::Text(Cow::Owned(text.into_owned())),
+            Self::Integer(integer) => Cell::Integer(integer),
+            Self::Float(float) => Cell::Float(float),
+            Self::Boolean(boolean) => Cell::Boolean(boolean),
+        }
+    }
+
+    /// Roughly what it takes of memory.
+    pub(super) fn n_bytes(&self) -> usize {
+        let n_text_bytes = if let Self::Text(text) = self { text.len() } else { 0 };
+        size_of::<Self>() + n_text_bytes
+    }
+}
+
+impl<'a> Value<'a> for &'a str {
+    const KIND: Kind = Kind::Text;
+
+    fn cell(self) -> Cell<'a> {
+        Cell::Text(Cow::Borrowed(self))
+    }
+}
+
+/// Its digits, as JSON has them everywhere.
+impl<'a> Value<'a> for Fingerprint {
+    const KIND: Kind = Kind::Text;
+
+    fn cell(self) -> Cell<'a> {
+        Cell::Text(Cow::Owned(self.to_string()))
+    }
+}
+
+/// In bits.
+impl<'a> Value<'a> for Distance {
+    const KIND: Kind = Kind::Integer;
+
+    fn cell(self) -> Cell<'a> {
+        Cell::Integer(self.as_bits().into())
+    }
+}
+
+/// A number of things, of which there are fewer than 2^63.
+impl<'a> Value<'a> for u64 {
+    const KIND: Kind = Kind::Integer;
+
+    fn cell(self) -> Cell<'a> {
+        Cell::Integer(i64::try_from(self).unwrap_or(i64::MAX))
+    }
+}
+
+impl<'a> Value<'a> for f64 {
+    const KIND: Kind = Kind::Float;
+
+    fn cell(self) -> Cell<'a> {
+        Cell::Float(self)
+    }
+}
+
+impl<'a> Value<'a> for bool {
+    const KIND: Kind = Kind::Boolean;
+
+    fn cell(self) -> Cell<'a> {
+        Cell::Boolean(self)
+    }
+}
+
+impl<'a, V: Value<'a>> Value<'a> for Option<V> {
+    const KIND: Kind = V::KIND;
+    const IS_OPTIONAL: bool = true;
+
+    fn cell(self) -> Cell<'a> {
+        self.map_or(Cell::None, V::cell)
+    }
+}
+
+/// Floats as their bits: what is read of decimal digits may be the neighbour of what was written.
+mod bits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+    pub(super) fn serialize<S: Serializer>(float: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        float.to_bits().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        u64::deserialize(deserializer).map(f64::from_bits)
+    }
+}

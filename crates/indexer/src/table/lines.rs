@@ -1,0 +1,87 @@
+//! Rows as lines: JSON, CSV or TSV.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+use corpus::write_delimited;
+use serde_json::{Map, Value};
+
+use super::Column;
+use super::cell::Cell;
+use crate::output::{Lengths, Output};
+
+pub(super) enum Form {
+    /// An object; what has no value is left out.
+    Json,
+    /// Cells with this byte between them, below a row that names the columns; what has no value is empty.
+    Delimited(u8),
+}
+
+pub(super) struct Lines {
+    form: Form,
+    names: Vec<&'static str>,
+    output: Output,
+}
+
+impl Lines {
+    pub(super) fn new(form: Form, output: Output, columns: &[Column]) -> anyhow::Result<Self> {
+        let names = columns.iter().map(|column| column.name).collect();
+        let mut lines = Self { form, names, output };
+        if let Form::Delimited(delimiter) = lines.form
+            && lines.output.is_new()
+        {
+            let names = lines.names.iter().map(|name| Cow::Borrowed(*name)).collect();
+            lines.write_delimited(delimiter, names)?;
+        }
+        Ok(lines)
+    }
+
+    pub(super) fn add(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
+        match self.form {
+            Form::Json => {
+                let fields = self.names.iter().zip(cells).filter(|(_, cell)| **cell != Cell::None);
+                // In the order of the names.
+                let object: Map<_, _> = fields.map(|(name, cell)| ((*name).to_owned(), json(cell))).collect();
+                writeln!(self.output, "{}", Value::from(object)).map_err(|error| self.output.failed(error))
+            }
+            Form::Delimited(delimiter) => self.write_delimited(delimiter, cells.iter().map(plain).collect()),
+        }
+    }
+
+    pub(super) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
+        self.output.checkpoint(lengths)
+    }
+
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        self.output.finish()
+    }
+
+    fn write_delimited(&mut self, delimiter: u8, cells: Vec<Cow<'_, str>>) -> anyhow::Result<()> {
+        let mut line = Vec::new();
+        write_delimited(delimiter, cells.iter().map(|cell| cell.as_bytes()), &mut line);
+        line.push(b'\n');
+        self.output.write_all(&line).map_err(|error| self.output.failed(error))
+    }
+}
+
+fn json(cell: &Cell<'_>) -> Value {
+    match cell {
+        Cell::None => Value::Null,
+        Cell::Text(text) => Value::from(&**text),
+        Cell::Integer(integer) => Value::from(*integer),
+        Cell::Float(float) => Value::from(*float),
+        Cell::Boolean(boolean) => Value::from(*boolean),
+    }
+}
+
+/// As readers of CSV have it.
+fn plain<'a>(cell: &'a Cell<'_>) -> Cow<'a, str> {
+    match cell {
+        Cell::None => Cow::Borrowed(""),
+        Cell::Text(text) => Cow::Borrowed(text),
+        Cell::Integer(integer) => Cow::Owned(integer.to_string()),
+        // With a point or an exponent, as in JSON.
+        Cell::Float(float) => Cow::Owned(format!("{float:?}")),
+        Cell::Boolean(boolean) => Cow::Owned(boolean.to_string()),
+    }
+}

@@ -1,0 +1,197 @@
+//! Rows as a file of Parquet, in row groups that are the same however often the run broke off.
+//!
+//! What a file of Parquet holds stands at its end, so it cannot be gone on with: where there is a journal, that gets the
+//! rows, and the file is made of them at the end of the job.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::Result;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::Type;
+
+use super::cell::Cell;
+use super::{Column, Kind};
+use crate::journal::{Journal, TableLog};
+use crate::output::{Lengths, Output};
+
+/// Of a row group; all of it is held in memory.
+const GROUP_ROWS: usize = 1 << 16;
+const GROUP_BYTES: usize = 64 << 20;
+
+/// Rows that a journal gets at once.
+const LOGGED_ROWS: usize = 1 << 12;
+
+type Row = Vec<Cell<'static>>;
+
+pub(super) enum ParquetTable {
+    Written(Writer),
+    Logged(Logged),
+}
+
+/// The file, and the rows of its next row group.
+pub(super) struct Writer {
+    path: PathBuf,
+    file: SerializedFileWriter<Output>,
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    n_bytes: usize,
+}
+
+pub(super) struct Logged {
+    output: Output,
+    columns: Vec<Column>,
+    log: TableLog,
+    /// Not in the log yet.
+    rows: Vec<Row>,
+}
+
+impl ParquetTable {
+    pub(super) fn open(
+        columns: Vec<Column>,
+        option: &'static str,
+        path: &Path,
+        journal: Option<&Journal>,
+    ) -> anyhow::Result<Self> {
+        let Some(journal) = journal else {
+            return Ok(Self::Written(Writer::new(columns, Output::create(path)?)?));
+        };
+        let output = journal.output_at_the_end(option, path)?;
+        Ok(Self::Logged(Logged { output, columns, log: journal.table_log(option)?, rows: Vec::new() }))
+    }
+
+    pub(super) fn add(&mut self, cells: Vec<Cell<'_>>) -> anyhow::Result<()> {
+        let row = cells.into_iter().map(Cell::into_owned).collect();
+        match self {
+            Self::Written(writer) => writer.add(row),
+            Self::Logged(logged) => {
+                logged.rows.push(row);
+                if logged.rows.len() < LOGGED_ROWS { Ok(()) } else { logged.hand_on() }
+            }
+        }
+    }
+
+    pub(super) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
+        match self {
+            Self::Written(_) => Ok(()),
+            Self::Logged(logged) => {
+                logged.hand_on()?;
+                logged.log.checkpoint(lengths)
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        match self {
+            Self::Written(writer) => writer.finish(),
+            Self::Logged(Logged { output, columns, log, rows }) => {
+                debug_assert!(rows.is_empty(), "a checkpoint comes before the end");
+                let mut writer = Writer::new(columns, output)?;
+                log.read(|rows: Vec<Row>| rows.into_iter().try_for_each(|row| writer.add(row)))?;
+                writer.finish()
+            }
+        }
+    }
+}
+
+impl Logged {
+    fn hand_on(&mut self) -> anyhow::Result<()> {
+        self.log.append(&self.rows)?;
+        self.rows.clear();
+        Ok(())
+    }
+}
+
+impl Writer {
+    fn new(columns: Vec<Column>, output: Output) -> anyhow::Result<Self> {
+        let path = output.path().to_owned();
+        let begin = || {
+            let fields = columns.iter().map(Column::field).collect::<Result<_>>()?;
+            let schema = Type::group_type_builder("schema").with_fields(fields).build()?;
+            let compression = Compression::ZSTD(ZstdLevel::default());
+            let properties = WriterProperties::builder().set_compression(compression).build();
+            SerializedFileWriter::new(output, Arc::new(schema), Arc::new(properties))
+        };
+        let file = begin().with_context(|| format!("failed to write {}", path.display()))?;
+        Ok(Self { path, file, columns, rows: Vec::new(), n_bytes: 0 })
+    }
+
+    fn add(&mut self, row: Row) -> anyhow::Result<()> {
+        self.n_bytes += row.iter().map(Cell::n_bytes).sum::<usize>();
+        self.rows.push(row);
+        if self.rows.len() < GROUP_ROWS && self.n_bytes < GROUP_BYTES {
+            return Ok(());
+        }
+        self.write_group().with_context(|| format!("failed to write {}", self.path.display()))
+    }
+
+    fn finish(mut self) -> anyhow::Result<()> {
+        let rest = if self.rows.is_empty() { Ok(()) } else { self.write_group() };
+        let output = rest.and_then(|()| self.file.into_inner());
+        output.with_context(|| format!("failed to write {}", self.path.display()))?.finish()
+    }
+
+    fn write_group(&mut self) -> Result<()> {
+        let mut group = self.file.next_row_group()?;
+        for (place, column) in self.columns.iter().enumerate() {
+            let cells = self.rows.iter().map(|row| &row[place]);
+            match column.kind {
+                Kind::Text => write_column::<ByteArrayType>(&mut group, column, cells, |cell| match cell {
+                    Cell::Text(text) => Some(ByteArray::from(text.as_bytes().to_vec())),
+                    _ => None,
+                }),
+                Kind::Integer => write_column::<Int64Type>(&mut group, column, cells, |cell| match cell {
+                    Cell::Integer(integer) => Some(*integer),
+                    _ => None,
+                }),
+                Kind::Float => write_column::<DoubleType>(&mut group, column, cells, |cell| match cell {
+                    Cell::Float(float) => Some(*float),
+                    _ => None,
+                }),
+                Kind::Boolean => write_column::<BoolType>(&mut group, column, cells, |cell| match cell {
+                    Cell::Boolean(boolean) => Some(*boolean),
+                    _ => None,
+                }),
+            }?;
+        }
+        group.close()?;
+        self.rows.clear();
+        self.n_bytes = 0;
+        Ok(())
+    }
+}
+
+impl Column {
+    fn field(&self) -> Result<Arc<Type>> {
+        let (physical, logical) = match self.kind {
+            Kind::Text => (PhysicalType::BYTE_ARRAY, Some(LogicalType::String)),
+            Kind::Integer => (PhysicalType::INT64, None),
+            Kind::Float => (PhysicalType::DOUBLE, None),
+            Kind::Boolean => (PhysicalType::BOOLEAN, None),
+        };
+        let repetition = if self.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        let field = Type::primitive_type_builder(self.name, physical);
+        field.with_logical_type(logical).with_repetition(repetition).build().map(Arc::new)
+    }
+}
+
+fn write_column<'a, T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Output>,
+    column: &Column,
+    cells: impl Iterator<Item = &'a Cell<'static>>,
+    value: impl Fn(&Cell<'_>) -> Option<T::T>,
+) -> Result<()> {
+    let values: Vec<Option<T::T>> = cells.map(value).collect();
+    let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+    let values: Vec<T::T> = values.into_iter().flatten().collect();
+    let levels = column.is_optional.then_some(&levels[..]);
+    if let Some(mut writer) = group.next_column()? {
+        writer.typed::<T>().write_batch(&values, levels, None)?;
+        writer.close()?;
+    }
+    Ok(())
+}
