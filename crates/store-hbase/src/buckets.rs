@@ -1,7 +1,7 @@
 //! Reading the buckets of several queries, a page of each at a time.
 
-use index::{DocumentId, Result};
-use simhash::{BucketKey, Fingerprint, KeyRange, Sketch};
+use index::{DocumentId, Family, Result, Rule, Sketch};
+use simhash::{BucketKey, Distance, Facet, Fingerprint, KeyRange, RowKey};
 
 use super::layout::{INDEX_FAMILY, decode_id, decode_index_row, in_row};
 use super::rows::{Rows, Span, Table};
@@ -10,8 +10,9 @@ use super::rows::{Rows, Span, Table};
 pub(super) struct Candidate {
     /// The number of the query.
     pub(super) query: usize,
-    pub(super) bucket: BucketKey,
-    pub(super) fingerprint: Fingerprint,
+    /// Of the facet by which the query reads the bucket.
+    pub(super) family: Family,
+    pub(super) row: RowKey,
     pub(super) id: DocumentId,
     pub(super) timestamp: i64,
 }
@@ -20,8 +21,19 @@ pub(super) struct Candidate {
 #[derive(Default)]
 pub(super) struct Buckets {
     spans: Vec<Span>,
-    /// Of each span the number of its query, and the bucket.
-    whose: Vec<(usize, BucketKey)>,
+    /// Of each span.
+    whose: Vec<Bucket>,
+}
+
+/// A bucket, and what is near in it.
+#[derive(Clone, Copy)]
+struct Bucket {
+    query: usize,
+    family: Family,
+    key: BucketKey,
+    /// Of the query's facet.
+    fingerprint: Fingerprint,
+    within: Distance,
 }
 
 /// A page of each bucket.
@@ -36,49 +48,49 @@ pub(super) struct BucketPages {
 }
 
 impl Buckets {
-    /// All buckets of a query.
-    pub(super) fn add(&mut self, query: usize, sketch: &Sketch) {
-        for &bucket in sketch.keys() {
-            let range = KeyRange::of_bucket(bucket);
-            self.spans.push(Span::new(range.start(), range.end()));
-            self.whose.push((query, bucket));
+    /// All buckets of a query, and of each facet what is a candidate by `rule`.
+    pub(super) fn add(&mut self, query: usize, sketch: &Sketch, rule: &Rule) {
+        for (family, facet) in sketch.facets() {
+            let (family, within) = (*family, rule.within(*family));
+            for &key in facet.keys() {
+                let range = KeyRange::of_bucket(key);
+                self.spans.push(Span::new(range.start(), range.end()));
+                self.whose.push(Bucket { query, family, key, fingerprint: facet.fingerprint(), within });
+            }
         }
     }
 
     /// Reads on; `None` after the last page.
-    pub(super) fn next(
-        &mut self,
-        rows: &dyn Rows,
-        is_near: &dyn Fn(usize, Fingerprint) -> bool,
-    ) -> Result<Option<BucketPages>> {
+    pub(super) fn next(&mut self, rows: &dyn Rows) -> Result<Option<BucketPages>> {
         if self.spans.is_empty() {
             return Ok(None);
         }
         let mut rest = Self::default();
         let mut pages = BucketPages::default();
         rows.scan(Table::Index, INDEX_FAMILY, &self.spans, &mut |number, page| {
-            let (query, bucket) = self.whose[number];
+            let bucket = self.whose[number];
+            let Bucket { query, family, key, fingerprint, within } = bucket;
             let span = &self.spans[number];
             if let Some(left) = span.rest(&page) {
                 pages.unfinished.push(query);
                 rest.spans.push(left);
-                rest.whose.push((query, bucket));
+                rest.whose.push(bucket);
             }
             // A row of many documents comes in pieces.
             let mut last = span.within.is_some().then(|| span.start.clone());
-            for row in page {
-                if last.as_ref() != Some(&row.key) {
+            for piece in page {
+                if last.as_ref() != Some(&piece.key) {
                     pages.rows.push(query);
                 }
-                last = Some(row.key.clone());
-                let fingerprint = decode_index_row(&row.key, bucket)?;
-                if !is_near(query, fingerprint) {
+                last = Some(piece.key.clone());
+                let row = decode_index_row(&piece.key, key)?;
+                if row.fingerprint.distance(fingerprint) > within {
                     continue;
                 }
-                for cell in row.cells {
-                    let id = decode_id(&cell.qualifier).map_err(|error| in_row(&row.key, error))?;
+                for cell in piece.cells {
+                    let id = decode_id(&cell.qualifier).map_err(|error| in_row(&piece.key, error))?;
                     let timestamp = cell.timestamp;
-                    pages.candidates.push(Candidate { query, bucket, fingerprint, id, timestamp });
+                    pages.candidates.push(Candidate { query, family, row, id, timestamp });
                 }
             }
             Ok(())
@@ -86,4 +98,17 @@ impl Buckets {
         *self = rest;
         Ok(Some(pages))
     }
+}
+
+/// How a sketch is filed by one family.
+pub(super) fn facet_of(sketch: &Sketch, family: Family) -> Option<&Facet> {
+    sketch.facets().iter().find(|(of, _)| *of == family).map(|(_, facet)| facet)
+}
+
+/// Whether a row is one of a sketch.
+pub(super) fn is_filed(sketch: &Sketch, row: RowKey) -> bool {
+    let has = |facet: &Facet| {
+        facet.fingerprint() == row.fingerprint && facet.keys().binary_search(&row.bucket()).is_ok()
+    };
+    sketch.facets().iter().any(|(_, facet)| has(facet))
 }

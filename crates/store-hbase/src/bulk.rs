@@ -6,9 +6,8 @@
 
 use index::{
     Clock, Document, DocumentId, Error, ErrorKind, Index, Metadata, Mode, NewDocument, OpenOptions, Result,
-    Store,
+    Sketch, Store,
 };
-use simhash::{RowKey, Sketch};
 
 use super::layout::{RECORD_COLUMN, Record, document_row};
 use super::rows::{Rows, Span, Table};
@@ -122,8 +121,8 @@ impl BulkLoad {
     /// The document as the index will store it.
     #[must_use]
     pub fn document(&self, document: NewDocument) -> Document {
-        let NewDocument { id, fingerprint, source } = document;
-        Document { id, sketch: self.metadata.kind.sketch(fingerprint), source }
+        let NewDocument { id, features, source } = document;
+        Document { id, sketch: self.metadata.kind.sketch(features), source }
     }
 
     /// The only cell of the document's row: qualifier and value.
@@ -136,8 +135,7 @@ impl BulkLoad {
 
     /// The rows of the index that a document has a cell in, each with the id as qualifier and no value.
     pub fn index_rows(document: &Document) -> impl Iterator<Item = Vec<u8>> {
-        let fingerprint = document.sketch.fingerprint();
-        document.sketch.keys().iter().map(move |&key| RowKey::new(key, fingerprint).encode().to_vec())
+        document.sketch.rows().map(|row| row.encode().to_vec())
     }
 }
 

@@ -9,8 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use index::backend::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
-use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result};
-use simhash::{Distance, Sketch};
+use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result, Rule, Sketch};
 
 use super::counters::Counters;
 use super::documents::{self, Stored};
@@ -38,12 +37,12 @@ const PAUSE_MAX: Duration = Duration::from_millis(200);
 pub(super) fn insert_if_new(
     access: &Access<'_>,
     documents: &[Document],
-    max_distance: Distance,
+    rule: &Rule,
     counters: &Counters,
 ) -> Result<Vec<Insertion>> {
     let mut insertions = Vec::with_capacity(documents.len());
     for batch in documents.chunks(BATCH_MAX) {
-        let done = insert_batch(access, batch, max_distance, counters).map_err(|error| {
+        let done = insert_batch(access, batch, rule, counters).map_err(|error| {
             let (n_done, n_documents) = (insertions.len(), documents.len());
             let what = format!(
                 "of {n_documents} documents {n_done} are done, of the next {} some may be inserted and some not; \
@@ -62,12 +61,12 @@ pub(super) fn insert_if_new(
 fn insert_batch(
     access: &Access<'_>,
     documents: &[Document],
-    max_distance: Distance,
+    rule: &Rule,
     counters: &Counters,
 ) -> Result<Vec<Insertion>> {
     let ids = || documents.iter().map(|document| &document.id);
     let stored = documents::read(access, ids())?;
-    let waits_for = waits_for(documents, &stored, max_distance);
+    let waits_for = waits_for(documents, &stored, rule);
     let mut stored = Some(stored);
     let mut insertions: Vec<Option<Insertion>> = vec![None; documents.len()];
     let owner = owner();
@@ -80,7 +79,7 @@ fn insert_batch(
             Some(stored) => stored,
             None => documents::read(access, left.iter().map(|&place| &documents[place].id))?,
         };
-        let mut claiming = Claiming::new(access, max_distance, counters);
+        let mut claiming = Claiming::new(access, rule, counters);
         for &place in &left {
             let row = stored.get(&documents[place].id).cloned().unwrap_or_default();
             claiming.add(&documents[place], Ticket { time: access.now(), owner, number: place as u32 }, row);
@@ -113,7 +112,7 @@ type Entries = Vec<(DocumentId, Entry)>;
 /// Documents that are claimed together; none of them is near to another.
 struct Claiming<'a> {
     access: &'a Access<'a>,
-    max_distance: Distance,
+    rule: &'a Rule,
     counters: &'a Counters,
     /// By number: those of one that is left out are `None`.
     claimed: Vec<Option<Claimed<'a>>>,
@@ -130,14 +129,14 @@ struct Claimed<'a> {
 }
 
 impl<'a> Claiming<'a> {
-    fn new(access: &'a Access<'a>, max_distance: Distance, counters: &'a Counters) -> Self {
-        Self { access, max_distance, counters, claimed: Vec::new(), ghosts: Ghosts::default() }
+    fn new(access: &'a Access<'a>, rule: &'a Rule, counters: &'a Counters) -> Self {
+        Self { access, rule, counters, claimed: Vec::new(), ghosts: Ghosts::default() }
     }
 
     /// A document, and its row.
     fn add(&mut self, document: &'a Document, ticket: Ticket, row: Stored) {
         let lease = LEASE.as_millis() as i64;
-        let mut claimant = Claimant::new(document.clone(), self.max_distance, ticket, lease);
+        let mut claimant = Claimant::new(document.clone(), *self.rule, ticket, lease);
         claimant.advance(Seen::Entries(vec![(document.id.clone(), row.entry())]), self.access.now());
         self.claimed.push(Some(Claimed { document, claimant, row, replaced: None }));
     }
@@ -254,10 +253,10 @@ impl<'a> Claiming<'a> {
 
     /// What is met near these sketches of documents.
     fn meet(&mut self, sketches: Vec<(usize, Sketch)>) -> Result<Vec<(usize, Entries)>> {
-        let max_distance = self.max_distance;
+        let rule = self.rule;
         let lookout = |(number, sketch): (usize, Sketch)| {
             let id = &self.claimed[number].as_ref()?.document.id;
-            Some((number, Lookout { id, sketch, max_distance }))
+            Some((number, Lookout { id, sketch, rule }))
         };
         let (numbers, lookouts): (Vec<_>, Vec<_>) = sketches.into_iter().filter_map(lookout).unzip();
         let met = meet(self.access, &lookouts, &mut self.ghosts)?;
@@ -297,7 +296,7 @@ impl<'a> Claiming<'a> {
         let mut cells = Writes::new(Table::Index);
         for (number, claim) in &files {
             if let Some(Claimed { document: Document { id, sketch, .. }, .. }) = &self.claimed[*number] {
-                cells.put_cells(claim.timestamp, id, sketch, sketch.keys());
+                cells.put_cells(claim.timestamp, id, sketch.rows());
             }
         }
         cells.apply(self.access)?;

@@ -1,11 +1,11 @@
 //! Looking at everything: that each document has all its cells, that each cell leads to a document, and that no claim is
 //! left behind. Others may write meanwhile: what looks wrong is looked at again, and what is young is left alone.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use index::backend::claims::{Claim, State};
 use index::{DocumentId, Error, ErrorKind, Examined, Finding, FindingKind, Result, Timestamp};
-use simhash::{BucketKey, ROW_KEY_LEN, RowKey, Sketch};
+use simhash::{ROW_KEY_LEN, RowKey};
 
 use super::Access;
 use super::claiming::LEASE;
@@ -114,24 +114,24 @@ impl Examination<'_, '_> {
             }
             // Some may have been replaced or removed since they were read.
             let now = documents::read_each(self.access, unfiled.keys().copied())?;
-            for (&id, (record, keys)) in &unfiled {
+            for (&id, (record, missing)) in &unfiled {
                 let is_same = |stored: &Stored| stored.live.as_ref() == Some(*record);
                 if !now.get(id).is_some_and(|stored| stored.as_ref().is_ok_and(is_same)) {
                     continue;
                 }
-                let is_mended = self.mends && self.file(id, record, keys)?;
+                let is_mended = self.mends && self.file(id, record, missing)?;
                 self.found(FindingKind::Unfiled, id.as_str(), is_mended);
             }
         }
         Ok(())
     }
 
-    /// Those that lack cells, with the keys of these. A cell that is newer than its record finds the document as well. One
+    /// Those that lack cells, with the rows of these. A cell that is newer than its record finds the document as well. One
     /// that is older is about to be written anew, unless that should have happened long ago.
     fn unfiled<'a>(
         &self,
         documents: &'a [(DocumentId, Stored)],
-    ) -> Result<HashMap<&'a DocumentId, (&'a Record, Vec<BucketKey>)>> {
+    ) -> Result<HashMap<&'a DocumentId, (&'a Record, Vec<RowKey>)>> {
         // HBase lets cells expire by its own clock, and a claim a moment after its cells.
         let margin = SWEPT_AFTER.as_millis() as i64;
         let stays =
@@ -140,32 +140,26 @@ impl Examination<'_, '_> {
             .iter()
             .filter_map(|(id, stored)| Some((id, stored.live.as_ref().filter(stays)?)))
             .collect();
-        let row_of = |sketch: &Sketch, key| RowKey::new(key, sketch.fingerprint()).encode().to_vec();
-        let mut rows: Vec<Vec<u8>> = Vec::new();
-        for (_, record) in &live {
-            rows.extend(record.sketch.keys().iter().map(|&key| row_of(&record.sketch, key)));
-        }
-        rows.sort_unstable();
-        rows.dedup();
+        let rows: BTreeSet<RowKey> = live.iter().flat_map(|(_, record)| record.sketch.rows()).collect();
         let columns: Vec<_> = live.iter().map(|(id, _)| index_column(id)).collect();
         let columns: Vec<&[u8]> = columns.iter().map(Vec::as_slice).collect();
         if rows.is_empty() {
             return Ok(HashMap::new());
         }
-        let cells = self.access.rows.get(Table::Index, &columns, &rows)?;
-        let cells: BTreeMap<_, _> = rows.iter().zip(cells).collect();
+        let keys: Vec<Vec<u8>> = rows.iter().map(|row| row.encode().to_vec()).collect();
+        let cells = self.access.rows.get(Table::Index, &columns, &keys)?;
+        let cells: BTreeMap<_, _> = rows.into_iter().zip(cells).collect();
         let mut unfiled = HashMap::new();
         for (id, record) in live {
-            let is_missing = |key: &BucketKey| {
-                let cells = &cells[&row_of(&record.sketch, *key)];
-                let own = cells.iter().find(|cell| cell.qualifier == id.as_str().as_bytes());
+            let is_missing = |row: &RowKey| {
+                let own = cells[row].iter().find(|cell| cell.qualifier == id.as_str().as_bytes());
                 let is_too_old =
                     |timestamp| timestamp < record.timestamp && is_old(self.access, record.timestamp);
                 own.is_none_or(|cell| is_too_old(cell.timestamp))
             };
-            let keys: Vec<_> = record.sketch.keys().iter().copied().filter(is_missing).collect();
-            if !keys.is_empty() {
-                unfiled.insert(id, (record, keys));
+            let missing: Vec<_> = record.sketch.rows().filter(is_missing).collect();
+            if !missing.is_empty() {
+                unfiled.insert(id, (record, missing));
             }
         }
         Ok(unfiled)
@@ -174,12 +168,12 @@ impl Examination<'_, '_> {
     /// Writes the cells that a document lacks, and says whether they are there then. A delete that is newer than the
     /// document hides them, so they are written once more as of now: the document keeps its own time. Where somebody
     /// replaces or removes it meanwhile they lead nowhere, as no cell brings a document back.
-    fn file(&self, id: &DocumentId, record: &Record, keys: &[BucketKey]) -> Result<bool> {
+    fn file(&self, id: &DocumentId, record: &Record, missing: &[RowKey]) -> Result<bool> {
         let stored = Stored { live: Some(record.clone()), ..Stored::default() };
         let document = [(id.clone(), stored)];
         for timestamp in [record.timestamp, self.access.now().max(record.timestamp + 1)] {
             let mut cells = Writes::new(Table::Index);
-            cells.put_cells(timestamp, id, &record.sketch, keys);
+            cells.put_cells(timestamp, id, missing.iter().copied());
             cells.apply(self.access)?;
             if self.unfiled(&document)?.is_empty() {
                 return Ok(true);
@@ -247,8 +241,7 @@ impl Examination<'_, '_> {
         let nowhere = Stored::default();
         let mut ghosts = Ghosts::default();
         let mut places = Vec::new();
-        for (key, id, timestamp) in &cells {
-            let (bucket, fingerprint) = (key.bucket(), key.fingerprint);
+        for (row, id, timestamp) in &cells {
             let stored = match documents.get(id) {
                 Some(Ok(stored)) => stored,
                 // Nobody knows what is there.
@@ -260,9 +253,9 @@ impl Examination<'_, '_> {
             let is_at_rest = is_old(self.access, (*timestamp).max(stored.newest));
             let stays = self.access.horizon.is_live(Timestamp::saturating(*timestamp));
             let is_loaded = loads.contains_key(timestamp);
-            if is_at_rest && stays && !is_loaded && is_ghost(bucket, fingerprint, stored) {
-                ghosts.note_cell(*key, id, *timestamp);
-                let BucketKey { flag, segment } = bucket;
+            if is_at_rest && stays && !is_loaded && is_ghost(*row, stored) {
+                ghosts.note_cell(*row, id, *timestamp);
+                let RowKey { segment, flag, fingerprint } = row;
                 places.push(format!("{id} under {fingerprint} in bucket {flag:02x}:{segment:08x}"));
             }
         }

@@ -2,12 +2,15 @@
 
 mod claim;
 
-use simhash::{BucketKey, Fingerprint, RowKey, Sketch};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use minhash::Signature;
+use simhash::{BucketKey, Fingerprint, RowKey};
 
 pub(crate) use self::claim::{decode_claim, encode_claim};
-use index::{DocumentId, Error, MAX_SKETCH_KEYS, Result, SketchKind, Source};
+use index::{DocumentId, Error, Family, Features, MAX_SKETCH_KEYS, Result, Sketch, SketchKind, Source};
 
-/// The family of the index table, with a cell for each document of a fingerprint.
+/// The family of the index table, with a cell for each document that is filed in a row.
 pub(crate) const INDEX_FAMILY: u8 = b'f';
 
 /// The family of the documents' records and claims.
@@ -30,6 +33,9 @@ pub(crate) const METADATA_COLUMN: &[u8] = b"m:metadata";
 
 /// Beside the metadata: what the mark of a bulk load is called, before the timestamp of its cells.
 pub(crate) const LOAD_PREFIX: &str = "load.";
+
+/// In place of the simhash of a document that has none.
+const NO_SIMHASH: &str = "-";
 
 /// Beyond the last document's row, whose key starts with a hexadecimal digit.
 pub(crate) const DOCUMENTS_END: &[u8] = b"g";
@@ -59,9 +65,9 @@ pub(crate) fn decode_document_row(key: &[u8]) -> Result<DocumentId> {
 }
 
 /// The row key in a row of the index that was read from `bucket`.
-pub(crate) fn decode_index_row(key: &[u8], bucket: BucketKey) -> Result<Fingerprint> {
+pub(crate) fn decode_index_row(key: &[u8], bucket: BucketKey) -> Result<RowKey> {
     match RowKey::decode(key) {
-        Ok(row) if row.bucket() == bucket => Ok(row.fingerprint),
+        Ok(row) if row.bucket() == bucket => Ok(row),
         _ => Err(damaged("the row", key, "is not one of the bucket that it lies in")),
     }
 }
@@ -89,10 +95,10 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// Words for people who look into the table: `live`, fingerprint, timestamp, the keys if they are not those that
-    /// `scheme` gives the fingerprint, and the source if there is one, with whatever is not graphic ASCII as `%20`.
+    /// Words for people who look into the table: `live`, simhash, timestamp, the simhash's keys if they are not those that
+    /// `kind` gives it, the signature in base64 and the source if there is one, with whatever is not graphic ASCII as `%20`.
     pub(crate) fn encode(&self, kind: &SketchKind) -> Vec<u8> {
-        let words = format!("live {} {}", self.sketch.fingerprint(), self.timestamp);
+        let words = format!("live {} {}", simhash_word(&self.sketch), self.timestamp);
         (words + &more_words(&self.sketch, self.source.as_ref(), kind)).into_bytes()
     }
 
@@ -106,19 +112,33 @@ impl Record {
 
     fn parse(words: &str, kind: &SketchKind) -> Option<Self> {
         let mut words = words.strip_prefix("live ")?.split(' ');
-        let fingerprint: Fingerprint = words.next()?.parse().ok()?;
+        let simhash = parse_simhash(words.next()?)?;
         let timestamp = words.next()?.parse().ok()?;
-        let (sketch, source) = parse_more(fingerprint, words, kind)?;
+        let (sketch, source) = parse_more(simhash, words, kind)?;
         Some(Self { sketch, timestamp, source })
     }
+}
+
+fn simhash_word(sketch: &Sketch) -> String {
+    sketch.features().simhash.map_or_else(|| NO_SIMHASH.to_owned(), |simhash| simhash.to_string())
+}
+
+fn parse_simhash(word: &str) -> Option<Option<Fingerprint>> {
+    if word == NO_SIMHASH { Some(None) } else { word.parse().ok().map(Some) }
 }
 
 /// What not every document has, each word after a blank.
 fn more_words(sketch: &Sketch, source: Option<&Source>, kind: &SketchKind) -> String {
     let mut words = String::new();
     if !kind.follows(sketch) {
-        let keys = sketch.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
+        // Those of the signature follow from it.
+        let by_simhash = sketch.facets().iter().filter(|(family, _)| *family == Family::Simhash);
+        let keys = by_simhash.flat_map(|(_, facet)| facet.keys());
+        let keys = keys.map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
         words = format!(" keys={}", keys.collect::<Vec<_>>().join(","));
+    }
+    if let Some(signature) = sketch.signature() {
+        words = format!("{words} sig={}", STANDARD_NO_PAD.encode(signature.as_bytes()));
     }
     if let Some(source) = source {
         words = format!("{words} source={}", escape(source.as_str()));
@@ -128,23 +148,31 @@ fn more_words(sketch: &Sketch, source: Option<&Source>, kind: &SketchKind) -> St
 
 /// What a document has by the words that are left, up to the last one.
 fn parse_more<'a>(
-    fingerprint: Fingerprint,
-    mut words: impl Iterator<Item = &'a str>,
+    simhash: Option<Fingerprint>,
+    words: impl Iterator<Item = &'a str>,
     kind: &SketchKind,
 ) -> Option<(Sketch, Option<Source>)> {
-    let mut word = words.next();
-    let sketch = match word.and_then(|word| word.strip_prefix("keys=")) {
-        None => kind.sketch(fingerprint),
-        Some(keys) => {
-            word = words.next();
-            Sketch::new(fingerprint, parse_keys(keys)?)
-        }
+    let mut words = words.peekable();
+    let mut word = |name: &str| words.next_if(|word| word.starts_with(name)).map(|word| &word[name.len()..]);
+    let keys = word("keys=").map(parse_keys);
+    let signature = word("sig=").map(parse_signature);
+    let source = word("source=").map(|source| Source::new(unescape(source)?).ok());
+    if words.next().is_some() {
+        return None;
+    }
+    // Of a word that is there `None` is a failure.
+    let signature = signature.map_or(Some(None), |signature| signature.map(Some))?;
+    let source = source.map_or(Some(None), |source| source.map(Some))?;
+    let features = Features { simhash, signature };
+    let sketch = match keys {
+        None => kind.sketch(features),
+        Some(keys) => kind.listed(features, keys?),
     };
-    let source = match word {
-        None => None,
-        Some(word) => Some(Source::new(unescape(word.strip_prefix("source=")?)?).ok()?),
-    };
-    (words.next().is_none() && sketch.keys().len() <= MAX_SKETCH_KEYS).then_some((sketch, source))
+    (sketch.n_keys() <= MAX_SKETCH_KEYS).then_some((sketch, source))
+}
+
+fn parse_signature(word: &str) -> Option<Signature> {
+    Signature::decode(&STANDARD_NO_PAD.decode(word).ok()?).ok()
 }
 
 fn escape(text: &str) -> String {

@@ -49,8 +49,6 @@ mod write;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use simhash::{Distance, Sketch};
-
 pub use self::bulk::{BulkLoad, Standing};
 use self::counters::Counters;
 use self::documents::to_stored_document;
@@ -65,7 +63,7 @@ use index::backend::Horizon;
 use index::backend::{check_batch, check_documents, not_created, page_len};
 use index::{
     Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, NearDocuments,
-    Neighbours, Page, Result, Selection, SketchKind, Status, Store, StoredDocument,
+    Neighbours, Page, Result, Rule, Selection, Sketch, SketchKind, Status, Store, StoredDocument,
 };
 
 /// A store in HBase.
@@ -190,9 +188,9 @@ impl Store for HbaseStore {
         write::insert(&self.access()?, documents)
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
-        claiming::insert_if_new(&self.access()?, documents, max_distance, &self.counters)
+        claiming::insert_if_new(&self.access()?, documents, rule, &self.counters)
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
@@ -207,19 +205,14 @@ impl Store for HbaseStore {
         Ok(ids.iter().map(get).collect())
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
-        near::near(&self.access()?, queries, max_distance, limit)
+        near::near(&self.access()?, queries, rule, limit)
     }
 
-    fn near_documents(
-        &self,
-        queries: &[Sketch],
-        max_distance: Distance,
-        limit: usize,
-    ) -> Result<Vec<NearDocuments>> {
+    fn near_documents(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<NearDocuments>> {
         check_batch(queries.len())?;
-        near::near_documents(&self.access()?, queries, max_distance, limit)
+        near::near_documents(&self.access()?, queries, rule, limit)
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {

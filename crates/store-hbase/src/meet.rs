@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use index::backend::claims::{Claim, State};
-use index::{DocumentId, Result, Timestamp};
-use simhash::{BucketKey, Distance, Fingerprint, RowKey, Sketch};
+use index::{DocumentId, Family, Nearness, Result, Rule, Sketch, Timestamp};
+use simhash::RowKey;
 
 use super::Access;
-use super::buckets::{Buckets, Candidate};
+use super::buckets::{Buckets, Candidate, is_filed};
 use super::documents::{self, Stored};
 use super::loads;
 use super::rows::Table;
@@ -23,18 +23,12 @@ pub(super) const SWEPT_AFTER: Duration = Duration::from_secs(600);
 pub(super) struct Lookout<'a> {
     pub(super) id: &'a DocumentId,
     pub(super) sketch: Sketch,
-    pub(super) max_distance: Distance,
+    pub(super) rule: &'a Rule,
 }
 
 impl Lookout<'_> {
-    fn distance(&self, fingerprint: Fingerprint) -> Option<Distance> {
-        let distance = self.sketch.fingerprint().distance(fingerprint);
-        (distance <= self.max_distance).then_some(distance)
-    }
-
-    fn is_near(&self, sketch: &Sketch) -> Option<Distance> {
-        let shares = || self.sketch.keys().iter().any(|key| sketch.keys().binary_search(key).is_ok());
-        self.distance(sketch.fingerprint()).filter(|_| shares())
+    fn nearness(&self, sketch: &Sketch) -> Option<Nearness> {
+        self.rule.nearness(&self.sketch, sketch)
     }
 }
 
@@ -43,33 +37,35 @@ impl Lookout<'_> {
 struct Found {
     /// Those with a pending claim that is near.
     pending: BTreeMap<DocumentId, Stored>,
-    /// The one that is there and nearest, by distance, then id.
-    nearest: Option<(Distance, DocumentId, Stored)>,
+    /// The one that is there and nearest, by nearness, then id.
+    nearest: Option<(Nearness, DocumentId, Stored)>,
 }
 
-/// Cells that lead nowhere.
+/// Cells that lead nowhere, with their timestamps.
 #[derive(Default)]
-pub(super) struct Ghosts(BTreeSet<(DocumentId, Fingerprint, i64, Vec<BucketKey>)>);
+pub(super) struct Ghosts(BTreeSet<(DocumentId, i64, RowKey)>);
 
 impl Ghosts {
-    /// Notes all cells of the version that one was met of, if it is of none that is there or may come to be.
+    /// Notes all cells that are known of the version that one was met of, if it is of none that is there or may come to be.
     fn note(&mut self, access: &Access<'_>, candidate: &Candidate, stored: &Stored) {
-        let Candidate { bucket, fingerprint, id, timestamp, .. } = candidate;
+        let Candidate { row, id, timestamp, .. } = candidate;
         // What has expired goes by itself, by a clock that may be a better one than ours.
         let stays = access.horizon.is_live(Timestamp::saturating(*timestamp));
-        if !stays || !is_old(access, *timestamp) || !is_ghost(*bucket, *fingerprint, stored) {
+        if !stays || !is_old(access, *timestamp) || !is_ghost(*row, stored) {
             return;
         }
-        let sketch = access.kind.sketch(*fingerprint);
-        let is_by_scheme = sketch.keys().binary_search(bucket).is_ok();
-        let keys = if is_by_scheme { sketch.keys().to_vec() } else { vec![*bucket] };
-        let keys = keys.into_iter().filter(|&key| is_ghost(key, *fingerprint, stored)).collect();
-        self.0.insert((id.clone(), *fingerprint, *timestamp, keys));
+        // A claim that came to nothing says all that it had filed. Without one, the rows of a simhash follow from it.
+        let claimed = stored.claim.as_ref().filter(|claim| claim.timestamp == *timestamp);
+        let claimed = claimed.map(|claim| claim.sketch.clone());
+        let by_scheme = (candidate.family == Family::Simhash).then(|| access.kind.sketch(row.fingerprint));
+        let version = claimed.into_iter().chain(by_scheme).find(|sketch| is_filed(sketch, *row));
+        let others = version.iter().flat_map(Sketch::rows).filter(|row| is_ghost(*row, stored));
+        self.0.extend(others.chain([*row]).map(|row| (id.clone(), *timestamp, row)));
     }
 
     /// Notes one cell that leads nowhere.
-    pub(super) fn note_cell(&mut self, key: RowKey, id: &DocumentId, timestamp: i64) {
-        self.0.insert((id.clone(), key.fingerprint, timestamp, vec![key.bucket()]));
+    pub(super) fn note_cell(&mut self, row: RowKey, id: &DocumentId, timestamp: i64) {
+        self.0.insert((id.clone(), timestamp, row));
     }
 
     /// Deletes them, with what is older; but for those that a bulk load under way is to bring a record for, or that has
@@ -83,12 +79,11 @@ impl Ghosts {
         let rows = documents::read_each(access, ids)?;
         let nowhere = Stored::default();
         let mut deletes = Writes::new(Table::Index);
-        for (id, fingerprint, timestamp, keys) in &self.0 {
+        for (id, timestamp, row) in &self.0 {
             let stored = rows.get(id).map_or(Some(&nowhere), |stored| stored.as_ref().ok());
-            let Some(stored) = stored.filter(|_| !loads.contains_key(timestamp)) else { continue };
-            let is_ghost = |key: &BucketKey| is_ghost(*key, *fingerprint, stored);
-            let keys: Vec<_> = keys.iter().copied().filter(is_ghost).collect();
-            deletes.delete_cells(*timestamp, id, &Sketch::new(*fingerprint, keys.clone()), &keys);
+            if stored.is_some_and(|stored| !loads.contains_key(timestamp) && is_ghost(*row, stored)) {
+                deletes.delete_cells(*timestamp, id, [*row]);
+            }
         }
         deletes.apply(access)
     }
@@ -103,12 +98,11 @@ pub(super) fn meet(
 ) -> Result<Vec<Vec<(DocumentId, Stored)>>> {
     let mut buckets = Buckets::default();
     for (number, lookout) in lookouts.iter().enumerate() {
-        buckets.add(number, &lookout.sketch);
+        buckets.add(number, &lookout.sketch, lookout.rule);
     }
     let mut found: Vec<Found> = Vec::new();
     found.resize_with(lookouts.len(), Found::default);
-    let is_near = |number: usize, fingerprint| lookouts[number].distance(fingerprint).is_some();
-    while let Some(pages) = buckets.next(access.rows, &is_near)? {
+    while let Some(pages) = buckets.next(access.rows)? {
         let rows = documents::read(access, pages.candidates.iter().map(|candidate| &candidate.id))?;
         let nowhere = Stored::default();
         for candidate in &pages.candidates {
@@ -130,11 +124,9 @@ pub(super) fn is_old(access: &Access<'_>, timestamp: i64) -> bool {
 
 /// Whether a document's cell there is neither of what is there of it, nor of a claim that may still become that. It may be
 /// older than these: their own cell may be on its way.
-pub(super) fn is_ghost(bucket: BucketKey, fingerprint: Fingerprint, stored: &Stored) -> bool {
-    let is_filed =
-        |sketch: &Sketch| sketch.fingerprint() == fingerprint && sketch.keys().binary_search(&bucket).is_ok();
-    let is_live = stored.live.as_ref().is_some_and(|live| is_filed(&live.sketch));
-    !is_live && !pending(stored).is_some_and(|claim| is_filed(&claim.sketch))
+pub(super) fn is_ghost(row: RowKey, stored: &Stored) -> bool {
+    let is_live = stored.live.as_ref().is_some_and(|live| is_filed(&live.sketch, row));
+    !is_live && !pending(stored).is_some_and(|claim| is_filed(&claim.sketch, row))
 }
 
 pub(super) fn pending(stored: &Stored) -> Option<&Claim> {
@@ -143,14 +135,14 @@ pub(super) fn pending(stored: &Stored) -> Option<&Claim> {
 
 impl Found {
     fn take(&mut self, lookout: &Lookout<'_>, id: &DocumentId, stored: &Stored) {
-        if pending(stored).is_some_and(|claim| lookout.is_near(&claim.sketch).is_some()) {
+        if pending(stored).is_some_and(|claim| lookout.nearness(&claim.sketch).is_some()) {
             self.pending.insert(id.clone(), stored.clone());
         }
         let live = stored.live.as_ref();
-        if let Some(distance) = live.and_then(|live| lookout.is_near(&live.sketch))
-            && self.nearest.as_ref().is_none_or(|(best, other, _)| (distance, id) < (*best, other))
+        if let Some(nearness) = live.and_then(|live| lookout.nearness(&live.sketch))
+            && self.nearest.as_ref().is_none_or(|(best, other, _)| (nearness, id) < (*best, other))
         {
-            self.nearest = Some((distance, id.clone(), stored.clone()));
+            self.nearest = Some((nearness, id.clone(), stored.clone()));
         }
     }
 

@@ -1,5 +1,5 @@
 //! Searching: a bucket is read for each key of a query, what lies near in it is looked up among the documents, and only
-//! what the documents confirm is a match.
+//! what the documents confirm is a match. The same look tells how similar two are that are verified, and what is answered.
 //!
 //! Cells are written before a document's record and deleted after it, so a cell may be of a document that is not there
 //! any more, not there yet, or filed elsewhere by now. The document's row is the truth. A document that has moved while we
@@ -9,16 +9,21 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use index::backend::search::Nearest;
-use index::{DocumentId, Error, ErrorKind, Match, NearDocuments, Neighbours, Result};
-use simhash::{BucketKey, Distance, Fingerprint, Sketch};
+use index::{
+    DocumentId, Error, ErrorKind, Family, Match, NearDocuments, Nearness, Neighbours, Result, Rule, Sketch,
+};
+use simhash::BucketKey;
 use tables::Cost;
 
-use super::buckets::{Buckets, Candidate};
+use super::buckets::{Buckets, Candidate, facet_of};
 use super::layout::Record;
 use super::{Access, documents};
 
 /// How many queries are answered together: their candidates are in memory at one time.
 const GROUP: usize = 64;
+
+/// How many candidates are looked up together: of so many at most the records are in memory at one time.
+const LOOKED_UP: usize = 10_000;
 
 /// How often a search starts again because documents moved while it read.
 const ATTEMPTS_MAX: usize = 10;
@@ -27,33 +32,32 @@ const ATTEMPTS_MAX: usize = 10;
 pub(super) fn near(
     access: &Access<'_>,
     queries: &[Sketch],
-    max_distance: Distance,
+    rule: &Rule,
     limit: usize,
 ) -> Result<Vec<Neighbours>> {
-    search(access, queries, max_distance, limit, Search::into_neighbours)
+    search(access, queries, rule, limit, Search::into_neighbours)
 }
 
 /// The contract of [`Store::near_documents`](index::Store::near_documents): a search reads the documents in any case.
 pub(super) fn near_documents(
     access: &Access<'_>,
     queries: &[Sketch],
-    max_distance: Distance,
+    rule: &Rule,
     limit: usize,
 ) -> Result<Vec<NearDocuments>> {
-    search(access, queries, max_distance, limit, Search::into_near_documents)
+    search(access, queries, rule, limit, Search::into_near_documents)
 }
 
 fn search<'a, T>(
     access: &Access<'_>,
     queries: &'a [Sketch],
-    max_distance: Distance,
+    rule: &'a Rule,
     limit: usize,
     to_answer: impl Fn(Search<'a>) -> T,
 ) -> Result<Vec<T>> {
     let mut answers = Vec::with_capacity(queries.len());
     for queries in queries.chunks(GROUP) {
-        let mut searches: Vec<_> =
-            queries.iter().map(|query| Search::new(query, max_distance, limit)).collect();
+        let mut searches: Vec<_> = queries.iter().map(|query| Search::new(query, rule, limit)).collect();
         let mut attempt = 0;
         while searches.iter().any(|search| !search.is_settled) {
             if attempt == ATTEMPTS_MAX {
@@ -73,7 +77,7 @@ fn search<'a, T>(
 /// One query.
 struct Search<'a> {
     query: &'a Sketch,
-    max_distance: Distance,
+    rule: &'a Rule,
     limit: usize,
     nearest: Nearest<Record>,
     n_matches: u64,
@@ -88,10 +92,10 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(query: &'a Sketch, max_distance: Distance, limit: usize) -> Self {
+    fn new(query: &'a Sketch, rule: &'a Rule, limit: usize) -> Self {
         Self {
             query,
-            max_distance,
+            rule,
             limit,
             nearest: Nearest::new(limit),
             n_matches: 0,
@@ -109,41 +113,48 @@ impl<'a> Search<'a> {
         self.is_settled = true;
     }
 
-    /// The bucket in which a document counts that shares several with the query.
-    fn first_shared(&self, sketch: &Sketch) -> Option<BucketKey> {
-        self.query.keys().iter().copied().find(|key| sketch.keys().binary_search(key).is_ok())
+    /// The bucket in which a document counts that meets the query in several.
+    fn first_shared(&self, sketch: &Sketch) -> Option<(Family, BucketKey)> {
+        self.query.facets().iter().find_map(|(family, facet)| {
+            let other = facet_of(sketch, *family)?;
+            let is_near = facet.fingerprint().distance(other.fingerprint()) <= self.rule.within(*family);
+            let is_shared = |key: &BucketKey| is_near && other.keys().binary_search(key).is_ok();
+            Some((*family, facet.keys().iter().copied().find(is_shared)?))
+        })
     }
 
-    fn distance(&self, fingerprint: Fingerprint) -> Option<Distance> {
-        Some(self.query.fingerprint().distance(fingerprint)).filter(|&distance| distance <= self.max_distance)
+    fn nearness(&self, sketch: &Sketch) -> Option<Nearness> {
+        self.rule.confirms(self.query.features(), sketch.features())
     }
 
     /// Counts a candidate if its record says the same and it is not counted in another bucket.
-    fn judge(&mut self, hasher: &RandomState, candidate: Candidate, record: &Record) {
+    fn judge(&mut self, hasher: &RandomState, candidate: &Candidate, record: &Record) {
         let sketch = &record.sketch;
         let shared = self.first_shared(sketch);
         // The cells of a sketch bear the timestamp of its record; another one is of a sketch before or after it, also
-        // where it has this fingerprint.
-        let is_of_record =
-            sketch.fingerprint() == candidate.fingerprint && record.timestamp == candidate.timestamp;
-        if is_of_record && shared != Some(candidate.bucket) || self.moving.contains(&candidate.id) {
+        // where its row ends with the same bits.
+        let &Candidate { family, row, timestamp, .. } = candidate;
+        let facet = facet_of(sketch, family);
+        let is_of_record = record.timestamp == timestamp
+            && facet.is_some_and(|facet| facet.fingerprint() == row.fingerprint);
+        if is_of_record && shared != Some((family, row.bucket())) || self.moving.contains(&candidate.id) {
             return;
         }
         let is_first = |counted: &mut HashSet<u64>| counted.insert(hasher.hash_one(&candidate.id));
         if is_of_record && self.counted.as_mut().is_none_or(is_first) {
-            self.count(candidate.id, record);
-        } else if shared.is_some() && self.distance(sketch.fingerprint()).is_some() {
+            self.count(candidate.id.clone(), record);
+        } else if shared.is_some() && self.nearness(sketch).is_some() {
             // It may have been counted already, or missed: only another round can tell.
-            self.moving.insert(candidate.id);
+            self.moving.insert(candidate.id.clone());
             self.is_settled = false;
         }
     }
 
     fn count(&mut self, id: DocumentId, record: &Record) {
-        let fingerprint = record.sketch.fingerprint();
-        if let Some(distance) = self.distance(fingerprint) {
+        if let Some(nearness) = self.nearness(&record.sketch) {
             self.n_matches += 1;
-            self.nearest.offer_with(Match { id, fingerprint, distance }, || record.clone());
+            let found = Match::new(id, record.sketch.fingerprint(), nearness);
+            self.nearest.offer_with(found, || record.clone());
         }
     }
 
@@ -155,7 +166,7 @@ impl<'a> Search<'a> {
     fn into_near_documents(self) -> NearDocuments {
         let Self { nearest, n_matches, cost, .. } = self;
         let to_document = |(found, record): (Match, Record)| {
-            (found.distance, documents::to_stored_document(found.id, record))
+            (found.nearness(), documents::to_stored_document(found.id, record))
         };
         NearDocuments { documents: nearest.into_known().map(to_document).collect(), n_matches, cost }
     }
@@ -167,28 +178,43 @@ fn run(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
     let mut begun = BTreeSet::new();
     for (number, search) in searches.iter_mut().enumerate().filter(|(_, search)| !search.is_settled) {
         search.begin();
-        search.cost.n_buckets += search.query.keys().len() as u64;
-        buckets.add(number, search.query);
+        search.cost.n_buckets += search.query.n_keys() as u64;
+        buckets.add(number, search.query, search.rule);
         begun.insert(number);
     }
     let hasher = RandomState::new();
     loop {
-        let is_near = |number: usize, fingerprint| searches[number].distance(fingerprint).is_some();
-        let Some(pages) = buckets.next(access.rows, &is_near)? else { break };
+        let Some(mut pages) = buckets.next(access.rows)? else { break };
         for number in pages.rows {
             searches[number].cost.n_candidates += 1;
         }
         for number in pages.unfinished {
             searches[number].counted.get_or_insert_default();
         }
-        let records = documents::read_live(access, pages.candidates.iter().map(|candidate| &candidate.id))?;
-        for candidate in pages.candidates {
-            if let Some(record) = records.get(&candidate.id) {
-                searches[candidate.query].judge(&hasher, candidate, record);
+        pages.candidates.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+        for candidates in in_groups(&pages.candidates) {
+            let records = documents::read_live(access, candidates.iter().map(|candidate| &candidate.id))?;
+            for candidate in candidates {
+                if let Some(record) = records.get(&candidate.id) {
+                    searches[candidate.query].judge(&hasher, candidate, record);
+                }
             }
         }
     }
     judge_moving(access, searches, &begun)
+}
+
+/// Cuts candidates that are sorted by id, never between those of one: all that a page has of a document is judged by what it
+/// is at one moment.
+fn in_groups(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
+    let mut rest = candidates;
+    std::iter::from_fn(move || {
+        let last = rest.get(..LOOKED_UP).unwrap_or(rest).last()?;
+        let len = rest.partition_point(|candidate| candidate.id <= last.id);
+        let (group, left) = rest.split_at(len);
+        rest = left;
+        Some(group)
+    })
 }
 
 fn judge_moving(access: &Access<'_>, searches: &mut [Search<'_>], begun: &BTreeSet<usize>) -> Result<()> {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use index::backend::search;
-use index::{Document, DocumentId};
-use simhash::{Distance, Sketch};
+use index::{Document, DocumentId, Rule, Sketch};
+use tables::Tables;
 
 use super::documents::Stored;
 
@@ -15,34 +15,62 @@ use super::documents::Stored;
 pub(super) fn waits_for(
     documents: &[Document],
     stored: &HashMap<&DocumentId, Stored>,
-    max_distance: Distance,
+    rule: &Rule,
 ) -> Vec<Vec<usize>> {
     let mut waits_for: Vec<Vec<usize>> = Vec::with_capacity(documents.len());
-    let (mut new, mut old) = (search::new_tables(), search::new_tables());
+    let (mut new, mut old) = (Versions::new(), Versions::new());
     let mut versions: HashMap<&DocumentId, Vec<(Option<usize>, &Sketch)>> = HashMap::new();
     for (place, document) in documents.iter().enumerate() {
         let mut before = Vec::new();
-        let mut near = |tables: &dyn tables::Tables, sketch: &Sketch| {
-            tables.near(std::slice::from_ref(sketch), max_distance, &mut |hit| {
-                before.extend(hit.numbers.iter().map(|&number| number as usize));
-            });
-        };
-        near(&*new, &document.sketch);
-        near(&*old, &document.sketch);
+        new.near(&document.sketch, rule, &mut before);
+        old.near(&document.sketch, rule, &mut before);
         let own = versions.entry(&document.id).or_insert_with(|| {
             let live = stored.get(&document.id).and_then(|stored| stored.live.as_ref());
             live.map(|live| (None, &live.sketch)).into_iter().collect()
         });
         for (_, sketch) in own.iter().filter(|(_, sketch)| **sketch != document.sketch) {
-            near(&*new, sketch);
-            old.insert(sketch, place as u64);
+            new.near(sketch, rule, &mut before);
+            old.push(place, sketch);
         }
         before.extend(own.iter().filter_map(|(place, _)| *place));
         own.push((Some(place), &document.sketch));
-        new.insert(&document.sketch, place as u64);
+        new.push(place, &document.sketch);
         before.sort_unstable();
         before.dedup();
         waits_for.push(before);
     }
     waits_for
+}
+
+/// Sketches of documents of the batch.
+struct Versions<'a> {
+    tables: Box<dyn Tables>,
+    /// By the number in the tables; with the place of its document.
+    filed: Vec<(usize, &'a Sketch)>,
+}
+
+impl<'a> Versions<'a> {
+    fn new() -> Self {
+        Self { tables: search::new_tables(), filed: Vec::new() }
+    }
+
+    fn push(&mut self, place: usize, sketch: &'a Sketch) {
+        search::file(&mut *self.tables, sketch, self.filed.len() as u64);
+        self.filed.push((place, sketch));
+    }
+
+    /// Adds the places of those that are near.
+    fn near(&self, sketch: &Sketch, rule: &Rule, places: &mut Vec<usize>) {
+        let mut numbers = Vec::new();
+        for (family, facet) in sketch.facets() {
+            self.tables.near(std::slice::from_ref(facet), rule.within(*family), &mut |hit| {
+                numbers.extend_from_slice(hit.numbers);
+            });
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        let proposed = numbers.into_iter().map(|number| self.filed[number as usize]);
+        let near = proposed.filter(|(_, other)| rule.confirms(sketch.features(), other.features()).is_some());
+        places.extend(near.map(|(place, _)| place));
+    }
 }

@@ -18,9 +18,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use index::backend::claims::State;
-use index::{Document, DocumentId, Error, Insertion, Result};
-use simhash::{BucketKey, RowKey, Sketch};
+use index::{Document, DocumentId, Error, Insertion, Result, Sketch};
+use simhash::RowKey;
 
+use super::buckets::is_filed;
 use super::documents::Stored;
 use super::layout::{RECORD_COLUMN, Record, document_row, index_column};
 use super::rows::{Mutation, Mutations, Table};
@@ -59,7 +60,7 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
     let mut old_cells = OldCells::default();
     for (&id, &Document { sketch, source, .. }) in &changed {
         let timestamp = next(id).max(shared);
-        cells.put_cells(timestamp, id, sketch, sketch.keys());
+        cells.put_cells(timestamp, id, sketch.rows());
         let record = Record { sketch: sketch.clone(), timestamp, source: source.clone() };
         records.put_record(timestamp, id, &record, access);
         let Some(old) = stored.get(id) else { continue };
@@ -97,30 +98,39 @@ impl Writes {
         Self { table, time_to_live: None, by_timestamp: BTreeMap::new() }
     }
 
-    /// The cells of a document in some of its buckets.
-    pub(super) fn put_cells(&mut self, timestamp: i64, id: &DocumentId, sketch: &Sketch, keys: &[BucketKey]) {
-        self.change_cells(timestamp, id, sketch, keys, Some(Vec::new()));
+    /// The cells of a document in some of its rows.
+    pub(super) fn put_cells(
+        &mut self,
+        timestamp: i64,
+        id: &DocumentId,
+        rows: impl IntoIterator<Item = RowKey>,
+    ) {
+        self.change_cells(timestamp, id, rows, Some(&[]));
     }
 
     /// As [`put_cells`](Self::put_cells): what is not newer than `until` goes.
-    pub(super) fn delete_cells(&mut self, until: i64, id: &DocumentId, sketch: &Sketch, keys: &[BucketKey]) {
-        self.change_cells(until, id, sketch, keys, None);
+    pub(super) fn delete_cells(
+        &mut self,
+        until: i64,
+        id: &DocumentId,
+        rows: impl IntoIterator<Item = RowKey>,
+    ) {
+        self.change_cells(until, id, rows, None);
     }
 
     fn change_cells(
         &mut self,
         timestamp: i64,
         id: &DocumentId,
-        sketch: &Sketch,
-        keys: &[BucketKey],
-        value: Option<Vec<u8>>,
+        rows: impl IntoIterator<Item = RowKey>,
+        value: Option<&[u8]>,
     ) {
         let column = index_column(id);
         let mutations = self.by_timestamp.entry(timestamp).or_default();
-        mutations.extend(keys.iter().map(|&key| Mutation {
-            row: RowKey::new(key, sketch.fingerprint()).encode().to_vec(),
+        mutations.extend(rows.into_iter().map(|row| Mutation {
+            row: row.encode().to_vec(),
             column: column.clone(),
-            value: value.clone(),
+            value: value.map(<[u8]>::to_vec),
         }));
     }
 
@@ -171,14 +181,14 @@ impl Default for OldCells {
 impl OldCells {
     /// A document has another sketch since `timestamp`.
     pub(super) fn replaced(&mut self, id: &DocumentId, old: &Record, new: &Sketch, timestamp: i64) {
-        let keys = keys_only_in(&old.sketch, Some(new));
-        self.lingering.put_cells(timestamp, id, &old.sketch, &keys);
-        self.deleted.delete_cells(old.timestamp, id, &old.sketch, &keys);
+        let rows: Vec<_> = rows_only_in(&old.sketch, Some(new)).collect();
+        self.lingering.put_cells(timestamp, id, rows.iter().copied());
+        self.deleted.delete_cells(old.timestamp, id, rows);
     }
 
     /// A document is there no more under this sketch, at most under another one.
     pub(super) fn gone(&mut self, until: i64, id: &DocumentId, old: &Sketch, new: Option<&Sketch>) {
-        self.deleted.delete_cells(until, id, old, &keys_only_in(old, new));
+        self.deleted.delete_cells(until, id, rows_only_in(old, new));
     }
 
     pub(super) fn apply(self, access: &Access<'_>) -> Result<()> {
@@ -187,9 +197,7 @@ impl OldCells {
     }
 }
 
-/// The keys of the rows that `sketch` is filed in and `other` is not.
-fn keys_only_in(sketch: &Sketch, other: Option<&Sketch>) -> Vec<BucketKey> {
-    let other = other.filter(|other| other.fingerprint() == sketch.fingerprint());
-    let is_shared = |key: &BucketKey| other.is_some_and(|other| other.keys().binary_search(key).is_ok());
-    sketch.keys().iter().copied().filter(|key| !is_shared(key)).collect()
+/// The rows that `sketch` is filed in and `other` is not.
+fn rows_only_in(sketch: &Sketch, other: Option<&Sketch>) -> impl Iterator<Item = RowKey> {
+    sketch.rows().filter(move |row| !other.is_some_and(|other| is_filed(other, *row)))
 }

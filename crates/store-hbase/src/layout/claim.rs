@@ -2,22 +2,19 @@
 
 use index::backend::claims::{Claim, State, Ticket};
 use index::{Result, SketchKind};
-use simhash::Fingerprint;
 
-use super::{damaged, more_words, parse_more};
+use super::{damaged, more_words, parse_more, parse_simhash, simhash_word};
 
-/// Words for people who look into the table: state, fingerprint, timestamp, whose it is, until when, and what is not as
+/// Words for people who look into the table: state, simhash, timestamp, whose it is, until when, and what is not as
 /// usual. Compare-and-set compares these very bytes.
 pub(crate) fn encode_claim(claim: &Claim, kind: &SketchKind) -> Vec<u8> {
     let Claim { state, sketch, source, timestamp, ticket, deadline, expires } = claim;
     let Ticket { time, owner, number } = ticket;
-    let fingerprint = sketch.fingerprint();
-    let (state, more) = (word(*state), more_words(sketch, source.as_ref(), kind));
+    let (state, simhash) = (word(*state), simhash_word(sketch));
+    let more = more_words(sketch, source.as_ref(), kind);
     let keep = if *expires { "" } else { " keep=yes" };
-    format!(
-        "{state} {fingerprint} {timestamp} ticket={time}.{owner:016x}.{number} until={deadline}{keep}{more}"
-    )
-    .into_bytes()
+    format!("{state} {simhash} {timestamp} ticket={time}.{owner:016x}.{number} until={deadline}{keep}{more}")
+        .into_bytes()
 }
 
 /// Reads stored words back; exactly what [`encode_claim`] writes.
@@ -43,7 +40,7 @@ fn parse(words: &str, kind: &SketchKind) -> Option<Claim> {
     let mut words = words.split(' ').peekable();
     let found = words.next()?;
     let state = STATES.into_iter().find(|&state| word(state) == found)?;
-    let fingerprint: Fingerprint = words.next()?.parse().ok()?;
+    let simhash = parse_simhash(words.next()?)?;
     let timestamp = words.next()?.parse().ok()?;
     let mut ticket = words.next()?.strip_prefix("ticket=")?.split('.');
     let time = ticket.next()?.parse().ok()?;
@@ -51,7 +48,7 @@ fn parse(words: &str, kind: &SketchKind) -> Option<Claim> {
     let number = ticket.next()?.parse().ok()?;
     let deadline = words.next()?.strip_prefix("until=")?.parse().ok()?;
     let expires = words.next_if_eq(&"keep=yes").is_none();
-    let (sketch, source) = parse_more(fingerprint, words, kind)?;
+    let (sketch, source) = parse_more(simhash, words, kind)?;
     let ticket = Ticket { time, owner, number };
     Some(Claim { state, sketch, source, timestamp, ticket, deadline, expires })
 }
