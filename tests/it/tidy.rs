@@ -30,7 +30,7 @@ const EDGES: [(&str, &[&str]); 17] = [
     // The stores do not know each other.
     ("pigeonhole-store-embedded", &["pigeonhole-index", "pigeonhole-simhash", "pigeonhole-tables"]),
     ("pigeonhole-store-hbase", &["pigeonhole-index", "pigeonhole-simhash", "pigeonhole-tables"]),
-    ("pigeonhole-store-redis", &["pigeonhole-index", "pigeonhole-simhash", "pigeonhole-tables"]),
+    ("pigeonhole-store-redis", &["pigeonhole-index", "pigeonhole-minhash", "pigeonhole-simhash"]),
     (
         "pigeonhole-engine",
         &[

@@ -29,15 +29,24 @@ do
   end
 end
 
+-- Records of this version have a signature, or no simhash; those of the version before have a simhash and nothing else.
+local SIGNED = 3
+
 -- Where the time of a record begins: after its version and its run. Then come the length of its source and the source.
 local function time_at(record)
+  if byte(record, 1) == SIGNED then return 18 end
   return byte(record, 10) == 0 and 11 or 19
 end
 
--- Where the keys of a record begin.
-local function keys_from(record)
+-- Where that begins by which the document of a record is found and compared: after the source.
+local function sketch_from(record)
   local at = time_at(record)
   return at + 9 + byte(record, at + 8)
+end
+
+-- What documents with equal sketches have in common.
+local function run_of(record)
+  return sub(record, 2, time_at(record) - 1)
 end
 
 -- When the document of a record was inserted, in milliseconds since 1970: below 2^48, so exact.
@@ -48,7 +57,53 @@ end
 
 -- The source of a record, empty where it has none.
 local function source_of(record)
-  return sub(record, time_at(record) + 9, keys_from(record) - 1)
+  return sub(record, time_at(record) + 9, sketch_from(record) - 1)
+end
+
+-- The simhash of a signed record, if it has one, its signature, maybe empty, and where its facets begin.
+local function features_of(record)
+  local at = sketch_from(record)
+  local facets = at + 11 + struct.unpack('>I2', record, at + 9)
+  return byte(record, at) % 2 == 1 and sub(record, at + 1, at + 8), sub(record, at + 11, facets - 1), facets
+end
+
+-- The ways in which the document of a record is filed, one for each family: 1 is simhashes, then long, short and whole
+-- texts. Each with the member that its buckets have, which begins with the bits of the facet, and with where its buckets are
+-- listed. Nil for what nobody has written.
+local function facets_of(record)
+  local run, last = run_of(record), #record - 4
+  if byte(record, 1) ~= SIGNED then
+    local first = sketch_from(record)
+    local is_whole = first <= last + 1 and (last + 1 - first) % 5 == 0
+    return is_whole and { { family = 1, member = run, first = first, last = last } }
+  end
+  if sketch_from(record) + 10 > last then return nil end
+  local facets, _, at = {}, nil, nil
+  _, _, at = features_of(record)
+  while at + 9 <= last do
+    local first = at + 10
+    local facet = { family = byte(record, at), member = sub(record, at + 1, at + 8) .. run, first = first }
+    at = first + 5 * byte(record, at + 9)
+    facet.last = at - 1
+    facets[#facets + 1] = facet
+  end
+  return at == last + 1 and facets or nil
+end
+
+-- The record of a document, or false; and the ways in which it is filed. One of another version has them elsewhere.
+local function record_of(id)
+  local record = call('GET', DOCUMENTS .. id)
+  if not record then return false end
+  local version = byte(record, 1)
+  local is_long = (version == 2 or version == SIGNED) and #record > 10 and #record >= time_at(record) + 12
+  local facets = is_long and facets_of(record)
+  if not facets then error('DAMAGED ' .. id, 0) end
+  return record, facets
+end
+
+-- The run of a member of a bucket: the member itself, but of signed documents, whose members have the bits of the facet first.
+local function run_of_member(member)
+  return #member == 24 and sub(member, 9) or member
 end
 
 local function n_ones(x, n, most)
@@ -61,35 +116,11 @@ local function n_ones(x, n, most)
   return n
 end
 
--- In how many bits a run's fingerprint differs from the one in two halves, or nil for more than `most`.
-local function distance(run, high, low, most)
-  local run_high, run_low = struct.unpack('>I4I4', run)
-  local n = n_ones(bit.bxor(run_high, high), 0, most)
-  return n and n_ones(bit.bxor(run_low, low), n, most)
-end
-
--- The runs that are near and in one of the buckets listed in `keys` from `first` to `last`, the nearest first, and how
--- many were looked at. A run that is in several of them counts once.
-local function near_runs(high, low, most, keys, first, last)
-  local found, met, n_read = {}, {}, 0
-  for at = first, last, 5 do
-    local bucket = BUCKETS .. sub(keys, at, at + 4)
-    local from, page = '-', nil
-    repeat
-      page = call('ZRANGEBYLEX', bucket, from, '+', 'LIMIT', 0, PAGE)
-      n_read = n_read + #page
-      for _, run in ipairs(page) do
-        local d = not met[run] and distance(run, high, low, most)
-        if d then
-          met[run] = true
-          found[#found + 1] = { run = run, distance = d }
-        end
-        from = '(' .. run
-      end
-    until #page < PAGE
-  end
-  table.sort(found, function(a, b) return a.distance < b.distance end)
-  return found, n_read
+-- In how many bits a member's first 64 differ from those in two halves, or nil for more than `most`.
+local function distance(member, high, low, most)
+  local member_high, member_low = struct.unpack('>I4I4', member)
+  local n = n_ones(bit.bxor(member_high, high), 0, most)
+  return n and n_ones(bit.bxor(member_low, low), n, most)
 end
 
 -- Whether a document of a record is there, in an index of any kind.

@@ -3,17 +3,18 @@
 -- pair 1 where something is wrong, and 0 where nothing is, or where it has gone since.
 local what, mends = ARGV[3], ARGV[4] == '1'
 
--- The record of a document, or false; and whether there is one that cannot be read, of which nobody knows where it belongs.
+-- The record of a document, or false; whether there is one that cannot be read, of which nobody knows where it belongs; and
+-- the ways in which it is filed.
 local function readable(id)
-  local is_readable, record = pcall(record_of, id)
-  return is_readable and record, not is_readable
+  local is_readable, record, facets = pcall(record_of, id)
+  return is_readable and record, not is_readable, facets
 end
 
 local check = {}
 
 -- A document must be wherever its record says.
 function check.d(id)
-  local record = readable(id)
+  local record, _, facets = readable(id)
   if not record then return false end
   local missing = {}
   local function expect(key, member, score)
@@ -23,11 +24,9 @@ function check.d(id)
       if mends then call('ZADD', key, score, member) end
     end
   end
-  local run, first = run_of(record)
+  local run = run_of(record)
   expect(IDS, id, 0)
-  for at = first, #record - 4, 5 do
-    expect(BUCKETS .. sub(record, at, at + 4), run, 0)
-  end
+  each_bucket(record, facets, function(bucket, member) expect(bucket, member, 0) end)
   local n_before = call('ZCARD', RUNS .. run)
   expect(RUNS .. run, id, 0)
   if EXPIRED then
@@ -74,19 +73,22 @@ function check.i(id)
   return true
 end
 
--- A run of a bucket must have ids, whose records list the bucket.
-function check.b(bucket, run)
-  if not call('ZSCORE', BUCKETS .. bucket, run) then return false end
+-- A run of a bucket must have ids, whose records list the bucket for a facet of these bits.
+function check.b(bucket, member)
+  if not call('ZSCORE', BUCKETS .. bucket, member) then return false end
+  local run = run_of_member(member)
   local id = call('ZRANGE', RUNS .. run, 0, 0)[1]
   if id then
-    local record = readable(id)
+    local record, _, facets = readable(id)
     -- Else the id is a ghost itself, or nobody knows.
     if not record or run_of(record) ~= run then return false end
-    for at = keys_from(record), #record - 4, 5 do
-      if sub(record, at, at + 4) == bucket then return false end
-    end
+    local is_listed = false
+    each_bucket(record, facets, function(listed, as)
+      is_listed = is_listed or as == member and listed == BUCKETS .. bucket
+    end)
+    if is_listed then return false end
   end
-  if mends then call('ZREM', BUCKETS .. bucket, run) end
+  if mends then call('ZREM', BUCKETS .. bucket, member) end
   return true
 end
 

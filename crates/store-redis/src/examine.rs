@@ -109,7 +109,7 @@ impl Examination<'_, '_> {
                         self.found(FindingKind::Foreign, show(&id), false);
                     }
                     let ahead = Finding::of_ahead(&document.id, at, &self.store.clock);
-                    entries.push((id, Vec::new(), document.sketch.keys().len()));
+                    entries.push((id, Vec::new(), document.sketch.n_keys()));
                     if let Some(Finding { kind, place, is_mended }) = ahead {
                         self.found(kind, place, is_mended);
                     }

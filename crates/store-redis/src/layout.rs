@@ -1,11 +1,21 @@
 //! The names of the keys, and the bytes below them. Drawn in `schema/redis.md`; the scripts know the same layout.
 
-use index::{Document, DocumentId, Error, ErrorKind, Result, SketchKind, Source, StoredDocument, Timestamp};
-use sha2::{Digest, Sha256};
-use simhash::{BucketKey, Fingerprint, Sketch};
+mod signed;
+#[cfg(test)]
+mod tests;
 
-/// The version that every record begins with. Those of version 1, which had no times, were never released.
+use index::{
+    Document, DocumentId, Error, ErrorKind, Family, Features, Result, Rule, Sketch, SketchKind, Source,
+    StoredDocument, Timestamp,
+};
+use sha2::{Digest, Sha256};
+use simhash::{BucketKey, Fingerprint};
+
+/// The version of the records of documents that have a simhash and nothing else. Version 1, which had no times, was never
+/// released.
 const VERSION: u8 = 2;
+/// That of all others.
+const SIGNED_VERSION: u8 = 3;
 
 /// Follows the fingerprint in a run whose keys are those that the index's kind of sketch gives it.
 const FOLLOWS: u8 = 0;
@@ -14,6 +24,9 @@ const LISTED: u8 = 1;
 
 /// The bytes of that digest.
 const DIGEST_LEN: usize = 8;
+
+/// Four bytes at the end of a record.
+const CHECKSUM_LEN: usize = 4;
 
 /// The keys of one index. The braces make a cluster keep all of them on one node.
 pub(super) struct Keys {
@@ -66,18 +79,37 @@ impl Keys {
     }
 }
 
-/// What documents with equal sketches have in common, and no others: the fingerprint, and a digest of the keys where
-/// they do not follow from it.
-fn put_run(bytes: &mut Vec<u8>, sketch: &Sketch, kind: &SketchKind) {
-    bytes.extend_from_slice(&sketch.fingerprint().0.to_be_bytes());
-    if kind.follows(sketch) {
+/// What a record and a run say of a sketch.
+enum Form<'a> {
+    /// A simhash and its keys.
+    Simhash(Fingerprint, &'a [BucketKey]),
+    /// All that a sketch can have.
+    Signed,
+}
+
+impl<'a> Form<'a> {
+    fn of(sketch: &'a Sketch) -> Self {
+        match (sketch.features(), sketch.facets()) {
+            (Features { simhash: Some(simhash), signature: None }, [(Family::Simhash, facet)]) => {
+                Self::Simhash(*simhash, facet.keys())
+            }
+            _ => Self::Signed,
+        }
+    }
+}
+
+/// What documents with equal simhashes and keys have in common, and no others: the fingerprint, and a digest of the keys
+/// where they do not follow from it.
+fn put_run(bytes: &mut Vec<u8>, simhash: Fingerprint, keys: &[BucketKey], follows: bool) {
+    bytes.extend_from_slice(&simhash.0.to_be_bytes());
+    if follows {
         bytes.push(FOLLOWS);
         return;
     }
     bytes.push(LISTED);
-    let mut keys = Vec::with_capacity(5 * sketch.keys().len());
-    put_keys(&mut keys, sketch.keys());
-    bytes.extend_from_slice(&Sha256::digest(&keys)[..DIGEST_LEN]);
+    let mut listed = Vec::with_capacity(5 * keys.len());
+    put_keys(&mut listed, keys);
+    bytes.extend_from_slice(&Sha256::digest(&listed)[..DIGEST_LEN]);
 }
 
 fn put_keys(bytes: &mut Vec<u8>, keys: &[BucketKey]) {
@@ -85,6 +117,14 @@ fn put_keys(bytes: &mut Vec<u8>, keys: &[BucketKey]) {
         bytes.push(key.flag);
         bytes.extend_from_slice(&key.segment.to_be_bytes());
     }
+}
+
+fn put_origin(bytes: &mut Vec<u8>, inserted_at: Timestamp, source: Option<&Source>) {
+    let source = source.map_or("", Source::as_str);
+    bytes.extend_from_slice(&inserted_at.as_ms().to_be_bytes());
+    // At most 255 bytes, which is what a source is.
+    bytes.push(source.len() as u8);
+    bytes.extend_from_slice(source.as_bytes());
 }
 
 /// How long the run is that these bytes begin with.
@@ -99,76 +139,135 @@ fn run_len(bytes: &[u8]) -> Option<usize> {
 /// The record of a document.
 pub(super) fn encode_record(document: &Document, inserted_at: Timestamp, kind: &SketchKind) -> Vec<u8> {
     let Document { id, sketch, source } = document;
-    let source = source.as_ref().map_or("", Source::as_str);
-    let mut bytes = Vec::with_capacity(31 + source.len() + 5 * sketch.keys().len());
-    bytes.push(VERSION);
-    put_run(&mut bytes, sketch, kind);
-    bytes.extend_from_slice(&inserted_at.as_ms().to_be_bytes());
-    // At most 255 bytes, which is what a source is.
-    bytes.push(source.len() as u8);
-    bytes.extend_from_slice(source.as_bytes());
-    put_keys(&mut bytes, sketch.keys());
+    let follows = kind.follows(sketch);
+    let mut bytes = Vec::with_capacity(64 + 5 * sketch.n_keys());
+    match Form::of(sketch) {
+        Form::Simhash(simhash, keys) => {
+            bytes.push(VERSION);
+            put_run(&mut bytes, simhash, keys, follows);
+            put_origin(&mut bytes, inserted_at, source.as_ref());
+            put_keys(&mut bytes, keys);
+        }
+        Form::Signed => {
+            bytes.push(SIGNED_VERSION);
+            let told = signed::encode(sketch, follows);
+            signed::put_run(&mut bytes, &told);
+            put_origin(&mut bytes, inserted_at, source.as_ref());
+            bytes.extend_from_slice(&told);
+        }
+    }
     let checksum = checksum(id, &bytes);
     bytes.extend_from_slice(&checksum.to_be_bytes());
     bytes
 }
 
-/// Whether a record says that its keys are those that the index's kind of sketch gives its fingerprint, and another kind gave them.
+/// A query, as the scripts read it: the record of a document of which only the sketch matters.
+pub(super) fn encode_query(sketch: &Sketch) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(64 + 5 * sketch.n_keys());
+    match Form::of(sketch) {
+        Form::Simhash(simhash, keys) => {
+            bytes.push(VERSION);
+            put_run(&mut bytes, simhash, keys, true);
+            put_origin(&mut bytes, Timestamp::MIN, None);
+            put_keys(&mut bytes, keys);
+        }
+        Form::Signed => {
+            bytes.push(SIGNED_VERSION);
+            bytes.extend_from_slice(&[0; signed::RUN_LEN]);
+            put_origin(&mut bytes, Timestamp::MIN, None);
+            bytes.extend_from_slice(&signed::encode(sketch, true));
+        }
+    }
+    bytes.extend_from_slice(&[0; CHECKSUM_LEN]);
+    bytes
+}
+
+/// A rule, as the scripts read it: in how many bits candidates may differ, for each family; how many bins must agree; and the
+/// least similarity, below 0 where nothing is verified.
+pub(super) fn encode_rule(rule: &Rule) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(28);
+    for family in Family::ALL {
+        bytes.extend_from_slice(&rule.within(family).as_bits().to_be_bytes());
+    }
+    let min_bins = rule.min_similarity.map_or(0, Rule::min_agreeing_bins);
+    bytes.extend_from_slice(&min_bins.to_be_bytes());
+    let min_similarity = rule.min_similarity.map_or(-1.0, |similarity| similarity.get());
+    bytes.extend_from_slice(&min_similarity.to_be_bytes());
+    bytes
+}
+
+/// Whether a record says that its keys are those that the index's kind of sketch gives its features, and another kind gave them.
 pub(super) fn is_foreign(record: &[u8], sketch: &Sketch, kind: &SketchKind) -> bool {
-    // After the version and the fingerprint.
-    record.get(9) == Some(&FOLLOWS) && !kind.follows(sketch)
+    let says_so = match record.split_first() {
+        // After the fingerprint.
+        Some((&VERSION, rest)) => rest.get(8) == Some(&FOLLOWS),
+        Some((&SIGNED_VERSION, rest)) => {
+            Parts::split(rest, signed::RUN_LEN).is_some_and(|parts| signed::follows(parts.sketch))
+        }
+        _ => false,
+    };
+    says_so && !kind.follows(sketch)
 }
 
 /// Reads the record of a document back.
 pub(super) fn decode_record(id: &DocumentId, bytes: &[u8]) -> Result<StoredDocument> {
-    let Some((body, sealed)) = bytes.split_last_chunk::<4>() else {
+    let Some((body, sealed)) = bytes.split_last_chunk::<CHECKSUM_LEN>() else {
         return Err(damaged(id, "it is too short"));
     };
     if checksum(id, body) != u32::from_be_bytes(*sealed) {
         return Err(damaged(id, "its checksum does not fit"));
     }
+    let wrong_length = || damaged(id, "it has a wrong length");
     match body.split_first() {
         Some((&VERSION, rest)) => {
-            let Parts { fingerprint, ms, source, keys } =
-                Parts::split(rest).ok_or_else(|| damaged(id, "it has a wrong length"))?;
-            let inserted_at = Timestamp::new(ms).ok_or_else(|| damaged(id, "its time"))?;
-            let source = match source {
-                [] => None,
-                source => {
-                    let source = str::from_utf8(source).ok().and_then(|source| Source::new(source).ok());
-                    Some(source.ok_or_else(|| damaged(id, "its source"))?)
-                }
-            };
-            let sketch = Sketch::new(fingerprint, keys.iter().map(decode_key).collect());
-            Ok(StoredDocument { document: Document { id: id.clone(), sketch, source }, inserted_at })
+            let parts = run_len(rest).and_then(|len| Parts::split(rest, len)).ok_or_else(wrong_length)?;
+            let simhash = rest.first_chunk().ok_or_else(wrong_length)?;
+            let (keys, []) = parts.sketch.as_chunks() else { return Err(wrong_length()) };
+            let keys = keys.iter().map(decode_key).collect();
+            parts.document(id, Sketch::new(Fingerprint(u64::from_be_bytes(*simhash)), keys))
+        }
+        Some((&SIGNED_VERSION, rest)) => {
+            let parts = Parts::split(rest, signed::RUN_LEN).ok_or_else(wrong_length)?;
+            let sketch = signed::decode(parts.sketch).map_err(|what| damaged(id, what))?;
+            parts.document(id, sketch)
         }
         Some((version, _)) => Err(Error::new(
             ErrorKind::Mismatch,
             format!(
-                "the record of document \"{id}\" has version {version}, this program reads version {VERSION}; use the \
-                 program that wrote it, or build the index anew"
+                "the record of document \"{id}\" has version {version}, this program reads versions {VERSION} and \
+                 {SIGNED_VERSION}; use the program that wrote it, or build the index anew"
             ),
         )),
         None => Err(damaged(id, "it is too short")),
     }
 }
 
-/// What a record has between its version and its checksum.
+/// What a record has between its run and its checksum.
 struct Parts<'a> {
-    fingerprint: Fingerprint,
     ms: i64,
     source: &'a [u8],
-    keys: &'a [[u8; 5]],
+    sketch: &'a [u8],
 }
 
 impl<'a> Parts<'a> {
-    fn split(bytes: &'a [u8]) -> Option<Self> {
-        let fingerprint = Fingerprint(u64::from_be_bytes(*bytes.first_chunk()?));
-        let (time, rest) = bytes.get(run_len(bytes)?..)?.split_first_chunk()?;
+    /// Of all that follows the version.
+    fn split(bytes: &'a [u8], run_len: usize) -> Option<Self> {
+        let (time, rest) = bytes.get(run_len..)?.split_first_chunk()?;
         let (&source_len, rest) = rest.split_first()?;
-        let (source, keys) = rest.split_at_checked(source_len.into())?;
-        let (keys, []) = keys.as_chunks() else { return None };
-        Some(Self { fingerprint, ms: i64::from_be_bytes(*time), source, keys })
+        let (source, sketch) = rest.split_at_checked(source_len.into())?;
+        Some(Self { ms: i64::from_be_bytes(*time), source, sketch })
+    }
+
+    fn document(&self, id: &DocumentId, sketch: Sketch) -> Result<StoredDocument> {
+        let inserted_at = Timestamp::new(self.ms).ok_or_else(|| damaged(id, "its time"))?;
+        let source = match self.source {
+            [] => None,
+            source => {
+                let source = str::from_utf8(source).ok().and_then(|source| Source::new(source).ok());
+                Some(source.ok_or_else(|| damaged(id, "its source"))?)
+            }
+        };
+        Ok(StoredDocument { document: Document { id: id.clone(), sketch, source }, inserted_at })
     }
 }
 
@@ -190,12 +289,20 @@ pub(super) fn damaged(id: impl std::fmt::Display, what: &str) -> Error {
     ))
 }
 
-/// Reads a match, as the scripts answer it: a run, and the id of a document after it.
-pub(super) fn decode_match(bytes: &[u8]) -> Result<(Fingerprint, DocumentId)> {
+/// Reads a match of a simhash, as the scripts answer it: a run, and the id of a document after it.
+pub(super) fn decode_match(bytes: &[u8]) -> Result<(Features, DocumentId)> {
     let damaged = || Error::corrupt("a bucket of the index is damaged; build the index anew");
     let fingerprint = bytes.first_chunk().map(|bytes| Fingerprint(u64::from_be_bytes(*bytes)));
     let id = run_len(bytes).and_then(|len| bytes.get(len..)).ok_or_else(damaged)?;
-    Ok((fingerprint.ok_or_else(damaged)?, decode_id(id)?))
+    Ok((fingerprint.ok_or_else(damaged)?.into(), decode_id(id)?))
+}
+
+/// Reads by what documents are compared, as the scripts answer it and a record begins to say.
+pub(super) fn decode_features(bytes: &[u8]) -> Result<Features> {
+    match signed::decode_features(bytes) {
+        Ok((features, [])) => Ok(features),
+        _ => Err(Error::corrupt("a signature of the index is damaged; build the index anew")),
+    }
 }
 
 /// Reads an id, as it is in the set of all of them.
@@ -203,125 +310,4 @@ pub(super) fn decode_id(bytes: &[u8]) -> Result<DocumentId> {
     let damaged = || Error::corrupt("an id in the index is damaged; build the index anew");
     let id = str::from_utf8(bytes).map_err(|error| damaged().caused_by(error))?;
     DocumentId::new(id).map_err(|error| damaged().caused_by(error))
-}
-
-/// A query, as the script reads it: the fingerprint, then the keys.
-pub(super) fn encode_query(sketch: &Sketch) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(8 + 5 * sketch.keys().len());
-    bytes.extend_from_slice(&sketch.fingerprint().0.to_be_bytes());
-    put_keys(&mut bytes, sketch.keys());
-    bytes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use index::testsuite::apart;
-
-    fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    fn id() -> DocumentId {
-        DocumentId::new("é1").unwrap()
-    }
-
-    fn listed() -> Sketch {
-        let keys = [(1, 0xdead_beef), (14, 7)].map(|(flag, segment)| BucketKey { flag, segment });
-        Sketch::new(Fingerprint(0x0123_4567_89ab_cdef), keys.to_vec())
-    }
-
-    fn halves() -> SketchKind {
-        SketchKind::simhash("halves", apart(1), &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)]).unwrap()
-    }
-
-    fn at() -> Timestamp {
-        Timestamp::new(1_763_735_000_123).unwrap()
-    }
-
-    fn document(sketch: Sketch, source: Option<&str>) -> Document {
-        Document { id: id(), sketch, source: source.map(|source| Source::new(source).unwrap()) }
-    }
-
-    /// Fixed bytes: a change here is a new version. The scripts read them at fixed places too.
-    #[test]
-    fn golden_vectors() {
-        let following = halves().sketch(Fingerprint(0x0123_4567_89ab_cdef));
-        for (sketch, source, expected) in [
-            (following, None, "020123456789abcdef000000019aa6cc543b0001012345670289abcdef190951a4"),
-            (
-                listed(),
-                Some("feed"),
-                "020123456789abcdef010593b1b356cae29a0000019aa6cc543b046665656401deadbeef0e00000007f6d3402b",
-            ),
-            (
-                Sketch::new(Fingerprint(1), Vec::new()),
-                None,
-                "02000000000000000101e3b0c44298fc1c140000019aa6cc543b00c0b3a929",
-            ),
-        ] {
-            let document = document(sketch, source);
-            let bytes = encode_record(&document, at(), &halves());
-            assert_eq!(hex(&bytes), expected);
-            let stored = StoredDocument { document, inserted_at: at() };
-            assert_eq!(decode_record(&id(), &bytes).unwrap(), stored);
-        }
-    }
-
-    /// Every change of one byte is found, and so is a whole record under another id.
-    #[test]
-    fn one_changed_byte() {
-        let bytes = encode_record(&document(listed(), Some("feed")), at(), &halves());
-        for position in 0..bytes.len() {
-            for flip in 1..=255_u8 {
-                let mut changed = bytes.clone();
-                changed[position] ^= flip;
-                assert!(decode_record(&id(), &changed).is_err(), "byte {position} ^ {flip:02x}");
-            }
-        }
-        for len in 0..bytes.len() {
-            assert!(decode_record(&id(), &bytes[..len]).is_err(), "cut to {len}");
-        }
-        assert!(decode_record(&DocumentId::new("é2").unwrap(), &bytes).is_err());
-    }
-
-    /// An older program's record is no damage.
-    #[test]
-    fn version_1_is_refused_by_name() {
-        let digits = "010123456789abcdef0001012345670289abcdefec2e039f".as_bytes();
-        let bytes =
-            digits.chunks(2).map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap());
-        let refused = decode_record(&id(), &bytes.collect::<Vec<_>>()).unwrap_err();
-        assert_eq!(refused.kind(), ErrorKind::Mismatch);
-        assert!(refused.to_string().contains("build the index anew"), "{refused}");
-    }
-
-    #[test]
-    fn matches() {
-        for sketch in [listed(), halves().sketch(Fingerprint(7))] {
-            let mut member = Vec::new();
-            put_run(&mut member, &sketch, &halves());
-            member.extend_from_slice("é1".as_bytes());
-            assert_eq!(decode_match(&member).unwrap(), (sketch.fingerprint(), id()));
-        }
-        for damaged in
-            [&b"12345678"[..], b"12345678\0", b"12345678\x02id", b"12345678\x01id", b"12345678\0\xff"]
-        {
-            assert!(decode_match(damaged).is_err(), "{damaged:?}");
-        }
-    }
-
-    #[test]
-    fn names() {
-        let keys = Keys::new("news");
-        assert_eq!(keys.metadata, b"pigeonhole:{news}:metadata");
-        assert_eq!(keys.ids, b"pigeonhole:{news}:ids");
-        assert_eq!(keys.document(&id()), "pigeonhole:{news}:d:é1".as_bytes());
-        assert_eq!(keys.runs, b"pigeonhole:{news}:r:");
-        assert_eq!(keys.buckets, b"pigeonhole:{news}:b:");
-        assert_eq!(keys.times, b"pigeonhole:{news}:times");
-        assert_eq!(keys.run_times, b"pigeonhole:{news}:t:");
-        assert_eq!(keys.last_write, b"pigeonhole:{news}:last_write");
-        assert_eq!(keys.answer("00ff"), b"pigeonhole:{news}:a:00ff");
-    }
 }

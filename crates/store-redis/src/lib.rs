@@ -19,9 +19,8 @@ use index::backend::Known;
 use index::backend::{check_batch, check_documents, page_len};
 use index::{
     Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page,
-    Result, Selection, Status, Store, StoredDocument,
+    Result, Rule, Selection, Sketch, Status, Store, StoredDocument,
 };
-use simhash::{Distance, Sketch};
 
 use self::layout::{Keys, decode_id, decode_record};
 use self::scripts::{Begun, Scripts};
@@ -114,7 +113,7 @@ impl RedisStore {
         Ok(Horizon::new(self.known()?.retain, self.clock.now()))
     }
 
-    fn insert_within(&self, documents: &[Document], if_new: Option<Distance>) -> Result<Vec<Insertion>> {
+    fn insert_within(&self, documents: &[Document], if_new: Option<&Rule>) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         let metadata = self.known()?;
         let mut insertions = Vec::with_capacity(documents.len());
@@ -181,8 +180,8 @@ impl Store for RedisStore {
         self.insert_within(documents, None)
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
-        self.insert_within(documents, Some(max_distance))
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
+        self.insert_within(documents, Some(rule))
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
@@ -202,13 +201,13 @@ impl Store for RedisStore {
         self.records(ids)
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
+    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
         let begun = self.begun()?;
         let mut answers = Vec::with_capacity(queries.len());
         while answers.len() < queries.len() {
             let rest = &queries[answers.len()..];
-            answers.extend(self.scripts.near(&begun, rest, max_distance, limit)?);
+            answers.extend(self.scripts.near(&begun, rest, rule, limit)?);
         }
         Ok(answers)
     }

@@ -14,10 +14,10 @@ end
 local answers, wrote = { ahead_of }, false
 for i = 10, #ARGV do
   local id = ARGV[i]
-  local record = record_of(id)
+  local record, facets = record_of(id)
   local gone = record and is_live(record) and matches(record)
   if gone then
-    remove(id, record)
+    remove(id, record, facets)
     wrote = true
   end
   answers[#answers + 1] = gone and 1 or 0

@@ -8,14 +8,14 @@ use index::backend::check_ahead;
 use index::backend::search::Nearest;
 use index::backend::{Horizon, SWEPT_MIN, n_swept_max};
 use index::{
-    Clock, Document, DocumentId, Error, Insertion, Match, Metadata, Neighbours, Result, Retention, Selection,
-    Source, Timestamp,
+    Clock, Cost, Document, DocumentId, Error, Features, Insertion, Match, Metadata, Neighbours, Result,
+    Retention, Rule, Selection, Sketch, Source, Timestamp,
 };
 use redis::{FromRedisValue, Script, ScriptInvocation, Value};
-use simhash::{Distance, Sketch};
-use tables::Cost;
 
-use super::layout::{Keys, decode_match, encode_query, encode_record};
+use super::layout::{
+    Keys, decode_features, decode_id, decode_match, encode_query, encode_record, encode_rule,
+};
 use super::server::Server;
 
 /// The most documents or queries of one call,
@@ -57,9 +57,11 @@ impl Scripts {
     pub(super) fn new() -> Self {
         const BUCKET: &str = include_str!("bucket.lua");
         const WRITE: &str = include_str!("write.lua");
+        const COMPARE: &str = include_str!("compare.lua");
+        const SEARCH: &str = include_str!("search.lua");
         Self {
-            near: Script::new(&[BUCKET, include_str!("near.lua")].concat()),
-            insert: Script::new(&[BUCKET, WRITE, include_str!("insert.lua")].concat()),
+            near: Script::new(&[BUCKET, COMPARE, SEARCH, include_str!("near.lua")].concat()),
+            insert: Script::new(&[BUCKET, WRITE, COMPARE, SEARCH, include_str!("insert.lua")].concat()),
             remove: Script::new(&[BUCKET, WRITE, include_str!("remove.lua")].concat()),
             examine: Script::new(&[BUCKET, WRITE, include_str!("examine.lua")].concat()),
         }
@@ -70,43 +72,39 @@ impl Scripts {
         &self,
         begun: &Begun<'_>,
         queries: &[Sketch],
-        max_distance: Distance,
+        rule: &Rule,
         limit: usize,
     ) -> Result<Vec<Neighbours>> {
-        let queries = first(queries, |query| query.keys().len());
+        let queries = first(queries, Sketch::n_keys);
         let mut call = self.near.prepare_invoke();
         begun.begin(&mut call);
-        call.arg(max_distance.as_bits()).arg(limit.min(LIMIT_MAX)).arg(READ_MAX);
+        call.arg(encode_rule(rule)).arg(limit.min(LIMIT_MAX)).arg(READ_MAX);
         for query in queries {
             call.arg(encode_query(query));
         }
-        let found: Vec<(u64, u64, Vec<Vec<u8>>)> = begun.call(&call)?;
+        let found: Vec<(u64, u64, Vec<Value>)> = begun.call(&call)?;
         check_answers(found.len(), queries.len())?;
-        let neighbours =
-            |(query, (n_matches, n_candidates, matches)): (&Sketch, (u64, u64, Vec<Vec<u8>>))| {
-                let mut nearest = Nearest::new(limit);
-                for found in matches {
-                    nearest.offer(to_match(query, &found)?);
-                }
-                let cost = Cost { n_buckets: query.keys().len() as u64, n_candidates };
-                Ok(Neighbours { matches: nearest.into_matches(), n_matches, cost })
-            };
+        let neighbours = |(query, (n_matches, n_candidates, matches)): (&Sketch, (u64, u64, Vec<Value>))| {
+            let matches = to_matches(query, rule, matches, limit)?;
+            let cost = Cost { n_buckets: query.n_keys() as u64, n_candidates };
+            Ok(Neighbours { matches, n_matches, cost })
+        };
         queries.iter().zip(found).map(neighbours).collect()
     }
 
-    /// Inserts the first documents, at least one of them, as of now; with a distance, where nothing is near.
+    /// Inserts the first documents, at least one of them, as of now; with a rule, where nothing is near by it.
     pub(super) fn insert(
         &self,
         begun: &Begun<'_>,
         metadata: &Metadata,
         documents: &[Document],
-        if_new: Option<Distance>,
+        if_new: Option<&Rule>,
         clock: &Clock,
     ) -> Result<Vec<Insertion>> {
-        let documents = first(documents, |document| document.sketch.keys().len());
+        let documents = first(documents, |document| document.sketch.n_keys());
         let mut call = self.insert.prepare_invoke();
         let now = begun.begin_write(&mut call, metadata.retain, clock, documents.len());
-        call.arg(if_new.map_or(-1, |distance| i64::from(distance.as_bits()))).arg(READ_MAX);
+        call.arg(if_new.map_or_else(Vec::new, encode_rule)).arg(READ_MAX);
         for document in documents {
             call.arg(document.id.as_str()).arg(encode_record(document, now, &metadata.kind));
         }
@@ -116,7 +114,7 @@ impl Scripts {
         documents
             .iter()
             .zip(answers)
-            .map(|(document, answer)| to_insertion(&document.sketch, answer))
+            .map(|(document, answer)| to_insertion(&document.sketch, if_new, answer))
             .collect()
     }
 
@@ -252,23 +250,44 @@ fn unexpected() -> Error {
     )
 }
 
-fn to_match(query: &Sketch, found: &[u8]) -> Result<Match> {
-    let (fingerprint, id) = decode_match(found)?;
-    Ok(Match { id, fingerprint, distance: query.fingerprint().distance(fingerprint) })
+/// The nearest of the matches that a script has listed: runs each with an id after it, and of signed ones by what they are
+/// compared, with their ids.
+fn to_matches(query: &Sketch, rule: &Rule, listed: Vec<Value>, limit: usize) -> Result<Vec<Match>> {
+    let mut nearest = Nearest::new(limit);
+    let mut offer = |features: &Features, ids: &mut dyn Iterator<Item = Result<DocumentId>>| {
+        // By the same numbers as in the script, so it is near here too.
+        let nearness = rule.confirms(query.features(), features).ok_or_else(unexpected)?;
+        let fingerprint = features.fingerprint();
+        for id in ids {
+            nearest.offer(Match::new(id?, fingerprint, nearness));
+        }
+        Result::Ok(())
+    };
+    for listed in listed {
+        match listed {
+            Value::Array(signed) => {
+                let mut signed = signed.into_iter().map(from_value::<Vec<u8>>);
+                let features = decode_features(&signed.next().ok_or_else(unexpected)??)?;
+                offer(&features, &mut signed.map(|id| decode_id(&id?)))?;
+            }
+            by_simhash => {
+                let (features, id) = decode_match(&from_value::<Vec<u8>>(by_simhash)?)?;
+                offer(&features, &mut std::iter::once(Ok(id)))?;
+            }
+        }
+    }
+    Ok(nearest.into_matches())
 }
 
-fn to_insertion(sketch: &Sketch, answer: Value) -> Result<Insertion> {
+fn to_insertion(sketch: &Sketch, if_new: Option<&Rule>, answer: Value) -> Result<Insertion> {
     match answer {
         Value::BulkString(letter) if letter == b"U" => Ok(Insertion::Unchanged),
         Value::BulkString(letter) if letter == b"I" => Ok(Insertion::Inserted),
         Value::BulkString(letter) if letter == b"R" => Ok(Insertion::Replaced),
         Value::Array(matches) => {
-            let mut nearest = Nearest::new(1);
-            for found in matches {
-                let found: Vec<u8> = from_value(found)?;
-                nearest.offer(to_match(sketch, &found)?);
-            }
-            nearest.into_matches().pop().map(Insertion::Duplicate).ok_or_else(unexpected)
+            let rule = if_new.ok_or_else(unexpected)?;
+            let found = to_matches(sketch, rule, matches, 1)?.pop();
+            found.map(Insertion::Duplicate).ok_or_else(unexpected)
         }
         _ => Err(unexpected()),
     }

@@ -19,16 +19,35 @@ local function keep(answers)
   call('SET', ANSWER, cmsgpack.pack(answers), 'EX', ANSWER_SECONDS)
 end
 
--- The run of a record, and where its keys begin.
-local function run_of(record)
-  return sub(record, 2, time_at(record) - 1), keys_from(record)
-end
-
 -- Whether two records are of equal sketches, whatever their times and sources.
 local function same_sketch(a, b)
-  local run_a, first_a = run_of(a)
-  local run_b, first_b = run_of(b)
-  return run_a == run_b and sub(a, first_a, -5) == sub(b, first_b, -5)
+  return run_of(a) == run_of(b) and sub(a, sketch_from(a), -5) == sub(b, sketch_from(b), -5)
+end
+
+-- Does something with each bucket that a record lists, and the member that it has there.
+local function each_bucket(record, facets, visit)
+  for _, facet in ipairs(facets) do
+    for at = facet.first, facet.last, 5 do
+      visit(BUCKETS .. sub(record, at, at + 4), facet.member)
+    end
+  end
+end
+
+local function add_to_bucket(bucket, member)
+  call('ZADD', bucket, 0, member)
+end
+
+local function take_from_bucket(bucket, member)
+  call('ZREM', bucket, member)
+end
+
+-- In how many buckets a document is.
+local function n_buckets_of(facets)
+  local n = 0
+  for _, facet in ipairs(facets) do
+    n = n + (facet.last + 1 - facet.first) / 5
+  end
+  return n
 end
 
 -- A run has just become large: its ids by time. `time` is of the one that has no time yet.
@@ -49,16 +68,12 @@ end
 
 -- Files a document under its run, and a run that is new under all its keys.
 local function put(id, record)
-  local run, first = run_of(record)
+  local run = run_of(record)
   call('SET', DOCUMENTS .. id, record)
   call('ZADD', IDS, 0, id)
   call('ZADD', RUNS .. run, 0, id)
   local n = call('ZCARD', RUNS .. run)
-  if n == 1 then
-    for at = first, #record - 4, 5 do
-      call('ZADD', BUCKETS .. sub(record, at, at + 4), 0, run)
-    end
-  end
+  if n == 1 then each_bucket(record, facets_of(record), add_to_bucket) end
   if not EXPIRED then return end
   local time = time_of(record)
   call('ZADD', TIMES, time, id)
@@ -70,33 +85,17 @@ local function put(id, record)
 end
 
 -- Takes a document out of its run, and a run that is empty then out of all its buckets. The record stays.
-local function unfile(id, record)
-  local run, first = run_of(record)
+local function unfile(id, record, facets)
+  local run = run_of(record)
   call('ZREM', RUNS .. run, id)
   local n = call('ZCARD', RUNS .. run)
-  if n == 0 then
-    for at = first, #record - 4, 5 do
-      call('ZREM', BUCKETS .. sub(record, at, at + 4), run)
-    end
-  end
+  if n == 0 then each_bucket(record, facets, take_from_bucket) end
   if EXPIRED then take_from_run_times(run, id, n) end
 end
 
--- The record of a document, or false. One of another version has its keys elsewhere.
-local function record_of(id)
-  local record = call('GET', DOCUMENTS .. id)
-  if not record then return false end
-  local at = #record > 10 and byte(record, 1) == 2 and time_at(record)
-  local n_key_bytes = at and #record >= at + 12 and #record - keys_from(record) - 3
-  if not n_key_bytes or n_key_bytes < 0 or n_key_bytes % 5 ~= 0 then
-    error('DAMAGED ' .. id, 0)
-  end
-  return record
-end
-
 -- Takes a document away altogether.
-local function remove(id, record)
-  unfile(id, record)
+local function remove(id, record, facets)
+  unfile(id, record, facets)
   call('DEL', DOCUMENTS .. id)
   call('ZREM', IDS, id)
   if EXPIRED then call('ZREM', TIMES, id) end
@@ -138,10 +137,10 @@ local function sweep(most, now, ahead_max, refuses)
   local n_buckets = 0
   local swept = string.format('%.0f', EXPIRED - (now - math.min(now, at)))
   for _, id in ipairs(call('ZRANGEBYSCORE', TIMES, '-inf', swept, 'LIMIT', 0, most)) do
-    local record = record_of(id)
+    local record, facets = record_of(id)
     if record then
-      n_buckets = n_buckets + (#record - keys_from(record) - 3) / 5
-      remove(id, record)
+      n_buckets = n_buckets + n_buckets_of(facets)
+      remove(id, record, facets)
     else
       call('ZREM', TIMES, id)
     end

@@ -1,0 +1,22 @@
+//! The store and its scripts on a real Redis, where `PIGEONHOLE_TESTS` names `redis`. What the programs make of them is
+//! tested with the programs.
+
+mod arithmetic;
+mod server;
+mod signed;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use index::testsuite;
+
+use crate::server::server;
+
+#[test]
+fn redis_conformance() {
+    let Some(server) = server() else { return };
+    let n_opened = AtomicUsize::new(0);
+    testsuite::check(&|clock| {
+        let n = n_opened.fetch_add(1, Ordering::Relaxed);
+        Box::new(server.open(&format!("suite-{n}"), clock))
+    });
+}

@@ -1,0 +1,61 @@
+//! A Redis server of this run.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use index::Clock;
+use pigeonhole_store_redis::{RedisStore, RedisUri};
+use redis::{Client, Connection};
+
+/// Runs a server until its input ends, which it does when this process ends, however that is.
+const RUN: &str =
+    r#"redis-server --port "$1" --bind 127.0.0.1 --save '' --appendonly no >/dev/null & cat; kill -9 $!"#;
+
+/// One that has not answered by then never will.
+const START: Duration = Duration::from_secs(60);
+
+pub(crate) struct Server {
+    port: u16,
+    _shell: Child,
+}
+
+/// The server of this run; none where it is not asked for.
+pub(crate) fn server() -> Option<&'static Server> {
+    static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+    let asked = std::env::var("PIGEONHOLE_TESTS").unwrap_or_default();
+    let is_asked_for = asked.split(',').any(|suite| ["redis", "all"].contains(&suite.trim()));
+    SERVER.get_or_init(|| is_asked_for.then(Server::start)).as_ref()
+}
+
+impl Server {
+    fn start() -> Self {
+        let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("there are free ports");
+        let port = free.local_addr().expect("it is bound").port();
+        drop(free);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", RUN, "redis", &port.to_string()]).stdin(Stdio::piped());
+        let server = Self { port, _shell: shell.spawn().expect("sh runs") };
+        let begun = Instant::now();
+        while server.client().get_connection().is_err() {
+            assert!(begun.elapsed() < START, "redis-server does not answer; apt-get install redis-server");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        server
+    }
+
+    fn client(&self) -> Client {
+        Client::open(format!("redis://127.0.0.1:{}", self.port)).expect("it is an address")
+    }
+
+    pub(crate) fn connection(&self) -> Connection {
+        self.client().get_connection().expect("the server answers")
+    }
+
+    /// The index of this name.
+    pub(crate) fn open(&self, name: &str, clock: Clock) -> RedisStore {
+        let uri: RedisUri = format!("127.0.0.1:{}/{name}", self.port).parse().expect("it is an address");
+        RedisStore::with_clock(&uri, clock).expect("it needs no password")
+    }
+}
