@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use engine::Extractor;
 use features::{Fingerprinter, Recipe};
 
 use crate::document_frequencies::{Runs, Target, TermTable};

@@ -10,6 +10,7 @@ use anyhow::{bail, ensure};
 use corpus::{Rank, RankBy};
 use engine::Extractor;
 use engine::dedup::{Verdict, batch_len};
+use index::Index;
 use serde_json::Value;
 
 use super::Saved;
