@@ -1,10 +1,12 @@
 //! A corpus in memory, with all that verdicts and the truth are made of.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use corpus::{Fields, InputOptions, Inputs};
+use corpus::{FieldNames, FieldPath, Fields, InputOptions, Inputs};
 use features::shingles::{ShingleSets, TextSketcher};
 use features::{Fingerprinter, Scratch};
 use minhash::{BandScheme, Signature};
@@ -29,7 +31,13 @@ pub(super) struct Texts {
     pub(super) rows: Vec<Vec<Sketch>>,
     /// `None` where a text has nothing to be compared by.
     pub(super) signatures: Vec<Option<Signature>>,
+    /// Of which family each is, by a number; `None` where its record names none, or nobody asks.
+    pub(super) families: Vec<Option<u32>>,
     pub(super) n_rejected: u64,
+    /// What fingerprints took, of all threads together.
+    pub(super) fingerprinting: Duration,
+    /// What bands and signatures took.
+    pub(super) sketching: Duration,
 }
 
 /// What one text gave.
@@ -39,18 +47,28 @@ struct Read {
     fingerprint: Option<Fingerprint>,
     rows: Vec<Sketch>,
     signature: Option<Signature>,
+    fingerprinting: Duration,
+    sketching: Duration,
 }
 
 impl Texts {
+    /// Reads a whole corpus; `families` is the field that names the family of a document.
     pub(super) fn read(
         options: &InputOptions,
+        families: Option<&FieldPath>,
         fingerprinter: &Fingerprinter,
         progress: &mut Progress,
     ) -> anyhow::Result<Self> {
         let mut texts = Self::default();
-        for document in Inputs::open(options)?.documents(Fields::of(options)) {
+        let mut numbers: HashMap<String, u32> = HashMap::new();
+        // A family is read as the source of a document is: a short string, or an integer.
+        let fields = Fields::new(FieldNames { source: families.cloned(), ..FieldNames::of(options) });
+        for document in Inputs::open(options)?.documents(fields) {
             match document {
                 Ok(document) => {
+                    let next = numbers.len() as u32;
+                    let number = |name: &str| *numbers.entry(name.to_owned()).or_insert(next);
+                    texts.families.push(document.source.as_ref().map(|source| source.as_str()).map(number));
                     texts.ids.push(document.id.as_str().to_owned());
                     texts.texts.push(document.text);
                     progress.show(format_args!("{} documents read", texts.ids.len()));
@@ -58,16 +76,23 @@ impl Texts {
                 Err(rejected) => {
                     texts.n_rejected += 1;
                     if texts.n_rejected <= NAMED_MAX {
-                        complain(format_args!("rejected {}", program::line(&rejected.to_string())));
+                        let reason = rejected.to_string().replace("--source-field", "--families");
+                        complain(format_args!("rejected {}", program::line(&reason)));
                     }
                 }
             }
         }
-        ensure!(u32::try_from(texts.len()).is_ok(), "a corpus to evaluate has fewer than 2^32 documents");
+        texts.sketch(fingerprinter)?;
+        Ok(texts)
+    }
+
+    /// All that is made of the texts, by as many threads as there are processors.
+    fn sketch(&mut self, fingerprinter: &Fingerprinter) -> anyhow::Result<()> {
+        ensure!(u32::try_from(self.len()).is_ok(), "a corpus to evaluate has fewer than 2^32 documents");
         let n_threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let n_each = texts.len().div_ceil(n_threads).max(1);
+        let n_each = self.len().div_ceil(n_threads).max(1);
         let parts: Vec<Vec<Read>> = thread::scope(|scope| {
-            let parts: Vec<_> = texts
+            let parts: Vec<_> = self
                 .texts
                 .chunks(n_each)
                 .map(|texts| scope.spawn(move || read_all(texts, fingerprinter)))
@@ -75,14 +100,16 @@ impl Texts {
             parts.into_iter().map(|part| part.join().ok()).collect::<Option<_>>()
         })
         .context("a thread that sketches texts has ended early; report a bug")?;
-        for Read { length, sets, fingerprint, rows, signature } in parts.into_iter().flatten() {
-            texts.lengths.push(length);
-            texts.sets.push(sets);
-            texts.fingerprints.push(fingerprint);
-            texts.rows.push(rows);
-            texts.signatures.push(signature);
+        for read in parts.into_iter().flatten() {
+            self.lengths.push(read.length);
+            self.sets.push(read.sets);
+            self.fingerprints.push(read.fingerprint);
+            self.rows.push(read.rows);
+            self.signatures.push(read.signature);
+            self.fingerprinting += read.fingerprinting;
+            self.sketching += read.sketching;
         }
-        Ok(texts)
+        Ok(())
     }
 
     pub(super) fn len(&self) -> usize {
@@ -101,14 +128,15 @@ fn read_all(texts: &[String], fingerprinter: &Fingerprinter) -> Vec<Read> {
     let (mut sketcher, mut scratch) = (TextSketcher::new(), Scratch::new());
     let (long, short) = (BandScheme::long(), BandScheme::short());
     let read = |text: &String| {
+        let start = Instant::now();
+        let fingerprint = fingerprinter.fingerprint_with(&mut scratch, text);
+        let fingerprinting = start.elapsed();
+        let start = Instant::now();
         let sketch = sketcher.sketch(text);
-        Read {
-            length: text.chars().count(),
-            sets: sketcher.sets(text),
-            fingerprint: fingerprinter.fingerprint_with(&mut scratch, text),
-            rows: sketch.sketches(&long, &short),
-            signature: sketch.signature(),
-        }
+        let (rows, signature) = (sketch.sketches(&long, &short), sketch.signature());
+        let sketching = start.elapsed();
+        let (length, sets) = (text.chars().count(), sketcher.sets(text));
+        Read { length, sets, fingerprint, rows, signature, fingerprinting, sketching }
     };
     texts.iter().map(read).collect()
 }
