@@ -185,7 +185,7 @@ fn mark(number: usize, x: f64, y: f64) -> String {
         0 => format!("M{x} {y}m-{half} 0a{half} {half} 0 1 0 {whole} 0a{half} {half} 0 1 0 -{whole} 0z"),
         1 => format!("M{x} {y}m-{half} -{half}h{whole}v{whole}h-{whole}z"),
         2 => format!("M{x} {y}m0 -{half}l{half} {whole}h-{whole}z"),
-        _ => format!("M{x} {y}m0 -{far}l{far} {far}l-{far} {far}l-{far} -{far}z", far = MARK * 1.3),
+        _ => format!("M{x} {y}m0 -{far}l{far} {far}l-{far} {far}l-{far} -{far}z", far = shown(MARK * 1.3)),
     }
 }
 

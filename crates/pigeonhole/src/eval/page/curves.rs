@@ -159,7 +159,7 @@ fn quality(what: &str, evaluated: &[Evaluated], of: fn(&Band) -> Option<f64>) ->
     let shown_bands: Vec<usize> = (0..bands.len()).filter(has_pairs).collect();
     let place = |at: usize| (at + 1) as f64;
     let ticks = shown_bands.iter().enumerate();
-    let ticks = ticks.map(|(at, &band)| (place(at), format!("{}–", bands[band].from))).collect();
+    let ticks = ticks.map(|(at, &band)| (place(at), bands[band].from.to_string())).collect();
     let curve = |(number, evaluated): (usize, &Evaluated)| {
         let dots = shown_bands.iter().enumerate().map(|(at, &band)| {
             let band = &evaluated.scores.by_length[band];
@@ -169,7 +169,7 @@ fn quality(what: &str, evaluated: &[Evaluated], of: fn(&Band) -> Option<f64>) ->
         Curve { kind: CurveKind::Measured, number, dots: dots.collect() }
     };
     let axis = Axis {
-        name: "characters of the shorter text".to_owned(),
+        name: "characters of the shorter text, from".to_owned(),
         from: 0.5,
         to: shown_bands.len() as f64 + 0.5,
         ticks,
