@@ -6,6 +6,7 @@ mod profile;
 mod report;
 mod texts;
 mod truth;
+pub(crate) mod tune;
 mod window;
 
 use std::fs;
@@ -22,7 +23,7 @@ use features::shingles::ShingleSets;
 use minhash::Similarity;
 
 use self::profile::{Found, Profile};
-use self::texts::Texts;
+use self::texts::{Texts, What};
 use crate::progress::{Progress, complain};
 
 #[derive(Debug, clap::Args)]
@@ -37,7 +38,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PROFILE", value_enum)]
     profile: Vec<Profile>,
     /// The least Jaccard similarity of near-duplicates, above 0 and at most 1
-    #[arg(long, value_name = "SHARE", default_value = "0.8", value_parser = share)]
+    #[arg(long, value_name = "SHARE", default_value = MIN_SIMILARITY, value_parser = share)]
     min_similarity: Similarity,
     /// A pair below this similarity that is called a near-duplicate is strictly wrong
     #[arg(long, value_name = "SHARE", default_value = "0.5", value_parser = share)]
@@ -63,6 +64,9 @@ pub(crate) struct Args {
     #[arg(short, long)]
     quiet: bool,
 }
+
+/// Near-duplicates, where nothing else is asked for.
+const MIN_SIMILARITY: &str = "0.8";
 
 /// Curves begin here, or at --min-similarity where that is lower: further below, pairs are too many to be joined.
 const CURVES_FROM: f64 = 0.5;
@@ -101,7 +105,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let inputs = args.files.clone().options(args.records.clone(), args.ids);
     let dictionaries = args.recipe.dictionaries()?;
     let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
-    let texts = Texts::read(&inputs, args.families.as_ref(), &fingerprinter, &mut progress)?;
+    let what = What { families: args.families.as_ref(), n_max: None };
+    let texts = Texts::read(&inputs, what, &fingerprinter, &mut progress)?;
     ensure!(texts.len() > 0, "there is no document in what was named: see what was rejected above");
     if let Some(field) = &args.families {
         ensure!(
