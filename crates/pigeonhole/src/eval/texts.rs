@@ -183,7 +183,8 @@ fn read_all(texts: &[String], fingerprinter: &Fingerprinter) -> Vec<Read> {
     let (mut sketcher, mut scratch) = (TextSketcher::new(), Scratch::new());
     let (long, short) = (BandScheme::long(), BandScheme::short());
     // Dictionaries are read when they are first needed, which is not what a text takes.
-    (fingerprinter.fingerprint_with(&mut scratch, WARM_UP), sketcher.sketch(WARM_UP));
+    let _ = fingerprinter.fingerprint_with(&mut scratch, WARM_UP);
+    let _ = sketcher.sketch(WARM_UP);
     let read = |text: &String| {
         let start = Instant::now();
         let fingerprint = fingerprinter.fingerprint_with(&mut scratch, text);
