@@ -1,5 +1,7 @@
 //! `pigeonhole eval`: figures that can be checked by hand, over real texts, and what is refused.
 
+mod page;
+
 use std::fs;
 
 use serde_json::Value;
@@ -81,10 +83,63 @@ fn bands_and_signatures_find_what_there_is() {
         assert_eq!(found["whole"]["strict_precision"], 1.0, "{}", found["mistakes"]);
         assert_eq!(found["n_wrongly_dropped"], 0);
     }
+    // Each pair is in one bin, and what the bands promise is kept.
+    let curve = minhash["curve"].as_array().unwrap();
+    let of = |bin: &Value, key: &str| bin[key].as_f64().unwrap();
+    let near = curve.iter().filter(|bin| of(bin, "from") >= 0.8);
+    assert_eq!(
+        near.map(|bin| bin["n_pairs"].as_u64().unwrap()).sum::<u64>(),
+        report["n_pairs"].as_u64().unwrap()
+    );
+    for bin in curve.iter().filter(|bin| of(bin, "n_pairs") > 0.0) {
+        let (n, promised) = (of(bin, "n_pairs"), of(bin, "promised_by_bands"));
+        let deviation = (n * promised * (1.0 - promised)).sqrt();
+        assert!((of(bin, "n_proposed") - n * promised).abs() <= 4.0 * deviation + 1.0, "{bin}");
+    }
     // What one finds alone, both find together; and they cost what they say.
     assert!(full["whole"]["n_found"].as_u64() >= minhash["whole"]["n_found"].as_u64());
     let n = report["n_documents"].as_u64().unwrap();
     assert!(minhash["n_rows"].as_u64().unwrap() <= 18 * n && minhash["n_bytes"].as_u64().unwrap() <= 340 * n);
+}
+
+/// Families that agree with the exact truth but for one pair of each kind, one that is no text of any family, and one alone.
+#[test]
+fn families_by_hand() {
+    let text = |n: usize| (0..30).map(|i| format!("word{} ", (i * 7 + n * 31) % 97)).collect::<String>();
+    let line = |id: &str, text: &str, family: Value| {
+        serde_json::json!({"id": id, "text": text, "family": family}).to_string() + "\n"
+    };
+    let corpus = [
+        line("a", &text(1), "one".into()),
+        line("b", &text(1), "one".into()),
+        // Written anew.
+        line("c", &text(2), "one".into()),
+        // A number is a name, too.
+        line("d", &text(3), 2.into()),
+        line("e", &text(3), "3".into()),
+        line("f", &text(1), Value::Null),
+        line("g", &text(4), Value::from(Vec::<u64>::new())),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let (input, json) = (folder.path().join("corpus.jsonl"), folder.path().join("eval.json"));
+    fs::write(&input, corpus.concat()).unwrap();
+    let args =
+        ["eval", "-q", "--families", "family", "--json", json.to_str().unwrap(), input.to_str().unwrap()];
+    let run = run("pigeonhole", args).expect(0);
+    assert!(run.stderr.contains("an integer or null") && run.stderr.contains("--families"), "{}", run.stderr);
+    let report: Value = serde_json::from_slice(&fs::read(json).unwrap()).unwrap();
+    let expected = serde_json::json!({
+        "n_families": 1, "n_documents": 5, "n_true": 3, "n_found": 1, "n_called": 2,
+        "recall": 1.0 / 3.0, "precision": 0.5, "f1": 0.4,
+    });
+    assert_eq!(report["families"], expected);
+    assert_eq!(report["n_pairs"], 4, "with those of no family");
+    for name in PROFILES {
+        assert_eq!(profile(&report, name)["families"], expected, "{name}");
+    }
+    for part in ["exact truth", "against families", "1 families of two documents and more, 3 pairs"] {
+        assert!(run.stdout.contains(part), "{part:?} is missing in\n{}", run.stdout);
+    }
 }
 
 #[test]
@@ -97,7 +152,7 @@ fn what_is_printed() {
         "strict",
         "minhash",
         "characters of the shorter",
-        "recall / strict precision",
+        "recall, strict precision, F1",
     ] {
         assert!(printed.contains(part), "{part:?} is missing in\n{printed}");
     }
@@ -117,6 +172,8 @@ fn what_cannot_be_evaluated_is_refused() {
         (&["eval", "--min-similarity", "1.5", news], "from 0 to 1"),
         (&["eval", "--min-similarity", "0", news], "above 0"),
         (&["eval", "--floor", "0.9", news], "at most --min-similarity"),
+        (&["eval", "-q", "--families", "nowhere", news], "no document has the field"),
+        (&["eval", "-q", "--html", "/nowhere/at/all.html", news], "/nowhere/at/all.html"),
         (&["eval", "/nowhere/at/all.jsonl"], "nowhere"),
         (&["eval"], "FILE"),
     ] {

@@ -27,5 +27,6 @@ mod settings;
 mod shards;
 mod support;
 mod tidy;
+mod tune;
 mod upkeep;
 mod worker;

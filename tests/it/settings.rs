@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::support::{Run, command, news, root, run};
 
 /// All that take settings.
-const COMMANDS: [(&str, &[&str]); 17] = [
+const COMMANDS: [(&str, &[&str]); 18] = [
     ("indexer", &["fingerprint"]),
     ("indexer", &["index"]),
     ("indexer", &["bulk-rows"]),
@@ -18,6 +18,7 @@ const COMMANDS: [(&str, &[&str]); 17] = [
     ("indexer", &["idf-merge"]),
     ("pigeonhole", &["compare"]),
     ("pigeonhole", &["eval"]),
+    ("pigeonhole", &["tune"]),
     ("pigeonhole", &["key", "encode"]),
     ("pigeonhole", &["key", "decode"]),
     ("pigeonhole", &["query"]),

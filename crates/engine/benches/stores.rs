@@ -79,7 +79,7 @@ fn run(store: &str, ids: Ids, n: u64, uri: &str) {
     let search = |len: u64, expected: u64, bits: &dyn Fn(u64) -> u64| {
         per_second(QUERIES, |first| {
             let queries: Vec<_> = (first..first + len).map(|query| Fingerprint(bits(query))).collect();
-            let found = index.near(&queries, index.max_distance(), 10).expect("a search");
+            let found = index.near(&queries, &index.rule(), 10).expect("a search");
             assert!(found.iter().all(|found| found.n_matches == expected));
             len
         })

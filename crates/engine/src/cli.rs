@@ -115,7 +115,11 @@ pub struct ClockArgs {
     pub clock_ahead_max: Option<Duration>,
 }
 
-fn parse_similarity(text: &str) -> Result<Similarity, String> {
+/// A share from 0 to 1.
+///
+/// # Errors
+/// What it should be.
+pub fn parse_similarity(text: &str) -> Result<Similarity, String> {
     text.parse()
         .ok()
         .and_then(Similarity::new)

@@ -4,11 +4,15 @@
 //! is for the caller to say.
 #![forbid(unsafe_code)]
 
+mod curve;
+mod families;
 mod greedy;
 mod jaccard;
 mod join;
 mod score;
 
+pub use curve::{Bin, Fate, confidence, curve};
+pub use families::{FamilyScore, families};
 pub use greedy::{Audit, audit};
 pub use jaccard::{jaccard, overlap};
 pub use join::{Pair, similar_pairs};

@@ -4,7 +4,6 @@
 //! means something else, raises it.
 
 mod biggest;
-mod diff;
 mod findings;
 mod page;
 mod reporting;

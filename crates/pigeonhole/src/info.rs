@@ -27,8 +27,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         Some(n_documents) => writeln!(out, "documents     {n_documents}")?,
         None => writeln!(out, "documents     not counted by this store; --digest reads and counts them")?,
     }
+    writeln!(out, "profile       {}", index.kind().profile())?;
     writeln!(out, "scheme        {}", index.kind().name())?;
     writeln!(out, "max distance  {}", index.max_distance())?;
+    match index.min_similarity() {
+        Some(min_similarity) => {
+            writeln!(out, "verify        on, similarity {} and more", min_similarity.get())?
+        }
+        None => writeln!(out, "verify        off: what the simhashes propose is taken as it is")?,
+    }
     match index.metadata().retain {
         Some(retain) => writeln!(out, "retain        {retain} after insertion")?,
         None => writeln!(out, "retain        until removed")?,

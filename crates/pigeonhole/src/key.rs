@@ -58,7 +58,7 @@ fn decode(args: &DecodeArgs, out: &mut dyn Write) -> anyhow::Result<()> {
 fn encode(args: &EncodeArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let kind: SketchKind = args.scheme.parse()?;
     writeln!(out, "flag  segment   key, and the scan of its bucket in the HBase shell")?;
-    for &bucket in kind.sketch(args.fingerprint).keys() {
+    for bucket in kind.sketch(args.fingerprint).keys() {
         let key = RowKey::new(bucket, args.fingerprint).encode();
         let range = KeyRange::of_bucket(bucket);
         writeln!(out, "{:>4}  {:08x}  {}  \"{}\"", bucket.flag, bucket.segment, hex(&key), shell_form(&key))?;

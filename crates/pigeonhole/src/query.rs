@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::{Context, ensure};
+use engine::Buffers;
 use features::cli::RecipeArgs;
+use index::{Features, Rule};
+use minhash::Similarity;
 use program::settings::TASK;
 use simhash::{Distance, Fingerprint};
 
@@ -20,9 +23,12 @@ pub(crate) struct Args {
     /// Look for a fingerprint instead of a text, given as 16 hex digits
     #[arg(long, value_name = "HEX", help_heading = TASK)]
     fingerprint: Option<Fingerprint>,
-    /// Bits that may differ [default: the index's own max distance, which is also the most]
+    /// Bits of simhashes that may differ [default: the index's own max distance, which is also the most]
     #[arg(long, value_name = "N")]
     max_distance: Option<Distance>,
+    /// Only what is at least so similar, .5 to 1 [default: the index's own least similarity, which is also the least]
+    #[arg(long, value_name = "SHARE", value_parser = engine::cli::parse_similarity)]
+    min_similarity: Option<Similarity>,
     /// How many matches to show, the nearest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
@@ -30,29 +36,46 @@ pub(crate) struct Args {
     recipe: RecipeArgs,
 }
 
-/// One line a match: distance, fingerprint, id, set apart by tabs.
+/// One line a match, set apart by tabs: the similarity, where the index verifies, then distance, fingerprint and id.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (index, fingerprint) = match (&args.text, args.fingerprint) {
-        (_, Some(fingerprint)) => (args.stored.open(BTreeMap::new())?, fingerprint),
+    let (index, features) = match (&args.text, args.fingerprint) {
+        (_, Some(fingerprint)) => {
+            let index = args.stored.open(BTreeMap::new())?;
+            ensure!(
+                index.kind().files_by_simhash(),
+                "the documents of this index are not filed by their fingerprints; look for a text"
+            );
+            (index, Features::from(fingerprint))
+        }
         (text, None) => {
-            let (index, fingerprinter) = args.stored.open_with_recipe(&args.recipe)?;
-            let fingerprint = fingerprinter.fingerprint(text.as_deref().unwrap_or_default());
+            let (index, extractor) = args.stored.open_with_recipe(&args.recipe)?;
+            let features = extractor.features(&mut Buffers::new(), text.as_deref().unwrap_or_default());
             let why = "the text has no features: it is empty, or holds only punctuation or stop words";
-            (index, fingerprint.context(why)?)
+            (index, features.context(why)?)
         }
     };
+    let (fingerprint, has_signature) = (features.fingerprint(), features.signature.is_some());
     let max_distance = args.max_distance.unwrap_or(index.max_distance());
-    let found = index.near(&[fingerprint], max_distance, args.limit)?;
+    // A fingerprint by itself has no signature to be confirmed by: what it proposes is shown.
+    let min_similarity = args.min_similarity.or(index.min_similarity());
+    let found = index.near(&[features], &Rule { max_distance, min_similarity }, args.limit)?;
     ensure!(found.len() == 1, "the store answered {} queries instead of 1", found.len());
     for found in found {
         for found in &found.matches {
+            if let Some(similarity) = found.similarity {
+                write!(out, "{similarity}\t")?;
+            }
             writeln!(out, "{}\t{}\t{}", found.distance, found.fingerprint, found.id)?;
         }
         let shown = found.matches.len() as u64;
         writeln!(
             out,
-            "# {fingerprint}: {} within {max_distance} bits{}; read {} candidates in {} buckets",
+            "# {fingerprint}: {} {}{}; read {} candidates in {} buckets",
             found.n_matches,
+            match min_similarity.filter(|_| has_signature) {
+                Some(min_similarity) => format!("with a similarity of {} and more", min_similarity.get()),
+                None => format!("within {max_distance} bits"),
+            },
             if shown < found.n_matches { format!(", {shown} shown (--limit)") } else { String::new() },
             found.cost.n_candidates,
             found.cost.n_buckets,

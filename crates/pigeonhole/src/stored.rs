@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context;
 use engine::cli::ClockArgs;
-use engine::{Engine, Options};
-use features::Fingerprinter;
+use engine::{Engine, Extractor, Options};
 use features::cli::RecipeArgs;
 use index::{Index, Mode, OpenOptions};
 
@@ -29,8 +28,8 @@ impl StoredArgs {
             .with_context(|| format!("failed to open index `{}`", self.store))
     }
 
-    /// Opens it together with the fingerprinter of its recipe, whose dictionaries come from the arguments.
-    pub(crate) fn open_with_recipe(&self, recipe: &RecipeArgs) -> anyhow::Result<(Index, Fingerprinter)> {
+    /// Opens it together with what its recipe makes of texts, whose dictionaries come from the arguments.
+    pub(crate) fn open_with_recipe(&self, recipe: &RecipeArgs) -> anyhow::Result<(Index, Extractor)> {
         let dictionaries = recipe.dictionaries()?;
         let insisted = recipe.explicit_fields(&dictionaries);
         let clock_ahead_max = self.clock.clock_ahead_max;

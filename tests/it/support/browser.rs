@@ -43,6 +43,29 @@ const WATCHDOG: &str = "chromedriver --port=0 & exec >/dev/null; cat; kill -9 $!
 /// It takes a free port of one IP version, and ends if the other one's is taken.
 const STARTS_MAX: usize = 5;
 
+/// Texts that stand out too little from what is behind them: less than 4.5 to 1 (WCAG 2.2, 1.4.3).
+const TOO_PALE: &str = "
+    const channels = (color) => color.match(/[\\d.]+/g).map(Number);
+    const luminance = (color) => {
+        const [r, g, b] = channels(color).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = (element) => {
+        for (let at = element; at; at = at.parentElement) {
+            const color = getComputedStyle(at).backgroundColor;
+            if (channels(color)[3] !== 0) return color;
+        }
+        return 'rgb(255, 255, 255)';
+    };
+    const texts = [...document.querySelectorAll('body *')].filter((element) => element.checkVisibility()
+        && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
+    const pale = texts.flatMap((element) => {
+        const pair = [luminance(getComputedStyle(element).color), luminance(behind(element))].sort((a, b) => b - a);
+        const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
+        return ratio < 4.5 ? [`${element.tagName}.${element.className} ${ratio.toFixed(2)}: ${element.textContent.slice(0, 40)}`] : [];
+    });
+    return [texts.length, pale];";
+
 /// A browser with one window; gone when dropped.
 pub(crate) struct Browser {
     session: String,
@@ -239,6 +262,22 @@ impl Browser {
         let is_expected =
             |line: &String| statuses.iter().any(|s| line.contains(&format!("with a status of {s} (")));
         said.filter(|line| !is_expected(line)).collect()
+    }
+
+    /// All that is shown stands out from what is behind it.
+    #[track_caller]
+    pub(crate) fn is_readable(&self, place: &str) {
+        self.wait("!document.querySelector('[aria-busy]') && document.getAnimations().length === 0");
+        let measured = self.script(TOO_PALE);
+        assert!(measured[0].as_u64().unwrap() > 10, "{place}: {measured}");
+        assert_eq!(measured[1], json!([]), "{place}");
+    }
+
+    /// The page is not wider than the window.
+    #[track_caller]
+    pub(crate) fn fits(&self, place: &str) {
+        let wide = "return document.documentElement.scrollWidth > document.documentElement.clientWidth";
+        assert_eq!(self.script(wide), false, "{place}");
     }
 
     /// Draws all of the page into `target/tmp/page`, for people to look at.

@@ -1,47 +1,30 @@
-//! The report as a page: one file that fetches nothing, runs no script, and is read by keyboard, on a telephone, and by
-//! day or night. maud escapes whatever comes from documents; `bdi` and `dir=auto` keep a right-to-left text to itself.
+//! The report as a page. maud escapes whatever comes from documents; `bdi` and `dir=auto` keep a right-to-left text to itself.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
+use page::{Page, Part, Side, beside, diff};
 
-use super::diff::{Part, diff};
 use super::{Ending, Example, FilesLeftOut, Group, ReportFile};
 use crate::numbers::{Grouped, megabytes};
 
-const STYLE: &str = include_str!("page.css");
-
-/// Nothing that gets into the page by a mistake of ours may be run or fetch anything.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
-
 pub(super) fn page(report: &ReportFile) -> String {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "Near-duplicates: " (report.counts.duplicates) " of " (report.counts.read) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                header {
-                    h1 { "Near-duplicates" }
-                    p { (report.program) ", " time datetime=(report.finished_at) { (minute(&report.finished_at)) " UTC" } }
-                    @if report.options.dry_run { p { "A dry run: this is what would have been dropped. Nothing was written." } }
-                }
-                main {
-                    (summary(report))
-                    (nearness(report))
-                    (groups(report))
-                    (repeats(report))
-                    (rejected(report))
-                    (particulars(report))
-                }
-            }
-        }
+    Page {
+        title: format!("Near-duplicates: {} of {}", report.counts.duplicates, report.counts.read),
+        style: "",
+        header: html! {
+            h1 { "Near-duplicates" }
+            p { (report.program) ", " time datetime=(report.finished_at) { (minute(&report.finished_at)) " UTC" } }
+            @if report.options.dry_run { p { "A dry run: this is what would have been dropped. Nothing was written." } }
+        },
+        main: html! {
+            (summary(report))
+            (nearness(report))
+            (groups(report))
+            (repeats(report))
+            (rejected(report))
+            (particulars(report))
+        },
     }
-    .into_string()
+    .into_html()
 }
 
 /// Of a timestamp what a person reads.
@@ -180,33 +163,26 @@ fn pair(group: &Group, example: &Example) -> Markup {
         None => (Vec::new(), same),
     };
     let is_same = group.excerpt.as_deref() == Some(&example.excerpt);
-    html! {
-        div.pair {
-            div {
-                p.who { "kept " bdi { (group.kept) } }
-                @if group.excerpt.is_some() {
-                    blockquote dir="auto" {
-                        @for part in &kept { @if part.differs { del { (part.text) } } @else { (part.text) } }
-                    }
-                } @else {
-                    p.remark { "Its text is not at hand: it was in the index before, or came long before its duplicates." }
-                }
-            }
-            div {
-                p.who {
-                    "dropped " bdi { (example.id) } ", "
-                    @match example.similarity {
-                        Some(similarity) => { (format!("{:.0} % in common", (similarity * 100.0).floor())) }
-                        None => { (example.distance) (if example.distance == 1 { " bit" } else { " bits" }) }
-                    }
-                    @if is_same { ", the same beginning" }
-                }
-                blockquote dir="auto" {
-                    @for part in &dropped { @if part.differs { ins { (part.text) } } @else { (part.text) } }
-                }
-            }
+    let left = html! {
+        p.who { "kept " bdi { (group.kept) } }
+        @if group.excerpt.is_some() {
+            (Side::Left.marked(&kept))
+        } @else {
+            p.remark { "Its text is not at hand: it was in the index before, or came long before its duplicates." }
         }
-    }
+    };
+    let right = html! {
+        p.who {
+            "dropped " bdi { (example.id) } ", "
+            @match example.similarity {
+                Some(similarity) => { (format!("{:.0} % in common", (similarity * 100.0).floor())) }
+                None => { (example.distance) (if example.distance == 1 { " bit" } else { " bits" }) }
+            }
+            @if is_same { ", the same beginning" }
+        }
+        (Side::Right.marked(&dropped))
+    };
+    beside(&left, &right)
 }
 
 fn repeats(report: &ReportFile) -> Markup {

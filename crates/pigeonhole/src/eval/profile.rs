@@ -6,7 +6,9 @@ use std::fmt;
 
 use anyhow::ensure;
 use clap::ValueEnum;
-use minhash::{BandKey, Comparison, Filing, Signature, Similarity};
+use evaluation::Pair;
+use features::shingles::SHORT_MAX;
+use minhash::{BandKey, BandScheme, Comparison, Filing, Signature, Similarity};
 use simhash::{Distance, Fingerprint, ROW_KEY_LEN, TableScheme};
 use tables::{Groups, self_join};
 
@@ -59,6 +61,8 @@ pub(super) struct Found {
     pub(super) called: Vec<Called>,
     /// Pairs that were compared.
     pub(super) n_proposed: usize,
+    /// Whether each of the pairs that were asked about was compared.
+    pub(super) is_proposed: Vec<bool>,
     /// Rows of the index, of all documents.
     pub(super) n_rows: usize,
     /// Bytes of row keys and signatures, of all documents.
@@ -68,7 +72,13 @@ pub(super) struct Found {
 impl Profile {
     pub(super) const ALL: [Self; 4] = [Self::ClassicUnverified, Self::Classic, Self::Minhash, Self::Full];
 
-    pub(super) fn find(self, texts: &Texts, min_similarity: Similarity) -> anyhow::Result<Found> {
+    /// What it finds; of `related` pairs it also says which of them it compared.
+    pub(super) fn find(
+        self,
+        texts: &Texts,
+        related: &[Pair],
+        min_similarity: Similarity,
+    ) -> anyhow::Result<Found> {
         let scheme = TableScheme::default();
         let mut proposed: HashSet<(usize, usize)> = HashSet::new();
         let (mut n_rows, mut n_bytes) = (0, 0);
@@ -100,7 +110,8 @@ impl Profile {
         let mut called: Vec<Called> = proposed.iter().filter_map(judge).collect();
         called.sort_unstable_by_key(|called| (called.a, called.b));
         n_bytes += n_rows * ROW_KEY_LEN;
-        Ok(Found { called, n_proposed: proposed.len(), n_rows, n_bytes })
+        let is_proposed = related.iter().map(|pair| proposed.contains(&(pair.a, pair.b))).collect();
+        Ok(Found { called, n_proposed: proposed.len(), is_proposed, n_rows, n_bytes })
     }
 }
 
@@ -171,6 +182,20 @@ fn check(n_pairs: usize) -> anyhow::Result<()> {
         "there are more than {PAIRS_MAX} pairs to compare: the corpus has very many copies of one text; take a sample of it"
     );
     Ok(())
+}
+
+/// With what probability the bands propose a pair of this similarity.
+pub(super) fn promised(texts: &Texts, pair: &Pair) -> f64 {
+    let similarity = Similarity::clamped(pair.similarity);
+    let n_bigrams = [pair.a, pair.b].map(|number| texts.sets[number].bigrams.len());
+    let is_of = |kind: fn(usize) -> bool| n_bigrams.into_iter().all(kind);
+    if is_of(|n| n <= 1) {
+        1.0
+    } else if is_of(|n| n <= SHORT_MAX) {
+        BandScheme::short().recall(similarity)
+    } else {
+        BandScheme::long().recall(similarity)
+    }
 }
 
 fn ordered(a: usize, b: usize) -> (usize, usize) {

@@ -1,14 +1,11 @@
-//! The figures, for people and as JSON.
+//! The figures, for people at a terminal.
 
 use std::io::{self, Write};
 
-use evaluation::{Band, Pair};
-use serde_json::{Value, json};
+use evaluation::{Band, FamilyScore};
 
+use super::window::excerpts;
 use super::{Evaluated, Ground};
-
-/// Characters of a text that are shown.
-const EXCERPT: usize = 60;
 
 pub(super) fn print(
     out: &mut dyn Write,
@@ -32,7 +29,7 @@ pub(super) fn print(
         out,
         "profile              recall  precision      F1    called  dropped  dropped   kept  compared  rows  bytes"
     )?;
-    for Evaluated { profile, found, scores, audit } in evaluated {
+    for Evaluated { profile, found, scores, audit, .. } in evaluated {
         let n = texts.len() as f64;
         writeln!(
             out,
@@ -49,6 +46,7 @@ pub(super) fn print(
             found.n_bytes as f64 / n,
         )?;
     }
+    families(out, ground, evaluated)?;
     bands(out, "similarity", evaluated, |evaluated| &evaluated.scores.by_similarity)?;
     bands(out, "characters of the shorter", evaluated, |evaluated| &evaluated.scores.by_length)?;
     for Evaluated { profile, scores, audit, .. } in evaluated {
@@ -70,7 +68,33 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Recall and strict precision of each profile in each band that has pairs.
+/// Each profile against families that are known, and the exact truth to hold it against.
+fn families(out: &mut dyn Write, ground: &Ground<'_>, evaluated: &[Evaluated]) -> io::Result<()> {
+    let Some(truth) = &ground.families else { return Ok(()) };
+    let FamilyScore { n_families, n_documents, n_true, .. } = truth;
+    writeln!(
+        out,
+        "\n{n_families} families of two documents and more, {n_true} pairs; {n_documents} documents have a family\n"
+    )?;
+    writeln!(out, "against families    recall  precision      F1     found    called")?;
+    let of_profile = |evaluated: &Evaluated| Some((evaluated.profile.to_string(), evaluated.families?));
+    for (name, score) in
+        [("exact truth".to_owned(), *truth)].into_iter().chain(evaluated.iter().filter_map(of_profile))
+    {
+        writeln!(
+            out,
+            "{name:<18}  {:>6}  {:>9}  {:>6}  {:>8}  {:>8}",
+            shown(score.recall()),
+            shown(score.precision()),
+            shown(score.f1()),
+            score.n_found,
+            score.n_called,
+        )?;
+    }
+    Ok(())
+}
+
+/// Recall, strict precision and F1 of each profile in each band that has pairs.
 fn bands(
     out: &mut dyn Write,
     by: &str,
@@ -78,92 +102,33 @@ fn bands(
     of: impl Fn(&Evaluated) -> &Vec<Band>,
 ) -> io::Result<()> {
     let Some(first) = evaluated.first() else { return Ok(()) };
-    write!(out, "\n{by:<26}  {:>9}", "pairs")?;
+    write!(out, "\n{by:<25}  {:>7}", "pairs")?;
     for Evaluated { profile, .. } in evaluated {
-        write!(out, "  {profile:>18}")?;
+        write!(out, "   {profile:>20}")?;
     }
-    writeln!(out, "   recall / strict precision")?;
+    writeln!(out, "   recall, strict precision, F1")?;
     for (at, band) in of(first).iter().enumerate() {
         if evaluated.iter().all(|evaluated| of(evaluated)[at].n_true + of(evaluated)[at].n_called == 0) {
             continue;
         }
-        let to = if band.to.is_finite() { format!("below {}", band.to) } else { "and more".to_owned() };
-        write!(out, "{:<26}  {:>9}", format!("{} {to}", band.from), band.n_true)?;
+        write!(out, "{:<25}  {:>7}", named(band), band.n_true)?;
         for evaluated in evaluated {
             let band = &of(evaluated)[at];
-            let (recall, precision) = (shown(band.recall()), shown(band.strict_precision()));
-            write!(out, "  {:>18}", format!("{recall} / {precision}"))?;
+            let [recall, precision, f1] = [band.recall(), band.strict_precision(), band.f1()].map(shown);
+            write!(out, "   {recall:>6} {precision:>6} {f1:>6}")?;
         }
         writeln!(out)?;
     }
     Ok(())
 }
 
+/// As in "0.8 below 0.85".
+pub(super) fn named(band: &Band) -> String {
+    let to = if band.to.is_finite() { format!("below {}", band.to) } else { "and more".to_owned() };
+    format!("{} {to}", band.from)
+}
+
 /// Four decimals, rounded down so that only all is shown as 1; a dash where there is nothing to count.
-fn shown(share: Option<f64>) -> String {
+pub(super) fn shown(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.4}", (share * 1e4 + 1e-9).floor() / 1e4))
-}
-
-/// Where two texts begin to differ, and a little before.
-fn excerpts(ground: &Ground<'_>, pair: &Pair) -> [String; 2] {
-    let [a, b] = [pair.a, pair.b].map(|number| ground.texts.texts[number].as_str());
-    let n_same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
-    let from = n_same.saturating_sub(EXCERPT / 3);
-    [a, b].map(|text| {
-        let excerpt: String = text.chars().skip(from).take(EXCERPT).collect();
-        let begins = if from > 0 { "…" } else { "" };
-        let ends = if text.chars().nth(from + EXCERPT).is_some() { "…" } else { "" };
-        format!("{begins}{}{ends}", program::line(&excerpt))
-    })
-}
-
-pub(super) fn json(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usize) -> Value {
-    let examples = |pairs: &[Pair]| -> Vec<Value> {
-        let example = |pair: &Pair| {
-            let [a, b] = excerpts(ground, pair);
-            let [id_a, id_b] = [pair.a, pair.b].map(|number| &ground.texts.ids[number]);
-            json!({"a": id_a, "b": id_b, "similarity": pair.similarity, "excerpt_a": a, "excerpt_b": b})
-        };
-        pairs.iter().take(n_examples).map(example).collect()
-    };
-    let profile = |Evaluated { profile, found, scores, audit }: &Evaluated| {
-        json!({
-            "profile": profile.to_string(),
-            "whole": band(&scores.whole),
-            "by_similarity": scores.by_similarity.iter().map(band).collect::<Vec<_>>(),
-            "by_length": scores.by_length.iter().map(band).collect::<Vec<_>>(),
-            "n_dropped": audit.n_dropped,
-            "n_wrongly_dropped": audit.wrongly_dropped.len(),
-            "n_wrongly_kept": audit.wrongly_kept.len(),
-            "n_compared": found.n_proposed,
-            "n_rows": found.n_rows,
-            "n_bytes": found.n_bytes,
-            "misses": examples(&scores.misses),
-            "mistakes": examples(&scores.mistakes),
-            "wrongly_dropped": examples(&audit.wrongly_dropped),
-        })
-    };
-    json!({
-        "n_documents": ground.texts.len(),
-        "n_rejected": ground.texts.n_rejected,
-        "median_characters": ground.texts.median_length(),
-        "min_similarity": ground.min_similarity.get(),
-        "floor": ground.floor.get(),
-        "n_pairs": ground.pairs.len(),
-        "profiles": evaluated.iter().map(profile).collect::<Vec<_>>(),
-    })
-}
-
-fn band(band: &Band) -> Value {
-    json!({
-        "from": band.from,
-        "to": band.to.is_finite().then_some(band.to),
-        "n_true": band.n_true,
-        "n_found": band.n_found,
-        "n_called": band.n_called,
-        "n_wrong": band.n_wrong,
-        "recall": band.recall(),
-        "strict_precision": band.strict_precision(),
-        "f1": band.f1(),
-    })
 }

@@ -5,37 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::{TEXT, edited, explained, find, post_news};
-use crate::support::{Browser, Worker, browser};
-
-/// Texts that stand out too little from what is behind them: less than 4.5 to 1 (WCAG 2.2, 1.4.3).
-const TOO_PALE: &str = "
-    const channels = (color) => color.match(/[\\d.]+/g).map(Number);
-    const luminance = (color) => {
-        const [r, g, b] = channels(color).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-    };
-    const behind = (element) => {
-        for (let at = element; at; at = at.parentElement) {
-            const color = getComputedStyle(at).backgroundColor;
-            if (channels(color)[3] !== 0) return color;
-        }
-        return 'rgb(255, 255, 255)';
-    };
-    const texts = [...document.querySelectorAll('body *')].filter((element) => element.checkVisibility()
-        && [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
-    const pale = texts.flatMap((element) => {
-        const pair = [luminance(getComputedStyle(element).color), luminance(behind(element))].sort((a, b) => b - a);
-        const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
-        return ratio < 4.5 ? [`${element.tagName}.${element.className} ${ratio.toFixed(2)}: ${element.textContent.slice(0, 40)}`] : [];
-    });
-    return [texts.length, pale];";
-
-fn is_readable(page: &Browser, place: &str) {
-    page.wait("!document.querySelector('[aria-busy]') && document.getAnimations().length === 0");
-    let measured = page.script(TOO_PALE);
-    assert!(measured[0].as_u64().unwrap() > 10, "{place}: {measured}");
-    assert_eq!(measured[1], json!([]), "{place}");
-}
+use crate::support::{Worker, browser};
 
 /// A text of the shipped corpus.
 fn news_text(id: &str) -> String {
@@ -56,21 +26,21 @@ fn light_and_dark() {
         let chinese = news_text("zh-raingarden-edited");
         find(&page, &chinese);
         explained(&page);
-        is_readable(&page, &format!("find, {scheme}"));
+        page.is_readable(&format!("find, {scheme}"));
         page.draw(&format!("find-{scheme}"));
         find(&page, "……");
         page.wait_for("#find-answer .problem");
-        is_readable(&page, &format!("problem, {scheme}"));
+        page.is_readable(&format!("problem, {scheme}"));
         page.click("#tab-compare");
         page.paste("#compare-a", &news_text("en-wetland"));
         page.paste("#compare-b", &news_text("en-chess"));
         page.click("#compare-form [type=submit]");
         page.wait_for(".verdict");
-        is_readable(&page, &format!("compare, {scheme}"));
+        page.is_readable(&format!("compare, {scheme}"));
         page.draw(&format!("compare-{scheme}"));
         page.click("#tab-index");
         page.wait_for("#index-answer dl");
-        is_readable(&page, &format!("index, {scheme}"));
+        page.is_readable(&format!("index, {scheme}"));
         page.draw(&format!("index-{scheme}"));
         let ground = page.script("return getComputedStyle(document.body).backgroundColor");
         assert_eq!(ground, if scheme == "dark" { "rgb(22, 22, 26)" } else { "rgb(255, 255, 255)" });
@@ -88,26 +58,22 @@ fn a_narrow_window() {
     assert_eq!(worker.post("/v1/documents", &document).0, 201);
     page.resize(360, 740);
     page.open(worker.base());
-    let fits = |place: &str| {
-        let wide = "return document.documentElement.scrollWidth > document.documentElement.clientWidth";
-        assert_eq!(page.script(wide), false, "{place}");
-    };
-    fits("the beginning");
+    page.fits("the beginning");
     find(&page, &text.replace("Monday", "Tuesday").replace("nine", "ten"));
     page.wait_for(".matches");
     explained(&page);
-    fits("a match");
+    page.fits("a match");
     page.draw("narrow-find");
     page.click("#tab-compare");
     page.paste("#compare-a", &text);
     page.paste("#compare-b", &news_text("en-chess"));
     page.click("#compare-form [type=submit]");
     page.wait_for(".verdict");
-    fits("a comparison");
+    page.fits("a comparison");
     page.draw("narrow-compare");
     page.click("#tab-index");
     page.wait_for("#index-answer dl");
-    fits("the figures");
+    page.fits("the figures");
     page.draw("narrow-index");
     assert_eq!(page.console(&[]), [""; 0]);
 }

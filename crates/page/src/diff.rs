@@ -2,15 +2,18 @@
 
 use similar::{ChangeTag, TextDiff};
 
-/// Part of a text, and whether the other text has it not.
+/// Part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Part {
-    pub(super) text: String,
-    pub(super) differs: bool,
+pub struct Part {
+    /// As it stands in the text.
+    pub text: String,
+    /// Whether the other text lacks it.
+    pub differs: bool,
 }
 
 /// Both texts in parts, which alternate between those that differ and those that do not.
-pub(super) fn diff(a: &str, b: &str) -> (Vec<Part>, Vec<Part>) {
+#[must_use]
+pub fn diff(a: &str, b: &str) -> (Vec<Part>, Vec<Part>) {
     let (mut parts_a, mut parts_b) = (Vec::new(), Vec::new());
     for change in TextDiff::from_unicode_words(a, b).iter_all_changes() {
         let text = change.value();

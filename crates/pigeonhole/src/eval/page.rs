@@ -1,0 +1,172 @@
+//! The figures as a page, with curves, and with the texts of misses and mistakes.
+
+mod curves;
+
+use corpus::Grouped;
+use evaluation::{FamilyScore, Pair};
+use maud::{Markup, html};
+use page::{CHART_STYLE, Page, Side, beside};
+
+use super::report::shown;
+use super::window::windows;
+use super::{Evaluated, Ground};
+
+/// How many of each list there are examples of.
+pub(super) fn page(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usize) -> String {
+    let (n, min) = (ground.texts.len() as u64, ground.min_similarity.get());
+    Page {
+        title: format!("What is found of the near-duplicates of {n} documents"),
+        style: CHART_STYLE,
+        header: html! {
+            h1 { "What is found of near-duplicates" }
+            p { "pigeonhole " (env!("CARGO_PKG_VERSION")) }
+            p {
+                (Grouped(n)) " documents, in the middle " (Grouped(ground.texts.median_length() as u64)) " characters; "
+                (Grouped(ground.pairs.len() as u64)) " pairs of a similarity of " (min) " and more, all found by an exact join."
+                @if ground.texts.n_rejected > 0 {
+                    " " (Grouped(ground.texts.n_rejected)) " records were rejected and are in no figure."
+                }
+            }
+        },
+        main: html! {
+            (profiles(ground, evaluated))
+            (families(ground, evaluated))
+            (curves::by_similarity(ground, evaluated))
+            (curves::by_length(evaluated))
+            (examples(ground, evaluated, n_examples))
+        },
+    }
+    .into_html()
+}
+
+fn number(n: u64) -> Markup {
+    html! { td.number { (Grouped(n)) } }
+}
+
+fn share(share: Option<f64>) -> Markup {
+    html! { td.number { (shown(share)) } }
+}
+
+/// A table that is scrolled where it is wider than the screen.
+fn wide(name: &str, table: &Markup) -> Markup {
+    html! { div.wide tabindex="0" role="region" aria-label=(name) { table { (table) } } }
+}
+
+fn heads(first: &str, others: &[&str]) -> Markup {
+    html! { tr { th scope="col" { (first) } @for other in others { th.number scope="col" { (other) } } } }
+}
+
+fn profiles(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
+    let n = ground.texts.len() as f64;
+    let columns = [
+        "recall",
+        "strict precision",
+        "F1",
+        "pairs called",
+        "dropped",
+        "wrongly dropped",
+        "wrongly kept",
+        "compared a document",
+        "rows a document",
+        "bytes a document",
+    ];
+    html! {
+        section {
+            h2 { "Profiles" }
+            p {
+                "Recall is the share of the near-duplicate pairs that a profile finds. Strict precision is the share of the pairs that "
+                "it calls near-duplicates whose similarity is not below " (ground.floor.get()) "; between that and "
+                (ground.min_similarity.get()) " a pair is neither right nor wrong. Wrongly dropped is a document of which no kept one "
+                "has a similarity of " (ground.floor.get()) " and more."
+            }
+            (wide("Profiles", &html! {
+                (heads("profile", &columns))
+                @for Evaluated { profile, found, scores, audit, .. } in evaluated {
+                    tr {
+                        th scope="row" { (profile) }
+                        (share(scores.whole.recall()))
+                        (share(scores.whole.strict_precision()))
+                        (share(scores.whole.f1()))
+                        (number(found.called.len() as u64))
+                        (number(audit.n_dropped))
+                        (number(audit.wrongly_dropped.len() as u64))
+                        (number(audit.wrongly_kept.len() as u64))
+                        td.number { (format!("{:.2}", found.n_proposed as f64 / n)) }
+                        td.number { (format!("{:.1}", found.n_rows as f64 / n)) }
+                        td.number { (format!("{:.0}", found.n_bytes as f64 / n)) }
+                    }
+                }
+            }))
+        }
+    }
+}
+
+fn families(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
+    let row = |name: &str, score: &FamilyScore| {
+        html! {
+            tr {
+                th scope="row" { (name) }
+                (share(score.recall())) (share(score.precision())) (share(score.f1()))
+                (number(score.n_found)) (number(score.n_called))
+            }
+        }
+    };
+    html! {
+        @if let Some(truth) = &ground.families {
+            section {
+                h2 { "Families" }
+                p {
+                    (Grouped(truth.n_families)) " families of two documents and more, with " (Grouped(truth.n_true)) " pairs. "
+                    "A version that was written anew shares little with the one before, and two families may quote each other: so the "
+                    "first row, of the pairs that are similar enough, is what to hold the others against."
+                }
+                (wide("Families", &html! {
+                    (heads("", &["recall", "precision", "F1", "found", "called"]))
+                    (row("exact truth", truth))
+                    @for evaluated in evaluated {
+                        @if let Some(score) = &evaluated.families { (row(&evaluated.profile.to_string(), score)) }
+                    }
+                }))
+            }
+        }
+    }
+}
+
+fn examples(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usize) -> Markup {
+    let lists = evaluated.iter().flat_map(|Evaluated { profile, scores, audit, .. }| {
+        [
+            ("missed, the most similar first", &scores.misses),
+            ("called near-duplicates, the least similar first", &scores.mistakes),
+            ("wrongly dropped, the least similar first", &audit.wrongly_dropped),
+        ]
+        .map(|(what, pairs)| (profile, what, pairs))
+    });
+    html! {
+        section {
+            h2 { "Misses and mistakes" }
+            p { "Texts are shown from where they begin to differ; what both have is cut where it is long." }
+            @for (profile, what, pairs) in lists {
+                @if !pairs.is_empty() {
+                    h3 { (profile) ": " (what) " " span.remark { (pairs.len().min(n_examples)) " of " (Grouped(pairs.len() as u64)) } }
+                    @for pair in pairs.iter().take(n_examples) { (example(ground, pair)) }
+                }
+            }
+            @if evaluated.iter().all(|one| one.scores.misses.is_empty() && one.scores.mistakes.is_empty()) { p { "There are none." } }
+        }
+    }
+}
+
+fn example(ground: &Ground<'_>, pair: &Pair) -> Markup {
+    let (texts, numbers) = (ground.texts, [pair.a, pair.b]);
+    let [a, b] = windows(&texts.texts[pair.a], &texts.texts[pair.b]);
+    let who = numbers.map(|number| {
+        let n = texts.lengths[number];
+        html! { p.who { bdi { (texts.ids[number]) } ", " (Grouped(n as u64)) (if n == 1 { " character" } else { " characters" }) } }
+    });
+    html! {
+        article {
+            p.who { "similarity " (shown(Some(pair.similarity))) }
+            (beside(&html! { (who[0]) (Side::Left.marked(&a)) }, &html! { (who[1]) (Side::Right.marked(&b)) }))
+        }
+    }
+}

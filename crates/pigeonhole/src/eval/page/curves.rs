@@ -1,0 +1,204 @@
+//! The curves: what is found by similarity, beside what the bands promise, and how good it is by length.
+
+use corpus::Grouped;
+use evaluation::{Band, Bin, confidence};
+use maud::{Markup, html};
+use minhash::{BandScheme, Similarity};
+use page::{Axis, Chart, Curve, CurveKind, Dot, legend};
+
+use super::super::profile::Profile;
+use super::super::report::{named, shown};
+use super::super::{Evaluated, Ground};
+use super::{heads, number, share, wide};
+
+/// A promise is drawn at so many places between two ticks.
+const STEPS: u32 = 20;
+
+/// Of charts by similarity.
+const TICK: f64 = 0.1;
+
+/// The number of the curve of what the bands promise short texts, beside that of long ones.
+const OF_LONG: usize = 0;
+const OF_SHORT: usize = 1;
+
+pub(super) fn by_similarity(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
+    let min = ground.min_similarity.get();
+    html! {
+        section {
+            h2 { "What is found, by similarity" }
+            p {
+                "Of all pairs of a similarity the share that a profile calls near-duplicates, in bins of 0.025 and one for what is equal, "
+                "each at the mean of its pairs; the line through a mark is the range of 95 % confidence. What lies below " (min)
+                " need not be found. Hollow is the share that is compared at all, and dashed what is promised of it: the chance that two "
+                "sets meet in a band with suffixes that are near. Simhash promises nothing of this similarity."
+            }
+            (legend(&[
+                (CurveKind::Measured, 0, "called near-duplicates"),
+                (CurveKind::Before, 0, "compared"),
+                (CurveKind::Computed, OF_LONG, "promised of long texts"),
+                (CurveKind::Computed, OF_SHORT, "promised of short texts"),
+            ]))
+            div.charts {
+                @for (place, evaluated) in evaluated.iter().enumerate() {
+                    figure {
+                        figcaption { (evaluated.profile) }
+                        (found(ground, place, evaluated).svg())
+                    }
+                }
+            }
+            details {
+                summary { "The same as a table" }
+                (table_of_bins(evaluated))
+            }
+        }
+    }
+}
+
+fn found(ground: &Ground<'_>, place: usize, evaluated: &Evaluated) -> Chart {
+    let Evaluated { profile, curve, .. } = evaluated;
+    let from = (ground.curves_from / TICK).floor() * TICK;
+    let n_ticks = ((1.0 - from) / TICK).round() as u32;
+    let at = |tick: u32| from + f64::from(tick) * TICK;
+    let ticks = (0..=n_ticks).map(|tick| (at(tick), format!("{:.1}", at(tick)))).collect();
+    let mut curves = Vec::new();
+    if matches!(profile, Profile::Minhash | Profile::Full) {
+        let promised = |number: usize, recall: &dyn Fn(Similarity) -> f64| {
+            let dots = (0..=n_ticks * STEPS).map(|step| {
+                let at = (from + f64::from(step) * TICK / f64::from(STEPS)).min(1.0);
+                Dot::computed(at, recall(Similarity::clamped(at)))
+            });
+            Curve { kind: CurveKind::Computed, number, dots: dots.collect() }
+        };
+        curves.push(promised(OF_LONG, &|similarity| BandScheme::long().recall(similarity)));
+        curves.push(promised(OF_SHORT, &|similarity| BandScheme::short().recall(similarity)));
+    }
+    for (kind, what, of) in [
+        (CurveKind::Before, "compared", (|bin| bin.n_proposed) as fn(&Bin) -> u64),
+        (CurveKind::Measured, "called", |bin| bin.n_called),
+    ] {
+        // A bin without pairs says nothing, and breaks no line.
+        let bins = curve.iter().filter(|bin| bin.n_pairs > 0);
+        let dots = bins.map(|bin| {
+            let n = of(bin);
+            Dot {
+                at: bin.mean,
+                share: Some(n as f64 / bin.n_pairs as f64),
+                between: confidence(n, bin.n_pairs).filter(|_| kind == CurveKind::Measured),
+                says: format!("{:.4}: {what} {} of {}", bin.mean, Grouped(n), Grouped(bin.n_pairs)),
+            }
+        });
+        curves.push(Curve { kind, number: place, dots: dots.collect() });
+    }
+    let axis = Axis { name: "Jaccard similarity".to_owned(), from, to: 1.0, ticks };
+    Chart { name: format!("{profile}: share of pairs found, by similarity"), axis, curves }
+}
+
+fn table_of_bins(evaluated: &[Evaluated]) -> Markup {
+    let Some(first) = evaluated.first() else { return html! {} };
+    let names: Vec<String> =
+        evaluated.iter().map(|one| format!("{}: compared, called", one.profile)).collect();
+    let names: Vec<&str> =
+        ["pairs", "promised by bands"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let bins = first.curve.iter().enumerate().filter(|(_, bin)| bin.n_pairs > 0);
+    wide(
+        "By similarity",
+        &html! {
+            (heads("similarity", &names))
+            @for (at, bin) in bins {
+                tr {
+                    th scope="row" { (bin.from) @if bin.to > bin.from { " below " (bin.to) } }
+                    (number(bin.n_pairs))
+                    (share(Some(bin.promised)))
+                    @for bin in evaluated.iter().map(|one| &one.curve[at]) {
+                        td.number { (Grouped(bin.n_proposed)) ", " (Grouped(bin.n_called)) }
+                    }
+                }
+            }
+        },
+    )
+}
+
+pub(super) fn by_length(evaluated: &[Evaluated]) -> Markup {
+    let names: Vec<String> = evaluated.iter().map(|one| one.profile.to_string()).collect();
+    let curves: Vec<_> =
+        names.iter().enumerate().map(|(place, name)| (CurveKind::Measured, place, name.as_str())).collect();
+    html! {
+        section {
+            h2 { "How good it is, by length" }
+            p { "Of the shorter text of a pair, in characters. A band without near-duplicates has no recall, and one in which nothing "
+                "was called a near-duplicate no precision." }
+            (legend(&curves))
+            div.charts {
+                @for (what, of) in [
+                    ("Recall", Band::recall as fn(&Band) -> Option<f64>),
+                    ("Strict precision", Band::strict_precision),
+                    ("F1", Band::f1),
+                ] {
+                    figure {
+                        figcaption { (what) }
+                        (quality(what, evaluated, of).svg())
+                    }
+                }
+            }
+            details {
+                summary { "The same as a table" }
+                (table_of_bands("characters", evaluated, |one| &one.scores.by_length))
+                (table_of_bands("similarity", evaluated, |one| &one.scores.by_similarity))
+            }
+        }
+    }
+}
+
+/// Bands are equally far apart: each is some twice as long as the one before.
+fn quality(what: &str, evaluated: &[Evaluated], of: fn(&Band) -> Option<f64>) -> Chart {
+    let bands = evaluated.first().map_or(&[][..], |one| &one.scores.by_length);
+    let has_pairs = |at: &usize| {
+        let bands = evaluated.iter().map(|one| &one.scores.by_length[*at]);
+        bands.map(|band| band.n_true + band.n_called).sum::<u64>() > 0
+    };
+    let shown_bands: Vec<usize> = (0..bands.len()).filter(has_pairs).collect();
+    let place = |at: usize| (at + 1) as f64;
+    let ticks = shown_bands.iter().enumerate();
+    let ticks = ticks.map(|(at, &band)| (place(at), bands[band].from.to_string())).collect();
+    let curve = |(number, evaluated): (usize, &Evaluated)| {
+        let dots = shown_bands.iter().enumerate().map(|(at, &band)| {
+            let band = &evaluated.scores.by_length[band];
+            let says = format!("{}, {} characters: {}", evaluated.profile, named(band), shown(of(band)));
+            Dot { at: place(at), share: of(band), between: None, says }
+        });
+        Curve { kind: CurveKind::Measured, number, dots: dots.collect() }
+    };
+    let axis = Axis {
+        name: "characters of the shorter text, from".to_owned(),
+        from: 0.5,
+        to: shown_bands.len() as f64 + 0.5,
+        ticks,
+    };
+    // What is in the legend first lies on top.
+    let curves = evaluated.iter().enumerate().map(curve).rev().collect();
+    Chart { name: format!("{what} by length"), axis, curves }
+}
+
+fn table_of_bands(by: &str, evaluated: &[Evaluated], of: fn(&Evaluated) -> &Vec<Band>) -> Markup {
+    let Some(first) = evaluated.first() else { return html! {} };
+    let names: Vec<String> =
+        evaluated.iter().map(|one| format!("{}: recall, strict precision, F1", one.profile)).collect();
+    let names: Vec<&str> = std::iter::once("pairs").chain(names.iter().map(String::as_str)).collect();
+    wide(
+        by,
+        &html! {
+            (heads(by, &names))
+            @for (at, band) in of(first).iter().enumerate() {
+                @if evaluated.iter().any(|one| of(one)[at].n_true + of(one)[at].n_called > 0) {
+                    tr {
+                        th scope="row" { (named(band)) }
+                        (number(band.n_true))
+                        @for band in evaluated.iter().map(|one| &of(one)[at]) {
+                            td.number { (shown(band.recall())) ", " (shown(band.strict_precision())) ", " (shown(band.f1())) }
+                        }
+                    }
+                }
+            }
+        },
+    )
+}

@@ -1,0 +1,94 @@
+//! The page of `pigeonhole eval`: what is in it, that it is safe, and what a browser makes of it.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use crate::support::{browser, json_lines, made_up_corpus, run};
+
+/// Where the page of a corpus is, and its text.
+fn page(corpus: &str) -> (TempDir, PathBuf, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, page) = (folder.path().join("corpus.jsonl"), folder.path().join("eval.html"));
+    fs::write(&input, corpus).unwrap();
+    run("pigeonhole", ["eval", "-q", "--html", page.to_str().unwrap(), input.to_str().unwrap()]).expect(0);
+    let text = fs::read_to_string(&page).unwrap();
+    (folder, page, text)
+}
+
+/// Two near-duplicates that simhash misses, whose ids and texts are markup.
+fn attack() -> String {
+    let attack = r#"<script>alert("1")</script><img src=x onerror='alert(1)'> & "#;
+    let words: String = (0..60).map(|n| format!("reed{n} ")).collect();
+    let edited =
+        words.replacen("reed7 ", "willow ", 1).replacen("reed30 ", "harbour ", 1).replacen("reed44 ", "", 1);
+    let texts = [format!("{attack}{words}"), format!("{attack}{edited}")];
+    json_lines([("\u{202e}<b>\"a\"</b>", &*texts[0]), ("'><i>", &texts[1])])
+}
+
+#[test]
+fn it_has_figures_curves_and_texts_and_is_safe() {
+    let (_folder, _, page) = page(&attack());
+    for raw in ["<script", "<img", "<b>", "<i>", "http:", "https:", "NaN", "inf"] {
+        assert!(!page.contains(raw), "{raw}");
+    }
+    for part in [
+        "<bdi>\u{202e}&lt;b&gt;&quot;a&quot;&lt;/b&gt;</bdi>",
+        "<bdi>'&gt;&lt;i&gt;</bdi>",
+        "<del>reed7</del>",
+        "<ins>willow</ins>",
+        "dir=\"auto\"",
+        "default-src 'none'",
+        "prefers-color-scheme: dark",
+        "classic-unverified: missed, the most similar first",
+        "minhash: share of pairs found, by similarity",
+        "Strict precision by length",
+        "promised of short texts",
+    ] {
+        assert!(page.contains(part), "{part} is missing");
+    }
+    // A chart by similarity for each profile, and three by length.
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 4 + 3);
+}
+
+/// There is a page of nothing, too.
+#[test]
+fn it_is_written_where_there_is_nothing_to_find() {
+    let (_folder, _, page) = page(&json_lines([("one", "今天天气很好"), ("two", "no bridge is near")]));
+    for part in ["0 pairs of a similarity of 0.8", "There are none."] {
+        assert!(page.contains(part), "{part} is missing");
+    }
+    assert!(!page.contains("NaN"));
+}
+
+/// By day and night, on a desk and on a telephone. What the page's own policy refuses, the console would say.
+#[test]
+fn in_a_browser() {
+    let Some(browser) = browser() else { return };
+    let (_folder, path, _) = page(&(attack() + &made_up_corpus(300, 5)));
+    let open = || {
+        browser.open(&format!("file://{}", path.display()));
+        browser.script("document.querySelectorAll('details').forEach((details) => { details.open = true; })");
+    };
+    for scheme in ["light", "dark"] {
+        browser.prefer(scheme);
+        open();
+        browser.is_readable(scheme);
+        browser.draw(&format!("eval-{scheme}"));
+    }
+    browser.resize(360, 740);
+    open();
+    browser.fits("a telephone");
+    browser.draw("eval-narrow");
+    // All marks are where they can be seen.
+    let outside = "return [...document.querySelectorAll('svg.chart')].filter((svg) => {
+        const frame = svg.getBoundingClientRect();
+        return [...svg.querySelectorAll('.mark, text')].some((part) => {
+            const { left, right, top, bottom } = part.getBoundingClientRect();
+            return left < frame.left || right > frame.right || top < frame.top || bottom > frame.bottom;
+        });
+    }).map((svg) => svg.getAttribute('aria-label'))";
+    assert_eq!(browser.script(outside), serde_json::json!([]));
+    assert_eq!(browser.console(&[]), [""; 0]);
+}
