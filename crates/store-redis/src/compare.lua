@@ -36,7 +36,7 @@ local function prepare(signature)
     end
     prepared.n = (#signature + 1 - SET_FROM[kind]) / ELEMENT
   end
-  if HAS_BINS[kind] then
+  if HAS_BINS[kind] and #signature >= BINS_TO then
     if not zero_pairs then count_zero_pairs() end
     prepared.bins = { byte(signature, BINS_FROM, BINS_TO) }
   end
@@ -71,7 +71,7 @@ local function compare(a, signature)
       if a.set[sub(signature, at, at + 2)] then n_common = n_common + 1 end
     end
     return n_common / (a.n + n - n_common)
-  elseif a.bins and HAS_BINS[kind] then
+  elseif a.bins and HAS_BINS[kind] and #signature >= BINS_TO then
     local n = n_agreeing(a.bins, signature)
     return similarity_of_agreeing(n), n
   elseif a.kind == EQUALITY and kind == EQUALITY then
