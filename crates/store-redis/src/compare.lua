@@ -1,5 +1,5 @@
--- How similar two signatures are: by the same arithmetic as `minhash::Signature::compare`, so that a script and whoever called
--- it never differ. What is counted are small integers; the quotients are doubles here as there, each rounded once.
+-- How similar two signatures are: by the same arithmetic as `minhash::Signature::compare`, so that a script and its caller
+-- never differ. What is counted are small integers; the quotients are doubles here as there, each rounded once.
 local EQUALITY, SHORT, LONG, BOTH = 0x11, 0x12, 0x13, 0x14
 
 -- Bins of which a byte is kept, before those of two bits, and where the first of them is.

@@ -17,7 +17,7 @@ use crate::server::{Server, server};
 const RETAIN_MS: i64 = 1_000_000;
 
 fn metadata(profile: Profile, retains: bool) -> Metadata {
-    let kind = SketchKind::default().of_profile(profile).unwrap();
+    let kind = SketchKind::default().of_profile(profile).expect("flags of the default do not clash");
     Metadata {
         format_version: index::FORMAT_VERSION,
         max_distance: kind.max_distance(),
@@ -32,7 +32,7 @@ fn metadata(profile: Profile, retains: bool) -> Metadata {
 fn create(server: &Server, name: &str, profile: Profile, retains: bool) -> (FakeClock, Box<dyn Store>) {
     let clock = FakeClock::at_present();
     let store = server.open(name, clock.clock());
-    store.create(&metadata(profile, retains)).unwrap();
+    store.create(&metadata(profile, retains)).expect("a fresh index can be created");
     (clock, Box::new(store))
 }
 
@@ -52,7 +52,7 @@ impl Draw {
         let n = [3_u64, 20, 40, 60, 300][self.below(5) as usize];
         let from = self.below(3) * n.div_ceil(12) + 10_000 * self.below(4);
         let set: Vec<u64> = (from..from + n).map(|element| hash_words(element, 7)).collect();
-        let bins = || Bins::<LONG_BINS>::of(&set).unwrap();
+        let bins = || Bins::<LONG_BINS>::of(&set).expect("it has elements");
         match self.below(12) {
             0 => None,
             1 => Some(Signature::equality(spread(from))),
@@ -79,7 +79,7 @@ fn redis_answers_as_the_memory_does() {
     let Some(server) = server() else { return };
     for (profile, name) in Profile::ALL {
         for retains in [false, true] {
-            let (clock, store) = create(server, &format!("as-memory-{name}-{retains}"), profile, retains);
+            let (clock, store) = create(&server, &format!("as-memory-{name}-{retains}"), profile, retains);
             let memory = MemoryStore::with_clock(clock.clock());
             let metadata = metadata(profile, retains);
             memory.create(&metadata).unwrap();
@@ -141,7 +141,8 @@ fn redis_takes_one_of_those_that_bands_propose() {
                 scope.spawn(move || {
                     let document = |group: u64| {
                         // Long ones and short ones, and simhashes that have nothing in common.
-                        let (n, from) = (if group % 2 == 0 { 400 } else { 40 }, group * 1_000 + writer);
+                        let (n, from) =
+                            (if group.is_multiple_of(2) { 400 } else { 40 }, group * 1_000 + writer);
                         let simhash = Some(Fingerprint(spread(group * 3 + writer)));
                         let features = Features { simhash, signature: Some(signature(from..from + n)) };
                         let id = id(&format!("{group} {writer}"));
@@ -170,14 +171,16 @@ fn examine(store: &dyn Store, mends: bool) -> Vec<Finding> {
             findings.push(finding);
         }
     };
-    store.examine(mends, &mut report).unwrap();
+    store.examine(mends, &mut report).expect("an examination");
     findings
 }
 
 /// Keys of an index that hold something, but the answers that are kept for repetitions.
 fn keys(connection: &mut Connection, name: &str, what: &str) -> Vec<Vec<u8>> {
-    let keys: Vec<Vec<u8>> =
-        redis::cmd("KEYS").arg(format!("pigeonhole:{{{name}}}:{what}*")).query(connection).unwrap();
+    let keys: Vec<Vec<u8>> = redis::cmd("KEYS")
+        .arg(format!("pigeonhole:{{{name}}}:{what}*"))
+        .query(connection)
+        .expect("an answer");
     let answers = format!("pigeonhole:{{{name}}}:a:").into_bytes();
     keys.into_iter().filter(|key| !key.starts_with(&answers)).collect()
 }
@@ -189,7 +192,7 @@ fn redis_mends_the_rows_of_all_facets() {
     let mut connection = server.connection();
     for retains in [false, true] {
         let name = format!("mended-{retains}");
-        let (_, store) = create(server, &name, Profile::Full, retains);
+        let (_, store) = create(&server, &name, Profile::Full, retains);
         let kind = metadata(Profile::Full, retains).kind;
         let set: Vec<u64> = (0..45).map(|element| hash_words(element, 7)).collect();
         let signature = Signature::both(&Bins::of(&set).unwrap(), 45, &set);
@@ -218,7 +221,7 @@ fn redis_mends_the_rows_of_all_facets() {
             members.insert(member);
         }
         assert_eq!(members.len(), 3, "the bits of each facet");
-        // A row with the bits of another facet, and one of a run that nobody has.
+        // A row with the bits of another facet, and one of a run that no document has.
         let (first, last) = (members.first().unwrap(), members.last().unwrap());
         let ghosts = [[&first[..8], &last[8..]].concat(), [&first[..9], &[7; 15]].concat(), last.clone()];
         for ghost in ghosts {
@@ -252,7 +255,7 @@ fn redis_mends_the_rows_of_all_facets() {
 #[test]
 fn redis_sweeps_the_rows_of_all_facets() {
     let Some(server) = server() else { return };
-    let (clock, store) = create(server, "swept", Profile::Full, true);
+    let (clock, store) = create(&server, "swept", Profile::Full, true);
     let mut draw = Draw { state: 4, kind: metadata(Profile::Full, true).kind };
     let documents: Vec<_> = (0..120).map(|n| draw.document(n)).collect();
     store.insert(&documents).unwrap();
@@ -270,7 +273,7 @@ fn redis_sweeps_the_rows_of_all_facets() {
 #[test]
 fn redis_tells_damage_of_signed_records() {
     let Some(server) = server() else { return };
-    let (_, store) = create(server, "damaged", Profile::Full, false);
+    let (_, store) = create(&server, "damaged", Profile::Full, false);
     let mut draw = Draw { state: 4, kind: metadata(Profile::Full, true).kind };
     let document = loop {
         let document = draw.document(0);
