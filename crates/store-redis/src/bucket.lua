@@ -69,7 +69,7 @@ end
 
 -- The ways in which the document of a record is filed, one for each family: 1 is simhashes, then long, short and whole
 -- texts. Each with the member that its buckets have, which begins with the bits of the facet, and with where its buckets are
--- listed. Nil for what nobody has written.
+-- listed. Nil for what no program of ours writes.
 local function facets_of(record)
   local run, last = run_of(record), #record - 4
   if byte(record, 1) ~= SIGNED then

@@ -1,5 +1,5 @@
--- How similar two signatures are: by the same arithmetic as `minhash::Signature::compare`, so that a script and whoever called
--- it never differ. What is counted are small integers; the quotients are doubles here as there, each rounded once.
+-- How similar two signatures are: by the same arithmetic as `minhash::Signature::compare`, so that a script and its caller
+-- never differ. What is counted are small integers; the quotients are doubles here as there, each rounded once.
 local EQUALITY, SHORT, LONG, BOTH = 0x11, 0x12, 0x13, 0x14
 
 -- Bins of which a byte is kept, before those of two bits, and where the first of them is.
@@ -36,7 +36,7 @@ local function prepare(signature)
     end
     prepared.n = (#signature + 1 - SET_FROM[kind]) / ELEMENT
   end
-  if HAS_BINS[kind] then
+  if HAS_BINS[kind] and #signature >= BINS_TO then
     if not zero_pairs then count_zero_pairs() end
     prepared.bins = { byte(signature, BINS_FROM, BINS_TO) }
   end
@@ -71,7 +71,7 @@ local function compare(a, signature)
       if a.set[sub(signature, at, at + 2)] then n_common = n_common + 1 end
     end
     return n_common / (a.n + n - n_common)
-  elseif a.bins and HAS_BINS[kind] then
+  elseif a.bins and HAS_BINS[kind] and #signature >= BINS_TO then
     local n = n_agreeing(a.bins, signature)
     return similarity_of_agreeing(n), n
   elseif a.kind == EQUALITY and kind == EQUALITY then

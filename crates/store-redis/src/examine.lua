@@ -3,8 +3,8 @@
 -- pair 1 where something is wrong, and 0 where nothing is, or where it has gone since.
 local what, mends = ARGV[3], ARGV[4] == '1'
 
--- The record of a document, or false; whether there is one that cannot be read, of which nobody knows where it belongs; and
--- the ways in which it is filed.
+-- The record of a document, or false; whether there is one that cannot be read, which belongs no script knows where; and the
+-- ways in which it is filed.
 local function readable(id)
   local is_readable, record, facets = pcall(record_of, id)
   return is_readable and record, not is_readable, facets

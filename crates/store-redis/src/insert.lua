@@ -9,8 +9,8 @@ if ahead_of > 0 and ARGV[6] == '1' then return { ahead_of } end
 local filters = rule and has_expired()
 
 -- Other ids of all the nearest runs that have one, the first of each run among them.
-local function nearest(id, record)
-  local found, _, cost = near_runs(query_of(record), rule)
+local function nearest(id, record, facets)
+  local found, _, cost = near_runs(query_of(record, facets), rule)
   budget = budget - cost
   local matches, first = {}, nil
   for _, near in ipairs(found) do
@@ -34,10 +34,11 @@ for i = 9, #ARGV, 2 do
   local was_there = old and is_live(old)
   local answer = 'U'
   if not (was_there and same_sketch(old, record)) then
-    answer = rule and nearest(id, record)
+    local facets = facets_of(record)
+    answer = rule and nearest(id, record, facets)
     if not answer then
       if old then unfile(id, old, old_facets) end
-      put(id, record)
+      put(id, record, facets)
       wrote = true
       answer = was_there and 'R' or 'I'
     end

@@ -5,7 +5,7 @@ local rule, limit, budget = rule_of(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5
 local filters = has_expired()
 local answers = {}
 for i = 6, #ARGV do
-  local found, n_read, cost = near_runs(query_of(ARGV[i]), rule)
+  local found, n_read, cost = near_runs(query_of(ARGV[i], facets_of(ARGV[i])), rule)
   local matches, n_listed, n_matches, farthest = {}, 0, 0, nil
   for _, near in ipairs(found) do
     -- Among those that are equally near the ids decide, so all its runs are asked.

@@ -1,7 +1,7 @@
 -- What scripts that search begin with, after `bucket.lua` and `compare.lua`: what is near, by the rule of `rule.rs`.
 
 -- What a comparison costs, in runs that are read.
-local COMPARISON = 16
+local COMPARISON = 32
 
 -- A rule: in how many bits the facets of candidates may differ, by family; how many bins must agree where a similarity is an
 -- estimate; and the least similarity, nil where nothing is verified.
@@ -11,9 +11,9 @@ local function rule_of(packed)
   return { within = { simhash, long, short, whole }, min_bins = min_bins, min_similarity = verified }
 end
 
--- What is searched for: of a record, or of a query in the same form.
-local function query_of(record)
-  local query = { record = record, facets = facets_of(record) }
+-- What is searched for: of a record, or of a query in the same form, and the ways in which it is filed.
+local function query_of(record, facets)
+  local query = { record = record, facets = facets }
   local signature = ''
   if byte(record, 1) == SIGNED then
     query.simhash, signature = features_of(record)
@@ -31,24 +31,31 @@ end
 
 -- In how many bits the simhashes of a query and a document differ, or else what their signatures are filed with; 64 where
 -- nothing can be compared.
-local function distance_of(query, simhash, facets)
+local function distance_of(query, simhash, record)
   if query.simhash and simhash then return bits_between(query.simhash, simhash) end
+  local facets = facets_of(record)
   for _, a in ipairs(query.facets) do
-    for _, b in ipairs(facets) do
+    for _, b in ipairs(facets or {}) do
       if a.family == b.family and a.family > 1 then return bits_between(a.member, b.member) end
     end
   end
   return 64
 end
 
--- A record of a run, and the ways in which it is filed: what is true of all its documents. Nil where no document is of it.
-local function any_record_of(run)
+-- A record of a signed run, and what its document is compared by, as of all documents of the run. Nil where there is none.
+local function any_of(run)
   local rank = 0
   repeat
     local id = call('ZRANGE', RUNS .. run, rank, rank)[1]
-    if id then
-      local record, facets = record_of(id)
-      if record and run_of(record) == run then return record, facets end
+    local record = id and call('GET', DOCUMENTS .. id)
+    if record and sub(record, 2, 17) == run then
+      -- Of what follows the facets are looked at where they are needed only.
+      local is_long = byte(record, 1) == SIGNED and #record > 30 and #record >= sketch_from(record) + 14
+      if is_long then
+        local simhash, signature, facets = features_of(record)
+        if facets <= #record - 3 then return record, simhash, signature, facets end
+      end
+      error('DAMAGED ' .. id, 0)
     end
     rank = rank + 1
   until not id
@@ -56,9 +63,8 @@ end
 
 -- How near a signed run is to a query, if it is: as an entry of what `near_runs` finds.
 local function confirm(query, rule, run)
-  local record, facets = any_record_of(run)
+  local record, simhash, signature, facets_from = any_of(run)
   if not record then return nil end
-  local simhash, signature, facets_from = features_of(record)
   local similarity = -1
   local verifies = rule.min_similarity and query.signature and signature ~= ''
   if verifies then
@@ -68,7 +74,7 @@ local function confirm(query, rule, run)
     if not is_enough then return nil end
     similarity = found
   end
-  local d = distance_of(query, simhash, facets)
+  local d = distance_of(query, simhash, record)
   if not verifies and d > rule.within[1] then return nil end
   local features = sub(record, sketch_from(record), facets_from - 1)
   return { run = run, similarity = similarity, distance = d, features = features }
@@ -80,7 +86,7 @@ local function near_runs(query, rule)
   local found, met, n_read, n_compared = {}, {}, 0, 0
   local verifies = rule.min_similarity and query.signature
   for _, facet in ipairs(query.facets) do
-    local most, keys = rule.within[facet.family], query.record
+    local most, keys, by_simhash = rule.within[facet.family], query.record, facet.family == 1
     local high, low = struct.unpack('>I4I4', facet.member)
     for at = facet.first, facet.last, 5 do
       local bucket = BUCKETS .. sub(keys, at, at + 4)
@@ -91,18 +97,20 @@ local function near_runs(query, rule)
         for _, member in ipairs(page) do
           local d = not met[member] and distance(member, high, low, most)
           if d then
-            local run = run_of_member(member)
-            local is_signed = run ~= member
-            if is_signed and met[run] then
-              -- Another facet has met it.
-            elseif facet.family == 1 and not (verifies and is_signed) then
-              found[#found + 1] = { run = run, similarity = -1, distance = d, bits = is_signed and sub(member, 1, 8) }
-            elseif is_signed then
-              n_compared = n_compared + 1
-              found[#found + 1] = confirm(query, rule, run)
-            end
             met[member] = true
-            met[run] = true
+            local run = run_of_member(member)
+            if run == member then
+              -- What has a simhash alone is near by it.
+              if by_simhash then found[#found + 1] = { run = run, similarity = -1, distance = d } end
+            elseif not met[run] then
+              met[run] = true
+              if by_simhash and not verifies then
+                found[#found + 1] = { run = run, similarity = -1, distance = d, bits = sub(member, 1, 8) }
+              else
+                n_compared = n_compared + 1
+                found[#found + 1] = confirm(query, rule, run)
+              end
+            end
           end
           from = '(' .. member
         end

@@ -67,13 +67,13 @@ local function take_from_run_times(run, id, n)
 end
 
 -- Files a document under its run, and a run that is new under all its keys.
-local function put(id, record)
+local function put(id, record, facets)
   local run = run_of(record)
   call('SET', DOCUMENTS .. id, record)
   call('ZADD', IDS, 0, id)
   call('ZADD', RUNS .. run, 0, id)
   local n = call('ZCARD', RUNS .. run)
-  if n == 1 then each_bucket(record, facets_of(record), add_to_bucket) end
+  if n == 1 then each_bucket(record, facets, add_to_bucket) end
   if not EXPIRED then return end
   local time = time_of(record)
   call('ZADD', TIMES, time, id)

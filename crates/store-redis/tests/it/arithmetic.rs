@@ -34,7 +34,7 @@ fn signatures() -> Vec<Signature> {
         for shift in 0..6 {
             let from = shift * n.div_ceil(9) + 100_000 * (seed as u64 % 2);
             let set: Vec<u64> = (from..from + n).map(|element| hash_words(element, 7)).collect();
-            let bins: Bins<LONG_BINS> = Bins::of(&set).unwrap();
+            let bins: Bins<LONG_BINS> = Bins::of(&set).expect("it has elements");
             signatures.push(Signature::long(&bins, n));
             signatures.extend(Signature::short(&set));
             signatures.extend(Signature::both(&bins, n, &set));
@@ -49,7 +49,7 @@ fn signatures() -> Vec<Signature> {
     };
     for share in (0..=100).step_by(7) {
         let set: Vec<u64> = values(share, share + 9).to_vec();
-        signatures.push(Signature::long(&Bins::of(&set).unwrap(), share << 20));
+        signatures.push(Signature::long(&Bins::of(&set).expect("it has elements"), share << 20));
     }
     signatures
 }

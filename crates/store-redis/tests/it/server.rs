@@ -1,8 +1,8 @@
-//! A Redis server of this run.
+//! Redis servers, one for each test: an examination reads all keys of its database.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use index::Clock;
@@ -18,25 +18,34 @@ const START: Duration = Duration::from_secs(60);
 
 pub(crate) struct Server {
     port: u16,
-    _shell: Child,
+    shell: Child,
 }
 
-/// The server of this run; none where it is not asked for.
-pub(crate) fn server() -> Option<&'static Server> {
-    static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+/// A server; none where it is not asked for.
+pub(crate) fn server() -> Option<Server> {
     let asked = std::env::var("PIGEONHOLE_TESTS").unwrap_or_default();
     let is_asked_for = asked.split(',').any(|suite| ["redis", "all"].contains(&suite.trim()));
-    SERVER.get_or_init(|| is_asked_for.then(Server::start)).as_ref()
+    is_asked_for.then(Server::start)
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.shell.stdin.take());
+        self.shell.wait().expect("the shell ends with its input");
+    }
 }
 
 impl Server {
     fn start() -> Self {
+        // A port is free for the next one only until a server listens there.
+        static STARTING: Mutex<()> = Mutex::new(());
+        let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("there are free ports");
         let port = free.local_addr().expect("it is bound").port();
         drop(free);
         let mut shell = Command::new("sh");
         shell.args(["-c", RUN, "redis", &port.to_string()]).stdin(Stdio::piped());
-        let server = Self { port, _shell: shell.spawn().expect("sh runs") };
+        let server = Self { port, shell: shell.spawn().expect("sh runs") };
         let begun = Instant::now();
         while server.client().get_connection().is_err() {
             assert!(begun.elapsed() < START, "redis-server does not answer; apt-get install redis-server");
