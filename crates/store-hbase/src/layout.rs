@@ -292,7 +292,7 @@ mod tests {
         // Keys that the scheme gives are never listed.
         let fingerprint = Fingerprint(1);
         let keys = kind.sketch(fingerprint);
-        let keys = keys.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
+        let keys = keys.keys().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
         let listed = format!("live {fingerprint} 1 keys={}", keys.collect::<Vec<_>>().join(","));
         assert!(Record::decode(listed.as_bytes(), &kind).is_err());
     }

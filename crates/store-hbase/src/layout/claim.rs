@@ -56,10 +56,10 @@ fn parse(words: &str, kind: &SketchKind) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use simhash::{BucketKey, Sketch};
+    use simhash::{BucketKey, Fingerprint};
 
     use super::*;
-    use index::Source;
+    use index::{Sketch, Source};
 
     /// Fixed bytes: a change here is a new format version.
     #[test]
