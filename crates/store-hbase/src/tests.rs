@@ -17,6 +17,7 @@ mod pool;
 mod swaps;
 mod tables;
 mod times;
+mod verifying;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -70,8 +71,12 @@ impl Place {
     }
 
     fn new() -> Self {
+        Self::of(&metadata())
+    }
+
+    fn of(metadata: &Metadata) -> Self {
         let place = Self::bare();
-        place.store().create(&metadata()).unwrap();
+        place.store().create(metadata).unwrap();
         place
     }
 
