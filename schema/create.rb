@@ -8,6 +8,7 @@
 #
 #   TABLE         the index table, `name` or `namespace:name`; the documents go into TABLE_docs
 #   SCHEME        the table scheme that the index will have [5c2]; decides where the regions of the index are split
+#   PROFILE       what it files documents by: classic, minhash or full [full]; decides of the splits too
 #   REGIONS       of the index table [16]; the documents, which need less room, get a quarter of them
 #   TTL           forget documents after 2d, 36h, 90m or so many seconds [never]
 #   COMPRESSION   NONE, GZ, SNAPPY, LZ4 or ZSTD, as far as the region servers have the codec [NONE]
@@ -27,7 +28,7 @@ module ::PigeonholeCreate
   Client = Java::OrgApacheHadoopHbaseClient
 
   # The key bits of each table of a scheme. Derived from its masks (`pigeonhole scheme NAME`) and held against them,
-  # and the splits against `TableScheme::splits`, by tests/it/schema.rs.
+  # and the splits against `SketchKind::splits`, by tests/it/hbase/schema.rs.
   SCHEMES = {
     '5c2' => [26, 26, 26, 25, 26, 26, 25, 26, 25, 25],
     '4c1' => [16] * 4,
@@ -37,6 +38,10 @@ module ::PigeonholeCreate
     't11' => [29, 29, 30, 30, 29, 28, 28, 29, 29, 29, 30],
     't14' => [32] * 14
   }.freeze
+
+  # What is filed by signatures has so many keys more, which are hashes.
+  BANDS = [32] * 16
+  PROFILES = %w[classic minhash full].freeze
 
   COMPRESSIONS = %w[NONE GZ SNAPPY LZ4 ZSTD].freeze
 
@@ -76,7 +81,10 @@ module ::PigeonholeCreate
       check_existing(tables.select { |table| table[:there] })
       check_scheme if tables.last[:there]
       tables.each { |table| make(table) }
-      puts "open the index the first time with --scheme #{@scheme}" unless @scheme == '5c2' || @opened
+      asked = []
+      asked << "--profile #{@profile}" unless @profile == 'full'
+      asked << "--scheme #{@scheme}" unless @scheme == '5c2' || @profile == 'minhash'
+      puts "open the index the first time with #{asked.join(' ')}" unless asked.empty? || @opened
     rescue Java::JavaIo::IOException => e
       raise Refused, "HBase: #{e.message.to_s.lines.first.to_s.strip}"
     ensure
@@ -101,6 +109,8 @@ module ::PigeonholeCreate
       check_name
       @scheme = parameter('SCHEME', '5c2')
       SCHEMES.key?(@scheme) || raise(Refused, "SCHEME #{@scheme.inspect} is not known: #{SCHEMES.keys.join(', ')}")
+      @profile = parameter('PROFILE', 'full')
+      PROFILES.include?(@profile) || raise(Refused, "PROFILE #{@profile.inspect} is not known: #{PROFILES.join(', ')}")
       @regions = number('REGIONS', '16', 1, [REGIONS_MAX, regions_max].min)
       @blocksize = number('BLOCKSIZE', '16384', 1024, 1 << 20)
       @ttl = ttl
@@ -138,16 +148,21 @@ module ::PigeonholeCreate
 
     # ---- splits ----
 
-    # How much of the rows of uniform fingerprints lies below a segment; a table's rows weigh 2^32 together.
+    # The bits of the segments of each key of a document: SketchKind::key_bits.
+    def key_bits
+      (@profile == 'minhash' ? [] : SCHEMES[@scheme]) + (@profile == 'classic' ? [] : BANDS)
+    end
+
+    # How much of the rows of uniform keys lies below a segment; the rows of one key weigh 2^32 together.
     def mass_below(segment)
-      SCHEMES[@scheme].reduce(0) { |sum, bits| sum + ([segment, 1 << bits].min << (32 - bits)) }
+      key_bits.reduce(0) { |sum, bits| sum + ([segment, 1 << bits].min << (32 - bits)) }
     end
 
     def regions_max
       mass_below(1 << 32) / mass_below(1)
     end
 
-    # The least segments with 1/n, 2/n … of the mass below them, as four bytes: TableScheme::splits.
+    # The least segments with 1/n, 2/n … of the mass below them, as four bytes: SketchKind::splits.
     def index_splits
       all = mass_below(1 << 32)
       (1...@regions).map do |region|
@@ -247,14 +262,21 @@ module ::PigeonholeCreate
       )
     end
 
-    # An index that was opened before says itself which scheme it has, for good.
+    # An index that was opened before says itself which scheme and profile it has, for good.
     def check_scheme
       table = @connection.getTable(HBase::TableName.valueOf("#{@table}_docs"))
       cell = table.get(Client::Get.new('pigeonhole'.to_java_bytes)).getValue('m'.to_java_bytes, 'metadata'.to_java_bytes)
       return unless cell
       @opened = true
       require 'json'
-      name = JSON.parse(String.from_java_bytes(cell).force_encoding('UTF-8')).fetch('scheme').fetch('name')
+      said = JSON.parse(String.from_java_bytes(cell).force_encoding('UTF-8'))
+      profile = said.fetch('profile', 'classic')
+      unless profile == @profile || parameter('PROFILE', nil).nil?
+        raise Refused, "#{@table} is an index of profile #{profile}, asked for is #{@profile}: an index keeps its profile; " \
+                       'choose another TABLE, or pass the PROFILE that it has'
+      end
+      return if profile == 'minhash'
+      name = said.fetch('scheme').fetch('name')
       return if name == @scheme
       raise Refused, "#{@table} is an index of scheme #{name}, asked for is #{@scheme}: an index keeps its scheme; " \
                      'choose another TABLE, or pass the SCHEME that it has'
@@ -267,7 +289,7 @@ module ::PigeonholeCreate
     # ---- doing it ----
 
     def make(table)
-      for_scheme = table[:name] == @table ? ", split for scheme #{@scheme}" : ''
+      for_scheme = table[:name] == @table ? ", split for #{kind_text}" : ''
       n = table[:splits].length + 1
       regions = "#{n} region#{'s' if n > 1}#{for_scheme if n > 1}"
       if table[:there]
@@ -280,6 +302,10 @@ module ::PigeonholeCreate
         create(table)
         puts "created #{table[:name]}: #{regions}"
       end
+    end
+
+    def kind_text
+      { 'full' => "scheme #{@scheme}", 'classic' => "scheme #{@scheme}, profile classic", 'minhash' => 'profile minhash' }[@profile]
     end
 
     def create(table)

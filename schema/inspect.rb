@@ -21,7 +21,9 @@ module ::PigeonholeInspect
   Client = Java::OrgApacheHadoopHbaseClient
 
   # The newest format of metadata that is known here.
-  FORMAT_VERSION = 2
+  FORMAT_VERSION = 3
+  # The newest version of signatures.
+  SIGNATURES = 1
   # Results fetched at once, and cells of one row in a result: a row may have a million.
   PAGE = 1000
   # Records fetched at once.
@@ -32,30 +34,48 @@ module ::PigeonholeInspect
   LIMIT = 20
   ID_BYTES_MAX = 4096
 
+  # What signatures are filed under: the first flag, how many bands, and how many bins make one (minhash::BandScheme).
+  LONG_BANDS = [64, 16, 5].freeze
+  SHORT_BANDS = [128, 16, 4].freeze
+  WHOLE_FLAG = 192
+  # The kinds by the first byte of a signature.
+  SIGNATURE_KINDS = { 0x11 => 'whole', 0x12 => 'short', 0x13 => 'long', 0x14 => 'long and short' }.freeze
+
+  # Of minhash::hash_words.
+  SECRET = [0x2d358dccaa6c78a5, 0x8bb84b93962eacc9, 0x4b33a62ed433d4a3, 0x4d5a2da51de1aa47].freeze
+  WORD = (1 << 64) - 1
+
   HELP = [
     ['help', 'this list'],
     ['use TABLE', 'the index that the commands after it are about [TABLE of the environment]'],
-    ['info', 'what the index says of itself: scheme, distance, recipe, masks'],
+    ['info', 'what the index says of itself: profile, scheme, distance, recipe, masks'],
     ['key ROWKEY', "a row key of the index, decoded: 26 hex digits or as the shell prints it, '\\x02x\\xDC...'"],
     ['bucket FLAG SEGMENT [LIMIT]', "the entries of a bucket; the flag is decimal, the segment hexadecimal [#{LIMIT}]"],
-    ['rows FINGERPRINT [LIMIT]', "its rows, one a table: which exist, with their documents [#{LIMIT} a row]"],
+    ['rows FINGERPRINT [LIMIT]', "the rows of a simhash, one a table: which exist, with their documents [#{LIMIT} a row]"],
     ['doc ID', "a document: its record, its claim and its rows; an ID with spaces, ; or ' goes in double quotes, one with \" in single"],
-    ['near FINGERPRINT [DISTANCE]', "the documents near it, and what that cost [the index's own distance]"],
+    ['near FINGERPRINT [DISTANCE]', "the documents whose simhashes are near it, and what that cost [the index's own distance]"],
     ['claims [LIMIT]', "claims by state, and those that are pending; reads all documents [#{LIMIT}]"],
     ['count [ROWS]', 'rows by flag and by region; reads the whole table, or its first ROWS rows']
   ].freeze
 
-  # state, fingerprint, timestamp and further `name=value` words of a document's record, or of the claim on it. A state or
-  # word that later versions add is kept as it is; without a fingerprint in its place, there is only the text.
+  # state, simhash, timestamp and further `name=value` words of a document's record, or of the claim on it. A text without a
+  # simhash has - in its place. A state or word that later versions add is kept as it is; without either there, there is only
+  # the text.
   Record = Struct.new(:text, :state, :fingerprint, :timestamp, :more) do
     def self.parse(bytes)
       text = PigeonholeInspect.printable(bytes)
       state, fingerprint, timestamp, *more = text.split(' ')
-      return new(text, state, nil, nil, []) unless fingerprint =~ /\A\h{16}\z/ && timestamp =~ /\A\d{1,19}\z/
-      new(text, state, fingerprint.hex, timestamp.to_i, more)
+      return new(text, state, nil, nil, []) unless fingerprint =~ /\A(\h{16}|-)\z/ && timestamp =~ /\A\d{1,19}\z/
+      new(text, state, fingerprint == '-' ? nil : fingerprint.hex, timestamp.to_i, more)
     end
 
-    # The [flag, segment] that the record lists, where they are not those of the index's scheme.
+    # The bytes of the signature; none where the index has none.
+    def signature
+      base64 = word('sig')
+      base64 && (base64 + '=' * (-base64.length % 4)).unpack('m').first
+    end
+
+    # The [flag, segment] that the record lists for the simhash, where they are not those of the index's scheme.
     def keys
       listed = word('keys')
       listed && listed.split(',').map { |key| key.split(':').map(&:hex) }
@@ -153,15 +173,24 @@ module ::PigeonholeInspect
       puts "index           #{name}"
       puts "documents       #{name}_docs"
       puts "format version  #{meta['format_version']}"
-      puts "scheme          #{meta['scheme']['name']}, finds all within #{meta['scheme']['max_distance']} bits"
+      puts "profile         #{meta['profile']}" if meta['profile']
+      scheme = meta['scheme']
+      puts "scheme          #{scheme ? "#{scheme['name']}, finds all within #{scheme['max_distance']} bits" : 'none'}"
       puts "max distance    #{meta['max_distance']}"
+      puts "verified        near is what has a similarity from #{min_similarity} on" if min_similarity
       puts "retention       #{meta['retain_seconds'] ? "#{meta['retain_seconds']} s" : 'for good'}"
       puts "checksum        #{meta['crc32']}, fits"
       puts 'recipe'
       width = meta['recipe'].keys.map(&:length).max.to_i
       meta['recipe'].each { |field, value| puts "  #{field.ljust(width)}  #{printable(value)}" }
-      puts 'flag  key bits  mask'
+      puts 'flag  key bits  mask' unless masks.empty?
       masks.each { |flag, mask| puts format('%4d  %8d  %016x', flag, ones(mask), mask) }
+      return unless files_signatures?
+      puts 'flag      key bits  of signatures'
+      [[LONG_BANDS, 'bands of long texts'], [SHORT_BANDS, 'bands of short texts']].each do |(first, n), what|
+        puts format('%-8s  %8d  %s', "#{first}-#{first + n - 1}", 32, what)
+      end
+      puts format('%-8s  %8d  %s', WHOLE_FLAG, 32, 'hashes of texts that equal another or do not')
     end
 
     def command_key(text)
@@ -195,6 +224,7 @@ module ::PigeonholeInspect
 
     def command_rows(fingerprint, limit = LIMIT)
       fingerprint, limit = fingerprint_of(fingerprint), count_of(limit)
+      check_simhashes
       there = ghosts = 0
       puts 'flag  row                         timestamp      state    id'
       masks.each do |flag, mask|
@@ -220,18 +250,21 @@ module ::PigeonholeInspect
       raise Refused, "no document #{id.inspect} in #{name}_docs (row #{printable(document_row(id))})" unless record
       puts "id           #{printable(id)}"
       puts "row          #{printable(document_row(id))}"
-      return puts("record       #{record.text}") unless record.fingerprint
+      return puts("record       #{record.text}") unless record.timestamp
       puts "state        #{record.state}#{', expired' if expired?(record)}"
-      puts "fingerprint  #{format('%016x', record.fingerprint)}"
+      puts "fingerprint  #{record.fingerprint ? format('%016x', record.fingerprint) : 'none'}"
+      puts "signature    #{signature_text(record.signature)}" if record.signature
       puts "timestamp    #{record.timestamp}  #{time_text(record.timestamp)}"
-      (record.more.reject { |word| word.start_with?('keys=') }).each { |word| puts "further      #{word}" }
+      (record.more.reject { |word| word.start_with?('keys=', 'sig=') }).each { |word| puts "further      #{word}" }
       puts "claim        #{row.claim.text}" if row.claim && row.claim != record
-      puts "keys         #{record.keys ? 'listed in the record' : "those of scheme #{metadata['scheme']['name']}"}"
+      keys = record.keys ? 'listed in the record' : "those of scheme #{scheme_name}"
+      puts "keys         #{keys}" unless masks.empty? || record.fingerprint.nil?
       print_rows_of(id, record)
     end
 
     def command_near(text, distance = nil)
       fingerprint = fingerprint_of(text)
+      check_simhashes
       distance = distance_of(distance)
       entries, ranges, rows, more = entries_near(fingerprint, distance)
       records = records_of(entries.map(&:last).uniq)
@@ -243,6 +276,8 @@ module ::PigeonholeInspect
       puts "# only the first #{ENTRIES_MAX} entries that are near: there are more" if more
       puts "# #{of(live.length, 'document')} within #{of(distance, 'bit')}, #{of(ghosts.length, 'ghost')} left out; " \
            "read #{of(ranges, 'range')} with #{of(rows, 'row')}, and #{of(records.length, 'record')}"
+      return unless min_similarity
+      puts '# this is what simhashes propose: the index finds more by signatures, and only what is similar enough'
     end
 
     def command_claims(limit = LIMIT)
@@ -288,7 +323,8 @@ module ::PigeonholeInspect
     # ---- what they are made of ----
 
     def scheme_says(flag, segment, expected)
-      scheme = metadata['scheme']['name']
+      scheme = scheme_name
+      return "flag #{flag} is #{signature_flag(flag)}; what comes after it are bits of a signature" if signature_flag(flag)
       return "#{scheme} has no table with flag #{flag}" unless expected
       return "#{scheme} files this fingerprint here" if expected == segment
       format('%s files this fingerprint under segment %08x of flag %d', scheme, expected, flag)
@@ -325,18 +361,25 @@ module ::PigeonholeInspect
     end
 
     def print_rows_of(id, record)
-      keys = record.keys || masks.map { |flag, mask| [flag, segment_of(mask, record.fingerprint)] }
+      rows = rows_of_simhash(record)
+      rows += rows_of_signature(record.signature) if record.signature && files_signatures?
       there = 0
       puts 'flag  row                         state'
-      keys.each do |flag, segment|
-        row = [segment, flag, record.fingerprint].pack('NCQ>')
+      rows.each do |flag, row|
         get = Client::Get.new(row.to_java_bytes).addColumn('f'.to_java_bytes, id.to_java_bytes)
         result = open_table(name).get(get)
         there += 1 unless result.isEmpty
         puts format('%4d  %s  %s', flag, hex(row), cell_state(result, record))
       end
       note = "; a document that is #{record.state} has none that count" unless record.live?(record.fingerprint)
-      puts "# #{there} of #{of(keys.length, 'row')} there#{note}"
+      puts "# #{there} of #{of(rows.length, 'row')} there#{note}"
+    end
+
+    # [flag, row] for each key of the simhash.
+    def rows_of_simhash(record)
+      return [] unless record.fingerprint
+      keys = record.keys || masks.map { |flag, mask| [flag, segment_of(mask, record.fingerprint)] }
+      keys.map { |flag, segment| [flag, [segment, flag, record.fingerprint].pack('NCQ>')] }
     end
 
     def cell_state(result, record)
@@ -356,12 +399,100 @@ module ::PigeonholeInspect
       63.downto(0).reduce(0) { |segment, bit| mask[bit] == 1 ? segment << 1 | fingerprint[bit] : segment }
     end
 
-    # Nobody looks into a bucket that the scheme does not have.
+    # Nobody looks into a bucket that the index does not have.
     def check_bucket(flag, segment)
       mask = masks[flag]
-      raise Refused, "#{metadata['scheme']['name']} has no table with flag #{flag}, only 1 to #{masks.length}" unless mask
+      return if signature_flag(flag)
+      raise Refused, "#{scheme_name} has no table with flag #{flag}, only 1 to #{masks.length}" unless mask
       return if segment < 1 << ones(mask)
       raise Refused, format('the segments of flag %d have %d bits: up to %08x', flag, ones(mask), (1 << ones(mask)) - 1)
+    end
+
+    def check_simhashes
+      raise Refused, "#{name} files by signatures alone: there are no simhashes to ask for" if masks.empty?
+    end
+
+    def scheme_name
+      metadata['scheme'] ? metadata['scheme']['name'] : 'none'
+    end
+
+    def files_signatures?
+      %w[minhash full].include?(metadata['profile'])
+    end
+
+    def min_similarity
+      metadata['signatures'] && metadata['signatures']['min_similarity']
+    end
+
+    # What is filed under a flag by signatures, if that is.
+    def signature_flag(flag)
+      return unless files_signatures?
+      return 'the hash of a whole text' if flag == WHOLE_FLAG
+      { LONG_BANDS => 'a band of long texts', SHORT_BANDS => 'a band of short texts' }.each do |(first, n, _), what|
+        return what if flag.between?(first, first + n - 1)
+      end
+      nil
+    end
+
+    def signature_text(signature)
+      "#{SIGNATURE_KINDS.fetch(signature.getbyte(0), 'of an unknown kind')}, #{of(signature.bytesize, 'byte')}"
+    end
+
+    # [flag, row] for each key of a signature, drawn in signature.md: minhash::Signature::filings.
+    def rows_of_signature(signature)
+      kind, rest = signature.getbyte(0), signature.byteslice(1..-1)
+      rows = []
+      if [0x13, 0x14].include?(kind)
+        # After the size: a byte of each of 80 bins, and two bits of each of 176.
+        low_bits = rest[83, 16].bytes.flat_map { |byte| [6, 4, 2, 0].map { |bit| byte[bit] } }
+        rows += rows_of_bands(LONG_BANDS, rest[3, 80].bytes, low_bits)
+      end
+      if [0x12, 0x14].include?(kind)
+        elements = rest.bytes.drop(kind == 0x14 ? 127 : 0).each_slice(3)
+        bins = bins_of(elements.map { |a, b, c| hash_words(a << 16 | b << 8 | c, 0) })
+        rows += rows_of_bands(SHORT_BANDS, bins.map { |value| value & 0xff }, bins[64, 64].map { |value| value & 1 })
+      end
+      rows << [WHOLE_FLAG, rest[0, 4] + [WHOLE_FLAG].pack('C') + rest] if kind == 0x11
+      rows
+    end
+
+    def rows_of_bands((first, n, rows), bytes, suffix_bits)
+      suffix = suffix_bits.reduce(0) { |suffix, bit| suffix << 1 | bit }
+      bytes.first(n * rows).each_slice(rows).each_with_index.map do |band, i|
+        hash = band.reduce(0) { |hash, byte| hash_words(hash, byte) }
+        [first + i, [hash >> 32, first + i, suffix].pack('NCQ>')]
+      end
+    end
+
+    # The 128 bins of a short text: minhash::Bins::of.
+    def bins_of(elements)
+      bins = Array.new(128)
+      keep = ->(bin, value) { bins[bin] = value if bins[bin].nil? || value < bins[bin] }
+      value_of = ->(hash) { hash & (1 << 52) - 1 }
+      elements.each { |element| keep.call(element >> 57, value_of.call(element)) }
+      (1...128).each do |round|
+        return bins unless bins.include?(nil)
+        elements.each do |element|
+          hash = throw_of(element, round)
+          keep.call(hash >> 57, round << 52 | value_of.call(hash))
+        end
+      end
+      bins.each_with_index.map do |value, i|
+        value || 128 << 52 | elements.map { |element| value_of.call(throw_of(element, 128 + i)) }.min
+      end
+    end
+
+    def throw_of(element, round)
+      fold(element ^ (round * 0x9e3779b97f4a7c15 & WORD), SECRET[0])
+    end
+
+    def hash_words(first, second)
+      fold(fold(first ^ SECRET[0], second ^ SECRET[1]) ^ SECRET[2], SECRET[3])
+    end
+
+    def fold(first, second)
+      product = first * second
+      product & WORD ^ product >> 64
     end
 
     # All of a bucket and nothing else. Both ends share the five bytes that HBase's prefix bloom filter looks at.
@@ -383,7 +514,7 @@ module ::PigeonholeInspect
       value = open_table("#{name}_docs").get(get).value
       raise Refused, "#{name} has no metadata yet: no index was opened there" unless value
       @metadata = parse_metadata(bytes(value))
-      tables = @metadata['scheme']['tables']
+      tables = @metadata['scheme'] ? @metadata['scheme']['tables'] : []
       @masks = tables.map { |table| [table['flag'], table['mask'].hex] }.to_h
       @metadata
     end
@@ -397,6 +528,10 @@ module ::PigeonholeInspect
       end
       crc = java.util.zip.CRC32.new
       crc.update(JSON.generate(meta.reject { |field, _| field == 'crc32' }).to_java_bytes)
+      signatures = meta['signatures'] && meta['signatures']['version'].to_i
+      if signatures && signatures > SIGNATURES
+        raise Refused, "#{name} has signatures of version #{signatures}, this script knows versions up to #{SIGNATURES}"
+      end
       return meta if format('%08x', crc.getValue) == meta['crc32']
       raise Refused, "the metadata of #{name} are damaged: the checksum does not fit"
     rescue JSON::ParserError, NoMethodError, TypeError

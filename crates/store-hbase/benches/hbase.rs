@@ -18,7 +18,7 @@ use std::thread;
 use std::time::Instant;
 
 use hbase_thrift::hbase::{HbaseSyncClient, THbaseSyncClient, TScan};
-use index::{DocumentId, Index, Insertion, OpenOptions, Place, SketchKind};
+use index::{DocumentId, Index, Insertion, OpenOptions, Place, Profile, SketchKind};
 use pigeonhole_store_hbase::HbaseUri;
 use simhash::{Distance, Fingerprint, KeyRange, RowKey};
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
@@ -44,7 +44,12 @@ fn main() {
         return;
     };
     let scheme = args.get(5).filter(|_| command == "load").cloned();
-    let options = OpenOptions { scheme, ..OpenOptions::default() };
+    // A new one files by simhashes alone, and answers with what they propose.
+    let (profile, verify) = match command.as_str() {
+        "load" => (Some(Profile::Classic), Some(false)),
+        _ => (None, None),
+    };
+    let options = OpenOptions { scheme, profile, verify, ..OpenOptions::default() };
     let store = place(uri).open(options.mode, options.clock(), None).unwrap();
     let index = Index::over(store, &options).unwrap();
     let run = |n: usize, seed: u64| match command.as_str() {
@@ -159,7 +164,7 @@ fn query<'a>(
 }
 
 fn search(index: &Index, queries: &[Fingerprint]) -> (u64, u64) {
-    let answers = index.near(queries, MAX_DISTANCE, 10).unwrap();
+    let answers = index.near(queries, &MAX_DISTANCE.into(), 10).unwrap();
     answers.iter().fold((0, 0), |(n_matches, n_rows), answer| {
         (n_matches + answer.n_matches, n_rows + answer.cost.n_candidates)
     })
@@ -195,7 +200,7 @@ impl Plain {
         let mut found = BTreeSet::new();
         let mut n_rows = 0;
         for key in self.scheme.sketch(asked).keys() {
-            let range = KeyRange::of_bucket(*key);
+            let range = KeyRange::of_bucket(key);
             let columns = vec![b"f".to_vec()];
             let scan = TScan::new(
                 range.start().to_vec(),

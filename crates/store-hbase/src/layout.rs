@@ -258,6 +258,57 @@ mod tests {
         }
     }
 
+    /// An index that verifies: the signature is one more word, and a text of symbols has no simhash.
+    #[test]
+    fn golden_records_with_signatures() {
+        let kind = SketchKind::default().of_profile(index::Profile::Full).unwrap();
+        let simhash = Some(Fingerprint(0x9e37_79b9_7f4a_7c15));
+        let whole = Some(Signature::equality(0x0123_4567_89ab_cdef));
+        let short = Signature::short(&[0xff_fffe, 0x01_0203]);
+        let listed = |features| kind.listed(features, vec![BucketKey { flag: 2, segment: 0x12 }]);
+        let features =
+            |simhash, signature: &Option<Signature>| Features { simhash, signature: signature.clone() };
+        for (sketch, source, expected) in [
+            (kind.sketch(features(simhash, &None)), None, "live 9e3779b97f4a7c15 1763735000123"),
+            (
+                kind.sketch(features(simhash, &whole)),
+                None,
+                "live 9e3779b97f4a7c15 1763735000123 sig=EQEjRWeJq83v",
+            ),
+            (
+                kind.sketch(features(None, &short)),
+                Some("feed/1"),
+                "live - 1763735000123 sig=EgECA////g source=feed/1",
+            ),
+            (
+                listed(features(simhash, &short)),
+                None,
+                "live 9e3779b97f4a7c15 1763735000123 keys=02:00000012 sig=EgECA////g",
+            ),
+            (kind.sketch(Features::default()), None, "live - 1763735000123"),
+        ] {
+            let source = source.map(|source| Source::new(source).unwrap());
+            let record = Record { sketch, timestamp: 1_763_735_000_123, source };
+            assert_eq!(String::from_utf8(record.encode(&kind)).unwrap(), expected);
+            assert_eq!(Record::decode(expected.as_bytes(), &kind).unwrap(), record);
+        }
+        for words in [
+            "live -- 1",
+            "live - 1 sig=",
+            "live - 1 sig=EQEjRWeJq83v=",
+            "live - 1 sig=EQEjRWeJq83",
+            "live - 1 sig=EQEjRWeJq83v sig=EQEjRWeJq83v",
+            "live - 1 sig=EgECA////h",
+            "live - 1 sig=EgECA____g",
+            "live - 1 sig=IQEjRWeJq83v",
+            "live - 1 source=a sig=EQEjRWeJq83v",
+            "live - 1 sig=EQEjRWeJq83v keys=",
+        ] {
+            let error = Record::decode(words.as_bytes(), &kind).expect_err(words);
+            assert_eq!(error.kind(), index::ErrorKind::Corrupt);
+        }
+    }
+
     #[test]
     fn what_nobody_wrote_is_refused() {
         let kind = SketchKind::default();
@@ -292,7 +343,7 @@ mod tests {
         // Keys that the scheme gives are never listed.
         let fingerprint = Fingerprint(1);
         let keys = kind.sketch(fingerprint);
-        let keys = keys.keys().iter().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
+        let keys = keys.keys().map(|key| format!("{:02x}:{:08x}", key.flag, key.segment));
         let listed = format!("live {fingerprint} 1 keys={}", keys.collect::<Vec<_>>().join(","));
         assert!(Record::decode(listed.as_bytes(), &kind).is_err());
     }

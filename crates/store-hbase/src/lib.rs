@@ -1,7 +1,7 @@
 //! `hbase://HOST:PORT/NAME`: documents in two tables of HBase, for billions of them.
 //!
-//! A fingerprint is a row for each table of its scheme, `simhash::RowKey`, with a cell for each document that has it; a
-//! query reads one short range of rows for each. What is stored is drawn in `schema/README.md`. The module is made of
+//! A simhash is a row for each table of its scheme, and a signature one for each of its bands, `simhash::RowKey`, with a cell
+//! for each document that has it; a query reads one short range of rows for each. What is stored is drawn in `schema/README.md`. The module is made of
 //! the rows (`rows`, the seam), what they mean (`layout`, `documents`, `buckets`), and what is done with them (`near`,
 //! `write`, `remove`, and for what is inserted if it is new `claiming`). `bulk` has what is written past all that.
 //!

@@ -17,17 +17,18 @@ mod pool;
 mod swaps;
 mod tables;
 mod times;
+mod verifying;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use index::testsuite::{apart, document, get, id, sketch, spread};
+use index::testsuite::{apart, document, get, id, sketch, spread, within};
 use index::{
-    Clock, Cursor, Document, ErrorKind, FORMAT_VERSION, Identity, Insertion, Metadata, SketchKind, Store,
+    Clock, Cursor, Document, ErrorKind, Identity, Insertion, Metadata, OpenOptions, Profile, Sketch,
+    SketchKind, Store,
 };
-use simhash::{Fingerprint, Sketch};
+use simhash::Fingerprint;
 
 use super::HbaseStore;
 use super::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
@@ -70,8 +71,12 @@ impl Place {
     }
 
     fn new() -> Self {
+        Self::of(&metadata())
+    }
+
+    fn of(metadata: &Metadata) -> Self {
         let place = Self::bare();
-        place.store().create(&metadata()).unwrap();
+        place.store().create(metadata).unwrap();
         place
     }
 
@@ -123,17 +128,21 @@ impl Place {
 }
 
 fn cells_of(document: &Document) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let fingerprint = document.sketch.fingerprint();
     let column = super::layout::index_column(&document.id);
-    let row = |&key| simhash::RowKey::new(key, fingerprint).encode().to_vec();
-    document.sketch.keys().iter().map(|key| (row(key), column.clone())).collect()
+    document.sketch.rows().map(|row| (row.encode().to_vec(), column.clone())).collect()
 }
 
+/// Of an index that files by simhashes alone, and verifies nothing.
 fn metadata() -> Metadata {
-    let kind = SketchKind::default();
-    let (max_distance, recipe) = (kind.max_distance(), BTreeMap::new());
-    let (format_version, identity) = (FORMAT_VERSION, Identity::new([1; 16]));
-    Metadata { format_version, kind, max_distance, retain: None, recipe, identity }
+    metadata_of(&OpenOptions {
+        profile: Some(Profile::Classic),
+        verify: Some(false),
+        ..OpenOptions::default()
+    })
+}
+
+fn metadata_of(options: &OpenOptions) -> Metadata {
+    Metadata { identity: Identity::new([1; 16]), ..options.new_metadata().unwrap() }
 }
 
 /// Everything in the store, in the order of ids.
@@ -151,7 +160,7 @@ fn contents(store: &dyn Store) -> Vec<Document> {
 
 /// The ids that are found near, after a check that none comes twice and that they are all there are.
 fn found(store: &dyn Store, bits: u64) -> Vec<String> {
-    let answer = store.near(&[sketch(bits)], apart(3), 10_000).unwrap().remove(0);
+    let answer = store.near(&[sketch(bits)], &within(3), 10_000).unwrap().remove(0);
     assert_eq!(answer.matches.len() as u64, answer.n_matches);
     let mut ids: Vec<_> = answer.matches.into_iter().map(|found| found.id.as_str().to_owned()).collect();
     ids.sort();

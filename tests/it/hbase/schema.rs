@@ -6,7 +6,7 @@ mod inspect;
 
 use std::collections::BTreeMap;
 
-use index::{DocumentId, Index, OpenOptions};
+use index::{DocumentId, Index, OpenOptions, Profile};
 
 use crate::support::{Hbase, root};
 
@@ -72,12 +72,15 @@ fn check_refused(answers: &BTreeMap<String, Vec<String>>, name: &str, part: &str
     );
 }
 
-/// An index behind the gateway, its tables made by the script.
-fn open(hbase: &Hbase, table: &str, scheme: &str, n_regions: u32) -> Index {
+/// An index behind the gateway, its tables made by the script; one of simhashes alone verifies nothing.
+fn open(hbase: &Hbase, table: &str, profile: Profile, scheme: &str, n_regions: u32) -> Index {
     let n_regions = n_regions.to_string();
-    let variables = [("TABLE", table), ("SCHEME", scheme), ("REGIONS", &n_regions)];
+    let variables =
+        [("TABLE", table), ("PROFILE", profile.name()), ("SCHEME", scheme), ("REGIONS", &n_regions)];
     hbase.shell(&root().join("schema/create.rb"), &variables).expect(0);
     let options = OpenOptions {
+        profile: Some(profile),
+        verify: Some(profile != Profile::Classic),
         scheme: Some(scheme.to_owned()),
         recipe: [("segmenter", "jieba \"0.11\""), ("note", "é\u{1}")]
             .map(|(field, value)| (field.to_owned(), value.to_owned()))

@@ -89,7 +89,7 @@ impl Hbase {
         let mut command = start_script(&self.data);
         // Parameters of the scripts in `schema/` that the person who runs the tests may have set.
         for variable in
-            ["TABLE", "SCHEME", "REGIONS", "TTL", "COMPRESSION", "BLOCKSIZE", "DRY_RUN", "COMMAND"]
+            ["TABLE", "SCHEME", "PROFILE", "REGIONS", "TTL", "COMPRESSION", "BLOCKSIZE", "DRY_RUN", "COMMAND"]
         {
             command.env_remove(variable);
         }

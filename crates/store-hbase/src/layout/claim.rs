@@ -56,10 +56,12 @@ fn parse(words: &str, kind: &SketchKind) -> Option<Claim> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use simhash::{BucketKey, Sketch};
+    use simhash::{BucketKey, Fingerprint};
 
     use super::*;
-    use index::Source;
+    use index::testsuite::signed;
+    use index::{Features, Sketch, Source};
+    use minhash::Signature;
 
     /// Fixed bytes: a change here is a new format version.
     #[test]
@@ -110,6 +112,26 @@ mod tests {
         }
     }
 
+    /// As in a record.
+    #[test]
+    fn golden_with_a_signature() {
+        let kind = SketchKind::default().of_profile(index::Profile::Full).unwrap();
+        let signature = Some(Signature::equality(0x0123_4567_89ab_cdef));
+        let claim = Claim {
+            state: State::Aborted,
+            sketch: kind.sketch(Features { simhash: None, signature }),
+            source: Some(Source::new("feed 1").unwrap()),
+            timestamp: 1_763_735_000_123,
+            ticket: Ticket { time: 1_763_735_000_120, owner: 0xab, number: 7 },
+            deadline: 1_763_735_010_123,
+            expires: false,
+        };
+        let expected = "aborted - 1763735000123 ticket=1763735000120.00000000000000ab.7 until=1763735010123 keep=yes \
+                        sig=EQEjRWeJq83v source=feed%201";
+        assert_eq!(String::from_utf8(encode_claim(&claim, &kind)).unwrap(), expected);
+        assert_eq!(decode_claim(expected.as_bytes(), &kind).unwrap(), claim);
+    }
+
     #[test]
     fn what_nobody_wrote_is_refused() {
         let kind = SketchKind::default();
@@ -134,14 +156,15 @@ mod tests {
     proptest! {
         #[test]
         fn comes_back(
-            bits: u64, timestamp: i64, time: i64, owner: u64, number: u32, deadline: i64, expires: bool, state in 0..4_usize,
+            bits: u64, elements in proptest::option::of(1..300_u64), timestamp: i64, time: i64, owner: u64, number: u32, deadline: i64, expires: bool, state in 0..4_usize,
             source in proptest::option::of("\\PC{1,40}"), keys in proptest::option::of(proptest::collection::vec((1..=255_u8, any::<u32>()), 0..20)),
         ) {
-            let kind = SketchKind::default();
-            let fingerprint = Fingerprint(bits);
+            let kind = SketchKind::default().of_profile(index::Profile::Full).unwrap();
+            let signature = elements.and_then(|n| signed(bits, 0..n).signature().cloned());
+            let features = Features { simhash: Some(Fingerprint(bits)), signature };
             let key = |(flag, segment)| BucketKey { flag, segment };
-            let listed = keys.map(|keys| Sketch::new(fingerprint, keys.into_iter().map(key).collect()));
-            let sketch = listed.unwrap_or_else(|| kind.sketch(fingerprint));
+            let listed = keys.map(|keys| kind.listed(features.clone(), keys.into_iter().map(key).collect()));
+            let sketch = listed.unwrap_or_else(|| kind.sketch(features));
             let ticket = Ticket { time, owner, number };
             let source = source.map(|source| Source::new(source).unwrap());
             let claim = Claim { state: STATES[state], sketch, source, timestamp, ticket, deadline, expires };

@@ -47,7 +47,7 @@ fn check(rows: &[(u64, Vec<String>)]) -> u64 {
     expected.sort();
     let mut n_candidates = None;
     for limit in [0, 1, expected.len().saturating_sub(1), expected.len(), expected.len() + 1] {
-        let answer = store.near(&[sketch_in_bucket(0)], apart(3), limit).unwrap().remove(0);
+        let answer = store.near(&[sketch_in_bucket(0)], &within(3), limit).unwrap().remove(0);
         assert_eq!(answer.n_matches, expected.len() as u64);
         let matches =
             answer.matches.iter().map(|found| (found.distance.as_bits(), found.id.as_str().to_owned()));
@@ -120,7 +120,7 @@ fn what_is_asked_of_the_gateway_is_pages() {
     fill(&place, &far(2 * PAGE_RESULTS + 1));
     let store = place.store();
     store.prepare().unwrap();
-    store.near(&[sketch_in_bucket(0)], apart(3), 10).unwrap();
+    store.near(&[sketch_in_bucket(0)], &within(3), 10).unwrap();
     for method in ["scannerOpenWithScan", "scannerGetList", "scannerClose"] {
         assert_eq!(place.gateway.n_calls(method), 3, "{method}");
     }

@@ -17,7 +17,7 @@ fn begin(place: &Place, options: &OpenOptions) -> index::Result<BulkLoad> {
 fn new_documents() -> Vec<NewDocument> {
     let new = |n| {
         let source = (n % 2 == 0).then(|| index::Source::new(format!("feed {n}")).unwrap());
-        NewDocument { id: id(&format!("d{n}")), fingerprint: Fingerprint(spread(n)), source }
+        NewDocument { id: id(&format!("d{n}")), features: Fingerprint(spread(n)).into(), source }
     };
     (0..20).map(new).collect()
 }
@@ -136,7 +136,7 @@ fn what_a_load_has_brought_is_nobody_s_ghost() {
     type Meet = fn(&HbaseStore);
     let meets: [Meet; 2] = [
         |store| drop(examine(store, true)),
-        |store| drop(store.insert_if_new(&[document("near", spread(0) ^ 1)], apart(3)).unwrap()),
+        |store| drop(store.insert_if_new(&[document("near", spread(0) ^ 1)], &within(3)).unwrap()),
     ];
     for (meet, n_steps_min) in meets.into_iter().zip([5, 5]) {
         for nth in 0.. {

@@ -8,7 +8,7 @@ use super::between::{store_of_the_patient, store_with};
 use super::*;
 
 pub(super) fn insert_if_new(store: &HbaseStore, document: &Document) -> Insertion {
-    store.insert_if_new(std::slice::from_ref(document), apart(3)).unwrap().remove(0)
+    store.insert_if_new(std::slice::from_ref(document), &within(3)).unwrap().remove(0)
 }
 
 /// What is there is found, by a search and by an insertion; a day later as well, and after a compaction.
@@ -290,8 +290,8 @@ fn a_batch_is_a_sequence() {
             let (ours, expected) = match round {
                 0 => (place.store().insert(&documents[..6]), memory.insert(&documents[..6])),
                 _ => (
-                    place.store().insert_if_new(&documents, apart(2)),
-                    memory.insert_if_new(&documents, apart(2)),
+                    place.store().insert_if_new(&documents, &within(2)),
+                    memory.insert_if_new(&documents, &within(2)),
                 ),
             };
             assert_eq!(ours.unwrap(), expected.unwrap(), "seed {seed}, round {round}: {documents:?}");
@@ -305,7 +305,7 @@ fn a_batch_is_a_sequence() {
 fn duplicates_within_a_batch_are_not_claimed() {
     let place = Place::new();
     let documents: Vec<_> = (0..40).map(|n| document(&format!("{n}"), 1 << (n % 2))).collect();
-    let insertions = place.store().insert_if_new(&documents, apart(3)).unwrap();
+    let insertions = place.store().insert_if_new(&documents, &within(3)).unwrap();
     assert_eq!(insertions.iter().filter(|insertion| **insertion == Insertion::Inserted).count(), 1);
     // Another one has created the index.
     assert_eq!(place.gateway.n_calls("checkAndPut"), 1 + 2);

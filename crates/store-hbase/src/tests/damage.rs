@@ -1,13 +1,11 @@
 //! Rows that nobody of ours wrote.
 
-use simhash::RowKey;
-
 use super::*;
 
 /// The key of the first row of a document, and its last column is free.
 fn first_row(bits: u64) -> Vec<u8> {
     let sketch = sketch(bits);
-    RowKey::new(sketch.keys()[0], sketch.fingerprint()).encode().to_vec()
+    sketch.rows().next().unwrap().encode().to_vec()
 }
 
 #[test]
@@ -20,7 +18,7 @@ fn damaged_rows_are_named() {
         let place = Place::new();
         place.gateway.put_raw("t", key, b"f:a", b"", BEGIN);
         let says = key.escape_ascii().to_string();
-        check_fails(place.store().near(&[sketch(0)], apart(3), 1), Corrupt, &[&says]);
+        check_fails(place.store().near(&[sketch(0)], &within(3), 1), Corrupt, &[&says]);
         assert_eq!(place.gateway.n_open_scanners(), 0);
         assert_eq!(found(&place.store(), u64::MAX), [""; 0]);
     }
@@ -28,7 +26,7 @@ fn damaged_rows_are_named() {
         let place = Place::new();
         place.gateway.put_raw("t", &row, column, b"", BEGIN);
         check_fails(
-            place.store().near(&[sketch(0)], apart(3), 1),
+            place.store().near(&[sketch(0)], &within(3), 1),
             Corrupt,
             &[&named, "is not a document id"],
         );
@@ -44,10 +42,10 @@ fn damaged_rows_are_named() {
         place.gateway.put_raw("t_docs", &key, b"d:record", record, BEGIN + 1);
         let named = String::from_utf8(key).unwrap();
         let says = [&*named, "is not one of a document"];
-        check_fails(store.near(&[sketch(0)], apart(3), 1), Corrupt, &says);
+        check_fails(store.near(&[sketch(0)], &within(3), 1), Corrupt, &says);
         check_fails(store.get(&[id("a")]), Corrupt, &says);
         check_fails(store.insert(&[document("a", 0)]), Corrupt, &says);
-        check_fails(store.insert_if_new(&[document("c", 0)], apart(3)), Corrupt, &says);
+        check_fails(store.insert_if_new(&[document("c", 0)], &within(3)), Corrupt, &says);
         check_fails(store.remove(&[id("a")]), Corrupt, &says);
         check_fails(store.scan(Cursor::start(), 10), Corrupt, &says);
         // The others are as they were.
@@ -72,7 +70,7 @@ fn damaged_metadata() {
         place.gateway.put_raw("t_docs", b"pigeonhole", b"m:metadata", value, BEGIN);
         check_fails(place.store().metadata(), ErrorKind::Corrupt, &["the row pigeonhole"]);
         check_fails(
-            place.store().near(&[sketch(0)], apart(3), 1),
+            place.store().near(&[sketch(0)], &within(3), 1),
             ErrorKind::Corrupt,
             &["the row pigeonhole"],
         );

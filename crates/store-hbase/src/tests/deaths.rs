@@ -29,7 +29,7 @@ fn a_death_at_any_step() {
     for method in ["mutateRowsTs", "checkAndPut"] {
         let whole = Place::new();
         let n_before = whole.gateway.n_calls(method);
-        whole.store_with(one_at_a_time).insert_if_new(&documents, apart(3)).unwrap();
+        whole.store_with(one_at_a_time).insert_if_new(&documents, &within(3)).unwrap();
         let n_steps = whole.gateway.n_calls(method) - n_before;
         assert!(n_steps > 0);
         for nth in 1..=n_steps {
@@ -43,7 +43,7 @@ fn a_death_at_any_step() {
                 place.gateway.fail(Fault::on(method, kind.clone()).nth(nth));
                 let impatient =
                     Options { patience: Duration::ZERO, first_patience: Duration::ZERO, ..one_at_a_time };
-                let outcome = place.store_with(impatient).insert_if_new(&documents, apart(3));
+                let outcome = place.store_with(impatient).insert_if_new(&documents, &within(3));
                 assert_eq!(place.gateway.n_faults(), 0, "{context}");
                 if let Err(error) = &outcome {
                     assert!(error.kind().is_transient(), "{context}: {error:?}");
@@ -51,14 +51,14 @@ fn a_death_at_any_step() {
                 let early = contents(&place.store());
                 // Somebody else has near documents, and does not know of the death.
                 let others = [document("x", 4), document("y", spread(9) ^ 2)];
-                let answers = store_of_the_patient(&place).insert_if_new(&others, apart(3)).unwrap();
+                let answers = store_of_the_patient(&place).insert_if_new(&others, &within(3)).unwrap();
                 let all = check_found(&place, &context);
                 assert_eq!(all.len(), 2, "{context}: {answers:?} {all:?}");
                 assert!(early.iter().all(|document| all.contains(document)), "{context}: {early:?} {all:?}");
                 // What was met has been swept by then, and the rest has vanished.
                 place.advance(HOUR);
                 store_of_the_patient(&place)
-                    .insert_if_new(&[document("z", 1), document("u", spread(9) ^ 8)], apart(3))
+                    .insert_if_new(&[document("z", 1), document("u", spread(9) ^ 8)], &within(3))
                     .unwrap();
                 place.check_cells(&all);
                 let n_rows = place.document_rows().len();

@@ -61,7 +61,7 @@ pub(super) fn filled() -> (Place, Vec<Document>) {
     let store = place.store();
     let documents: Vec<_> = (0..8).map(|n| document(&format!("d{n}"), spread(n))).collect();
     store.insert(&documents[..4]).unwrap();
-    store.insert_if_new(&documents[4..], apart(3)).unwrap();
+    store.insert_if_new(&documents[4..], &within(3)).unwrap();
     place.advance(1);
     (place, documents)
 }
@@ -199,7 +199,7 @@ fn claims_whose_owners_are_dead() {
     place.advance(SWEPT_AFTER_MS);
     check(&place, &[(FindingKind::Ghost, "dead"), (FindingKind::Ghost, "live")]);
     check_all_found(&place, &documents);
-    let inserted = place.store().insert_if_new(&[document("dead", spread(60))], apart(3)).unwrap();
+    let inserted = place.store().insert_if_new(&[document("dead", spread(60))], &within(3)).unwrap();
     assert_eq!(inserted, [Insertion::Inserted]);
 }
 

@@ -34,7 +34,7 @@ fn mending_never_brings_back_what_went() {
                         true => drop(store.remove(&[id("d1")]).unwrap()),
                         // What is written without asking asks for clocks that agree.
                         false if behind_ms < 0 => drop(store.insert(new).unwrap()),
-                        false => drop(store.insert_if_new(new, apart(3)).unwrap()),
+                        false => drop(store.insert_if_new(new, &within(3)).unwrap()),
                     }
                     inside.clock.fetch_add(behind_ms, Ordering::Relaxed);
                 }
@@ -76,23 +76,23 @@ fn a_healthy_index() {
         let ids =
             |from: usize| -> Vec<_> { documents[from..from + 100].iter().map(|d| d.id.clone()).collect() };
         store.insert(&documents[..500]).unwrap();
-        store.insert_if_new(&documents[500..], apart(3)).unwrap();
+        store.insert_if_new(&documents[500..], &within(3)).unwrap();
         place.advance(1);
         // Each way of inserting after each, within the neighbourhood and out of it.
         store.insert(&moved(0, 1)).unwrap();
-        store.insert_if_new(&moved(100, 1 << 40), apart(3)).unwrap();
+        store.insert_if_new(&moved(100, 1 << 40), &within(3)).unwrap();
         store.insert(&moved(500, u64::MAX)).unwrap();
-        store.insert_if_new(&moved(600, u64::MAX), apart(3)).unwrap();
+        store.insert_if_new(&moved(600, u64::MAX), &within(3)).unwrap();
         for from in [200, 700] {
             store.remove(&ids(from)).unwrap();
         }
         place.advance(1);
         store.insert(&documents[200..250]).unwrap();
-        store.insert_if_new(&documents[750..800], apart(3)).unwrap();
-        store.insert_if_new(&documents[250..260], apart(3)).unwrap();
+        store.insert_if_new(&documents[750..800], &within(3)).unwrap();
+        store.insert_if_new(&documents[250..260], &within(3)).unwrap();
         // Back to what it was.
         store.insert(&documents[0..50]).unwrap();
-        store.insert_if_new(&documents[600..650], apart(3)).unwrap();
+        store.insert_if_new(&documents[600..650], &within(3)).unwrap();
         assert_eq!(examine(&store, round % 2 == 0).1, []);
         place.advance(SWEPT_AFTER_MS / 2);
     }
@@ -132,7 +132,7 @@ fn beside_writers() {
                             (0..3).map(|n| document(&format!("s{n}"), spread(100 + (round + writer) % 4)));
                         let documents: Vec<_> = own.chain(shared).collect();
                         match (round + writer) % 4 {
-                            0 | 2 => drop(store.insert_if_new(&documents, apart(3)).unwrap()),
+                            0 | 2 => drop(store.insert_if_new(&documents, &within(3)).unwrap()),
                             1 => drop(store.insert(&documents[..5]).unwrap()),
                             _ => {
                                 let ids: Vec<_> =
@@ -184,7 +184,7 @@ fn between_any_two_requests() {
                         store
                             .insert_if_new(
                                 &[document("d2", spread(102)), document("d5", spread(105))],
-                                apart(3),
+                                &within(3),
                             )
                             .unwrap();
                     }
@@ -215,7 +215,7 @@ fn what_expires_is_not_told() {
     let store = place.store();
     for n in 0..12 {
         store.insert(&[document(&format!("a{n}"), spread(n))]).unwrap();
-        store.insert_if_new(&[document(&format!("b{n}"), spread(100 + n))], apart(3)).unwrap();
+        store.insert_if_new(&[document(&format!("b{n}"), spread(100 + n))], &within(3)).unwrap();
         place.advance(HOUR / 6);
         for behind_ms in [0, 30_000, -30_000, 0] {
             place.set_clock(place.gateway.now_ms() - behind_ms);

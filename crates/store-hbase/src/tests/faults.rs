@@ -51,12 +51,12 @@ fn session(store: &HbaseStore) -> Session {
         .collect();
     session.writes.extend(repeated(n_errors, || store.insert(&second)));
     let queries = [sketch(centre), sketch(spread(13)), sketch(centre ^ 7), sketch(99)];
-    session.near.extend(repeated(n_errors, || store.near(&queries, apart(3), 30)));
+    session.near.extend(repeated(n_errors, || store.near(&queries, &within(3), 30)));
     let ids: Vec<_> = (0..50).step_by(3).map(|n| id(&format!("a{n}"))).collect();
     session.removed = repeated(n_errors, || store.remove(&ids));
     let new: Vec<_> = (0..6).map(|n| document(&format!("b{n}"), spread(n % 4 + 1) ^ 1 << n)).collect();
-    session.writes.extend(repeated(n_errors, || store.insert_if_new(&new, apart(3))));
-    session.near.extend(repeated(n_errors, || store.near(&queries, apart(2), 5)));
+    session.writes.extend(repeated(n_errors, || store.insert_if_new(&new, &within(3))));
+    session.near.extend(repeated(n_errors, || store.near(&queries, &within(2), 5)));
     session.contents = repeated(n_errors, || contents_of(store));
     session
 }
@@ -219,7 +219,7 @@ fn a_removal_whose_answer_is_lost() {
             let place = Place::new();
             let store = place.store();
             store.insert(&[document("a", 1)]).unwrap();
-            store.insert_if_new(&[document("b", spread(1))], apart(3)).unwrap();
+            store.insert_if_new(&[document("b", spread(1))], &within(3)).unwrap();
             place.gateway.fail(Fault::on("checkAndPut", kind.clone()).nth(nth));
             let ids = ["a", "b", "c"].map(id);
             assert_eq!(store.remove(&ids).unwrap(), [true, true, false], "{kind:?} {nth}");

@@ -25,18 +25,18 @@ fn ghosts_are_no_matches() {
             put_cells(&place, &document(name, 0), timestamp);
         }
         // A cell of a sketch of the same fingerprint and other keys.
-        let row = simhash::RowKey::new(sketch(1 << 63).keys()[0], Fingerprint(1)).encode();
+        let row = simhash::RowKey::new(sketch(1 << 63).keys().next().unwrap(), Fingerprint(1)).encode();
         place.gateway.put_raw("t", &row, b"f:near", b"", timestamp);
         assert_eq!(found(&store, 0), ["near"]);
         assert_eq!(found(&store, 1 << 63), ["near"]);
         assert_eq!(found(&store, spread(1)), ["far"]);
-        let answer = store.near(&[sketch(0)], apart(3), 10).unwrap().remove(0);
+        let answer = store.near(&[sketch(0)], &within(3), 10).unwrap().remove(0);
         assert_eq!(answer.matches[0].fingerprint, Fingerprint(1));
         assert_eq!(answer.matches[0].distance, apart(1));
-        assert_eq!(store.near(&[sketch(0)], apart(0), 10).unwrap()[0].n_matches, 0);
-        let is_new = store.insert_if_new(&[document("new", spread(1) ^ 1)], apart(3)).unwrap().remove(0);
+        assert_eq!(store.near(&[sketch(0)], &within(0), 10).unwrap()[0].n_matches, 0);
+        let is_new = store.insert_if_new(&[document("new", spread(1) ^ 1)], &within(3)).unwrap().remove(0);
         assert!(matches!(is_new, Insertion::Duplicate(of) if of.id == id("far")));
-        assert_eq!(store.insert_if_new(&[document("new", 0)], apart(0)).unwrap(), [Insertion::Inserted]);
+        assert_eq!(store.insert_if_new(&[document("new", 0)], &within(0)).unwrap(), [Insertion::Inserted]);
     }
 }
 
@@ -99,7 +99,7 @@ fn a_document_that_moves_while_it_is_searched_for() {
                 };
                 let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
                 let store = HbaseStore::over(Box::new(Between { rows, between }), Clock::new(|| BEGIN));
-                let answer = store.near(std::slice::from_ref(&query), apart(3), 10).unwrap().remove(0);
+                let answer = store.near(std::slice::from_ref(&query), &within(3), 10).unwrap().remove(0);
                 let context = format!("{path:?} after request {first} beside {n_others}");
                 assert_eq!(answer.n_matches, 1, "{context}");
                 assert_eq!(answer.matches.len(), 1, "{context}");
@@ -135,7 +135,7 @@ fn two_writers_of_one_document() {
         let reader = scope.spawn(move || {
             let store = place.store();
             while !is_done.load(Ordering::Relaxed) {
-                match store.near(&[sketch(0)], apart(3), 10) {
+                match store.near(&[sketch(0)], &within(3), 10) {
                     Ok(answer) => assert!(answer[0].n_matches <= 1, "{answer:?}"),
                     Err(error) => assert_eq!(error.kind(), ErrorKind::Busy),
                 }

@@ -21,12 +21,12 @@ fn in_the_middle_of_a_call() {
     let calls: [(&str, i64, Call); 6] = [
         ("insert", 3, |store| store.insert(&[document("new", 0xffff << 40)]).map(drop)),
         ("insert_if_new", 7, |store| {
-            store.insert_if_new(&[document("new", 0xffff << 40)], apart(3)).map(drop)
+            store.insert_if_new(&[document("new", 0xffff << 40)], &within(3)).map(drop)
         }),
-        ("a duplicate", 3, |store| store.insert_if_new(&[document("near", 1)], apart(3)).map(drop)),
+        ("a duplicate", 3, |store| store.insert_if_new(&[document("near", 1)], &within(3)).map(drop)),
         // The last request of a removal only lets its memory expire.
         ("remove", 4, |store| store.remove(&[id("old")]).map(drop)),
-        ("near", 2, |store| store.near(&[sketch(0)], apart(3), 1).map(drop)),
+        ("near", 2, |store| store.near(&[sketch(0)], &within(3), 1).map(drop)),
         ("get", 1, |store| store.get(&[id("old")]).map(drop)),
     ];
     for (name, n_requests, call) in calls {
@@ -48,7 +48,7 @@ fn in_the_middle_of_a_call() {
             let before = n_writes();
             check_fails(store.insert(&[document("later", 7)]), ErrorKind::Replaced, &["made anew"]);
             check_fails(
-                store.insert_if_new(&[document("later", 7)], apart(3)),
+                store.insert_if_new(&[document("later", 7)], &within(3)),
                 ErrorKind::Replaced,
                 &["made anew"],
             );
@@ -74,7 +74,7 @@ fn what_it_costs_to_look() {
         let after = now();
         std::array::from_fn::<_, 5, _>(|n| after[n] - before[n])
     };
-    let near = |queries: &[Sketch]| drop(store.near(queries, apart(3), 1).unwrap());
+    let near = |queries: &[Sketch]| drop(store.near(queries, &within(3), 1).unwrap());
     // Ten buckets, three to a connection.
     assert_eq!(calls_of(&|| near(&[sketch(0xff_ffff << 20)])), [4, 10, 0, 0, 0]);
     // And the document that was found.
@@ -82,6 +82,6 @@ fn what_it_costs_to_look() {
     let queries: Vec<_> = (0..64).map(|n| sketch(spread(n))).collect();
     assert_eq!(calls_of(&|| near(&queries)), [23, 640, 1, 0, 0]);
     assert_eq!(calls_of(&|| drop(store.insert(&[document("new", 0xffff << 40)]).unwrap())), [3, 0, 1, 2, 0]);
-    let insert_if_new = || drop(store.insert_if_new(&[document("newer", 0xffff << 20)], apart(3)).unwrap());
+    let insert_if_new = || drop(store.insert_if_new(&[document("newer", 0xffff << 20)], &within(3)).unwrap());
     assert_eq!(calls_of(&insert_if_new), [13, 20, 2, 1, 2]);
 }

@@ -77,7 +77,7 @@ fn a_gateway_that_stays_away() {
     store.insert(&documents[..10]).unwrap();
     place.gateway.stop();
     let says = [&*gateway, "requests were done", "is it running", "refused"];
-    check_fails(store.near(&[sketch(0)], apart(3), 1), ErrorKind::Unavailable, &says);
+    check_fails(store.near(&[sketch(0)], &within(3), 1), ErrorKind::Unavailable, &says);
     check_fails(store.insert(&documents), ErrorKind::Unavailable, &says);
     check_fails(store.remove(&[id("1")]), ErrorKind::Unavailable, &says);
     check_fails(store.scan(Cursor::start(), 1), ErrorKind::Unavailable, &says);
@@ -97,7 +97,7 @@ fn a_gateway_that_was_never_there() {
     let options = Options { first_patience: Duration::from_millis(30), ..OPTIONS };
     let store = place.store_with(options);
     check_fails(
-        store.near(&[sketch(0)], apart(3), 1),
+        store.near(&[sketch(0)], &within(3), 1),
         ErrorKind::Unavailable,
         &["refused", "0 of 1 requests"],
     );

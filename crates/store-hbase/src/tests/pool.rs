@@ -41,7 +41,7 @@ fn idle_connections_that_were_closed_are_replaced_quietly() {
     let sketches: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
     store.insert(&documents).unwrap();
     for _ in 0..3 {
-        store.near(&sketches, apart(3), 1).unwrap();
+        store.near(&sketches, &within(3), 1).unwrap();
         assert!(place.gateway.n_connections() > 1);
         place.gateway.close_idle_connections();
         assert_eq!(contents(&store), documents);
@@ -77,7 +77,7 @@ fn an_unread_reply_is_never_taken_for_another() {
             let answer = if method == "getRowsWithColumns" {
                 store.get(&[id("a")]).map(drop)
             } else {
-                store.near(&[sketch(0)], apart(3), 1).map(drop)
+                store.near(&[sketch(0)], &within(3), 1).map(drop)
             };
             check_fails(answer, ErrorKind::Unavailable, &[]);
             assert_eq!(get(&store, &[id("b")]), [Some(b.clone())], "{kind:?} {method}");
@@ -96,13 +96,13 @@ fn busy_when_all_are_in_use() {
     thread::scope(|scope| {
         place.gateway.fail(Fault::on("scannerOpenWithScan", FaultKind::Stall));
         let before = place.gateway.n_calls("scannerOpenWithScan");
-        let stalled = scope.spawn(|| store.near(&[sketch(0)], apart(3), 1));
+        let stalled = scope.spawn(|| store.near(&[sketch(0)], &within(3), 1));
         while place.gateway.n_calls("scannerOpenWithScan") == before {
             thread::yield_now();
         }
         let says = ["all 1 connections", "0.05 s", "?connections=N"];
         check_fails(store.get(&[id("a")]), ErrorKind::Busy, &says);
-        check_fails(store.near(&[sketch(0)], apart(3), 1), ErrorKind::Busy, &says);
+        check_fails(store.near(&[sketch(0)], &within(3), 1), ErrorKind::Busy, &says);
         place.gateway.stop();
         assert_eq!(stalled.join().unwrap().unwrap_err().kind(), ErrorKind::Unavailable);
     });

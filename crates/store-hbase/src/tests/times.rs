@@ -87,7 +87,7 @@ fn old_cells_linger() {
         let versions = [document("a", 1), document("a", spread(1)), document("a", spread(2))];
         for version in versions.each_ref().map(std::slice::from_ref) {
             match is_if_new {
-                true => drop(store.insert_if_new(version, apart(3)).unwrap()),
+                true => drop(store.insert_if_new(version, &within(3)).unwrap()),
                 false => drop(insert(&store, version)),
             }
         }
@@ -160,7 +160,7 @@ impl Call {
         let documents = [document("a", 5), document("b", spread(9)), document("c", 6 << 30)];
         match self {
             Self::Insert => store.insert(&documents).map(drop),
-            Self::InsertIfNew => store.insert_if_new(&documents[2..], apart(1)).map(drop),
+            Self::InsertIfNew => store.insert_if_new(&documents[2..], &within(1)).map(drop),
             Self::Replace => store.insert(&[document("x", 5), document("y", spread(4))]).map(drop),
             Self::Remove => store.remove(&[id("x"), id("y"), id("none")]).map(drop),
         }

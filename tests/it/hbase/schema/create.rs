@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use index::{DocumentId, SketchKind};
+use index::{DocumentId, Profile, SketchKind};
 use serde_json::Value;
 use simhash::Fingerprint;
 
@@ -18,19 +18,27 @@ fn splits_are_those_of_the_library() {
     let Some(hbase) = hbase() else { return };
     const N_REGIONS: [u32; 6] = [1, 2, 3, 16, 97, 1000];
     let mut script = String::new();
-    for name in SketchKind::NAMES {
+    let cases =
+        || SketchKind::NAMES.into_iter().flat_map(|name| Profile::ALL.map(|(profile, _)| (name, profile)));
+    for (name, profile) in cases() {
         for n_regions in N_REGIONS {
-            let variables = format!("'SCHEME' => '{name}', 'REGIONS' => '{n_regions}', 'DRY_RUN' => '1'");
-            writeln!(script, "ask('{name} {n_regions}', 'create', 'TABLE' => 'never', {variables})").unwrap();
+            let variables = format!(
+                "'SCHEME' => '{name}', 'PROFILE' => '{profile}', 'REGIONS' => '{n_regions}', 'DRY_RUN' => '1'"
+            );
+            writeln!(
+                script,
+                "ask('{name} {profile} {n_regions}', 'create', 'TABLE' => 'never', {variables})"
+            )
+            .unwrap();
         }
     }
     script.push_str("say 'tables', tables('never')\n");
     let answers = answers(hbase, "splits", &script);
     check(&answers, "tables", &[]);
-    for name in SketchKind::NAMES {
-        let kind: SketchKind = name.parse().unwrap();
+    for (name, profile) in cases() {
+        let kind = name.parse::<SketchKind>().unwrap().of_profile(profile).unwrap();
         for n_regions in N_REGIONS {
-            let lines = &answers[&format!("{name} {n_regions}")];
+            let lines = &answers[&format!("{name} {profile} {n_regions}")];
             let splits = lines.iter().filter_map(|line| line.trim().strip_prefix("splits "));
             let splits: Vec<Vec<&str>> = splits.map(|splits| splits.split(' ').collect()).collect();
             let of_index: Vec<String> =
@@ -41,7 +49,7 @@ fn splits_are_those_of_the_library() {
                 .collect();
             // A table of one region has no line.
             let expected = [of_index, of_documents].into_iter().filter(|splits| !splits.is_empty());
-            assert_eq!(splits, expected.collect::<Vec<_>>(), "{name}, {n_regions} regions");
+            assert_eq!(splits, expected.collect::<Vec<_>>(), "{name} {profile}, {n_regions} regions");
         }
     }
 }
@@ -103,6 +111,7 @@ say 'strangers', tables('strange')
 put 'made_docs', 'pigeonhole', 'm:metadata', '{"scheme": {"name": "t8"}}'
 ask('scheme', 'create', 'TABLE' => 'made', 'TTL' => '36h')
 ask('its scheme', 'create', 'TABLE' => 'made', 'TTL' => '36h', 'SCHEME' => 't8')
+ask('profile', 'create', 'TABLE' => 'made', 'TTL' => '36h', 'SCHEME' => 't8', 'PROFILE' => 'full')
 # The commands of a dry run, run in the shell, make the same tables.
 settings = { 'TABLE' => 'pasted', 'SCHEME' => 't14', 'REGIONS' => '5', 'TTL' => '2d', 'COMPRESSION' => 'gz', 'BLOCKSIZE' => '32768' }
 text = ask('dry pasted', 'create', settings.merge('DRY_RUN' => '1'))
@@ -130,7 +139,8 @@ ask('namespace', 'create', 'TABLE' => 'somewhere:made', 'REGIONS' => '1')
     }
 
     let splits = |kind: &str, n_regions| {
-        let splits = kind.parse::<SketchKind>().unwrap().splits(n_regions).unwrap();
+        let kind = kind.parse::<SketchKind>().unwrap().of_profile(Profile::Full).unwrap();
+        let splits = kind.splits(n_regions).unwrap();
         splits.iter().fold(String::new(), |line, segment| format!("{line} {segment:08x}"))
     };
     let whole_buckets = [
@@ -198,6 +208,7 @@ ask('namespace', 'create', 'TABLE' => 'somewhere:made', 'REGIONS' => '1')
     );
     check(&answers, "strangers", &["strange_docs"]);
     check_refused(&answers, "scheme", "made is an index of scheme t8, asked for is 5c2");
+    check_refused(&answers, "profile", "made is an index of profile classic, asked for is full");
     check_refused(&answers, "no namespace", "create_namespace 'nowhere'");
     check(
         &answers,
@@ -218,6 +229,7 @@ fn bad_parameters_make_nothing() {
         ("TABLE", "hbase:meta", "HBase's own"),
         ("TABLE", "bad_docs", "a document table's"),
         ("SCHEME", "5C2", "5c2, 4c1, 4x4, t6, t8, t11, t14"),
+        ("PROFILE", "whole", "classic, minhash, full"),
         ("REGIONS", "0", "from 1 to 10000"),
         ("REGIONS", "10001", "from 1 to 10000"),
         ("REGIONS", "-1", "from 1 to 10000"),
@@ -329,7 +341,7 @@ fn regions_fill_evenly() {
     }
 
     // And so says HBase, asked by its own regions.
-    let index = open(hbase, "filled", "5c2", N_REGIONS);
+    let index = open(hbase, "filled", Profile::Classic, "5c2", N_REGIONS);
     let documents: Vec<(DocumentId, Fingerprint)> =
         fingerprints.iter().enumerate().map(|(i, f)| (id(&i.to_string()), *f)).collect();
     for batch in documents.chunks(1000) {

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use index::{DocumentId, SketchKind};
+use index::testsuite::{signature, signed};
+use index::{DocumentId, Features, Profile, SketchKind};
 use simhash::{Fingerprint, RowKey};
 
 use super::{answers, hex, id, inspect, open};
@@ -29,7 +30,7 @@ fn check_near(answer: &[String], expected: &[String], n_ghosts: u32, kind: &Sket
 fn inspect_shows_what_the_store_has_written() {
     let Some(hbase) = hbase() else { return };
     let kind = SketchKind::default();
-    let index = open(hbase, "looked_at", "5c2", 4);
+    let index = open(hbase, "looked_at", Profile::Classic, "5c2", 4);
     let printed = run("indexer", ["fingerprint", "-q", news().to_str().unwrap()]).expect(0).stdout;
     let lines = printed.lines().map(|line| line.split_once('\t').unwrap());
     let mut documents: Vec<(DocumentId, Fingerprint)> =
@@ -67,13 +68,13 @@ put = HC::Put.new('ec03:later'.to_java_bytes)
 table('looked_at_docs').put(put.addColumn('d'.to_java_bytes, 'claim'.to_java_bytes, 'pending 00000000000000fe 1763735000125 ticket=1.0000000000000001.0 until=1763735010125'.to_java_bytes))
 say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later'.to_java_bytes) }}.getValue >> 16)
 "#,
-        kind.sketch(shared).keys().iter().map(|key| key.segment).collect::<Vec<_>>()
+        kind.sketch(shared).keys().map(|key| key.segment).collect::<Vec<_>>()
     );
     let crc = &answers(hbase, "ghosts", &ghosts)["crc"][0];
     assert_eq!(crc, "ec03", "the row of the document `later`");
 
     let ones = Fingerprint(u64::MAX);
-    let key = kind.sketch(shared).keys()[0];
+    let key = kind.sketch(shared).keys().next().unwrap();
     let row = RowKey::new(key, shared).encode();
     let shell_form = row.iter().map(|byte| format!("\\x{byte:02X}")).collect::<String>();
     let mut commands: Vec<String> = ["info", "count"].map(str::to_owned).into();
@@ -139,7 +140,7 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
         ]
     );
     let in_bucket: BTreeSet<Fingerprint> =
-        fingerprints.iter().copied().filter(|f| kind.sketch(*f).keys()[0] == key).collect();
+        fingerprints.iter().copied().filter(|f| kind.sketch(*f).keys().next() == Some(key)).collect();
     assert!(bucket.last().unwrap().contains(&format!(" in {} row", in_bucket.len())), "{bucket:#?}");
     assert!(bucket.iter().any(|line| line.ends_with(r"no\x01\xFFid")), "{bucket:#?}");
 
@@ -162,9 +163,8 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
     assert!(doc.contains(&line) && doc.contains(&"state        live".to_owned()), "{doc:#?}");
     let of_rows: Vec<String> = kind
         .sketch(ones)
-        .keys()
-        .iter()
-        .map(|key| format!("{:>4}  {}  there", key.flag, hex(&RowKey::new(*key, ones).encode())))
+        .rows()
+        .map(|row| format!("{:>4}  {}  there", row.flag, hex(&row.encode())))
         .collect();
     assert_eq!(doc[7..17], of_rows);
     assert_eq!(doc.last().unwrap(), "# 10 of 10 rows there");
@@ -196,7 +196,7 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
 fn inspect_takes_the_masks_from_the_index() {
     let Some(hbase) = hbase() else { return };
     let kind: SketchKind = "t14".parse().unwrap();
-    let index = open(hbase, "wide", "t14", 3);
+    let index = open(hbase, "wide", Profile::Classic, "t14", 3);
     let mut random = Random(14);
     let mut documents: Vec<(DocumentId, Fingerprint)> = Vec::new();
     for i in 0..200 {
@@ -215,13 +215,43 @@ fn inspect_takes_the_masks_from_the_index() {
     }
     let rows: Vec<&str> =
         answers[queries.len()][1..15].iter().map(|line| line.split_whitespace().nth(1).unwrap()).collect();
-    let expected: Vec<String> = kind
-        .sketch(queries[0])
-        .keys()
-        .iter()
-        .map(|key| hex(&RowKey::new(*key, queries[0]).encode()))
-        .collect();
+    let expected: Vec<String> = kind.sketch(queries[0]).rows().map(|row| hex(&row.encode())).collect();
     assert_eq!(rows, expected);
+}
+
+/// The script hashes signatures by itself: all rows that the library has written are where it looks for them.
+#[test]
+fn inspect_knows_the_rows_of_signatures() {
+    let Some(hbase) = hbase() else { return };
+    let index = open(hbase, "signed", Profile::Full, "5c2", 4);
+    let by_sets = open(hbase, "by_sets", Profile::Minhash, "5c2", 1);
+    let both = {
+        let set: Vec<u64> = (0..45).map(|element| minhash::hash_words(element, 7)).collect();
+        minhash::Signature::both(&minhash::Bins::of(&set).unwrap(), 45, &set).unwrap()
+    };
+    let features =
+        |simhash: Option<u64>, signature| Features { simhash: simhash.map(Fingerprint), signature };
+    let documents: Vec<(DocumentId, Features)> = vec![
+        (id("long"), signed(1, 0..300).features().clone()),
+        (id("short"), features(Some(u64::MAX), Some(signature(0..20)))),
+        (id("one"), features(None, Some(signature(7..8)))),
+        (id("both"), features(Some(3), Some(both))),
+        (id("whole"), features(None, Some(minhash::Signature::equality(0xfedc_ba98_0000_0001)))),
+        (id("nothing"), Features::default()),
+    ];
+    let commands: Vec<_> = documents.iter().map(|(id, _)| format!("doc {id}")).collect();
+    for (table, index) in [("signed", index), ("by_sets", by_sets)] {
+        index.insert(&documents).unwrap();
+        let answers = inspect(hbase, table, &commands);
+        for (answer, (id, features)) in answers.iter().zip(&documents) {
+            let sketch = index.kind().sketch(features.clone());
+            let rows = sketch.rows().map(|row| format!("{:>4}  {}  there", row.flag, hex(&row.encode())));
+            let n_rows = sketch.n_keys();
+            let last = format!("# {n_rows} of {n_rows} row{} there", if n_rows == 1 { "" } else { "s" });
+            let expected: Vec<_> = rows.chain([last]).collect();
+            assert_eq!(answer[answer.len() - expected.len()..], expected, "{id} in {table}");
+        }
+    }
 }
 
 #[test]
@@ -233,7 +263,7 @@ fn inspect_says_in_one_line_what_is_wrong() {
         ("use nothing; count", "no table nothing: schema/create.rb makes"),
         ("use 'a b'; count", "no name of a table"),
         ("use damaged; info", "the metadata of damaged are damaged"),
-        ("use later; info", "later has format version 3, this script knows versions up to 2"),
+        ("use later; info", "later has format version 4, this script knows versions up to 3"),
         ("rows 9e37", "\"9e37\" is no fingerprint"),
         ("bucket 256 1", "\"256\" is no flag"),
         ("bucket 1 xyz", "\"xyz\" is no segment"),
@@ -246,12 +276,12 @@ fn inspect_says_in_one_line_what_is_wrong() {
         ("scan", "unknown command \"scan\""),
         ("doc 'nobody", "a quotation mark is not closed"),
     ];
-    open(hbase, "opened", "5c2", 1);
+    open(hbase, "opened", Profile::Classic, "5c2", 1);
     let mut script = String::from(
         r#"
 %w[asked damaged later].each { |name| ask("made #{name}", 'create', 'TABLE' => name, 'REGIONS' => '1') }
 put 'damaged_docs', 'pigeonhole', 'm:metadata', '{"format_version":1,"scheme":{"name":"5c2"},"crc32":"00000000"}'
-put 'later_docs', 'pigeonhole', 'm:metadata', '{"format_version":3}'
+put 'later_docs', 'pigeonhole', 'm:metadata', '{"format_version":4}'
 "#,
     );
     for (i, (command, _)) in cases.iter().enumerate() {

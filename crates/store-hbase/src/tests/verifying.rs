@@ -1,0 +1,299 @@
+//! An index that files by simhashes and by signatures, and verifies: what its rows of every kind come to where something
+//! fails, others are in between, or cells lead nowhere.
+
+use index::testsuite::signed;
+use index::{Examined, Family, Features, FindingKind, Index, NewDocument, Rule};
+use minhash::SetKind;
+use simhash::RowKey;
+
+use super::super::bulk::BulkLoad;
+use super::super::layout::index_column;
+use super::super::meet::SWEPT_AFTER;
+use super::super::write::LINGER;
+use super::between::{Between, store_of_the_patient, store_with};
+use super::examine::examine;
+use super::*;
+
+const SWEPT_AFTER_MS: i64 = SWEPT_AFTER.as_millis() as i64;
+
+fn verifying() -> Metadata {
+    metadata_of(&OpenOptions::default())
+}
+
+fn rule() -> Rule {
+    verifying().rule()
+}
+
+fn text(name: &str, sketch: Sketch) -> Document {
+    Document { id: id(name), sketch, source: None }
+}
+
+/// Texts with nothing in common: long ones, short ones, and some of symbols, which have no simhash.
+fn texts() -> Vec<Document> {
+    let text_of = |n: u64| {
+        let simhash = (n % 3 > 0).then(|| spread(n));
+        text(&format!("d{n}"), signed(simhash, 1_000 * n..1_000 * n + if n < 4 { 300 } else { 20 }))
+    };
+    (0..8).map(text_of).collect()
+}
+
+fn names_near(store: &dyn Store, query: &Sketch) -> Vec<String> {
+    let answer = store.near(std::slice::from_ref(query), &rule(), 100).unwrap().remove(0);
+    assert_eq!(answer.n_matches, answer.matches.len() as u64);
+    answer.matches.into_iter().map(|found| found.id.as_str().to_owned()).collect()
+}
+
+fn check_all_found(place: &Place, documents: &[Document]) {
+    place.check_cells(documents);
+    for document in documents {
+        assert_eq!(names_near(&place.store(), &document.sketch), [document.id.as_str()]);
+    }
+}
+
+fn put_cells(place: &Place, document: &Document, timestamp: i64) {
+    for (row, column) in cells_of(document) {
+        place.gateway.put_raw("t", &row, &column, b"", timestamp);
+    }
+}
+
+fn family_of(row: &[u8]) -> Family {
+    SetKind::of_flag(RowKey::decode(row).unwrap().flag).map_or(Family::Simhash, Family::Set)
+}
+
+#[test]
+fn a_row_for_each_key_of_each_facet() {
+    let place = Place::of(&verifying());
+    let texts = texts();
+    place.store().insert(&texts[..4]).unwrap();
+    place.store().insert_if_new(&texts[4..], &rule()).unwrap();
+    check_all_found(&place, &texts);
+    let cells = place.cells();
+    let n_of = |family| cells.iter().filter(|(row, _)| family_of(row) == family).count();
+    assert_eq!(Family::ALL.map(n_of), [5 * 10, 4 * 16, 4 * 16, 0]);
+    // Most of what is stored of a long text is its signature.
+    let (_, columns) = place.document_rows().remove(0);
+    assert!(columns.iter().all(|(_, value, ..)| value.len() < 250), "{columns:?}");
+}
+
+/// A bucket is read for each key, and the records of the candidates once, however many buckets they were met in: they tell
+/// what is near, and are what is answered.
+#[test]
+fn what_a_search_costs() {
+    let place = Place::of(&verifying());
+    let store = place.store();
+    let alike: Vec<_> = (0..20).map(|n| text(&format!("{n}"), signed(0, n..n + 300))).collect();
+    store.insert(&alike).unwrap();
+    let n_calls = |methods: &[&str]| methods.iter().map(|method| place.gateway.n_calls(method)).sum::<u64>();
+    let reads = ["getRowsWithColumns", "getRowWithColumns"];
+    let counts = || (n_calls(&["scannerOpenWithScan"]), n_calls(&reads));
+    let query = std::slice::from_ref(&alike[0].sketch);
+    for (rule, n_near) in [(rule(), 20), (within(0), 20), (within(3), 20)] {
+        let before = counts();
+        let found = store.near_documents(query, &rule, 100).unwrap().remove(0);
+        let after = counts();
+        assert_eq!((found.documents.len(), found.cost.n_buckets), (n_near, 26));
+        assert_eq!((after.0 - before.0, after.1 - before.1), (26, 1));
+        assert!(found.cost.n_candidates > 26);
+    }
+}
+
+#[test]
+fn cells_of_signatures_that_lead_nowhere() {
+    for timestamp in [BEGIN - 1, BEGIN, BEGIN + 1] {
+        let place = Place::of(&verifying());
+        let store = place.store();
+        let asked = signed(0, 0..300);
+        let there = [text("near", signed(1, 4..304)), text("far", signed(1, 5_000..5_300))];
+        store.insert(&there).unwrap();
+        store.insert(&[text("gone", signed(1, 2..302))]).unwrap();
+        store.remove(&[id("gone")]).unwrap();
+        for name in ["near", "far", "gone", "never"] {
+            put_cells(&place, &text(name, asked.clone()), timestamp);
+        }
+        assert_eq!(names_near(&store, &asked), ["near"]);
+        assert_eq!(names_near(&store, &there[1].sketch), ["far"]);
+        let new = text("new", signed(1, 5_003..5_303));
+        let insertion = store.insert_if_new(&[new], &rule()).unwrap().remove(0);
+        assert!(matches!(insertion, Insertion::Duplicate(of) if of.id == id("far")));
+    }
+}
+
+/// A text that changes while it is searched for, by its simhash, by its signature or by both, is found once.
+#[test]
+fn a_text_that_changes_while_it_is_searched_for() {
+    let versions = [
+        signed(1, 0..300),
+        signed(1, 6..306),
+        signed(u64::MAX, 6..306),
+        signed(None, 0..300),
+        signed(2, 0..300),
+    ];
+    let query = signed(0, 3..303);
+    for (from, to) in (0..5).flat_map(|from| (0..5).map(move |to| (from, to))).filter(|(from, to)| from != to)
+    {
+        for first in 1..=4_i64 {
+            let place = Arc::new(Place::of(&verifying()));
+            place.store().insert(&[text("moves", versions[from].clone())]).unwrap();
+            let (step, inside, next) = (AtomicI64::new(0), Arc::clone(&place), versions[to].clone());
+            let between = move || {
+                if step.fetch_add(1, Ordering::Relaxed) == first + 1 {
+                    inside.advance(1);
+                    inside.store().insert(&[text("moves", next.clone())]).unwrap();
+                }
+            };
+            let rows = ThriftRows::new(place.gateway.address().to_string(), "t", OPTIONS);
+            let store = HbaseStore::over(Box::new(Between { rows, between }), Clock::new(|| BEGIN));
+            assert_eq!(names_near(&store, &query), ["moves"], "{from} to {to} after request {first}");
+        }
+    }
+}
+
+/// What replaced a text has none of its rows that are not its own too.
+#[test]
+fn old_rows_of_every_facet_go() {
+    let place = Place::of(&verifying());
+    let store = place.store();
+    for (n, sketch) in
+        [signed(1, 0..300), signed(1, 5..305), signed(2, 5..305), signed(None, 5..25)].into_iter().enumerate()
+    {
+        place.advance(1);
+        let text = text("a", sketch);
+        if n % 2 == 0 {
+            store.insert(&[text.clone()])
+        } else {
+            store.insert_if_new(&[text.clone()], &rule())
+        }
+        .unwrap();
+        place.advance(LINGER.as_millis() as i64 + 1);
+        check_all_found(&place, &[text]);
+    }
+    assert_eq!(store.remove(&[id("a")]).unwrap(), [true]);
+    place.check_cells(&[]);
+}
+
+/// What a claim had filed that came to nothing goes with all its rows, as soon as one of them is met.
+#[test]
+fn the_rows_of_a_claim_that_came_to_nothing() {
+    let place = Arc::new(Place::of(&verifying()));
+    // Somebody has announced and filed, and is not heard of again.
+    let dead = store_with(&place, 6, |_| panic!("dies here"));
+    let lost = text("lost", signed(1, 0..300));
+    let dying = std::thread::scope(|scope| {
+        scope.spawn(|| dead.insert_if_new(std::slice::from_ref(&lost), &rule()).map(drop)).join()
+    });
+    assert!(dying.is_err());
+    assert_eq!((place.document_rows().len(), place.cells().len()), (1, 26), "announced and filed");
+    let kept = text("kept", signed(u64::MAX, 4..304));
+    let insertion = store_of_the_patient(&place).insert_if_new(std::slice::from_ref(&kept), &rule()).unwrap();
+    assert_eq!(insertion, [Insertion::Inserted]);
+    place.advance(SWEPT_AFTER_MS);
+    let another = text("another", signed(u64::MAX >> 1, 2..302));
+    let insertion = place.store().insert_if_new(&[another], &rule()).unwrap().remove(0);
+    assert!(matches!(insertion, Insertion::Duplicate(of) if of.id == id("kept")));
+    check_all_found(&place, &[kept]);
+}
+
+/// Whoever dies at any step of an insertion or a removal leaves nothing that is found, or that a repair does not mend.
+#[test]
+fn a_death_at_any_step() {
+    let documents = [text("a", signed(5, 0..300)), text("b", signed(None, 700..720))];
+    let others = [text("x", signed(u64::MAX, 4..304)), text("y", signed(9, 700..720))];
+    let one_at_a_time = Options { n_connections: 1, ..OPTIONS };
+    let impatient = Options { patience: Duration::ZERO, first_patience: Duration::ZERO, ..one_at_a_time };
+    let session = |place: &Place, options| {
+        place.store_with(options).insert_if_new(&documents, &rule())?;
+        place.store_with(options).remove(&[id("a")])
+    };
+    for method in ["mutateRowsTs", "checkAndPut"] {
+        let whole = Place::of(&verifying());
+        let n_before = whole.gateway.n_calls(method);
+        session(&whole, one_at_a_time).unwrap();
+        for nth in 1..=whole.gateway.n_calls(method) - n_before {
+            for kind in [FaultKind::DoNotRetry("injected".into()), FaultKind::IoErrorAfter("injected".into())]
+            {
+                let context = format!("{method} {nth}: {kind:?}");
+                let place = Place::of(&verifying());
+                place.gateway.fail(Fault::on(method, kind).nth(nth));
+                let _ = session(&place, impatient);
+                assert_eq!(place.gateway.n_faults(), 0, "{context}");
+                store_of_the_patient(&place).insert_if_new(&others, &rule()).unwrap();
+                // Of each pair one.
+                for near in [&documents[0], &documents[1]] {
+                    assert_eq!(names_near(&place.store(), &near.sketch).len(), 1, "{context}");
+                }
+                place.advance(HOUR);
+                examine(&place.store(), true);
+                assert_eq!(examine(&place.store(), true).1, [], "{context}");
+                check_all_found(&place, &contents(&place.store()));
+            }
+        }
+    }
+}
+
+#[test]
+fn an_examination_knows_every_facet() {
+    let place = Place::of(&verifying());
+    let store = place.store();
+    let texts = texts();
+    store.insert(&texts).unwrap();
+    place.advance(SWEPT_AFTER_MS + 1);
+    assert_eq!(examine(&store, false).1, []);
+    // A cell of each facet of each is missing, and another leads nowhere.
+    let mut n_lost = 0;
+    for document in &texts {
+        for (_, facet) in document.sketch.facets() {
+            let row = RowKey::new(facet.keys()[3], facet.fingerprint()).encode();
+            assert!(place.gateway.erase("t", &row));
+            let nowhere = RowKey::new(facet.keys()[4], Fingerprint(!facet.fingerprint().0)).encode();
+            place.gateway.put_raw("t", &nowhere, &index_column(&document.id), b"", BEGIN);
+            n_lost += 1;
+        }
+    }
+    let count =
+        |kind, findings: &[index::Finding]| findings.iter().filter(|found| found.kind == kind).count();
+    for mends in [false, true] {
+        let (_, findings) = examine(&store, mends);
+        assert_eq!(count(FindingKind::Unfiled, &findings), texts.len());
+        assert_eq!(count(FindingKind::Ghost, &findings), n_lost);
+        assert!(findings.iter().all(|found| found.is_mended == mends));
+    }
+    let mut n_items = 0;
+    store
+        .examine(false, &mut |examined| match examined {
+            Examined::Items(n) => n_items += n,
+            Examined::Found(finding) => panic!("{finding:?}"),
+        })
+        .unwrap();
+    assert_eq!(n_items as usize, texts.len() + place.cells().len());
+    check_all_found(&place, &texts);
+}
+
+#[test]
+fn a_load_has_what_an_insert_writes() {
+    let (put, loaded) = (Place::of(&verifying()), Place::of(&verifying()));
+    let features = |document: &Document| document.sketch.features().clone();
+    let mut new: Vec<_> = texts()
+        .iter()
+        .map(|text| NewDocument { source: None, ..(text.id.clone(), features(text)).into() })
+        .collect();
+    new.push((id("nothing"), Features::default()).into());
+    new.push(
+        (id("whole"), Features { simhash: None, signature: Some(minhash::Signature::equality(7)) }).into(),
+    );
+    Index::over(Box::new(put.store()), &OpenOptions::default()).unwrap().insert(&new).unwrap();
+    let open = || Ok(Box::new(loaded.store()) as Box<dyn Store>);
+    let load = BulkLoad::over(loaded.store(), open, &OpenOptions::default()).unwrap();
+    for document in new {
+        let document = load.document(document);
+        for row in BulkLoad::index_rows(&document) {
+            loaded.gateway.put_raw("t", &row, &index_column(&document.id), b"", load.timestamp());
+        }
+        let (_, record) = load.record(&document);
+        let row = BulkLoad::document_row(&document.id);
+        loaded.gateway.put_raw("t_docs", &row, b"d:record", &record, load.timestamp());
+    }
+    assert_eq!(put.index_rows(), loaded.index_rows());
+    assert_eq!(put.document_rows(), loaded.document_rows());
+    assert_eq!(put.document_rows().len(), 10);
+    assert!(contents(&loaded.store()) == contents(&put.store()));
+}
