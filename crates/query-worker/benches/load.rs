@@ -114,7 +114,7 @@ fn direct(store: &str, n_documents: usize, n_threads: usize, seconds: &str, n_li
                     let first = n_asked.fetch_add(n_lines as u64, Ordering::Relaxed);
                     let query = |n| queried(n, n_documents as u64);
                     let queries: Vec<_> = (first..first + n_lines as u64).map(query).collect();
-                    let found = index.near(&queries, index.max_distance(), 10).unwrap();
+                    let found = index.near(&queries, &index.rule(), 10).unwrap();
                     let matches = found.into_iter().flat_map(|found| found.matches);
                     let ids: Vec<_> = matches.map(|found| found.id).collect();
                     let n_stored = index.get(&ids).unwrap().into_iter().flatten().count() as u64;
