@@ -15,10 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use engine::{Engine, OpenError, Options, StoreUri};
-use features::{Analysis, Fingerprinter, Scratch};
-use index::{ErrorKind, Index, Mode, Store};
-use simhash::Fingerprint;
+use engine::{Buffers, Engine, Extractor, OpenError, Options, StoreUri};
+use features::{Analysis, Fingerprinter};
+use index::{ErrorKind, Features, Index, Mode, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task;
 use tracing::{Span, error};
@@ -71,7 +70,7 @@ pub(crate) struct Asked<'a> {
 pub struct Worker {
     index: Arc<Index>,
     calls: Calls,
-    fingerprinter: Fingerprinter,
+    extractor: Extractor,
     /// Where the index is, as strangers may know it.
     store: String,
     /// One permit: checks of a store that hangs must not pile up, nor take the place of requests.
@@ -89,7 +88,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Opens the index, or creates it where that is asked for, and builds the fingerprinter of its recipe.
+    /// Opens the index, or creates it where that is asked for, and builds what makes the features of texts by its recipe.
     ///
     /// # Errors
     /// The index is not there, cannot be opened, or not with the recipe or scheme that the configuration insists on;
@@ -109,10 +108,10 @@ impl Worker {
             }
             error => error.into(),
         })?;
-        let (index, fingerprinter) = engine.into_parts();
+        let (index, extractor) = engine.into_parts();
         // So that the first query is as quick as the later ones.
         index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        Ok(Self { metrics, ..Self::over(index, fingerprinter, &place, limits) })
+        Ok(Self { metrics, ..Self::over(index, extractor, &place, limits) })
     }
 
     /// What the configuration asks for, before anything is opened or made by it.
@@ -130,15 +129,15 @@ impl Worker {
         Ok(Asked { uri, options })
     }
 
-    /// The worker over an index that is open already; `fingerprinter` is of the index's recipe. Calls of its store are not
+    /// The worker over an index that is open already; `extractor` is of the index's recipe and kind. Calls of its store are not
     /// in the metrics.
     #[must_use]
-    pub fn over(index: Index, fingerprinter: Fingerprinter, store: &StoreUri, limits: Limits) -> Self {
+    pub fn over(index: Index, extractor: Extractor, store: &StoreUri, limits: Limits) -> Self {
         let index = Arc::new(index);
         Self {
             calls: Calls::new(&index, store),
             index,
-            fingerprinter,
+            extractor,
             store: store.public_name(),
             readiness: Arc::new(Semaphore::new(1)),
             checked: Mutex::default(),
@@ -163,10 +162,10 @@ impl Worker {
         &self.calls
     }
 
-    /// How texts become fingerprints of the index.
+    /// How texts become simhashes, by the recipe of the index.
     #[must_use]
     pub fn fingerprinter(&self) -> &Fingerprinter {
-        &self.fingerprinter
+        self.extractor.fingerprinter()
     }
 
     /// Where the index is, without anything that only its operators should know.
@@ -186,20 +185,20 @@ impl Worker {
         &self.recent_texts
     }
 
-    /// The fingerprint of a text; `None` where it has no features. Blocks for as long as the text is.
+    /// By what a text is filed and compared in the index; `None` where it has no features. Blocks for as long as the text is.
     #[must_use]
-    pub fn fingerprint(&self, text: &str) -> Option<Fingerprint> {
+    pub fn features(&self, text: &str) -> Option<Features> {
         thread_local! {
-            static SCRATCH: RefCell<Scratch> = RefCell::default();
+            static BUFFERS: RefCell<Buffers> = RefCell::default();
         }
         self.metrics.fingerprinted(text);
-        SCRATCH.with_borrow_mut(|scratch| self.fingerprinter.fingerprint_with(scratch, text))
+        BUFFERS.with_borrow_mut(|buffers| self.extractor.features(buffers, text))
     }
 
-    /// What of a text makes its fingerprint. Blocks as [`Self::fingerprint`] does.
+    /// What of a text makes its simhash. Blocks as [`Self::features`] does.
     pub(crate) fn analyze(&self, text: &str) -> Analysis {
         self.metrics.fingerprinted(text);
-        self.fingerprinter.analyze(text)
+        self.fingerprinter().analyze(text)
     }
 
     /// How far it is in its life.

@@ -5,6 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Parser;
+use engine::Extractor;
 use features::{Dictionaries, Fingerprinter, Recipe};
 use index::testsuite::FailAt;
 use index::{Index, MemoryStore, OpenOptions};
@@ -28,7 +29,8 @@ fn with_failing(n: u64, ask: impl FnOnce(&str)) {
     let index = Index::over(Box::new(store), &options).unwrap();
     let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();
     let config = Config::parse_from(["query-worker", "--requests-max", "4", "--body-bytes-max", "10000"]);
-    let worker = Worker::over(index, fingerprinter, &"memory:".parse().unwrap(), config.limits);
+    let extractor = Extractor::new(fingerprinter, index.metadata());
+    let worker = Worker::over(index, extractor, &"memory:".parse().unwrap(), config.limits);
     let (stop, stopped) = oneshot::channel::<()>();
     let (address, listening) = std::sync::mpsc::channel();
     let served = thread::spawn(move || {

@@ -203,6 +203,7 @@ struct NumberedProblem<'a> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use engine::Extractor;
     use features::{Dictionaries, Fingerprinter, Recipe};
     use index::{Index, MemoryStore, OpenOptions};
 
@@ -222,7 +223,8 @@ mod tests {
         let index = Index::over(Box::new(MemoryStore::new()), &options).unwrap();
         let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();
         let limits = Config::parse_from(["query-worker"]).limits;
-        let worker = Worker::over(index, fingerprinter, &"memory:".parse().unwrap(), limits);
+        let extractor = Extractor::new(fingerprinter, index.metadata());
+        let worker = Worker::over(index, extractor, &"memory:".parse().unwrap(), limits);
         let work: Work<usize, ()> = |_, asked| asked.iter().map(|_| Ok((StatusCode::OK, ()))).collect();
         for (asked, n_at_once) in [(1, 1000), (10, 1000), (1000, 11), (10_000, 2)] {
             let line = |number| Line { number, content: Ok(asked.to_string().into_bytes()) };

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use axum::Json as Answer;
 use axum::extract::State;
 use features::{Analysis, Comparison, Push};
+use index::Features;
 use serde::{Deserialize, Serialize};
-use simhash::Fingerprint;
 use utoipa::ToSchema;
 
 use self::differences::{Stretch, stretches};
@@ -118,7 +118,8 @@ pub(super) async fn compare(
 /// A side, looked up or taken apart.
 struct Known {
     id: Option<String>,
-    fingerprint: Fingerprint,
+    features: Features,
+    /// Of a text whose simhash is compared.
     analysis: Option<Analysis>,
 }
 
@@ -127,14 +128,14 @@ impl Known {
         match side {
             Side { text: Some(text), id: None } => {
                 worker.check_text(&text)?;
-                let analysis = worker.analyze(&text);
-                let fingerprint = analysis.fingerprint.ok_or_else(Problem::no_features)?;
-                Ok(Self { id: None, fingerprint, analysis: Some(analysis) })
+                let features = worker.features(&text).ok_or_else(Problem::no_features)?;
+                let analysis = features.simhash.map(|_| worker.fingerprinter().analyze(&text));
+                Ok(Self { id: None, features, analysis })
             }
             Side { text: None, id: Some(id) } => {
                 let stored = worker.index().get(&[document_id(id.clone())?])?.pop().flatten();
                 let stored = stored.ok_or_else(Problem::no_such_document)?;
-                Ok(Self { id: Some(id), fingerprint: stored.document.sketch.fingerprint(), analysis: None })
+                Ok(Self { id: Some(id), features: stored.document.sketch.features().clone(), analysis: None })
             }
             _ => Err(Problem::bad_request("give either \"text\" or \"id\" for each of \"a\" and \"b\"")),
         }
@@ -149,7 +150,7 @@ impl Known {
 
     fn into_side(self) -> ComparedSide {
         let n_terms = self.analysis.map(|analysis| analysis.terms.len());
-        ComparedSide { id: self.id, fingerprint: self.fingerprint.to_string(), n_terms }
+        ComparedSide { id: self.id, fingerprint: self.features.fingerprint().to_string(), n_terms }
     }
 }
 
@@ -167,18 +168,20 @@ fn compared(worker: &Worker, pair: Pair) -> Result<Compared, Problem> {
         (Some(a), Some(b)) => Comparison::new(a, b),
         _ => None,
     };
-    let bits = differing_bits(a.fingerprint, b.fingerprint).into_iter().map(|bit| Bit {
+    let distance = a.features.distance(&b.features);
+    let [of_a, of_b] = [&a, &b].map(|side| side.features.fingerprint());
+    let bits = differing_bits(of_a, of_b, distance).into_iter().map(|bit| Bit {
         bit,
-        value_a: a.fingerprint.0 >> bit & 1,
+        value_a: of_a.0 >> bit & 1,
         margin_a: a.margin(bit),
         margin_b: b.margin(bit),
     });
-    let distance = a.fingerprint.distance(b.fingerprint);
-    let max_distance = worker.index().max_distance();
+    let index = worker.index();
+    let [sketch_a, sketch_b] = [&a, &b].map(|side| index.kind().sketch(side.features.clone()));
     Ok(Compared {
         distance: distance.as_bits(),
-        max_distance: max_distance.as_bits(),
-        is_near: distance <= max_distance,
+        max_distance: index.max_distance().as_bits(),
+        is_near: index.rule().nearness(&sketch_a, &sketch_b).is_some(),
         bits: bits.collect(),
         terms: comparison.map(|compared| compared.terms.into_iter().take(n_terms).map(term).collect()),
         differences: texts.map(|(a, b)| stretches(&a, &b)),

@@ -8,14 +8,14 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use index::{DocumentId, Insertion, Source, StoredDocument};
+use index::{DocumentId, Features, Insertion, Source, StoredDocument};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
-use simhash::Fingerprint;
+use simhash::{Distance, Fingerprint};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Json, PathId, batch, document_id};
+use super::{Json, PathId, batch, document_id, four_decimals};
 use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::Worker;
@@ -60,7 +60,7 @@ pub(super) enum Outcome {
     Inserted,
     /// The id was there with another text, which is gone.
     Replaced,
-    /// The id is there with the same fingerprint; nothing was written.
+    /// The id is there with the same features; nothing was written.
     Unchanged,
     /// A document under another id is near; nothing was written.
     Duplicate,
@@ -74,7 +74,7 @@ pub(super) struct Inserted {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     fingerprint: String,
-    /// Of a duplicate: the nearest document, by distance, then id.
+    /// Of a duplicate: the nearest document, by similarity, where the index verifies, then by distance, then id.
     #[serde(skip_serializing_if = "Option::is_none")]
     duplicate_of: Option<DuplicateOf>,
 }
@@ -84,8 +84,13 @@ pub(super) struct Inserted {
 pub(super) struct DuplicateOf {
     id: String,
     fingerprint: String,
+    /// The share of both texts that is in common, from 0 to 1, rounded down to four decimals: of the character n-grams that
+    /// either has. For texts of more than 50 characters it is an estimate. It is there where the index verifies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similarity: Option<f64>,
     distance: u32,
-    /// The bits in which the two fingerprints differ, the most significant (63) first; all others agree.
+    /// The bits in which the two fingerprints differ, the most significant (63) first; all others agree. Empty where the one has
+    /// a simhash and the other has none.
     differing_bits: Vec<u32>,
 }
 
@@ -119,10 +124,10 @@ pub(super) async fn insert_if_new(
     let is_named = document.id.is_some();
     let check = move |worker: &Worker| Ok((check(worker, document)?, permit));
     let ((new, text), permit) = Arc::clone(&worker).work((), check).await?;
-    let (id, fingerprint) = (new.id.clone(), new.fingerprint);
+    let (id, features) = (new.id.clone(), new.features.clone());
     let insertion = worker.calls().insert_if_new(new, permit).await?;
-    keep(&worker, &id, fingerprint, text, &insertion);
-    let (status, inserted) = inserted(&id, is_named, fingerprint, insertion);
+    keep(&worker, &id, &features, text, &insertion);
+    let (status, inserted) = inserted(&id, is_named, features.fingerprint(), insertion);
     let location = inserted.id.as_deref().filter(|_| status == StatusCode::CREATED);
     let location = location.map(path_of);
     let mut response = (status, Answer(inserted)).into_response();
@@ -235,8 +240,8 @@ fn insert_all(worker: &Worker, documents: Vec<NewDocument>) -> Vec<Result<(Statu
     let mut insertions = calls::insert_all(worker.index(), &new).into_iter();
     let mut answer = |(new, text): (index::NewDocument, _), is_named| {
         let insertion = insertions.next().unwrap_or_else(|| Err(Problem::internal()))?;
-        keep(worker, &new.id, new.fingerprint, text, &insertion);
-        Ok(inserted(&new.id, is_named, new.fingerprint, insertion))
+        keep(worker, &new.id, &new.features, text, &insertion);
+        Ok(inserted(&new.id, is_named, new.features.fingerprint(), insertion))
     };
     let checked = checked.into_iter().zip(named);
     checked.map(|(checked, is_named)| checked.and_then(|new| answer(new, is_named))).collect()
@@ -249,22 +254,16 @@ fn check(worker: &Worker, document: NewDocument) -> Result<(index::NewDocument, 
     let source = document.source.map(Source::new).transpose();
     let source = source.map_err(|error| Problem::bad_request(&error.to_string()))?;
     worker.check_text(&document.text)?;
-    let fingerprint = worker.fingerprint(&document.text).ok_or_else(Problem::no_features)?;
+    let features = worker.features(&document.text).ok_or_else(Problem::no_features)?;
     let text = worker.recent_texts().pack(&document.text);
-    Ok((index::NewDocument { id, fingerprint, source }, text))
+    Ok((index::NewDocument { id, features, source }, text))
 }
 
 /// Keeps the text of a document that is in the index now.
-fn keep(
-    worker: &Worker,
-    id: &DocumentId,
-    fingerprint: Fingerprint,
-    text: Option<Text>,
-    insertion: &Insertion,
-) {
+fn keep(worker: &Worker, id: &DocumentId, features: &Features, text: Option<Text>, insertion: &Insertion) {
     if let (Some(text), Insertion::Inserted | Insertion::Replaced | Insertion::Unchanged) = (text, insertion)
     {
-        worker.recent_texts().keep(id.clone(), fingerprint, text);
+        worker.recent_texts().keep(id.clone(), features, text);
     }
 }
 
@@ -284,8 +283,9 @@ fn inserted(
         Insertion::Duplicate(found) => Some(DuplicateOf {
             id: found.id.to_string(),
             fingerprint: found.fingerprint.to_string(),
+            similarity: found.similarity.map(four_decimals),
             distance: found.distance.as_bits(),
-            differing_bits: differing_bits(fingerprint, found.fingerprint),
+            differing_bits: differing_bits(fingerprint, found.fingerprint, found.distance),
         }),
         Insertion::Inserted | Insertion::Replaced | Insertion::Unchanged => None,
     };
@@ -294,7 +294,11 @@ fn inserted(
     (status, Inserted { outcome, id, fingerprint: fingerprint.to_string(), duplicate_of })
 }
 
-/// The bits in which two fingerprints differ, the most significant first.
-pub(super) fn differing_bits(a: Fingerprint, b: Fingerprint) -> Vec<u32> {
+/// The bits in which two fingerprints differ, the most significant first; none where their distance is that of something else,
+/// since the two are not made of the same.
+pub(super) fn differing_bits(a: Fingerprint, b: Fingerprint, distance: Distance) -> Vec<u32> {
+    if a.distance(b) != distance {
+        return Vec::new();
+    }
     (0..Fingerprint::BITS).rev().filter(|bit| (a.0 ^ b.0) >> bit & 1 == 1).collect()
 }

@@ -8,13 +8,14 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use index::{NearDocuments, StoredDocument};
+use index::{NearDocuments, Nearness, Rule, StoredDocument};
+use minhash::Similarity;
 use serde::{Deserialize, Serialize};
 use simhash::{Distance, Fingerprint};
 use utoipa::ToSchema;
 
 use super::documents::Stored;
-use super::{Json, batch, whole};
+use super::{Json, batch, four_decimals, whole};
 use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::Worker;
@@ -34,12 +35,17 @@ const FOUND_LINES: &str = r#"{"line":1,"status":200,"fingerprint":"8f451e6800536
 pub(super) struct Query {
     /// What to look for documents near to.
     text: Option<String>,
-    /// 16 hexadecimal digits.
+    /// 16 hexadecimal digits: a simhash. Not in an index of profile `minhash`, which has none.
     #[schema(pattern = "^[0-9a-fA-F]{16}$")]
     fingerprint: Option<String>,
-    /// At most the index's own, which is the default.
+    /// In how many bits simhashes of what is near may differ: at most the index's own, which is the default. In an index that
+    /// verifies it narrows what the simhashes propose, and the similarity decides.
     #[serde(default, deserialize_with = "whole")]
     max_distance: Option<u32>,
+    /// The least similarity of what is near: at least the index's own, which is the default. Only with `text`, and in an index
+    /// that verifies.
+    #[schema(minimum = 0, maximum = 1)]
+    min_similarity: Option<f64>,
     /// At most this many matches; with 0 they are only counted.
     #[schema(maximum = 1000, default = 10)]
     #[serde(default, deserialize_with = "whole")]
@@ -57,7 +63,7 @@ impl batch::Asks for Query {
 pub(super) struct Found {
     /// That of the query.
     fingerprint: String,
-    /// Ascending by distance, then id.
+    /// The nearest first: descending by similarity, where the index verifies, then ascending by distance, then id.
     matches: Vec<Near>,
     /// How many there are in all, so that a cut is never silent.
     n_matches: u64,
@@ -67,7 +73,12 @@ pub(super) struct Found {
 /// A document that is near.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Near {
-    /// In how many bits it differs from the query.
+    /// The share of both texts that is in common, from 0 to 1, rounded down to four decimals: of the character n-grams that
+    /// either has. For texts of more than 50 characters it is an estimate. It is there where the index verifies and the query
+    /// is a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    similarity: Option<f64>,
+    /// In how many bits its fingerprint differs from the query's.
     distance: u32,
     #[serde(flatten)]
     document: Stored,
@@ -95,17 +106,17 @@ pub(super) async fn query(
     State(worker): State<Arc<Worker>>,
     Json(query, permit): Json<Query>,
 ) -> Result<Answer<Found>, Problem> {
-    let (max_distance, limit) = bounds(&worker, &query)?;
-    let (fingerprint, permit) = match what(&worker, query)? {
-        What::Fingerprint(fingerprint) => (fingerprint, permit),
+    let (rule, limit) = bounds(&worker, &query)?;
+    let (features, permit) = match what(&worker, query)? {
+        What::Fingerprint(fingerprint) => (fingerprint.into(), permit),
         What::Text(text) => {
-            let fingerprint = move |worker: &Worker| {
-                Ok((worker.fingerprint(&text).ok_or_else(Problem::no_features)?, permit))
-            };
-            Arc::clone(&worker).work((), fingerprint).await?
+            let features =
+                move |worker: &Worker| Ok((worker.features(&text).ok_or_else(Problem::no_features)?, permit));
+            Arc::clone(&worker).work((), features).await?
         }
     };
-    let found = worker.calls().search(Search { fingerprint, max_distance, limit }, permit).await?;
+    let fingerprint = features.fingerprint();
+    let found = worker.calls().search(Search { features, rule, limit }, permit).await?;
     Ok(Answer(answer(fingerprint, found)))
 }
 
@@ -132,39 +143,69 @@ pub(super) async fn query_batch(
 /// Answers queries in their order.
 fn find_all(worker: &Worker, queries: Vec<Query>) -> Vec<Result<(StatusCode, Found), Problem>> {
     let searches: Vec<_> = queries.into_iter().map(|query| search_for(worker, query)).collect();
-    let good: Vec<_> = searches.iter().filter_map(|search| search.as_ref().ok().copied()).collect();
+    let good: Vec<_> = searches.iter().flatten().cloned().collect();
     let mut found = calls::search_all(worker.index(), &good).into_iter();
     let answer = |search: Search| {
         let found = found.next().unwrap_or_else(|| Err(Problem::internal()))?;
-        Ok((StatusCode::OK, answer(search.fingerprint, found)))
+        Ok((StatusCode::OK, answer(search.features.fingerprint(), found)))
     };
     let mut answer = answer;
     searches.into_iter().map(|search| search.and_then(&mut answer)).collect()
 }
 
 fn search_for(worker: &Worker, query: Query) -> Result<Search, Problem> {
-    let (max_distance, limit) = bounds(worker, &query)?;
-    let fingerprint = match what(worker, query)? {
-        What::Fingerprint(fingerprint) => fingerprint,
-        What::Text(text) => worker.fingerprint(&text).ok_or_else(Problem::no_features)?,
+    let (rule, limit) = bounds(worker, &query)?;
+    let features = match what(worker, query)? {
+        What::Fingerprint(fingerprint) => fingerprint.into(),
+        What::Text(text) => worker.features(&text).ok_or_else(Problem::no_features)?,
     };
-    Ok(Search { fingerprint, max_distance, limit })
+    Ok(Search { features, rule, limit })
 }
 
-/// How far to look, and with how many matches to answer.
-fn bounds(worker: &Worker, query: &Query) -> Result<(Distance, usize), Problem> {
+/// What counts as near, and with how many matches to answer.
+fn bounds(worker: &Worker, query: &Query) -> Result<(Rule, usize), Problem> {
     let limit = query.limit.unwrap_or(LIMIT_DEFAULT);
     if limit > LIMIT_MAX {
         return Err(Problem::bad_request(&format!("limit may be {LIMIT_MAX} at most, got {limit}")));
     }
-    let own = worker.index().max_distance();
-    let Some(n_bits) = query.max_distance else { return Ok((own, limit)) };
-    match Distance::new(n_bits) {
-        Ok(max_distance) if max_distance <= own => Ok((max_distance, limit)),
-        _ => Err(Problem::bad_request(&format!(
+    let own = worker.index().rule();
+    let max_distance = query.max_distance.map_or(Ok(own.max_distance), |n| max_distance(own, n))?;
+    let min_similarity = match query.min_similarity {
+        Some(_) if query.fingerprint.is_some() => {
+            return Err(Problem::bad_request("give min_similarity with \"text\": a fingerprint has none"));
+        }
+        Some(share) => Some(min_similarity(own, share)?),
+        None => own.min_similarity,
+    };
+    Ok((Rule { max_distance, min_similarity }, limit))
+}
+
+fn max_distance(own: Rule, n_bits: u32) -> Result<Distance, Problem> {
+    let own = own.max_distance;
+    let asked = Distance::new(n_bits).ok().filter(|&asked| asked <= own);
+    asked.ok_or_else(|| {
+        Problem::bad_request(&format!(
             "max_distance {n_bits} is above the {own} that this index finds; ask for less"
-        ))),
+        ))
+    })
+}
+
+fn min_similarity(own: Rule, share: f64) -> Result<Similarity, Problem> {
+    let Some(own) = own.min_similarity else {
+        return Err(Problem::bad_request(
+            "this index has no signatures to tell similarities by; leave min_similarity out",
+        ));
+    };
+    let Some(asked) = Similarity::new(share) else {
+        return Err(Problem::bad_request(&format!("min_similarity is from 0 to 1, got {share}")));
+    };
+    if asked < own {
+        return Err(Problem::bad_request(&format!(
+            "min_similarity {share} is below the {} that this index finds; ask for more",
+            own.get()
+        )));
     }
+    Ok(asked)
 }
 
 /// What a query looks for.
@@ -176,6 +217,9 @@ enum What {
 fn what(worker: &Worker, query: Query) -> Result<What, Problem> {
     match (query.text, query.fingerprint) {
         (Some(text), None) => worker.check_text(&text).map(|()| What::Text(text)),
+        (None, Some(_)) if !worker.index().kind().files_by_simhash() => Err(Problem::bad_request(
+            "this index finds documents by their n-grams, and not by fingerprints; give \"text\"",
+        )),
         (None, Some(digits)) => match digits.parse() {
             Ok(fingerprint) => Ok(What::Fingerprint(fingerprint)),
             Err(error) => Err(Problem::bad_request(&format!("{error}"))),
@@ -186,7 +230,8 @@ fn what(worker: &Worker, query: Query) -> Result<What, Problem> {
 
 fn answer(query: Fingerprint, found: NearDocuments) -> Found {
     let NearDocuments { documents, n_matches, cost } = found;
-    let near = |(distance, stored): (Distance, StoredDocument)| Near {
+    let near = |(Nearness { similarity, distance }, stored): (Nearness, StoredDocument)| Near {
+        similarity: similarity.map(four_decimals),
         distance: distance.as_bits(),
         document: stored.into(),
     };

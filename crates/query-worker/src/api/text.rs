@@ -45,9 +45,9 @@ pub(super) async fn text(
             texts.forget(&id);
             return Err(Problem::no_such_document());
         };
-        let fingerprint = stored.document.sketch.fingerprint();
-        let text = texts.get(&id, fingerprint).ok_or_else(|| Problem::no_text(texts.bytes_max() > 0))?;
-        Ok(DocumentText { id: id.to_string(), fingerprint: fingerprint.to_string(), text })
+        let features = stored.document.sketch.features();
+        let text = texts.get(&id, features).ok_or_else(|| Problem::no_text(texts.bytes_max() > 0))?;
+        Ok(DocumentText { id: id.to_string(), fingerprint: features.fingerprint().to_string(), text })
     };
     worker.work(permit, find).await.map(Answer)
 }

@@ -1,23 +1,24 @@
 //! The calls of the store that requests make together: searches, and insertions of what is new.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
 
 use engine::StoreUri;
-use index::{CallSizes, Capabilities, Index, Insertion, MAX_BATCH, NearDocuments, NewDocument};
-use simhash::{Distance, Fingerprint};
+use index::{
+    CallSizes, Capabilities, Features, Index, Insertion, MAX_BATCH, NearDocuments, NewDocument, Rule,
+};
 
 use super::Permit;
 use super::gather::Gather;
 use crate::problem::Problem;
 
 /// What to search for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Search {
-    pub(crate) fingerprint: Fingerprint,
-    /// At most the index's own.
-    pub(crate) max_distance: Distance,
+    pub(crate) features: Features,
+    /// The index's own, or a narrower one.
+    pub(crate) rule: Rule,
     /// Matches to answer with; they are all counted.
     pub(crate) limit: usize,
 }
@@ -62,15 +63,15 @@ impl Calls {
 /// Searches, an answer for each, in their order. Those that ask for as much go to the store together.
 pub(crate) fn search_all(index: &Index, searches: &[Search]) -> Vec<Result<NearDocuments, Problem>> {
     let mut answers: Vec<_> = searches.iter().map(|_| Err(Problem::internal())).collect();
-    let mut alike: BTreeMap<(Distance, usize), Vec<usize>> = BTreeMap::new();
+    let mut alike: HashMap<(Rule, usize), Vec<usize>> = HashMap::new();
     for (n, search) in searches.iter().enumerate() {
-        alike.entry((search.max_distance, search.limit)).or_default().push(n);
+        alike.entry((search.rule, search.limit)).or_default().push(n);
     }
-    for ((max_distance, limit), numbers) in alike {
+    for ((rule, limit), numbers) in alike {
         // The matches of one call are held, and looked up, together.
         for call in numbers.chunks(MAX_BATCH / limit.max(1)) {
-            let queries: Vec<_> = call.iter().map(|&n| searches[n].fingerprint).collect();
-            match index.near_documents(&queries, max_distance, limit) {
+            let queries: Vec<_> = call.iter().map(|&n| searches[n].features.clone()).collect();
+            match index.near_documents(&queries, &rule, limit) {
                 Ok(found) => call.iter().zip(found).for_each(|(&n, found)| answers[n] = Ok(found)),
                 Err(error) => {
                     let problem = Problem::from(error);

@@ -5,9 +5,8 @@ use std::time::Instant;
 
 use index::{
     Cursor, Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Page, Result,
-    Selection, Status, Store, StoredDocument,
+    Rule, Selection, Sketch, Status, Store, StoredDocument,
 };
-use simhash::{Distance, Sketch};
 
 use crate::metrics::Metrics;
 
@@ -48,8 +47,8 @@ impl Store for Measured {
         self.pass("insert", |store| store.insert(documents))
     }
 
-    fn insert_if_new(&self, documents: &[Document], max_distance: Distance) -> Result<Vec<Insertion>> {
-        let insertions = self.pass("insert_if_new", |store| store.insert_if_new(documents, max_distance))?;
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
+        let insertions = self.pass("insert_if_new", |store| store.insert_if_new(documents, rule))?;
         self.metrics.inserted(&insertions);
         Ok(insertions)
     }
@@ -66,19 +65,14 @@ impl Store for Measured {
         self.pass("get", |store| store.get(ids))
     }
 
-    fn near(&self, queries: &[Sketch], max_distance: Distance, limit: usize) -> Result<Vec<Neighbours>> {
-        let found = self.pass("near", |store| store.near(queries, max_distance, limit))?;
+    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
+        let found = self.pass("near", |store| store.near(queries, rule, limit))?;
         found.iter().for_each(|found| self.metrics.found(found.cost, found.n_matches));
         Ok(found)
     }
 
-    fn near_documents(
-        &self,
-        queries: &[Sketch],
-        max_distance: Distance,
-        limit: usize,
-    ) -> Result<Vec<NearDocuments>> {
-        let found = self.pass("near", |store| store.near_documents(queries, max_distance, limit))?;
+    fn near_documents(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<NearDocuments>> {
+        let found = self.pass("near", |store| store.near_documents(queries, rule, limit))?;
         found.iter().for_each(|found| self.metrics.found(found.cost, found.n_matches));
         Ok(found)
     }

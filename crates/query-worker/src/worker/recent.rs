@@ -1,14 +1,14 @@
 //! The texts of documents that came in lately, for people who want to see what differs. The stores keep none.
 //!
-//! In memory only, within a bound in bytes, and never the truth: a text is given out only beside the fingerprint that the
+//! In memory only, within a bound in bytes, and never the truth: a text is given out only beside the features that the
 //! index has for its id at that moment.
 
 use std::cell::RefCell;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use index::DocumentId;
+use index::{DocumentId, Features};
 use lru::LruCache;
-use simhash::Fingerprint;
 use zstd::bulk::{Compressor, decompress};
 
 /// What an entry takes beside its id and its text: two allocations, two links, and its place in the table.
@@ -62,11 +62,13 @@ impl Text {
 /// The texts by the ids of their documents; those that nobody has asked for longest go first.
 pub(crate) struct RecentTexts {
     bytes_max: usize,
+    hasher: RandomState,
     kept: Mutex<Kept>,
 }
 
 struct Kept {
-    texts: LruCache<DocumentId, (Fingerprint, Text)>,
+    /// Beside each a hash of the features that it has.
+    texts: LruCache<DocumentId, (u64, Text)>,
     n_bytes: usize,
 }
 
@@ -85,7 +87,8 @@ fn cost(id: &DocumentId, text: &Text) -> usize {
 impl RecentTexts {
     /// With 0 nothing is kept.
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { bytes_max, kept: Mutex::new(Kept { texts: LruCache::unbounded(), n_bytes: 0 }) }
+        let kept = Mutex::new(Kept { texts: LruCache::unbounded(), n_bytes: 0 });
+        Self { bytes_max, hasher: RandomState::new(), kept }
     }
 
     pub(crate) fn bytes_max(&self) -> usize {
@@ -98,7 +101,7 @@ impl RecentTexts {
     }
 
     /// Keeps the text of a document that the index has, in place of an older one.
-    pub(crate) fn keep(&self, id: DocumentId, fingerprint: Fingerprint, text: Text) {
+    pub(crate) fn keep(&self, id: DocumentId, features: &Features, text: Text) {
         let more = cost(&id, &text);
         let mut kept = self.lock();
         kept.drop_text(&id);
@@ -106,18 +109,18 @@ impl RecentTexts {
             return;
         }
         kept.n_bytes += more;
-        kept.texts.put(id, (fingerprint, text));
+        kept.texts.put(id, (self.hasher.hash_one(features), text));
         while kept.n_bytes > self.bytes_max {
             let Some((id, (_, text))) = kept.texts.pop_lru() else { break };
             kept.n_bytes -= cost(&id, &text);
         }
     }
 
-    /// The text of a document whose fingerprint is `of` now. One of another fingerprint is of an older version, and dropped.
-    pub(crate) fn get(&self, id: &DocumentId, of: Fingerprint) -> Option<String> {
+    /// The text of a document that has these features now. One of others is of an older version, and dropped.
+    pub(crate) fn get(&self, id: &DocumentId, features: &Features) -> Option<String> {
         let mut kept = self.lock();
         match kept.texts.get(id) {
-            Some((fingerprint, text)) if *fingerprint == of => text.unpacked(),
+            Some((of, text)) if *of == self.hasher.hash_one(features) => text.unpacked(),
             Some(_) => {
                 kept.drop_text(id);
                 None
@@ -145,9 +148,12 @@ impl RecentTexts {
 
 #[cfg(test)]
 mod tests {
+    use simhash::Fingerprint;
+
     use super::*;
 
-    const F: Fingerprint = Fingerprint(7);
+    /// Features of any text.
+    const F: &Features = &Features { simhash: Some(Fingerprint(7)), signature: None };
 
     fn id(name: &str) -> DocumentId {
         DocumentId::new(name).unwrap()
@@ -180,7 +186,7 @@ mod tests {
     fn an_older_version_is_not_believed_and_dropped() {
         let texts = RecentTexts::new(1 << 20);
         keep(&texts, "a", "as it was");
-        assert_eq!(texts.get(&id("a"), Fingerprint(8)), None);
+        assert_eq!(texts.get(&id("a"), &Fingerprint(8).into()), None);
         assert_eq!(texts.size(), (0, 0));
     }
 
