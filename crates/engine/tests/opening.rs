@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use index::{DocumentId, ErrorKind, Mode, OpenOptions};
+use index::{DocumentId, ErrorKind, Mode, OpenOptions, Rule};
 use simhash::{Distance, Fingerprint};
 use tempfile::TempDir;
 
@@ -62,7 +62,7 @@ fn what_is_not_said_is_taken_from_the_index() {
         assert_eq!((index.kind().name(), index.max_distance()), ("t11", apart(2)));
         assert_eq!(*index.recipe(), expected);
         assert_eq!(index.digest().unwrap(), digest);
-        assert_eq!(index.near(&[Fingerprint(4)], apart(2), 1).unwrap()[0].matches[0].distance, apart(2));
+        assert_eq!(index.near(&[Fingerprint(4)], &index.rule(), 1).unwrap()[0].matches[0].distance, apart(2));
     }
 }
 
@@ -155,7 +155,7 @@ fn a_distance_that_the_index_would_not_find_is_refused() {
         &OpenOptions { max_distance: Some(apart(2)), ..OpenOptions::default() },
     )
     .unwrap();
-    let near = |max_distance| index.near(&[Fingerprint(0)], max_distance, 1);
+    let near = |max_distance| index.near(&[Fingerprint(0)], &Rule { max_distance, ..index.rule() }, 1);
     assert!(near(apart(2)).is_ok());
     assert_eq!(near(apart(3)).unwrap_err().kind(), ErrorKind::InvalidArgument);
     // What is new is judged by the distance of the index too.

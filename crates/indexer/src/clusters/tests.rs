@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use corpus::Rank;
 use engine::dedup::Original;
-use index::{DocumentId, OpenOptions};
+use index::{DocumentId, Nearness, OpenOptions, Profile};
 use serde_json::{Value, json};
 use simhash::{Distance, Fingerprint};
 
@@ -198,6 +198,11 @@ fn line(documents: &[Noticed], members: &[usize], max_distance: Distance) -> Val
     line
 }
 
+/// By simhashes alone.
+fn classic() -> OpenOptions {
+    OpenOptions { profile: Some(Profile::Classic), verify: Some(false), ..OpenOptions::default() }
+}
+
 /// What is written for the same documents.
 fn written(
     documents: &[Noticed],
@@ -207,7 +212,7 @@ fn written(
 ) -> (Vec<Value>, Clustered) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("clusters.jsonl");
-    let options = OpenOptions { max_distance: Some(max_distance), ..OpenOptions::default() };
+    let options = OpenOptions { max_distance: Some(max_distance), ..classic() };
     let index = engine::open_index("memory:", &options).unwrap();
     let mut clusters = Clusters::new(ClustersFile::create(&path).unwrap(), chains, &index);
     clusters.limits = limits;
@@ -219,14 +224,14 @@ fn written(
             let of = Original {
                 id: centre.id.parse().unwrap(),
                 fingerprint: centre.fingerprint,
-                distance: centre.fingerprint.distance(fingerprint),
+                nearness: Nearness { similarity: None, distance: centre.fingerprint.distance(fingerprint) },
                 in_this_run: centre.status == "kept",
             };
             Verdict::Duplicate { fingerprint, of }
         });
         let document = Fingerprinted {
             id,
-            fingerprint: Some(fingerprint),
+            features: Some(fingerprint.into()),
             source: None,
             n_text_bytes: 0,
             rank: Rank::NONE,
@@ -236,7 +241,7 @@ fn written(
         };
         clusters.add(&document, &verdict).unwrap();
     }
-    let clustered = clusters.finish().unwrap();
+    let clustered = clusters.finish(Some(&index)).unwrap();
     let lines = std::fs::read_to_string(path).unwrap();
     (lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), clustered)
 }

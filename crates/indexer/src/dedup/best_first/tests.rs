@@ -3,7 +3,7 @@ use std::fs;
 
 use corpus::{InputOptions, Rank};
 use engine::dedup::Kept;
-use index::{DocumentId, Index, NewDocument, OpenOptions};
+use index::{DocumentId, Index, NewDocument, OpenOptions, Profile};
 use simhash::Fingerprint;
 
 use super::*;
@@ -23,7 +23,7 @@ fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Fingerprinted> {
         let fingerprint = (0..next(4)).fold(centre, |bits, _| bits ^ 1 << next(12));
         Fingerprinted {
             id: DocumentId::new(format!("{}", next(n_ids))).unwrap(),
-            fingerprint: (next(10) > 0).then_some(Fingerprint(fingerprint)),
+            features: (next(10) > 0).then_some(Fingerprint(fingerprint).into()),
             source: None,
             n_text_bytes: 0,
             rank: if next(5) == 0 { Rank::NONE } else { Rank::new(next(6) as f64 - 3.0) },
@@ -45,7 +45,8 @@ fn naive(documents: &[Fingerprinted], mut stored: HashMap<DocumentId, Fingerprin
     let mut order: Vec<usize> = (0..documents.len()).collect();
     order.sort_by(|&a, &b| documents[a].rank.best_first(&documents[b].rank).then(a.cmp(&b)));
     for n in order {
-        let Fingerprinted { id, fingerprint, .. } = &documents[n];
+        let Fingerprinted { id, .. } = &documents[n];
+        let fingerprint = &simhash(&documents[n]);
         let near = |fingerprint: Fingerprint| {
             let others = stored.iter().filter(|(other, _)| *other != id);
             let found = others.map(|(id, other)| (other.distance(fingerprint), id.as_str().to_owned()));
@@ -68,15 +69,24 @@ fn naive(documents: &[Fingerprinted], mut stored: HashMap<DocumentId, Fingerprin
     expected
 }
 
+fn simhash(document: &Fingerprinted) -> Option<Fingerprint> {
+    document.features.as_ref()?.simhash
+}
+
+/// By simhashes alone.
+fn classic() -> OpenOptions {
+    OpenOptions { profile: Some(Profile::Classic), verify: Some(false), ..OpenOptions::default() }
+}
+
 fn rule(index: Index) -> Rule {
     Rule { index, dry_run: false, logs: None, kept: Kept::default() }
 }
 
 fn check(documents: &[Fingerprinted], stored: &[Fingerprinted]) {
-    let stored = || stored.iter().filter_map(|document| Some((document.id.clone(), document.fingerprint?)));
+    let stored = || stored.iter().filter_map(|document| Some((document.id.clone(), simhash(document)?)));
     let expected = naive(documents, stored().collect());
     let [real, dry] = [(); 2].map(|()| {
-        let index = engine::open_index("memory:", &OpenOptions::default()).unwrap();
+        let index = engine::open_index("memory:", &classic()).unwrap();
         index.insert(&stored().map(NewDocument::from).collect::<Vec<_>>()).unwrap();
         index
     });
@@ -85,7 +95,9 @@ fn check(documents: &[Fingerprinted], stored: &[Fingerprinted]) {
         let verdicts = verdicts.iter().map(|verdict| {
             verdict.as_ref().map(|verdict| match verdict {
                 Verdict::Kept => None,
-                Verdict::Duplicate { of, .. } => Some((of.id.as_str().to_owned(), of.distance.as_bits())),
+                Verdict::Duplicate { of, .. } => {
+                    Some((of.id.as_str().to_owned(), of.nearness.distance.as_bits()))
+                }
             })
         });
         assert_eq!(verdicts.collect::<Vec<_>>(), expected);
@@ -111,16 +123,16 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     let job = Job::new(&options, &[&kept], None, None).unwrap();
     let mut job = job.ranked(RankBy::Length).unwrap();
     let opened = StoreOptions::default().open_or_make("memory:", index::Mode::CreateIfMissing, true);
-    let (index, fingerprinter) = opened.unwrap();
-    let documents = job.survey(&fingerprinter).unwrap();
+    let (index, extractor) = opened.unwrap();
+    let documents = job.survey(&extractor).unwrap();
     fs::write(&input, second).unwrap();
     let verdicts = decide(&mut rule(index), &documents).unwrap();
     let output = Some(job.kept_output(&kept).unwrap());
     let counts = Deduplicated::default();
     let results = Results { output, duplicates: None, groups: None, findings: None, clusters: None, counts };
-    let mut sink = BestFirst::new(documents, verdicts, 0, results);
-    let wanted = Wanted { lines: true, no_fingerprints: true, ..Wanted::default() };
-    let ran = job.run(&fingerprinter, wanted, &mut sink).map_err(|error| format!("{error:#}"));
+    let mut sink = BestFirst::new(documents, verdicts, 0, results, None);
+    let wanted = Wanted { lines: true, no_features: true, ..Wanted::default() };
+    let ran = job.run(&extractor, wanted, &mut sink).map_err(|error| format!("{error:#}"));
     drop(sink);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), if ran.is_ok() { 2 } else { 1 });
     ran.map(|_| fs::read_to_string(kept).unwrap())
