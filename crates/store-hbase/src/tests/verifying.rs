@@ -31,7 +31,7 @@ fn text(name: &str, sketch: Sketch) -> Document {
 /// Texts with nothing in common: long ones, short ones, and some of symbols, which have no simhash.
 fn texts() -> Vec<Document> {
     let text_of = |n: u64| {
-        let simhash = (n % 3 > 0).then(|| spread(n));
+        let simhash = (!n.is_multiple_of(3)).then(|| spread(n));
         text(&format!("d{n}"), signed(simhash, 1_000 * n..1_000 * n + if n < 4 { 300 } else { 20 }))
     };
     (0..8).map(text_of).collect()
@@ -73,6 +73,27 @@ fn a_row_for_each_key_of_each_facet() {
     // Most of what is stored of a long text is its signature.
     let (_, columns) = place.document_rows().remove(0);
     assert!(columns.iter().all(|(_, value, ..)| value.len() < 250), "{columns:?}");
+}
+
+/// Filed by simhashes alone, the signatures are in the records only, and confirm what simhashes propose.
+#[test]
+fn filed_by_simhashes_and_verified() {
+    let classic = OpenOptions { profile: Some(Profile::Classic), ..OpenOptions::default() };
+    let place = Place::of(&metadata_of(&classic));
+    let kind = metadata().kind;
+    let text = |name, simhash, from| {
+        text(name, kind.sketch(signed(Some(simhash), from..from + 300).features().clone()))
+    };
+    let texts = [text("a", 1, 0), text("b", 1, 5_000), text("c", spread(3), 2)];
+    let store = place.store();
+    assert_eq!(store.insert_if_new(&texts, &rule()).unwrap(), [const { Insertion::Inserted }; 3]);
+    check_all_found(&place, &texts);
+    assert_eq!(place.cells().len(), 30);
+    let near = text("d", 3, 4);
+    assert_eq!(names_near(&store, &near.sketch), ["a"]);
+    let insertion = store.insert_if_new(&[near], &rule()).unwrap().remove(0);
+    assert!(matches!(insertion, Insertion::Duplicate(of) if of.id == id("a") && of.similarity.is_some()));
+    assert_eq!(contents(&store), texts);
 }
 
 /// A bucket is read for each key, and the records of the candidates once, however many buckets they were met in: they tell
@@ -158,14 +179,11 @@ fn old_rows_of_every_facet_go() {
     {
         place.advance(1);
         let text = text("a", sketch);
-        if n % 2 == 0 {
-            store.insert(&[text.clone()])
-        } else {
-            store.insert_if_new(&[text.clone()], &rule())
-        }
-        .unwrap();
+        let batch = std::slice::from_ref(&text);
+        let insertions = if n % 2 == 1 { store.insert_if_new(batch, &rule()) } else { store.insert(batch) };
+        assert_eq!(insertions.unwrap(), [if n == 0 { Insertion::Inserted } else { Insertion::Replaced }]);
         place.advance(LINGER.as_millis() as i64 + 1);
-        check_all_found(&place, &[text]);
+        check_all_found(&place, batch);
     }
     assert_eq!(store.remove(&[id("a")]).unwrap(), [true]);
     place.check_cells(&[]);
