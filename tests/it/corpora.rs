@@ -99,7 +99,8 @@ fn check_index(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)>) {
     }
     let mut found = BTreeSet::new();
     for (batch, queries) in fingerprints.chunks(1000).enumerate() {
-        for (i, neighbours) in index.near(queries, MAX_DISTANCE, usize::MAX).unwrap().into_iter().enumerate()
+        for (i, neighbours) in
+            index.near(queries, &MAX_DISTANCE.into(), usize::MAX).unwrap().into_iter().enumerate()
         {
             assert_eq!(neighbours.matches.len() as u64, neighbours.n_matches);
             let i = batch * 1000 + i;

@@ -45,7 +45,7 @@ fn n_groups(usual: usize) -> usize {
 fn metadata() -> Metadata {
     let (kind, recipe, identity) = (SketchKind::default(), [].into(), Identity::new([1; 16]));
     let (format_version, max_distance) = (FORMAT_VERSION, MAX_DISTANCE);
-    Metadata { format_version, max_distance, retain: None, kind, recipe, identity }
+    Metadata { format_version, max_distance, min_similarity: None, retain: None, kind, recipe, identity }
 }
 
 fn open(url: &str) -> Box<dyn Store> {
@@ -64,7 +64,7 @@ fn memory() {
         let post = |_: usize, posting: &Posting| {
             let id = DocumentId::new(posting.id.as_str()).unwrap();
             let document = Document { id, sketch: kind.sketch(posting.fingerprint), source: None };
-            store.insert_if_new(&[document], MAX_DISTANCE).unwrap().pop()
+            store.insert_if_new(&[document], &MAX_DISTANCE.into()).unwrap().pop()
         };
         let race = run(&postings, 1, &|_| {}, &post);
         let n_kept = check(&postings, &race, &*store);

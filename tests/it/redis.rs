@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use engine::StoreUri;
+use index::Sketch;
 use index::{
     Clock, Document, DocumentId, FORMAT_VERSION, Identity, Insertion, MemoryStore, Metadata, Mode,
     SketchKind, Store, testsuite,
 };
 use serde_json::{Value, json};
-use simhash::{BucketKey, Fingerprint, Sketch};
+use simhash::{BucketKey, Fingerprint};
 use store_redis::{RedisStore, RedisUri};
 
 use crate::support::{
@@ -42,7 +43,15 @@ fn create(url: &str) -> Box<dyn Store> {
 fn metadata() -> Metadata {
     let kind = SketchKind::default();
     let (max_distance, recipe, identity) = (kind.max_distance(), [].into(), Identity::new([1; 16]));
-    Metadata { format_version: FORMAT_VERSION, max_distance, kind, retain: None, recipe, identity }
+    Metadata {
+        format_version: FORMAT_VERSION,
+        max_distance,
+        min_similarity: None,
+        kind,
+        retain: None,
+        recipe,
+        identity,
+    }
 }
 
 fn document(id: &str, bits: u64) -> Document {
@@ -129,7 +138,7 @@ fn near_duplicates_from_several_processes() {
                         document(&format!("{group} {writer}"), centre ^ 1 << writer)
                     };
                     let documents: Vec<_> = centres.iter().enumerate().map(group).collect();
-                    let insertions = open(url).insert_if_new(&documents, apart(3)).unwrap();
+                    let insertions = open(url).insert_if_new(&documents, &apart(3).into()).unwrap();
                     let is_new = |group: &usize| insertions[*group] == Insertion::Inserted;
                     (0..documents.len()).filter(is_new).collect()
                 })
@@ -162,7 +171,7 @@ fn near_duplicates_from_several_processes() {
     let page = kept.scan(index::Cursor::start(), 10_000).unwrap();
     assert!(page.next.is_none() && page.documents.len() > 500);
     let sketches: Vec<_> = page.documents.iter().map(|stored| stored.document.sketch.clone()).collect();
-    assert!(kept.near(&sketches, apart(3), 0).unwrap().iter().all(|found| found.n_matches == 1));
+    assert!(kept.near(&sketches, &apart(3).into(), 0).unwrap().iter().all(|found| found.n_matches == 1));
 }
 
 /// Boilerplate: more documents of one fingerprint than a page of a bucket, and others behind them in the same buckets.
@@ -186,13 +195,13 @@ fn large_buckets() {
     let queries: Vec<_> = (0..40).map(|n| document("query", n * 25).sketch).collect();
     for (max_distance, limit) in [(0, 5), (3, 0), (3, 7), (3, 5_000), (64, 100)] {
         let found = [&*store, &memory].map(|store| {
-            let found = store.near(&queries, apart(max_distance), limit).unwrap();
+            let found = store.near(&queries, &apart(max_distance).into(), limit).unwrap();
             found.into_iter().map(|found| (found.matches, found.n_matches)).collect::<Vec<_>>()
         });
         assert_eq!(found[0], found[1], "within {max_distance}, limit {limit}");
     }
     let new: Vec<_> = (0..200).map(|n| document(&format!("equal {}", n * 9), n * 5 % 64)).collect();
-    let inserted = [&*store, &memory].map(|store| store.insert_if_new(&new, apart(2)).unwrap());
+    let inserted = [&*store, &memory].map(|store| store.insert_if_new(&new, &apart(2).into()).unwrap());
     assert_eq!(inserted[0], inserted[1]);
 }
 

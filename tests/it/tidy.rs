@@ -286,7 +286,7 @@ fn the_drawing_of_the_row_key_is_true() {
     let drawing = fs::read_to_string(root().join("schema/README.md")).unwrap();
     let fingerprint = simhash::Fingerprint(0x9e37_79b9_7f4a_7c15);
     let kind = index::SketchKind::default();
-    for &bucket in kind.sketch(fingerprint).keys() {
+    for bucket in kind.sketch(fingerprint).keys() {
         let key = simhash::RowKey::new(bucket, fingerprint).encode();
         let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let row = format!("{} {} {}", hex(&key[..4]), hex(&key[4..5]), hex(&key[5..]));

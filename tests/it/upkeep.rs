@@ -51,13 +51,13 @@ fn rows_deleted_from_hbase() {
         TBinaryOutputProtocol::new(TBufferedWriteTransport::new(writer), true),
     );
     for Document { sketch, .. } in &documents {
-        for &key in sketch.keys() {
+        for key in sketch.keys() {
             let row = simhash::RowKey::new(key, sketch.fingerprint()).encode().to_vec();
             client.delete_all_row(b"upkeep".to_vec(), row, Default::default()).unwrap();
         }
     }
     let n_found = |document: &Document| {
-        store.near(std::slice::from_ref(&document.sketch), apart(0), 10).unwrap()[0].n_matches
+        store.near(std::slice::from_ref(&document.sketch), &apart(0).into(), 10).unwrap()[0].n_matches
     };
     assert_eq!(documents.iter().map(n_found).sum::<u64>(), 0);
 

@@ -45,7 +45,7 @@ pub(super) fn check_apart(kept: &BTreeMap<String, Fingerprint>, store: &dyn Stor
     let kind = SketchKind::default();
     for documents in documents.chunks(500) {
         let queries: Vec<_> = documents.iter().map(|(_, fingerprint)| kind.sketch(**fingerprint)).collect();
-        let found = store.near(&queries, MAX_DISTANCE, 10).unwrap();
+        let found = store.near(&queries, &MAX_DISTANCE.into(), 10).unwrap();
         for ((id, _), found) in documents.iter().zip(found) {
             let ids: Vec<_> = found.matches.iter().map(|found| found.id.as_str()).collect();
             assert_eq!(ids, [id.as_str()]);

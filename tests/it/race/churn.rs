@@ -103,8 +103,8 @@ fn check_quiet(seed: u64, texts: &[Posting], store: &dyn Store) {
         match Deed::random(&mut random, texts) {
             Deed::Post(posting) => {
                 let documents = [document(&posting.id, posting.fingerprint)];
-                let answers =
-                    [store, &oracle].map(|store| store.insert_if_new(&documents, MAX_DISTANCE).unwrap());
+                let answers = [store, &oracle]
+                    .map(|store| store.insert_if_new(&documents, &MAX_DISTANCE.into()).unwrap());
                 assert_eq!(answers[0], answers[1], "{number}: {posting:?}");
             }
             Deed::Remove(id) => {

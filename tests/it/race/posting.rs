@@ -91,6 +91,7 @@ pub(super) fn post(agent: &ureq::Agent, worker: &Worker, posting: &Posting) -> O
             id: DocumentId::new(of["id"].as_str().unwrap()).unwrap(),
             fingerprint: of["fingerprint"].as_str().unwrap().parse().unwrap(),
             distance: apart(of["distance"].as_u64().unwrap() as u32),
+            similarity: None,
         }),
         other => panic!("{other}"),
     })

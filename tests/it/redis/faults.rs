@@ -54,7 +54,7 @@ fn lost_answers() {
             (0..20).map(|n| document(&format!("{}", n * (round + 1) % 97), bits())).collect();
         let ids: Vec<_> = documents.iter().step_by(3).map(|document| document.id.clone()).collect();
         let answers = [&*store, &memory].map(|store| {
-            let inserted = store.insert_if_new(&documents, apart(3)).unwrap();
+            let inserted = store.insert_if_new(&documents, &apart(3).into()).unwrap();
             (inserted, store.insert(&documents[..5]).unwrap(), store.remove(&ids).unwrap())
         });
         assert_eq!(answers[0], answers[1], "round {round}");
@@ -149,10 +149,10 @@ fn a_server_that_is_not_fit() {
     query(&redis, "").expect(0);
     // An index that is lost is not an empty one.
     let store = open(&redis.url("a"));
-    assert!(store.near(&[document("a", 0).sketch], apart(3), 1).is_ok());
+    assert!(store.near(&[document("a", 0).sketch], &apart(3).into(), 1).is_ok());
     redis.cli(&["flushall"]);
     let kinds = [
-        store.near(&[document("a", 0).sketch], apart(3), 1).map(|_| ()),
+        store.near(&[document("a", 0).sketch], &apart(3).into(), 1).map(|_| ()),
         store.get(&[DocumentId::new("a").unwrap()]).map(|_| ()),
         store.scan(index::Cursor::start(), 1).map(|_| ()),
         store.insert(&[document("a", 0)]).map(|_| ()),

@@ -42,7 +42,7 @@ fn what_expires_gives_its_room_back() {
             documents.extend((0..30).map(|_| document(&format!("{:016x}", random.next()), 7)));
             store.insert(&documents).unwrap();
             assert_eq!(
-                store.near(&[document("query", 7).sketch], apart(0), 1).unwrap()[0].n_matches % 30,
+                store.near(&[document("query", 7).sketch], &apart(0).into(), 1).unwrap()[0].n_matches % 30,
                 0,
                 "{step}"
             );
@@ -93,7 +93,7 @@ fn large_runs_that_expire() {
         }
         for limit in [0, 1, 7, 900, 1_500, 5_000] {
             let found = stores.map(|store| {
-                let found = store.near(&queries, apart(2), limit).unwrap();
+                let found = store.near(&queries, &apart(2).into(), limit).unwrap();
                 found.into_iter().map(|found| (found.matches, found.n_matches)).collect::<Vec<_>>()
             });
             assert_eq!(found[0], found[1], "limit {limit} after {advance_ms} ms");
@@ -101,8 +101,8 @@ fn large_runs_that_expire() {
     }
     let new = [0, 1, 0xff, 0x1fe].map(|bits| document("new", bits));
     for document in new {
-        let answers =
-            stores.map(|store| store.insert_if_new(std::slice::from_ref(&document), apart(2)).unwrap());
+        let answers = stores
+            .map(|store| store.insert_if_new(std::slice::from_ref(&document), &apart(2).into()).unwrap());
         assert_eq!(answers[0], answers[1]);
     }
 }
@@ -116,8 +116,9 @@ fn clocks_that_differ() {
     let url = redis.url("clocks");
     let store = create_retaining(&url, &clock);
     let behind = open_with_clock(&url, slow.clock());
-    let n_found =
-        |store: &dyn Store| store.near(&[document("query", 0).sketch], apart(3), 0).unwrap()[0].n_matches;
+    let n_found = |store: &dyn Store| {
+        store.near(&[document("query", 0).sketch], &apart(3).into(), 0).unwrap()[0].n_matches
+    };
     store.insert(&[document("a", 0)]).unwrap();
     let elapse = |ms| [&clock, &slow].map(|clock| clock.advance_ms(ms));
     elapse(RETAIN_MS - 1);

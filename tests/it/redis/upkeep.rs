@@ -115,7 +115,7 @@ fn what_is_wrong_is_found_and_mended() {
             assert_eq!(told(&mended), expected, "{script}");
             assert_eq!(examine(&*store, false), [], "{script}");
             let left = !script.contains("DEL");
-            let found = store.near(&[document("query", 1).sketch], apart(0), 9).unwrap().remove(0);
+            let found = store.near(&[document("query", 1).sketch], &apart(0).into(), 9).unwrap().remove(0);
             assert_eq!(found.n_matches, u64::from(left), "{script}");
             // What is written from then on finds all as it should be.
             store.insert(&[document("a", 1)]).unwrap();
@@ -171,7 +171,7 @@ fn beside_writers_of_every_kind() {
                                 .collect();
                             match round % 3 {
                                 0 => drop(store.insert(&documents).unwrap()),
-                                1 => drop(store.insert_if_new(&documents, apart(1)).unwrap()),
+                                1 => drop(store.insert_if_new(&documents, &apart(1).into()).unwrap()),
                                 _ => {
                                     let ids: Vec<_> = documents.iter().map(|d| d.id.clone()).collect();
                                     store.remove(&ids[..20]).unwrap();

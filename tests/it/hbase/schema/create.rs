@@ -323,7 +323,9 @@ fn regions_fill_evenly() {
     let splits = kind.splits(N_REGIONS).unwrap();
     let count = |fingerprints: &BTreeSet<Fingerprint>| {
         let mut n_rows = vec![0_u64; N_REGIONS as usize];
-        for key in fingerprints.iter().flat_map(|fingerprint| kind.sketch(*fingerprint).keys().to_vec()) {
+        for key in
+            fingerprints.iter().flat_map(|fingerprint| kind.sketch(*fingerprint).keys().collect::<Vec<_>>())
+        {
             n_rows[splits.partition_point(|&split| split <= key.segment)] += 1;
         }
         let mean = n_rows.iter().sum::<u64>() as f64 / f64::from(N_REGIONS);
