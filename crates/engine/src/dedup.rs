@@ -191,7 +191,11 @@ mod tests {
         let index = crate::open_index("memory:", &OpenOptions::default()).unwrap();
         let [old, a, b] = ["old", "a", "b"].map(|id| id.parse::<DocumentId>().unwrap());
         index.insert(&[(old.clone(), Fingerprint(0xff << 40))]).unwrap();
-        let of = |id, bits: Option<u64>| Candidate { id, fingerprint: bits.map(Fingerprint), source: None };
+        let known = [0, 1, 0xff, 0xff << 20, 0xff << 40, 0xfe << 40]
+            .map(|bits| (bits, Features::from(Fingerprint(bits))));
+        let known = HashMap::from(known);
+        let of =
+            |id, bits: Option<u64>| Candidate { id, features: bits.map(|bits| &known[&bits]), source: None };
         let candidates = [
             of(&a, Some(0)),
             of(&b, Some(1)),
@@ -206,7 +210,9 @@ mod tests {
         let shown = verdicts.iter().map(|verdict| match verdict {
             None => "another text".to_owned(),
             Some(Verdict::Kept) => "kept".to_owned(),
-            Some(Verdict::Duplicate { of, .. }) => format!("{} {} {}", of.distance, of.id, of.in_this_run),
+            Some(Verdict::Duplicate { of, .. }) => {
+                format!("{} {} {}", of.nearness.distance, of.id, of.in_this_run)
+            }
         });
         let expected =
             ["kept", "1 a true", "0 a true", "another text", "kept", "another text", "kept", "another text"];
@@ -231,7 +237,8 @@ mod tests {
     #[test]
     fn answers_that_are_missing_are_an_error() {
         let a: DocumentId = "a".parse().unwrap();
-        let candidate = Candidate { id: &a, fingerprint: Some(Fingerprint(0)), source: None };
+        let features = Features::from(Fingerprint(0));
+        let candidate = Candidate { id: &a, features: Some(&features), source: None };
         let decided = Kept::default().decide_batch([candidate].into_iter(), |_| Ok::<_, Error>(Vec::new()));
         assert_eq!(decided.unwrap_err().kind(), ErrorKind::Internal);
     }

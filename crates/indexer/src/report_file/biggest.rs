@@ -173,7 +173,7 @@ mod tests {
     fn document(id: &str, excerpt: &str) -> Fingerprinted {
         Fingerprinted {
             id: id.parse().unwrap(),
-            fingerprint: Some(Fingerprint(0)),
+            features: Some(Fingerprint(0).into()),
             source: None,
             n_text_bytes: excerpt.len(),
             rank: Rank::NONE,
@@ -184,9 +184,9 @@ mod tests {
     }
 
     fn add_duplicate(biggest: &mut Biggest, id: &str, of: &str, n_bits: u32) {
-        let distance = Distance::new(n_bits).unwrap();
+        let nearness = Nearness { similarity: None, distance: Distance::new(n_bits).unwrap() };
         let of =
-            Original { id: of.parse().unwrap(), fingerprint: Fingerprint(0), distance, in_this_run: true };
+            Original { id: of.parse().unwrap(), fingerprint: Fingerprint(0), nearness, in_this_run: true };
         biggest.add_duplicate(&document(id, &format!("text of {id}")), &of);
     }
 
