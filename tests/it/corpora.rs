@@ -12,7 +12,7 @@ use serde_json::Value;
 use simhash::{Distance, Fingerprint};
 use tables::{Groups, self_join};
 
-use crate::support::{made_up_corpus, news, root, run};
+use crate::support::{CLASSIC, made_up_corpus, news, root, run};
 
 const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 
@@ -91,7 +91,9 @@ fn all_pairs_of_the_naive_scan_are_found() {
 }
 
 fn check_index(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)>) {
-    let index = engine::open_index("memory:", &OpenOptions::default()).unwrap();
+    let classic =
+        OpenOptions { profile: Some(Profile::Classic), verify: Some(false), ..OpenOptions::default() };
+    let index = engine::open_index("memory:", &classic).unwrap();
     let id = |i: usize| DocumentId::new(i.to_string()).unwrap();
     let documents: Vec<_> = fingerprints.iter().enumerate().map(|(i, f)| (id(i), *f)).collect();
     for batch in documents.chunks(1000) {
@@ -158,7 +160,8 @@ fn check_dedup(file: &str, all: &[(String, Option<Fingerprint>)]) {
     }
     let folder = tempfile::tempdir().unwrap();
     let duplicates = folder.path().join("duplicates.jsonl");
-    run("indexer", ["dedup", "-q", file, "--duplicates", duplicates.to_str().unwrap()]).expect(0);
+    let args = ["dedup", "-q", file, "--duplicates", duplicates.to_str().unwrap()];
+    run("indexer", [&args[..], &CLASSIC].concat()).expect(0);
     let duplicates = fs::read_to_string(duplicates).unwrap();
     let found = duplicates.lines().map(|line| {
         let line: Value = serde_json::from_str(line).unwrap();

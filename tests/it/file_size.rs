@@ -56,7 +56,11 @@ fn the_worker_answers_so_and_has_what_it_acknowledged() {
     let store = format!("embedded:{}", place.path().join("index").to_str().unwrap());
     let args = ["--store", &store, "--create-index", "--listen", "127.0.0.1:0"];
     let worker = Worker::start_as(&mut limited(800, "query-worker", &args));
-    let text = |n: usize| (0..20).map(|i| format!("word{} ", n * 31 + i * 7)).collect::<String>();
+    let text = |n: usize| {
+        (0..20)
+            .map(|i| format!("{:x} ", (n * 31 + i * 7) as u64 * 0x9e37_79b9_7f4a_7c15 >> 24))
+            .collect::<String>()
+    };
     let mut n_stored = 0;
     let (status, problem) = loop {
         let document = json!({ "id": format!("document {n_stored}"), "text": text(n_stored) });

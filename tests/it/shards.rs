@@ -8,7 +8,7 @@ use serde_json::Value;
 use simhash::Fingerprint;
 
 use crate::hbase::{create, url};
-use crate::support::{apart, command, hbase, made_up_corpus, run};
+use crate::support::{CLASSIC, apart, command, hbase, made_up_corpus, run};
 
 const N: usize = 1_500;
 const N_WORKERS: usize = 3;
@@ -30,6 +30,7 @@ fn check(folder: &Path, store: &str) {
                 .map(|name| folder.join(format!("{name}-{n}")).to_str().unwrap().to_owned());
             let args = ["dedup", "-q", "--store", store, corpus, "--output", &kept, "--duplicates", &dropped];
             let mut worker = command("indexer", args);
+            worker.args(CLASSIC);
             worker.env("PIGEONHOLE_SHARDS", N_WORKERS.to_string()).env("JOB_COMPLETION_INDEX", n.to_string());
             (worker.spawn().unwrap(), kept, dropped)
         })

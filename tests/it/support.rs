@@ -101,6 +101,9 @@ pub(crate) fn run_with_input<A: AsRef<OsStr>>(
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
+/// For what is held against distances of simhashes: an index that takes what they propose.
+pub(crate) const CLASSIC: [&str; 4] = ["--profile", "classic", "--verify", "off"];
+
 /// A program with its output piped and no settings from this process's environment.
 pub(crate) fn command<A: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(program(name));

@@ -23,19 +23,26 @@ const EDGES: [(&str, &[&str]); 18] = [
     ("pigeonhole-minhash", &[]),
     ("pigeonhole-features", &["pigeonhole-minhash", "pigeonhole-simhash"]),
     ("pigeonhole-tables", &["pigeonhole-simhash"]),
-    ("pigeonhole-index", &["pigeonhole-simhash", "pigeonhole-tables"]),
+    ("pigeonhole-index", &["pigeonhole-minhash", "pigeonhole-simhash", "pigeonhole-tables"]),
     // For ids and sources, and what they may be.
     ("pigeonhole-corpus", &["pigeonhole-index"]),
     ("pigeonhole-evaluation", &[]),
     // The stores do not know each other.
-    ("pigeonhole-store-embedded", &["pigeonhole-index", "pigeonhole-simhash", "pigeonhole-tables"]),
-    ("pigeonhole-store-hbase", &["pigeonhole-index", "pigeonhole-simhash", "pigeonhole-tables"]),
+    (
+        "pigeonhole-store-embedded",
+        &["pigeonhole-index", "pigeonhole-minhash", "pigeonhole-simhash", "pigeonhole-tables"],
+    ),
+    (
+        "pigeonhole-store-hbase",
+        &["pigeonhole-index", "pigeonhole-minhash", "pigeonhole-simhash", "pigeonhole-tables"],
+    ),
     ("pigeonhole-store-redis", &["pigeonhole-index", "pigeonhole-minhash", "pigeonhole-simhash"]),
     (
         "pigeonhole-engine",
         &[
             "pigeonhole-features",
             "pigeonhole-index",
+            "pigeonhole-minhash",
             "pigeonhole-simhash",
             "pigeonhole-store-embedded",
             "pigeonhole-store-hbase",
@@ -56,6 +63,7 @@ const EDGES: [(&str, &[&str]); 18] = [
             "manual",
             "page",
             "program",
+            "pigeonhole-minhash",
             "pigeonhole-simhash",
             "pigeonhole-store-hbase",
         ],
@@ -93,6 +101,7 @@ const EDGES: [(&str, &[&str]); 18] = [
         &[
             "pigeonhole-engine",
             "pigeonhole-index",
+            "pigeonhole-minhash",
             "pigeonhole-simhash",
             "pigeonhole-store-embedded",
             "pigeonhole-store-hbase",

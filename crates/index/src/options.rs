@@ -114,7 +114,7 @@ impl OpenOptions {
             differing.push(format!("{field} is {stored:?} in the index and {wanted:?} was asked for"));
         };
         if let Some(name) = &self.scheme {
-            let wanted = parse_kind(name)?;
+            let wanted = parse_kind(name)?.of_profile(stored.kind.profile())?;
             if wanted.name() != stored.kind.name() {
                 differs("scheme", stored.kind.name(), name);
             } else if !wanted.files_like(&stored.kind) {

@@ -35,7 +35,7 @@ fn a_dry_run_writes_reports_only() {
     let report = folder.path().join("report.json").to_str().unwrap().to_owned();
     run("indexer", ["dedup", "-q", &news_arg(), "--dry-run", "--report", &report]).expect(0);
     let report: Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
-    assert_eq!((&report["options"]["dry_run"], &report["counts"]["duplicates"]), (&true.into(), &12.into()));
+    assert_eq!((&report["options"]["dry_run"], &report["counts"]["duplicates"]), (&true.into(), &19.into()));
     let missing = format!("embedded:{}", folder.path().join("missing").to_str().unwrap());
     for (flags, part) in [
         (["--output", "kept.jsonl"], "cannot be used with"),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use simhash::Fingerprint;
 
 use super::{LONG, news_arg};
-use crate::support::{apart, digest, made_up_corpus, run, run_with_input};
+use crate::support::{CLASSIC, apart, digest, made_up_corpus, run, run_with_input};
 
 const OTHER: &str =
     "Something else entirely: twelve thousand reeds and willows stand along the old gravel pit by the lake.";
@@ -198,6 +198,7 @@ fn with_a_store_the_longest_stay_and_the_next_run_says_the_same() {
     fs::write(&corpus, made_up_corpus(600, 5)).unwrap();
     let dedup = |more: &[&str]| {
         let args = ["dedup", "-q", &corpus, "--keep", "longest", "--output", &kept, "--duplicates", &dups];
+        let args = [&args[..], &CLASSIC].concat();
         run("indexer", [&args[..], more].concat()).expect(0);
         (fs::read_to_string(&kept).unwrap(), fs::read_to_string(&dups).unwrap())
     };
@@ -234,7 +235,7 @@ fn workers_keep_the_longest_of_their_parts() {
     let (mut all_kept, mut all_dropped) = (Vec::new(), Vec::new());
     for shard in ["0/2", "1/2"] {
         let args = ["dedup", "-q", &corpus, "--keep", "longest", "--store", &store, "--shard", shard];
-        run("indexer", [&args[..], &["--output", &kept, "--duplicates", &dups]].concat()).expect(0);
+        run("indexer", [&args[..], &["--output", &kept, "--duplicates", &dups], &CLASSIC].concat()).expect(0);
         all_kept.extend(ids(&kept));
         all_dropped.extend(ids(&dups));
     }

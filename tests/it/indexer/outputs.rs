@@ -25,7 +25,7 @@ fn kept_ids() -> HashSet<String> {
     let kept = run("indexer", ["dedup", "-q", &news_arg(), "--output", "-"]).expect(0).stdout;
     let id = |line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned();
     let ids: HashSet<String> = kept.lines().map(id).collect();
-    assert_eq!(ids.len(), 24);
+    assert_eq!(ids.len(), 17);
     ids
 }
 
@@ -80,8 +80,15 @@ fn csv_stays_csv_with_all_columns() {
 fn files_of_csv_with_the_same_columns_are_one() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let text =
-        |n: u32| format!("text {n}, which is none of the others: {}", "abcdefghij ".repeat(n as usize));
+    let text = |n: usize| {
+        [
+            "A heron stands by the weir.",
+            "Twelve boats; no wind, no sail.",
+            "",
+            "Rye, barley and oats at the mill",
+        ][n - 1]
+            .to_owned()
+    };
     let files = [
         ("a.csv", format!("id,text,year\na,\"{}\",2001\n", text(1))),
         ("b.csv", format!("year,id,text\n2002,b,\"{}\"\n2003,c,\"{}\"\n2004,too short\n", text(2), text(1))),

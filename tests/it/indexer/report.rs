@@ -46,7 +46,15 @@ fn the_report_says_what_is_printed_and_what_was_found() {
         let n = dups.iter().filter(|dup| dup["distance"] == distance["distance"]).count();
         assert_eq!(distance["n"], n);
     }
-    assert_eq!(report["distances"].as_array().unwrap().len(), 4);
+    let n =
+        |of: &str| report[of].as_array().unwrap().iter().map(|row| row["n"].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((n("distances"), n("similarities")), (dups.len() as u64, dups.len() as u64));
+    for similar in report["similarities"].as_array().unwrap() {
+        let from = similar["from"].as_f64().unwrap();
+        let step =
+            |dup: &&Value| (from - 1e-9..from + 0.05 - 1e-9).contains(&dup["similarity"].as_f64().unwrap());
+        assert_eq!(similar["n"], dups.iter().filter(step).count());
+    }
     let of = |id: &Value| dups.iter().filter(|dup| dup["duplicate_of"] == *id).count();
     let groups = report["groups"]["biggest"].as_array().unwrap();
     assert_eq!(groups.iter().map(|group| of(&group["kept"])).sum::<usize>(), dups.len());

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::news_arg;
 use crate::support::{made_up_corpus, run};
 
-const DUPLICATES: [&str; 5] = ["id", "duplicate_of", "fingerprint", "duplicate_of_fingerprint", "distance"];
+const DUPLICATES: [&str; 6] =
+    ["id", "duplicate_of", "fingerprint", "duplicate_of_fingerprint", "distance", "similarity"];
 
-const CLUSTERS: [&str; 12] = [
+const CLUSTERS: [&str; 13] = [
     "group",
     "id",
     "status",
@@ -25,6 +26,7 @@ const CLUSTERS: [&str; 12] = [
     "widest_a",
     "widest_b",
     "widest_distance",
+    "widest_similarity",
     "widest_at_least",
 ];
 
@@ -50,6 +52,7 @@ fn documents(clusters: &[Value]) -> Vec<Value> {
                     row["widest_a"] = widest["between"][0].clone();
                     row["widest_b"] = widest["between"][1].clone();
                     row["widest_distance"] = widest["distance"].clone();
+                    row["widest_similarity"] = widest["similarity"].clone();
                     row["widest_at_least"] = widest.get("at_least").is_some().into();
                 }
                 rows.push(row);
