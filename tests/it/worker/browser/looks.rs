@@ -56,9 +56,10 @@ fn light_and_dark() {
         let chinese = news_text("zh-raingarden-edited");
         find(&page, &chinese);
         explained(&page);
+        page.click(".why > summary");
         is_readable(&page, &format!("find, {scheme}"));
         page.draw(&format!("find-{scheme}"));
-        find(&page, "……");
+        find(&page, " ");
         page.wait_for("#find-answer .problem");
         is_readable(&page, &format!("problem, {scheme}"));
         page.click("#tab-compare");
@@ -66,6 +67,7 @@ fn light_and_dark() {
         page.paste("#compare-b", &news_text("en-chess"));
         page.click("#compare-form [type=submit]");
         page.wait_for(".verdict");
+        page.click("#compare-answer .why > summary");
         is_readable(&page, &format!("compare, {scheme}"));
         page.draw(&format!("compare-{scheme}"));
         page.click("#tab-index");
@@ -96,6 +98,7 @@ fn a_narrow_window() {
     find(&page, &text.replace("Monday", "Tuesday").replace("nine", "ten"));
     page.wait_for(".matches");
     explained(&page);
+    page.click(".why > summary");
     fits("a match");
     page.draw("narrow-find");
     page.click("#tab-compare");
@@ -132,16 +135,16 @@ fn a_hundred_matches() {
     find(&page, TEXT);
     page.wait_for(".matches");
     explained(&page);
-    assert_eq!(page.text("#find-answer h2"), "100 documents within 3 bits");
+    assert_eq!(page.text("#find-answer h2"), "100 documents with 80 % or more in common");
     assert_eq!((page.count(".matches > li"), page.count(".matches details[open]")), (20, 1));
-    let distances = page.texts(".distance");
-    assert!(distances.is_sorted(), "{distances:?}");
+    let shares = page.texts(".nearness");
+    assert!(shares.is_sorted_by(|a, b| a == b || a == "100 % in common"), "{shares:?}");
     page.draw("a-hundred-matches");
     for n in [40, 60, 80, 100] {
         page.click("#find-answer > button");
         assert_eq!(page.count(".matches > li"), n);
         let focused =
-            page.script("return [...document.querySelectorAll('summary')].indexOf(document.activeElement)");
+            page.script("return [...document.querySelectorAll('.matches > li > details > summary')].indexOf(document.activeElement)");
         assert_eq!(focused, n - 20, "the keyboard goes on with the first of the new ones");
     }
     page.wait("!document.querySelector('#find-answer > button').checkVisibility()");

@@ -81,10 +81,11 @@ async function results(info, found) {
     announce(title);
     return [el("div", { class: "none" }, el("h2", {}, title), el("p", {}, detail), el("p", { class: "quiet small" }, "Its fingerprint is ", el("code", {}, found.fingerprint), "."))];
   }
+  const isVerified = matches[0].similarity !== undefined;
   const title = `${count(n, "document")} ${within}`;
   const cut = n > matches.length ? ` The nearest ${number(matches.length)} are listed.` : "";
-  announce(`${title}, the nearest ${matches[0].similarity === undefined ? "at" : "with"} ${nearnessOf(matches[0])}.${cut}`);
-  const list = el("ol", { class: "matches" });
+  announce(`${title}, the nearest ${isVerified ? "with" : "at"} ${nearnessOf(matches[0])}.${cut}`);
+  const list = el("ol", { class: isVerified ? "matches shares" : "matches" });
   const more = el("button", { type: "button" });
   const search = { info, ...found, analyzed: null };
   let shownSoFar = 0;
@@ -101,7 +102,10 @@ async function results(info, found) {
   more.addEventListener("click", () => show(false));
   show(true);
   list.querySelector("details").open = true;
-  return [el("h2", {}, title), cut ? el("p", {}, cut) : null, list, more].filter(Boolean);
+  const note = isVerified
+    ? el("p", { class: "quiet small" }, "For texts of more than 50 characters the shares are estimates. In a document that is opened they are counted, where its text is at hand.")
+    : null;
+  return [el("h2", {}, title), cut ? el("p", {}, cut) : null, note, list, more].filter(Boolean);
 }
 
 function matchItem(search, match) {
