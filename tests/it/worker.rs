@@ -76,16 +76,22 @@ fn insert_and_query() {
     assert_eq!((status, &duplicate["outcome"]), (200, &json!("duplicate")));
     assert_eq!(duplicate["duplicate_of"]["id"], "a");
     assert_eq!(duplicate["duplicate_of"]["distance"], 0);
+    assert_eq!(duplicate["duplicate_of"]["similarity"], 1.0);
 
     let (_, mut expected) = worker.get("/v1/documents/a");
     expected["distance"] = json!(0);
-    let expected = json!([expected]);
-    for query in
-        [json!({ "text": TEXT }), json!({ "fingerprint": inserted["fingerprint"], "max_distance": 0 })]
+    // A fingerprint is found by its bits, and nothing confirms it.
+    let by_fingerprint = json!({ "fingerprint": inserted["fingerprint"], "max_distance": 0 });
+    for (query, similarity, n_buckets) in
+        [(json!({ "text": TEXT }), Some(1.0), 26), (by_fingerprint, None, 10)]
     {
+        let mut expected = expected.clone();
+        similarity.map(|similarity| {
+            expected.as_object_mut().unwrap().insert("similarity".into(), json!(similarity))
+        });
         let (status, found) = worker.post("/v1/query", &query);
-        assert_eq!((status, &found["matches"], &found["n_matches"]), (200, &expected, &json!(1)));
-        assert_eq!(found["cost"]["n_buckets"], 10);
+        assert_eq!((status, &found["matches"], &found["n_matches"]), (200, &json!([expected]), &json!(1)));
+        assert_eq!(found["cost"]["n_buckets"], n_buckets);
     }
     let (status, counted) = worker.post("/v1/query", &json!({ "text": TEXT, "limit": 0.0 }));
     assert_eq!((status, &counted["matches"], &counted["n_matches"]), (200, &json!([]), &json!(1)));
@@ -104,7 +110,15 @@ fn what_goes_wrong_is_a_problem() {
         ("/v1/query", json!({ "text": TEXT, "limit": -1 }), 400, "bad-request"),
         ("/v1/query", json!({ "text": TEXT, "max_distance": 1e300 }), 400, "bad-request"),
         ("/v1/query", json!({ "text": TEXT, "limti": 1 }), 400, "bad-request"),
-        ("/v1/query", json!({ "text": "。！?" }), 422, "no-features"),
+        ("/v1/query", json!({ "text": TEXT, "min_similarity": 0.79 }), 400, "bad-request"),
+        ("/v1/query", json!({ "text": TEXT, "min_similarity": 1.1 }), 400, "bad-request"),
+        (
+            "/v1/query",
+            json!({ "fingerprint": "0123456789abcdef", "min_similarity": 0.9 }),
+            400,
+            "bad-request",
+        ),
+        ("/v1/query", json!({ "text": " \n" }), 422, "no-features"),
         ("/v1/query", json!({ "text": "x".repeat(1000) }), 413, "too-large"),
         ("/v1/documents", json!({ "id": "", "text": TEXT }), 400, "bad-request"),
         ("/v1/documents", json!({ "id": 1, "text": TEXT }), 400, "bad-request"),
@@ -189,7 +203,8 @@ fn a_worker_beside_an_indexer() {
     let (_, after) = worker.post("/v1/query", &json!({ "text": TEXT }));
     assert_eq!(after["matches"][0]["id"], "from-indexer");
 
-    let other = TEXT.replace("ferry", "night train").replace("harbour", "mountains") + " It is a long way.";
+    let other = TEXT.replace("ferr", "night train").replace("winter of repairs", "long strike")
+        + " It is a long way.";
     assert_eq!(worker.post("/v1/documents", &json!({ "id": "from-worker", "text": other })).0, 201);
     let seen = run("pigeonhole", ["query", "--store", &store, &other]).expect(0).stdout;
     assert!(seen.contains("from-worker"), "{seen}");

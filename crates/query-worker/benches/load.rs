@@ -27,7 +27,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use index::{DocumentId, Mode, OpenOptions};
+use index::{DocumentId, Mode, OpenOptions, Profile};
 use simhash::Fingerprint;
 use tokio::task::LocalSet;
 
@@ -75,7 +75,10 @@ fn number(arg: &str) -> usize {
 fn fill(store: &str, n: usize) {
     const BATCH: usize = 10_000;
     let recipe_default = features::Recipe::default().fields();
-    let index = engine::open_index(store, &OpenOptions { recipe_default, ..OpenOptions::default() }).unwrap();
+    // Made-up fingerprints have no texts, and so no signatures.
+    let (profile, verify) = (Some(Profile::Classic), Some(false));
+    let options = OpenOptions { recipe_default, profile, verify, ..OpenOptions::default() };
+    let index = engine::open_index(store, &options).unwrap();
     for first in (0..n).step_by(BATCH) {
         let document = |n| (DocumentId::new(format!("made-up:{n:016}")).unwrap(), made_up(n as u64));
         index.insert(&(first..n.min(first + BATCH)).map(document).collect::<Vec<_>>()).unwrap();

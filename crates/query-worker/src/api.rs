@@ -46,7 +46,7 @@ const DESCRIPTION: &str = "/openapi.json";
 /// All routes over one worker, for those that `access` lets in.
 pub fn router(worker: Arc<Worker>, access: Access) -> Router {
     let (router, description) = documented().split_for_parts();
-    let description = description::written(&description, worker.index().max_distance());
+    let description = description::written(&description, &worker.index().rule());
     let guard = Guard::new(access, worker.limits().request_seconds_max);
     let description = ([(CONTENT_TYPE, "application/json")], Bytes::from(description.to_string()));
     page::routes(router)

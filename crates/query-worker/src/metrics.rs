@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use index::{ClaimCounts, ConnectionCounts, Cost, ErrorKind, Insertion, Status};
+use index::{ClaimCounts, ConnectionCounts, Cost, ErrorKind, Insertion, Match, Status};
+use minhash::Similarity;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
@@ -25,6 +26,9 @@ const SECONDS: [f64; 14] =
 /// From nothing to a text that half of the index is like.
 const COUNTS: [f64; 10] = [0.0, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0];
 
+/// From the least that an index may ask for to the same text.
+const SIMILARITIES: [f64; 12] = [0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 0.999, 1.0];
+
 type Labels<V, const N: usize> = [(&'static str, V); N];
 type Histograms<V> = Family<Labels<V, 1>, Histogram, fn() -> Histogram>;
 
@@ -39,6 +43,8 @@ pub(crate) struct Metrics {
     text_bytes: Counter,
     query_candidates: Histogram,
     query_matches: Histogram,
+    query_match_similarity: Histogram,
+    duplicate_similarity: Histogram,
     insertions: Family<Labels<&'static str, 1>, Counter>,
     store_call_duration: Histograms<&'static str>,
     store_errors: Family<Labels<&'static str, 1>, Counter>,
@@ -82,6 +88,8 @@ impl Metrics {
             text_bytes: Counter::default(),
             query_candidates: Histogram::new(COUNTS),
             query_matches: Histogram::new(COUNTS),
+            query_match_similarity: Histogram::new(SIMILARITIES),
+            duplicate_similarity: Histogram::new(SIMILARITIES),
             insertions: Family::default(),
             store_call_duration: Family::new_with_constructor(by_seconds),
             store_errors: Family::default(),
@@ -113,6 +121,10 @@ impl Metrics {
         let help = "Candidates read for a query";
         registry.register("query_candidates", help, metrics.query_candidates.clone());
         registry.register("query_matches", "Documents near a query", metrics.query_matches.clone());
+        let help = "How similar the matches of queries are";
+        registry.register("query_match_similarity", help, metrics.query_match_similarity.clone());
+        let help = "How similar documents are to those that kept them out";
+        registry.register("duplicate_similarity", help, metrics.duplicate_similarity.clone());
         registry.register("insertions", "Documents inserted if new", metrics.insertions.clone());
         let help = "Calls of the store";
         registry.register_with_unit(
@@ -163,9 +175,16 @@ impl Metrics {
         self.text_bytes.inc_by(text.len() as u64);
     }
 
-    pub(crate) fn found(&self, cost: Cost, n_matches: u64) {
+    /// What a query found, with the similarities of those that are answered with.
+    pub(crate) fn found(
+        &self,
+        cost: Cost,
+        n_matches: u64,
+        similarities: impl Iterator<Item = Option<Similarity>>,
+    ) {
         self.query_candidates.observe(cost.n_candidates as f64);
         self.query_matches.observe(n_matches as f64);
+        similarities.flatten().for_each(|similarity| self.query_match_similarity.observe(similarity.get()));
     }
 
     pub(crate) fn inserted(&self, insertions: &[Insertion]) {
@@ -177,6 +196,9 @@ impl Metrics {
                 Insertion::Duplicate(_) => "duplicate",
             };
             self.insertions.get_or_create(&[("outcome", outcome)]).inc();
+            if let Insertion::Duplicate(Match { similarity: Some(similarity), .. }) = insertion {
+                self.duplicate_similarity.observe(similarity.get());
+            }
         }
     }
 

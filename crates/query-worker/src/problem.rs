@@ -204,7 +204,8 @@ impl Problem {
     /// 422: a text without features can be neither found nor indexed.
     #[must_use]
     pub fn no_features() -> Self {
-        let detail = "the text has nothing to compare: it is empty, or holds only punctuation or stop words";
+        let detail = "the text has nothing to compare: it is empty, or, in an index of simhashes alone, holds only punctuation or \
+                      stop words";
         Self::new(Kind::NoFeatures, "The text has no features", detail)
     }
 

@@ -16,7 +16,7 @@ fn each_line_has_its_answer() {
         String::new(),
         "{".to_owned(),
         json!({ "id": "b", "text": TEXT }).to_string(),
-        json!({ "id": "c", "text": "……" }).to_string(),
+        json!({ "id": "c", "text": "\u{3000}" }).to_string(),
         json!({ "text": "x".repeat(1000) }).to_string(),
         json!({ "id": "\u{1}", "text": TEXT }).to_string(),
         json!({ "id": "a", "text": TEXT }).to_string(),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::TEXT;
 use crate::support::{Browser, Worker, browser, key, news};
 
-/// The text with two words changed, which is two bits away.
+/// The text with a word changed, which is two bits away.
 fn edited() -> String {
     TEXT.replace("Monday", "Tuesday")
 }
@@ -48,33 +48,76 @@ fn a_text_is_found_with_what_differs() {
     find(&page, &edited());
     let answer = worker.post("/v1/query", &json!({ "text": edited() })).1;
     let nearest = &answer["matches"][0];
-    assert_eq!(page.text("#find-answer h2"), "1 document within 3 bits");
+    assert_eq!(page.text("#find-answer h2"), "1 document with 80 % or more in common");
     assert_eq!(page.texts(".matches .id"), [nearest["id"].as_str().unwrap()]);
     assert_eq!(page.texts(".matches .source"), ["wire-7"]);
     assert_eq!(
         page.script("return document.querySelector('.matches time').dateTime"),
         nearest["inserted_at"]
     );
+    let similarity = nearest["similarity"].as_f64().unwrap();
+    assert!((0.8..1.0).contains(&similarity), "{similarity}");
+    assert_eq!(page.text(".nearness"), format!("{:.0} % in common", (100.0 * similarity).floor()));
     let distance = nearest["distance"].as_u64().unwrap();
-    assert!(page.text(".distance").starts_with(&distance.to_string()), "{}", page.text(".distance"));
-    assert_eq!(page.count("summary .strip i"), 64);
-    assert_eq!(page.count("summary .strip > span"), 5, "the blocks of 5c2");
-    assert_eq!(page.count("summary .strip .differs"), distance);
 
     explained(&page);
+    let pair = json!({ "a": { "text": edited() }, "b": { "text": TEXT } });
+    let compared = worker.post("/v1/compare", &pair).1;
+    let counted = (1000.0 * compared["similarity"].as_f64().unwrap()).floor() / 10.0;
+    assert_eq!(page.text(".common strong"), format!("{counted:.1} %"));
+    assert_eq!(page.count(".common .note"), 0, "it has no numbers");
     assert_eq!(page.texts(".texts del"), ["Tuesday"]);
     assert_eq!(page.texts(".texts ins"), ["Monday"]);
     let whole = page.script("return document.querySelector('.texts').textContent");
     assert_eq!(whole, TEXT.replace("Monday", "TuesdayMonday"));
+    assert_eq!(page.script("return document.querySelector('.bit-table').checkVisibility()"), false);
+    page.click(".why > summary");
+    page.wait_for(".bit-table");
     assert_eq!(page.count(".bit-table tbody tr"), distance);
-    let pair = json!({ "a": { "text": edited() }, "b": { "text": TEXT } });
-    let compared = worker.post("/v1/compare", &pair).1;
     let first = &compared["bits"][0];
     let margin = format!("{} by {:.1} %", first["value_a"], 100.0 * first["margin_a"].as_f64().unwrap());
     assert_eq!(page.text(".bit-table tbody td"), margin);
     let decides = page.text(".bit-table tbody");
     assert!(decides.contains("monday") && decides.contains("tuesday"), "{decides}");
-    assert!(page.text("#status").starts_with("1 document within 3 bits"));
+    assert!(page.text("#status").starts_with("1 document with 80 % or more in common, the nearest with"));
+    assert_eq!(page.console(&[]), [""; 0]);
+}
+
+/// Nothing is confirmed there, so it is shown by its bits.
+#[test]
+fn an_index_that_verifies_nothing() {
+    let Some(page) = browser() else { return };
+    let worker = Worker::start("memory:", &["--profile", "classic", "--verify", "off"]);
+    worker.post("/v1/documents", &json!({ "id": "a", "text": TEXT }));
+    page.open(worker.base());
+    find(&page, &edited());
+    assert_eq!(page.text("#find-answer h2"), "1 document within 3 bits");
+    let distance =
+        worker.post("/v1/query", &json!({ "text": edited() })).1["matches"][0]["distance"].as_u64().unwrap();
+    assert!(page.text(".nearness").starts_with(&distance.to_string()), "{}", page.text(".nearness"));
+    assert_eq!(page.count("summary .strip i"), 64);
+    assert_eq!(page.count("summary .strip > span"), 5, "the blocks of 5c2");
+    assert_eq!(page.count("summary .strip .differs"), distance);
+    assert!(page.text("#find-bound").starts_with("At most"), "{}", page.text("#find-bound"));
+    explained(&page);
+    assert_eq!(page.console(&[]), [""; 0]);
+}
+
+/// Without simhashes there are no bits to show.
+#[test]
+fn an_index_without_simhashes() {
+    let Some(page) = browser() else { return };
+    let worker = Worker::start("memory:", &["--profile", "minhash"]);
+    worker.post("/v1/documents", &json!({ "id": "a", "text": format!("{TEXT} It costs 7 crowns.") }));
+    page.open(worker.base());
+    find(&page, &format!("{TEXT} It costs 9 crowns."));
+    explained(&page);
+    assert_eq!(page.text(".common .note"), "The numbers in them differ.");
+    assert_eq!(page.count(".why"), 0);
+    page.click("#tab-index");
+    page.wait_for("#index-answer dl");
+    assert!(page.text("#index-answer").contains("runs of characters (minhash)"));
+    assert_eq!(page.count(".tables"), 0);
     assert_eq!(page.console(&[]), [""; 0]);
 }
 
@@ -89,6 +132,8 @@ fn a_text_that_nobody_has_is_pasted() {
     explained(&page);
     let said = page.text(".paste");
     assert!(said.contains("keeps no texts") && said.contains("Paste it"), "{said}");
+    page.click(".why > summary");
+    page.wait_for(".bit-table");
     assert!(!page.texts(".bit-table tbody .term").is_empty(), "the terms of the text at hand are known");
     page.paste(".paste textarea", TEXT);
     page.click(".paste [type=submit]");
@@ -114,8 +159,16 @@ fn two_texts_are_compared() {
     page.paste("#compare-b", "你妈妈叫你回家吃饭啦，回家罗回家罗");
     page.click("#compare-form [type=submit]");
     page.wait_for(".verdict");
-    assert_eq!(page.text(".verdict h2"), "Not near-duplicates");
-    assert!(page.text(".verdict p").contains("10 of 64 bits differ; "), "{}", page.text(".verdict p"));
+    assert_eq!(page.text(".verdict h2"), "50 % in common: not near-duplicates");
+    assert!(page.text(".verdict p").contains("80 % or more"), "{}", page.text(".verdict p"));
+    assert!(
+        page.text(".verdict").contains("66.6 % of the one text is in the other"),
+        "{}",
+        page.text(".verdict")
+    );
+    page.click(".why > summary");
+    page.wait_for(".bit-table");
+    assert!(page.text(".bits p").starts_with("10 of 64 bits differ. "), "{}", page.text(".bits p"));
     assert_eq!(
         (page.texts(".texts del").join(" "), page.texts(".texts ins").join(" ")),
         ("喊 哦".into(), "叫 啦".into())
@@ -131,6 +184,7 @@ fn two_texts_are_compared() {
     page.paste("#compare-b", "你妈妈喊你回家吃饭哦。回家罗回家罗");
     page.click("#compare-form [type=submit]");
     page.wait_for(".verdict.near");
+    assert_eq!(page.text(".verdict h2"), "100 % in common: near-duplicates");
     assert_eq!(page.texts(".texts ins"), ["。"]);
     assert_eq!(page.console(&[]), [""; 0]);
 }
@@ -146,7 +200,14 @@ fn the_figures_of_the_index() {
     let said = page.text("#index-answer");
     let index = worker.get("/v1/index").1;
     let documents = index["n_documents"].as_u64().unwrap();
-    for part in [&format!("{documents}"), "memory:", "for 2 days", "t11: 11 tables", "64 MiB of memory"] {
+    for part in [
+        &format!("{documents}"),
+        "memory:",
+        "for 2 days",
+        "t11: 11 tables",
+        "64 MiB of memory",
+        "80 % or more in common",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
     for (field, value) in index["recipe"].as_object().unwrap() {

@@ -87,6 +87,8 @@ fn a_duplicate_says_why() {
     let differing = bits.iter().fold(0, |all, bit| all | 1 << bit.as_u64().unwrap());
     assert_eq!(differing, fingerprint(&first["fingerprint"]) ^ fingerprint(&second["fingerprint"]));
     assert_eq!(why["distance"], bits.len());
+    let similarity = why["similarity"].as_f64().unwrap();
+    assert!((0.8..1.0).contains(&similarity) && (similarity * 1e4).fract() < 1e-6, "{why}");
     is_problem(worker.get("/v1/documents/b"), 404, "no-such-document");
 }
 
@@ -101,7 +103,10 @@ fn the_index_says_what_it_is() {
     for (field, expected) in [
         ("store", json!(store)),
         ("scheme", json!("t11")),
+        ("profile", json!("full")),
+        ("min_similarity", json!(0.8)),
         ("n_tables", json!(11)),
+        ("n_buckets", json!(27)),
         ("max_distance", json!(2)),
         ("retain_seconds", json!(2 * 24 * 60 * 60)),
         ("n_documents", json!(1)),

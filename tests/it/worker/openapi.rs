@@ -100,8 +100,9 @@ fn the_bound_of_a_distance_is_that_of_the_index() {
     for max_distance in [1, 3] {
         let worker = Worker::start("memory:", &["--max-distance", &max_distance.to_string()]);
         let description = worker.get("/openapi.json").1;
-        let described = &description["components"]["schemas"]["Query"]["properties"]["max_distance"];
-        assert_eq!(described["maximum"], max_distance);
+        let described = &description["components"]["schemas"]["Query"]["properties"];
+        assert_eq!(described["max_distance"]["maximum"], max_distance);
+        assert_eq!(described["min_similarity"]["minimum"], 0.8);
     }
 }
 

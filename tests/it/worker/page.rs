@@ -63,7 +63,7 @@ fn they_come_with_what_keeps_them_safe() {
             }
         }
     }
-    assert_eq!(paths.len(), 10, "{paths:?}");
+    assert_eq!(paths.len(), 11, "{paths:?}");
 }
 
 /// The page has no data, so it needs no key; by a name that is not the worker's it is not served either.

@@ -30,7 +30,7 @@ fn a_text_comes_back_until_its_document_goes() {
 #[test]
 fn only_what_is_in_the_index_is_kept() {
     let worker = Worker::start("memory:", &[]);
-    let lines = json_lines([("a", TEXT), ("b", &TEXT.to_uppercase()), ("c", OTHER), ("d", "…")]);
+    let lines = json_lines([("a", TEXT), ("b", &TEXT.to_uppercase()), ("c", OTHER), ("d", " ")]);
     worker.post_lines("/v1/documents:batch", lines.as_bytes());
     let text = |id: &str| worker.get(&format!("/v1/documents/{id}/text"));
     assert_eq!(text("a").1["text"], TEXT);
@@ -67,8 +67,12 @@ fn others_replace_and_remove() {
 #[test]
 fn there_is_only_so_much_room() {
     let worker = Worker::start("memory:", &["--recent-texts-bytes-max", "1000"]);
-    let texts =
-        [TEXT.to_owned(), OTHER.to_owned(), format!("{OTHER} {TEXT}"), TEXT.replace("ferry", "night train")];
+    let texts = [
+        TEXT.to_owned(),
+        OTHER.to_owned(),
+        format!("{OTHER} {TEXT}"),
+        TEXT.replace("ferr", "night train").replace("winter of repairs", "long strike"),
+    ];
     for (n, text) in texts.iter().enumerate() {
         assert_eq!(worker.post("/v1/documents", &json!({ "id": format!("d{n}"), "text": text })).0, 201);
     }

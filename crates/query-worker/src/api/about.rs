@@ -8,6 +8,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use index::Retention;
+use minhash::Similarity;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -29,11 +30,17 @@ pub(super) struct Health {
 pub(super) struct About {
     /// Where it is, without passwords or the files of them.
     store: String,
-    /// The table scheme: which bits must agree.
+    /// What documents are filed by: `classic`, their simhashes; `minhash`, their character n-grams; `full`, both.
+    profile: String,
+    /// The least similarity of near-duplicates, from 0 to 1; null where nothing is verified.
+    min_similarity: Option<f64>,
+    /// The table scheme: which bits of simhashes must agree; `none` where documents are filed by n-grams alone.
     scheme: String,
     /// How many tables the scheme has, each of which a query reads one bucket of.
     n_tables: usize,
-    /// In how many bits near-duplicates may differ.
+    /// How many buckets a query reads in all, of most texts: those of the tables, and those of the n-grams.
+    n_buckets: usize,
+    /// In how many bits simhashes that propose near-duplicates may differ.
     max_distance: u32,
     /// The bits of each table that must agree, in 16 hexadecimal digits.
     tables: Vec<String>,
@@ -119,12 +126,16 @@ pub(super) async fn index(State(worker): State<Arc<Worker>>) -> Result<Json<Abou
 
 fn about(worker: &Worker) -> Result<About, Problem> {
     let metadata = worker.index().metadata();
+    let masks = metadata.kind.masks();
     Ok(About {
         store: worker.store().to_owned(),
+        profile: metadata.kind.profile().to_string(),
+        min_similarity: metadata.min_similarity.map(Similarity::get),
         scheme: metadata.kind.name().to_owned(),
-        n_tables: metadata.kind.n_keys(),
+        n_tables: masks.len(),
+        n_buckets: metadata.kind.n_keys(),
         max_distance: metadata.max_distance.as_bits(),
-        tables: metadata.kind.masks().iter().map(|mask| format!("{mask:016x}")).collect(),
+        tables: masks.iter().map(|mask| format!("{mask:016x}")).collect(),
         retain_seconds: metadata.retain.map(Retention::as_seconds),
         recipe: metadata.recipe.clone(),
         format_version: metadata.format_version,

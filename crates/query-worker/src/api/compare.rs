@@ -1,6 +1,7 @@
-//! `POST /v1/compare`: how far apart two texts or documents are, and why.
+//! `POST /v1/compare`: what two texts or documents have in common, how far apart they are, and why.
 
 mod differences;
+mod in_common;
 
 use std::sync::Arc;
 
@@ -8,12 +9,13 @@ use axum::Json as Answer;
 use axum::extract::State;
 use features::{Analysis, Comparison, Push};
 use index::Features;
+use minhash::Similarity;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use self::differences::{Stretch, stretches};
 use super::documents::differing_bits;
-use super::{Json, document_id, whole};
+use super::{Json, document_id, four_decimals, whole};
 use crate::problem::Problem;
 use crate::worker::Worker;
 
@@ -36,7 +38,8 @@ pub(super) struct Pair {
     differences: bool,
 }
 
-/// Either `text` or `id`. Of a document that is stored only the fingerprint is known, so its terms are not.
+/// Either `text` or `id`. Of a document that is stored only the fingerprint and the signature are known, so its terms and numbers are
+/// not.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Side {
@@ -45,19 +48,29 @@ pub(super) struct Side {
     id: Option<String>,
 }
 
-/// How far apart two sides are, and why.
+/// What two sides have in common, how far apart they are, and why.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Compared {
     a: ComparedSide,
     b: ComparedSide,
+    /// The share of both that is in common, from 0 to 1, rounded down to four decimals: of the character n-grams that either has
+    /// (Jaccard). Exact where both sides are texts; else by the signatures, which estimate it for texts of more than 50 characters,
+    /// and null where the index does not verify, or one is that long and the other is not.
+    similarity: Option<f64>,
+    /// That of the index; null where it does not verify.
+    min_similarity: Option<f64>,
+    /// Whether the one has a number, a run of digits, that the other has not, or not as often; null unless both sides are texts.
+    numbers_differ: Option<bool>,
     distance: u32,
     /// That of the index.
     max_distance: u32,
-    /// Whether the index calls them near-duplicates.
+    /// Whether the index calls them near-duplicates. Where it verifies, its estimate of the similarity decides, which may be off by
+    /// some hundredths, so it takes pairs for near from .1 below `min_similarity` on.
     is_near: bool,
-    /// The bits in which they differ, the most significant (63) first.
+    /// The bits in which their fingerprints differ, the most significant (63) first; empty where the one has a simhash and the other
+    /// has none.
     bits: Vec<Bit>,
-    /// The heaviest terms; null unless both sides are texts.
+    /// The heaviest terms; null unless both sides are texts that the index compares by simhashes.
     terms: Option<Vec<ComparedTerm>>,
     /// Both texts in stretches, where that was asked for and both sides are texts.
     differences: Option<Vec<Stretch>>,
@@ -71,6 +84,8 @@ pub(super) struct ComparedSide {
     fingerprint: String,
     /// How many terms decide its fingerprint; null for a document.
     n_terms: Option<usize>,
+    /// What part of it the other has, too, from 0 to 1, as `similarity`: 1 where the other contains it all.
+    share: Option<f64>,
 }
 
 /// A bit in which two sides differ.
@@ -104,7 +119,7 @@ pub(super) struct ComparedTerm {
     tag = "explanations",
     request_body(content = Pair, example = json!({ "a": { "text": "insert this if it is new" }, "b": { "id": "a1" } })),
     responses(
-        (status = 200, description = "How far apart they are, and why", body = Compared, example = json!({ "a": { "id": null, "fingerprint": "8f451e680053652b", "n_terms": 6 }, "b": { "id": "a1", "fingerprint": "8f451e680053652b", "n_terms": null }, "distance": 0, "max_distance": 3, "is_near": true, "bits": [], "terms": null, "differences": null })),
+        (status = 200, description = "What they have in common, how far apart they are, and why", body = Compared, example = json!({ "a": { "id": null, "fingerprint": "8f451e680053652b", "n_terms": 6, "share": 1.0 }, "b": { "id": "a1", "fingerprint": "8f451e680053652b", "n_terms": null, "share": 1.0 }, "similarity": 1.0, "min_similarity": 0.8, "numbers_differ": null, "distance": 0, "max_distance": 3, "is_near": true, "bits": [], "terms": null, "differences": null })),
         (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
@@ -148,9 +163,10 @@ impl Known {
         Some(margins[bit as usize].unsigned_abs() as f64 / mass.max(1) as f64)
     }
 
-    fn into_side(self) -> ComparedSide {
+    fn into_side(self, share: Option<Similarity>) -> ComparedSide {
         let n_terms = self.analysis.map(|analysis| analysis.terms.len());
-        ComparedSide { id: self.id, fingerprint: self.features.fingerprint().to_string(), n_terms }
+        let fingerprint = self.features.fingerprint().to_string();
+        ComparedSide { id: self.id, fingerprint, n_terms, share: share.map(four_decimals) }
     }
 }
 
@@ -159,10 +175,7 @@ fn compared(worker: &Worker, pair: Pair) -> Result<Compared, Problem> {
     if n_terms > TERMS_MAX {
         return Err(Problem::bad_request(&format!("terms may be {TERMS_MAX} at most, got {n_terms}")));
     }
-    let texts = match (&pair.a.text, &pair.b.text) {
-        (Some(a), Some(b)) if pair.differences => Some((a.clone(), b.clone())),
-        _ => None,
-    };
+    let texts = pair.a.text.clone().zip(pair.b.text.clone());
     let (a, b) = (Known::new(worker, pair.a)?, Known::new(worker, pair.b)?);
     let comparison = match (&a.analysis, &b.analysis) {
         (Some(a), Some(b)) => Comparison::new(a, b),
@@ -178,15 +191,22 @@ fn compared(worker: &Worker, pair: Pair) -> Result<Compared, Problem> {
     });
     let index = worker.index();
     let [sketch_a, sketch_b] = [&a, &b].map(|side| index.kind().sketch(side.features.clone()));
+    let in_common = match &texts {
+        Some((a, b)) => Some(in_common::by_texts(a, b)),
+        None => in_common::by_signatures(&a.features, &b.features),
+    };
     Ok(Compared {
+        similarity: in_common.map(|in_common| four_decimals(in_common.similarity)),
+        min_similarity: index.min_similarity().map(Similarity::get),
+        numbers_differ: texts.as_ref().map(|(a, b)| in_common::numbers_differ(a, b)),
         distance: distance.as_bits(),
         max_distance: index.max_distance().as_bits(),
         is_near: index.rule().nearness(&sketch_a, &sketch_b).is_some(),
         bits: bits.collect(),
         terms: comparison.map(|compared| compared.terms.into_iter().take(n_terms).map(term).collect()),
-        differences: texts.map(|(a, b)| stretches(&a, &b)),
-        a: a.into_side(),
-        b: b.into_side(),
+        differences: texts.filter(|_| pair.differences).map(|(a, b)| stretches(&a, &b)),
+        a: a.into_side(in_common.map(|in_common| in_common.share_of_a)),
+        b: b.into_side(in_common.map(|in_common| in_common.share_of_b)),
     })
 }
 

@@ -2,8 +2,8 @@
 //! key each of them needs by the rules, what the index decides, and what is the same for all of them.
 
 use axum::http::Method;
+use index::Rule;
 use serde_json::{Value, json};
-use simhash::Distance;
 use utoipa::OpenApi;
 
 use crate::access::keys::Scope;
@@ -26,8 +26,8 @@ pub(super) fn begun() -> utoipa::openapi::OpenApi {
     Description::openapi()
 }
 
-/// The description as it is served by a worker whose index finds documents within `max_distance`.
-pub(super) fn written(description: &utoipa::openapi::OpenApi, max_distance: Distance) -> Value {
+/// The description as it is served by a worker whose index finds documents by `rule`.
+pub(super) fn written(description: &utoipa::openapi::OpenApi, rule: &Rule) -> Value {
     let mut description = serde_json::to_value(description).unwrap_or_default();
     let schemas = &mut description["components"]["schemas"];
     // utoipa says that exactly one of two fields must be there of enums only, and of an enum serde says nothing useful to a
@@ -38,7 +38,15 @@ pub(super) fn written(description: &utoipa::openapi::OpenApi, max_distance: Dist
         };
         schemas[schema]["oneOf"] = json!([only(one, other), only(other, one)]);
     }
-    schemas["Query"]["properties"]["max_distance"]["maximum"] = json!(max_distance.as_bits());
+    // A fingerprint has no signature.
+    schemas["Query"]["oneOf"][1]["properties"]["min_similarity"] = json!({ "type": "null" });
+    schemas["Query"]["properties"]["max_distance"]["maximum"] = json!(rule.max_distance.as_bits());
+    // Without signatures none can be asked for.
+    let asked = &mut schemas["Query"]["properties"];
+    match rule.min_similarity {
+        Some(least) => asked["min_similarity"]["minimum"] = json!(least.get()),
+        None => drop(asked.as_object_mut().map(|asked| asked.remove("min_similarity"))),
+    }
     schemas["Problem"]["properties"]["type"]["enum"] = Kind::ALL.iter().map(|kind| kind.urn()).collect();
     let scheme = "Needed where the worker runs with --keys. The scope that a key must have is named with each operation.";
     description["components"]["securitySchemes"][SCHEME] =
@@ -105,13 +113,15 @@ fn add_headers(operation: &mut Value) {
 mod tests {
     use std::collections::BTreeSet;
 
+    use simhash::Distance;
+
     use super::*;
 
     /// An operation without a rule would be for those only who may remove documents, and say so.
     #[test]
     fn each_operation_has_a_rule_and_each_rule_an_operation() {
         let (_, described) = crate::api::documented().split_for_parts();
-        let mut described = written(&described, Distance::of_differing(0b111));
+        let mut described = written(&described, &Distance::of_differing(0b111).into());
         let described: BTreeSet<_> = operations(&mut described)
             .map(|(method, path, operation)| (path, method.to_string(), operation["security"].to_string()))
             .collect();

@@ -26,7 +26,7 @@ use crate::worker::recent::Text;
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What a batch is answered, as an example.
-const INSERTED_LINES: &str = r#"{"line":1,"status":200,"outcome":"duplicate","id":"a2","fingerprint":"8f451e680053652b","duplicate_of":{"id":"a1","fingerprint":"8f451e680053652b","distance":0,"differing_bits":[]}}
+const INSERTED_LINES: &str = r#"{"line":1,"status":200,"outcome":"duplicate","id":"a2","fingerprint":"8f451e680053652b","duplicate_of":{"id":"a1","fingerprint":"8f451e680053652b","similarity":1.0,"distance":0,"differing_bits":[]}}
 {"line":2,"status":201,"outcome":"inserted","id":"019c1551-86ad-7372-9aa1-89dc47c6dbe5","fingerprint":"3aa79a4260656422"}
 "#;
 
@@ -113,7 +113,7 @@ pub(super) struct Stored {
     request_body(content = NewDocument, example = json!({ "id": "a1", "text": "insert this if it is new", "source": "wire-7" })),
     responses(
         (status = 201, description = "It was written", body = Inserted, example = json!({ "outcome": "inserted", "id": "a1", "fingerprint": "8f451e680053652b" })),
-        (status = 200, description = "It, or one like it, was there", body = Inserted, example = json!({ "outcome": "duplicate", "id": "a2", "fingerprint": "8f451e680053652b", "duplicate_of": { "id": "a1", "fingerprint": "8f451e680053652b", "distance": 0, "differing_bits": [] } })),
+        (status = 200, description = "It, or one like it, was there", body = Inserted, example = json!({ "outcome": "duplicate", "id": "a2", "fingerprint": "8f451e680053652b", "duplicate_of": { "id": "a1", "fingerprint": "8f451e680053652b", "similarity": 1.0, "distance": 0, "differing_bits": [] } })),
         (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]

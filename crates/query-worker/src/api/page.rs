@@ -26,12 +26,13 @@ const JS: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// Path, content type and content of all that makes up the page.
-const FILES: [(&str, &str, &str); 10] = [
+const FILES: [(&str, &str, &str); 11] = [
     ("/", HTML, include_str!("page/page.html")),
     ("/page.css", CSS, include_str!("page/page.css")),
     ("/page.svg", SVG, include_str!("page/page.svg")),
     ("/page.js", JS, include_str!("page/page.js")),
     ("/page/api.js", JS, include_str!("page/api.js")),
+    ("/page/common.js", JS, include_str!("page/common.js")),
     ("/page/dom.js", JS, include_str!("page/dom.js")),
     ("/page/explain.js", JS, include_str!("page/explain.js")),
     ("/page/find.js", JS, include_str!("page/find.js")),

@@ -25,7 +25,7 @@ const LIMIT_DEFAULT: usize = 10;
 const LIMIT_MAX: usize = 1000;
 
 /// What a batch is answered, as an example.
-const FOUND_LINES: &str = r#"{"line":1,"status":200,"fingerprint":"8f451e680053652b","matches":[],"n_matches":1,"cost":{"n_buckets":10,"n_candidates":10}}
+const FOUND_LINES: &str = r#"{"line":1,"status":200,"fingerprint":"8f451e680053652b","matches":[],"n_matches":1,"cost":{"n_buckets":26,"n_candidates":26}}
 {"line":2,"status":200,"fingerprint":"8f451e680053652b","matches":[{"distance":0,"id":"a1","fingerprint":"8f451e680053652b","source":"wire-7","inserted_at":"2026-01-31T18:00:00.000Z"}],"n_matches":1,"cost":{"n_buckets":10,"n_candidates":10}}
 "#;
 
@@ -98,7 +98,7 @@ pub(super) struct Cost {
     tag = "search",
     request_body(content = Query, example = json!({ "text": "insert this if it is new" })),
     responses(
-        (status = 200, description = "What is near", body = Found, example = json!({ "fingerprint": "8f451e680053652b", "matches": [{ "distance": 0, "id": "a1", "fingerprint": "8f451e680053652b", "source": "wire-7", "inserted_at": "2026-01-31T18:00:00.000Z" }], "n_matches": 1, "cost": { "n_buckets": 10, "n_candidates": 10 } })),
+        (status = 200, description = "What is near", body = Found, example = json!({ "fingerprint": "8f451e680053652b", "matches": [{ "similarity": 1.0, "distance": 0, "id": "a1", "fingerprint": "8f451e680053652b", "source": "wire-7", "inserted_at": "2026-01-31T18:00:00.000Z" }], "n_matches": 1, "cost": { "n_buckets": 26, "n_candidates": 26 } })),
         (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]

@@ -67,13 +67,17 @@ impl Store for Measured {
 
     fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         let found = self.pass("near", |store| store.near(queries, rule, limit))?;
-        found.iter().for_each(|found| self.metrics.found(found.cost, found.n_matches));
+        for Neighbours { matches, n_matches, cost } in &found {
+            self.metrics.found(*cost, *n_matches, matches.iter().map(|found| found.similarity));
+        }
         Ok(found)
     }
 
     fn near_documents(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<NearDocuments>> {
         let found = self.pass("near", |store| store.near_documents(queries, rule, limit))?;
-        found.iter().for_each(|found| self.metrics.found(found.cost, found.n_matches));
+        for NearDocuments { documents, n_matches, cost } in &found {
+            self.metrics.found(*cost, *n_matches, documents.iter().map(|(nearness, _)| nearness.similarity));
+        }
         Ok(found)
     }
 

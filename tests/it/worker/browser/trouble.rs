@@ -62,9 +62,9 @@ fn what_cannot_be_found_is_said_in_words() {
         "/v1/documents",
         &json!({ "id": "a", "text": "A text about bees, and what they do in winter." }),
     );
-    let nothing = said(TEXT, "No document within 3 bits");
+    let nothing = said(TEXT, "No document with 80 % or more in common");
     assert!(!nothing.contains("The index is empty"), "{nothing}");
-    let none = said("。！?", "The text has no features");
+    let none = said(" ", "The text has no features");
     assert!(none.contains("punctuation") && none.contains("Request "), "{none}");
     page.draw("an-error");
     let long = said(&"回家".repeat(400), "The text is too long");
@@ -107,7 +107,7 @@ fn answers_that_come_late_or_not_at_once() {
     run_with_input("indexer", ["index", "-q", "--store", &store, "-"], corpus.as_bytes()).expect(0);
     let worker = Worker::start(&store, &[]);
     page.open(worker.base());
-    page.wait("document.querySelector('#find-distance').options.length > 0");
+    page.wait("document.querySelector('#find-nearness')?.options.length > 0");
     page.script(
         "const real = window.fetch;
         window.failures = 1;

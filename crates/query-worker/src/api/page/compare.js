@@ -1,8 +1,9 @@
 // Compare: two texts beside each other, and whether the index would take the one for the other.
 
 import { ask, checkLength, index, shown } from "./api.js";
-import { announce, byId, count, el, onSend } from "./dom.js";
-import { bitsPart, differencesPart, distanceWords, termsPart } from "./explain.js";
+import { contained, isOrMore, numbersNote } from "./common.js";
+import { announce, byId, count, el, onSend, share } from "./dom.js";
+import { differencesPart, distanceWords, whyPart } from "./explain.js";
 
 const TERMS = 1000;
 const NAMES = ["the one text", "the other"];
@@ -11,6 +12,16 @@ let asked = null;
 
 export function start() {
   onSend(byId("compare-form"), compare);
+}
+
+/** From when on the index takes texts for near-duplicates, and where that is not what it does with these. */
+function rule(info, { similarity, min_similarity: least, is_near: isNear, distance, max_distance: most }) {
+  if (least === null) return `${distanceWords(distance)}; this index takes texts for near-duplicates up to ${count(most, "bit")}.`;
+  const said = `This index takes texts with ${isOrMore(least)} in common for near-duplicates.`;
+  if (isNear === similarity >= least) return said;
+  if (isNear) return `${said} It estimates, and takes these for such.`;
+  if (info.profile === "classic" && distance > most) return `${said} It would not find these: it looks where up to ${count(most, "bit")} of 64 differ, and here ${distance} do.`;
+  return `${said} It would miss these.`;
 }
 
 async function compare() {
@@ -25,13 +36,13 @@ async function compare() {
     await checkLength(a, b);
     const info = await index();
     const compared = await ask("POST", "v1/compare", { a: { text: a }, b: { text: b }, terms: TERMS, differences: true }, signal);
-    const verdict = compared.is_near ? "Near-duplicates" : "Not near-duplicates";
-    const limit = `${distanceWords(compared.distance)}; this index takes texts for near-duplicates up to ${count(compared.max_distance, "bit")}.`;
+    const verdict = `${share(compared.similarity)} in common: ${compared.is_near ? "near-duplicates" : "not near-duplicates"}`;
+    const limit = rule(info, compared);
     announce(`${verdict}. ${limit}`);
     answer.replaceChildren(
-      el("div", { class: compared.is_near ? "verdict near" : "verdict" }, el("h2", {}, verdict), el("p", {}, limit)),
+      el("div", { class: compared.is_near ? "verdict near" : "verdict" }, el("h2", {}, verdict), el("p", {}, limit), el("p", {}, contained(compared, NAMES)), numbersNote(compared)),
       el("div", { class: "explained" },
-        differencesPart(compared.differences, NAMES), bitsPart(info, compared, null, NAMES), termsPart(compared.terms, NAMES)));
+        differencesPart(compared.differences, NAMES), whyPart(info, compared, null, compared.terms, NAMES)));
   } catch (error) {
     if (error.name === "AbortError") return;
     answer.replaceChildren(shown(error, compare));

@@ -25,6 +25,12 @@ export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one
 
 export const percent = (part) => `${(100 * part).toFixed(1)} %`;
 
+/** What two texts share, rounded down: only what is the same has 100 %. */
+export function share(part, digits = 0) {
+  const scale = 10 ** digits;
+  return `${(Math.floor(part * 100 * scale + 1e-6) / scale).toFixed(digits)} %`;
+}
+
 export function bytes(n) {
   if (n < 1024) return count(n, "byte");
   const units = ["KiB", "MiB", "GiB", "TiB"];

@@ -1,4 +1,4 @@
-// Why two texts have the fingerprints that they have: their bits, the terms behind them, and what differs in the letters.
+// Why two texts have the fingerprints that they have, and what differs in the letters.
 
 import { count, el, number, percent } from "./dom.js";
 
@@ -13,7 +13,7 @@ const CONTEXT = 120;
 /** Stretches shown at once. */
 const STRETCHES_SHOWN = 600;
 
-export const bitsOf = (fingerprint) => {
+const bitsOf = (fingerprint) => {
   const value = BigInt(`0x${fingerprint}`);
   return ALL.map((bit) => Number((value >> BigInt(bit)) & 1n));
 };
@@ -40,7 +40,7 @@ export function blocks(tables) {
 const blockOf = (all, bit) => all.findIndex((block) => block.includes(bit)) + 1;
 
 /** In how many of the scheme's tables two fingerprints meet. */
-export function meetings(tables, bits) {
+function meetings(tables, bits) {
   const apart = bits.reduce((mask, bit) => mask | (1n << BigInt(bit)), 0n);
   return tables.filter((mask) => (BigInt(`0x${mask}`) & apart) === 0n).length;
 }
@@ -94,7 +94,7 @@ function fromOne(analyzed) {
 }
 
 /** The bits that differ, how clearly each side decided them, and the terms behind that. */
-export function bitsPart(info, compared, analyzed, [nameA, nameB]) {
+function bitsPart(info, compared, analyzed, [nameA, nameB]) {
   const bits = compared.bits.map(({ bit }) => bit);
   const all = blocks(info.tables);
   const met = meetings(info.tables, bits);
@@ -131,7 +131,7 @@ export function bitsPart(info, compared, analyzed, [nameA, nameB]) {
 }
 
 /** The terms that weigh most. */
-export function termsPart(terms, [nameA, nameB]) {
+function termsPart(terms, [nameA, nameB]) {
   const most = Math.max(1, ...terms.map((term) => Math.max(term.weight_a, term.weight_b ?? 0)));
   const relative = (weight) => (weight === 0 ? "–" : (100 * weight / most).toFixed(0));
   const hasBoth = terms.some((term) => term.weight_b !== undefined);
@@ -143,6 +143,14 @@ export function termsPart(terms, [nameA, nameB]) {
   return el("section", {}, el("h3", {}, "Heaviest terms"),
     el("p", { class: "quiet small" }, `With their weights, of which the greatest is 100.${unlike}`),
     el("ul", { class: "weights" }, items));
+}
+
+/** What is behind that, for those who ask: the bits of the simhashes, and the terms that weigh most. Nothing where there are none. */
+export function whyPart(info, compared, analyzed, terms, names) {
+  // The first side is a text, so that it has terms where it has a simhash.
+  if (compared.a.n_terms === null || compared.bits.length !== compared.distance) return null;
+  const toggle = el("summary", {}, "Why: bits and terms ", el("span", { class: "quiet" }, distanceWords(compared.distance)));
+  return el("details", { class: "why" }, toggle, bitsPart(info, compared, analyzed, names), termsPart(terms, names));
 }
 
 /** Cuts between characters, not inside of one. */
@@ -178,6 +186,6 @@ export function differencesPart(stretches, [nameA, nameB]) {
   more.addEventListener("click", show);
   show();
   const key = places === 0 ? null : el("p", { class: "quiet small" }, el("del", {}, `only in ${nameA}`), " ", el("ins", {}, `only in ${nameB}`),
-    " The fingerprint sees no case, width, order or punctuation; the marks do.");
+    " What is compared has no case, width or punctuation; the marks do.");
   return el("section", {}, el("h3", {}, "Differences"), el("p", {}, summary), key, texts, more);
 }

@@ -1,10 +1,14 @@
 // Index: what the index says of itself.
 
 import { index, shown } from "./api.js";
+import { isOrMore } from "./common.js";
 import { announce, byId, bytes, count, el, number } from "./dom.js";
 import { blocks } from "./explain.js";
 
 const SECONDS = [["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+
+/** What documents are found by, by profile. */
+const FOUND_BY = { classic: "the bits of simhashes", minhash: "runs of characters", full: "the bits of simhashes, and runs of characters" };
 
 export function start() {
   byId("index-again").addEventListener("click", show);
@@ -43,7 +47,8 @@ export async function show() {
         el("section", {}, el("h2", {}, "Index"), rows([
           ["Documents", info.n_documents === null ? "not counted by this store" : number(info.n_documents)],
           ["Store", code(info.store)],
-          ["Near-duplicates", `up to ${count(info.max_distance, "bit")} of 64 apart`],
+          ["Near-duplicates", info.min_similarity === null ? `up to ${count(info.max_distance, "bit")} of 64 apart` : `${isOrMore(info.min_similarity)} in common`],
+          ["Found by", [`${FOUND_BY[info.profile]} (`, code(info.profile), ")"]],
           ["Documents stay", info.retain_seconds === null ? "until they are removed" : `for ${duration(info.retain_seconds)}`],
           ["Format", `version ${info.format_version}`],
         ]), el("h2", {}, "This worker"), rows([
@@ -53,7 +58,7 @@ export async function show() {
           ["Longest batch", count(info.batch_lines_max, "line")],
         ])),
         el("section", {}, el("h2", {}, "Recipe"), rows(Object.entries(info.recipe).map(([key, value]) => [key.replaceAll("_", " "), code(value)])))),
-      el("section", {}, el("h2", {}, "Scheme"),
+      info.n_tables === 0 ? "" : el("section", {}, el("h2", {}, "Scheme"),
         el("p", {}, code(info.scheme), `: ${count(info.n_tables, "table")}. Two fingerprints meet where all the bits that a table has marked agree.`),
         drawing(info.tables)));
     announce("The figures are there.");

@@ -1,8 +1,9 @@
 // Find: the documents near a text, nearest first.
 
 import { ask, checkLength, index, shown } from "./api.js";
-import { announce, byId, count, el, name, number, onSend, time } from "./dom.js";
-import { bitsPart, differencesPart, differing, distanceWords, strip, termsPart } from "./explain.js";
+import { inCommonPart, isOrMore } from "./common.js";
+import { announce, byId, count, el, name, number, onSend, share, time } from "./dom.js";
+import { differencesPart, differing, distanceWords, strip, whyPart } from "./explain.js";
 
 /** The most that the worker lists. */
 const LIMIT = 1000;
@@ -12,12 +13,31 @@ const NAMES = ["your text", "the document"];
 
 let asked = null;
 
-export function setDistances(most) {
-  const choice = byId("find-distance");
-  if (choice.options.length) return;
-  for (let distance = 0; distance <= most; distance += 1) choice.append(new Option(String(distance)));
-  choice.value = String(most);
+/** How near documents are to be: as near as the index finds them, or nearer. */
+export function setBounds({ min_similarity: least, max_distance: most }) {
+  const label = byId("find-bound");
+  if (!label.hidden) return;
+  const choice = el("select", { id: "find-nearness" });
+  if (least === null) {
+    for (let distance = 0; distance <= most; distance += 1) choice.append(new Option(String(distance)));
+    choice.value = String(most);
+    label.append("At most ", choice, " bits apart");
+  } else {
+    const steps = [...Array(20).keys()].map((n) => (n + 1) / 20).filter((step) => step > least);
+    for (const step of [least, ...steps]) choice.append(new Option(`${Number((100 * step).toFixed(2))} %`, String(step)));
+    label.append("At least ", choice, " in common");
+  }
+  label.hidden = false;
 }
+
+/** The bound that is chosen, as a query has it, and in words. */
+function chosen(info) {
+  const bound = Number(byId("find-nearness").value);
+  if (info.min_similarity !== null) return [{ min_similarity: bound }, `with ${isOrMore(bound)} in common`];
+  return [{ max_distance: bound }, bound === 0 ? "with the same fingerprint" : `within ${count(bound, "bit")}`];
+}
+
+const nearnessOf = ({ similarity, distance }) => (similarity === undefined ? count(distance, "bit") : `${share(similarity)} in common`);
 
 export function start() {
   onSend(byId("find-form"), find);
@@ -34,10 +54,10 @@ async function find() {
   try {
     await checkLength(text);
     const info = await index();
-    setDistances(info.max_distance);
-    const query = { text, limit: LIMIT, max_distance: Number(byId("find-distance").value) };
-    const found = await ask("POST", "v1/query", query, signal);
-    const parts = await results(info, { ...found, text, max_distance: query.max_distance });
+    setBounds(info);
+    const [bound, within] = chosen(info);
+    const found = await ask("POST", "v1/query", { text, limit: LIMIT, ...bound }, signal);
+    const parts = await results(info, { ...found, text, within });
     // A later search may have been answered meanwhile.
     signal.throwIfAborted();
     answer.replaceChildren(...parts);
@@ -51,8 +71,7 @@ async function find() {
 }
 
 async function results(info, found) {
-  const { matches, n_matches: n } = found;
-  const within = found.max_distance === 0 ? "with the same fingerprint" : `within ${count(found.max_distance, "bit")}`;
+  const { matches, n_matches: n, within } = found;
   if (n === 0) {
     const { n_documents: documents } = await index(true);
     const title = documents === 0 ? "The index is empty" : `No document ${within}`;
@@ -62,10 +81,11 @@ async function results(info, found) {
     announce(title);
     return [el("div", { class: "none" }, el("h2", {}, title), el("p", {}, detail), el("p", { class: "quiet small" }, "Its fingerprint is ", el("code", {}, found.fingerprint), "."))];
   }
+  const isVerified = matches[0].similarity !== undefined;
   const title = `${count(n, "document")} ${within}`;
   const cut = n > matches.length ? ` The nearest ${number(matches.length)} are listed.` : "";
-  announce(`${title}, the nearest at ${count(matches[0].distance, "bit")}.${cut}`);
-  const list = el("ol", { class: "matches" });
+  announce(`${title}, the nearest ${isVerified ? "with" : "at"} ${nearnessOf(matches[0])}.${cut}`);
+  const list = el("ol", { class: isVerified ? "matches shares" : "matches" });
   const more = el("button", { type: "button" });
   const search = { info, ...found, analyzed: null };
   let shownSoFar = 0;
@@ -82,25 +102,27 @@ async function results(info, found) {
   more.addEventListener("click", () => show(false));
   show(true);
   list.querySelector("details").open = true;
-  return [el("h2", {}, title), cut ? el("p", {}, cut) : null, list, more].filter(Boolean);
+  const note = isVerified
+    ? el("p", { class: "quiet small" }, "For texts of more than 50 characters the shares are estimates. In a document that is opened they are counted, where its text is at hand.")
+    : null;
+  return [el("h2", {}, title), cut ? el("p", {}, cut) : null, note, list, more].filter(Boolean);
 }
 
 function matchItem(search, match) {
-  const bits = differing(search.fingerprint, match.fingerprint);
   const body = el("div", { class: "explained" });
   const details = el("details", {},
     el("summary", {},
-      el("span", { class: "distance", title: distanceWords(match.distance) }, count(match.distance, "bit")),
+      el("span", { class: "nearness", title: distanceWords(match.distance) }, nearnessOf(match)),
       name(match.id, "id"),
       el("span", { class: "quiet facts" }, match.source === null ? null : name(match.source, "source"), time(match.inserted_at)),
-      strip(search.info.tables, bits)),
+      match.similarity === undefined ? strip(search.info.tables, differing(search.fingerprint, match.fingerprint)) : null),
     body);
   let isBegun = false;
   const begin = async () => {
     isBegun = true;
     body.setAttribute("aria-busy", "true");
     try {
-      body.replaceChildren(...(await explained(search, match)));
+      body.replaceChildren(...(await explained(search, match)).filter(Boolean));
     } catch (error) {
       body.replaceChildren(shown(error, begin));
     }
@@ -129,9 +151,9 @@ async function withText(search, text) {
   await checkLength(search.text, text);
   const compared = await ask("POST", "v1/compare", pair);
   return [
+    inCommonPart(compared, NAMES),
     differencesPart(compared.differences, NAMES),
-    bitsPart(search.info, compared, null, NAMES),
-    termsPart(compared.terms, NAMES),
+    whyPart(search.info, compared, null, compared.terms, NAMES),
   ];
 }
 
@@ -143,7 +165,7 @@ async function withoutText(search, match, why) {
   const pair = { a: { text: search.text }, b: { id: match.id } };
   const [analyzed, compared] = await Promise.all([search.analyzed, ask("POST", "v1/compare", pair)]);
   const terms = analyzed.terms.map(({ term, weight }) => ({ term, weight_a: weight }));
-  return [pasteBox(search, match, why), bitsPart(search.info, compared, analyzed, NAMES), termsPart(terms, NAMES)];
+  return [inCommonPart(compared, NAMES), pasteBox(search, match, why), whyPart(search.info, compared, analyzed, terms, NAMES)];
 }
 
 /** A place for the text that the worker has not. */
@@ -165,7 +187,7 @@ function pasteBox(search, match, why) {
       const note = isOther
         ? el("p", { class: "note" }, "This is not quite the text that was indexed: its fingerprint is ", el("code", {}, compared.b.fingerprint), ", and the document's is ", el("code", {}, match.fingerprint), ".")
         : null;
-      said.replaceChildren(...[note, differencesPart(compared.differences, [NAMES[0], "the pasted text"])].filter(Boolean));
+      said.replaceChildren(...[note, inCommonPart(compared, [NAMES[0], "the pasted text"]), differencesPart(compared.differences, [NAMES[0], "the pasted text"])].filter(Boolean));
     } catch (error) {
       said.replaceChildren(shown(error, send));
     }

@@ -56,7 +56,7 @@ figures.start();
 select(ofAddress(), { remember: false });
 
 // What the worker says of its index fills in what the forms need; whatever is wrong is said by what is asked first.
-index().then(({ store, max_distance: most }) => {
-  byId("where").textContent = store;
-  find.setDistances(most);
+index().then((info) => {
+  byId("where").textContent = info.store;
+  find.setBounds(info);
 }, () => {});
