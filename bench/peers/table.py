@@ -11,20 +11,47 @@ HEAD = (
 
 
 def rendered(results):
-    parts = []
-    for name, corpus in sorted(results["corpora"].items()):
+    corpora = sorted(results["corpora"].items(), key=lambda item: item[1]["median_characters"])
+    return "\n\n".join([summary(corpora), *details(corpora)])
+
+
+def summary(corpora):
+    """All tools, all corpora, short texts first: recall, strict precision, wrongly dropped."""
+    head = "| recall / strict precision / wrongly dropped | " + " | ".join(name for name, _ in corpora) + " |"
+    lines = [head, "|" + "---|" * (len(corpora) + 1)]
+    for name in ordered({row for _, corpus in corpora for row in corpus["rows"]}):
+        cells = [quality(corpus["rows"].get(name), corpus) for _, corpus in corpora]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def ordered(rows):
+    return sorted(rows, key=lambda row: (ORDER.index(row) if row in ORDER else len(ORDER), row))
+
+
+def quality(row, corpus):
+    if row is None:
+        return ""
+    if "timeout_seconds" in row:
+        return f"not done in {row['timeout_seconds']} s"
+    return " / ".join([*rates(row, corpus), f"{row['n_wrongly_dropped']:,}"])
+
+
+def rates(row, corpus):
+    return share(row["n_found"], corpus["n_pairs"]), share(row["n_called"] - row["n_wrong"], row["n_called"])
+
+
+def details(corpora):
+    for name, corpus in corpora:
         n, length, n_pairs = (corpus[key] for key in ["n_documents", "median_characters", "n_pairs"])
-        parts.append(f"**{name}**: {n:,} documents, {length:,} characters in the middle, {n_pairs:,} pairs\n\n{HEAD}")
-        rows = sorted(corpus["rows"], key=lambda row: (ORDER.index(row) if row in ORDER else len(ORDER), row))
-        parts[-1] += "".join(f"\n{line(row, corpus['rows'][row], corpus)}" for row in rows)
-    return "\n\n".join(parts)
+        head = f"**{name}**: {n:,} documents, {length:,} characters in the middle, {n_pairs:,} pairs\n\n{HEAD}"
+        yield "\n".join([head, *(line(row, corpus["rows"][row], corpus) for row in ordered(corpus["rows"]))])
 
 
 def line(name, row, corpus):
     if "timeout_seconds" in row:
         return f"| {name} | not done in {row['timeout_seconds']} s | | | | | | |"
-    recall = share(row["n_found"], corpus["n_pairs"])
-    precision = share(row["n_called"] - row["n_wrong"], row["n_called"])
+    recall, precision = rates(row, corpus)
     seconds = statistics.median(row["seconds"])
     # Where nothing is tokenized apart there is one figure.
     search = row["seconds_without_tokens"]
@@ -34,12 +61,12 @@ def line(name, row, corpus):
 
 
 def share(part, whole):
-    """Three decimals, rounded down so that only all is shown as 1; a dash where there is nothing to count."""
+    """Three decimals, and only all is shown as 1; a dash where there is nothing to count."""
     if whole == 0:
         return "–"
     if part == whole:
         return "1"
-    return f"{int(part / whole * 1000) / 1000:.3f}".removeprefix("0")
+    return f"{min(part / whole, 0.999):.3f}".removeprefix("0")
 
 
 def speed(corpus, seconds):
