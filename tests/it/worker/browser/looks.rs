@@ -64,12 +64,8 @@ fn a_narrow_window() {
     find(&page, &text.replace("Monday", "Tuesday").replace("nine", "ten"));
     page.wait_for(".matches");
     explained(&page);
-<<<<<<< HEAD
-    page.fits("a match");
-=======
     page.click(".why > summary");
-    fits("a match");
->>>>>>> vworker
+    page.fits("a match");
     page.draw("narrow-find");
     page.click("#tab-compare");
     page.paste("#compare-a", &text);
