@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
-use index::{DocumentId, OpenOptions, SketchKind};
+use index::{DocumentId, OpenOptions, Profile, SketchKind};
 use serde_json::Value;
 use simhash::{Distance, Fingerprint};
 use tables::{Groups, self_join};

@@ -29,4 +29,5 @@ mod support;
 mod tidy;
 mod tune;
 mod upkeep;
+mod verdict;
 mod worker;

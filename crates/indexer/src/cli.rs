@@ -235,10 +235,10 @@ pub(crate) struct DedupArgs {
     /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it, to be deleted.
     #[arg(long, value_name = "KEPT", value_parser = path_for(Role::Kept), help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Write each dropped document here: id, duplicate_of, both fingerprints and the distance; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
+    /// Write each dropped document here: id, duplicate_of, both fingerprints, distance and similarity; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
     ///
-    /// Columns, in this order: id, duplicate_of, fingerprint and duplicate_of_fingerprint, which are text, and distance, in bits, an integer of
-    /// 64 bits. All but Parquet may be packed (.gz .zst).
+    /// Columns, in this order: id, duplicate_of, fingerprint and duplicate_of_fingerprint, which are text; distance, in bits, an integer of
+    /// 64 bits; and similarity, a float from 0 to 1, where the index verifies. All but Parquet may be packed (.gz .zst).
     #[arg(long, value_name = "DUPS", value_parser = path_for(Role::Duplicates), help_heading = "Output")]
     pub(crate) duplicates: Option<PathBuf>,
     /// Write the clusters: all documents that hang together by being near, kept or dropped; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
@@ -252,13 +252,22 @@ pub(crate) struct DedupArgs {
     ///
     /// Parquet, CSV and TSV have a row for each document, in the same order, and no edges. Columns: group, id, status,
     /// fingerprint and split_from, which are text; chained, a boolean; n_documents and n_edges, integers of 64 bits; and, for a chained cluster only,
-    /// widest_a and widest_b, fingerprints, widest_distance, an integer, and widest_at_least, a boolean. split_from is there for a part
+    /// widest_a and widest_b, fingerprints, widest_distance, an integer, widest_similarity, a float, and widest_at_least, a boolean. split_from is there for a part
     /// of a cluster only.
     ///
     /// What is dropped does not depend on it: a document goes only for a kept one within the distance, never for a chain.
     /// The clusters are found at the end of the run, which holds every document's id until then and some 100 bytes beside.
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Clusters), help_heading = "Output")]
     pub(crate) clusters: Option<PathBuf>,
+    /// Write every pair of documents that are near to each other, once: a, b, similarity and distance; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
+    ///
+    /// Of the input (with --shard of this worker's part), kept or dropped; a comes before b there. similarity is the share of
+    /// n-grams that both have of those that either has, a float, and missing where the index does not verify; distance, in bits, is
+    /// an integer. Pairs come in no order that says something, and in the same one for the same input. Of n copies of one text there are n (n - 1) / 2.
+    ///
+    /// They are found at the end of the run, which holds every document's id and signature until then: some 300 bytes.
+    #[arg(long, value_name = "FILE", value_parser = path_for(Role::Pairs), help_heading = "Output")]
+    pub(crate) pairs: Option<PathBuf>,
     /// What becomes of a chained cluster, in which two nodes are further apart than the distance: A near B near C, but not A near C
     #[arg(
         long,
@@ -278,7 +287,7 @@ pub(crate) struct DedupArgs {
     /// Decide and report, but write nothing else: no kept documents, no duplicates, nothing into the index of --store
     ///
     /// That index must be there already. What the run would keep is held in memory beside it.
-    #[arg(long, conflicts_with_all = ["output", "duplicates", "clusters"], help_heading = "Output")]
+    #[arg(long, conflicts_with_all = ["output", "duplicates", "clusters", "pairs"], help_heading = "Output")]
     pub(crate) dry_run: bool,
     /// How many groups to print where no output file is given
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]

@@ -20,6 +20,7 @@ mod kept;
 mod numbers;
 mod opening;
 mod output;
+mod pairs;
 mod pipeline;
 mod progress;
 mod reasons;

@@ -28,6 +28,7 @@ pub(crate) const STDOUT: &str = "-";
 pub(crate) const OUTPUT: &str = "--output";
 pub(crate) const DUPLICATES: &str = "--duplicates";
 pub(crate) const CLUSTERS: &str = "--clusters";
+pub(crate) const PAIRS: &str = "--pairs";
 pub(crate) const REJECTS: &str = "--rejects";
 
 /// Packed bytes that are held before they are written.

@@ -74,6 +74,7 @@ impl DedupArgs {
             output,
             duplicates,
             clusters,
+            pairs,
             chains,
             report,
             dry_run,
@@ -86,7 +87,7 @@ impl DedupArgs {
             "a --dry-run leaves nothing that could be gone on with; leave out --journal"
         );
         ensure!(
-            output.is_some() || duplicates.is_some() || clusters.is_some() || !has_journal,
+            output.is_some() || duplicates.is_some() || clusters.is_some() || pairs.is_some() || !has_journal,
             "the groups on the screen cannot be gone on with; a job with a journal needs --output or --duplicates"
         );
         ensure!(
@@ -97,6 +98,11 @@ impl DedupArgs {
         ensure!(
             clusters.is_none() || !has_journal,
             "--clusters are made of what one run has seen, and a job with a journal may take several; leave one of \
+             them out"
+        );
+        ensure!(
+            pairs.is_none() || !has_journal,
+            "--pairs are made of what one run has seen, and a job with a journal may take several; leave one of \
              them out"
         );
         let rank_by = keep.rank_by(time_field.as_ref())?;
@@ -110,6 +116,7 @@ impl DedupArgs {
             output,
             duplicates,
             clusters,
+            pairs,
             chains,
             report,
             dry_run,

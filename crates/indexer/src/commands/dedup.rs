@@ -18,15 +18,18 @@ use crate::journal::Journal;
 use crate::keep;
 use crate::kept::KeptOutput;
 use crate::output::{DUPLICATES, OUTPUT, is_stdout, print_to_stdout};
+use crate::pairs::Pairs;
 use crate::pipeline::Wanted;
 use crate::report::{Counts, Report};
 use crate::report_file::{self, Findings, Reporting};
+use crate::table::Table;
 
 /// Where the kept documents are indexed when nobody names a store.
 const DEFAULT_STORE: &str = "memory:";
 
 pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
-    let outputs = options.output.iter().chain(&options.duplicates).chain(&options.clusters);
+    let outputs = options.output.iter().chain(&options.duplicates);
+    let outputs = outputs.chain(&options.clusters).chain(&options.pairs);
     let outputs: Vec<&Path> = outputs.map(PathBuf::as_path).collect();
     let reports = options.report.iter().map(|target| target.path.as_path());
     let all_outputs: Vec<&Path> = outputs.iter().copied().chain(reports).collect();
@@ -79,6 +82,8 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
     let clusters = options.clusters.as_deref().map(ClustersFile::create).transpose()?;
     let clusters = clusters.map(|file| Clusters::new(file, options.chains, &index));
+    let pairs = options.pairs.as_deref().map(|path| Table::open(path, None)).transpose()?;
+    let pairs = pairs.map(|table| Pairs::new(table, &index));
     let index = if spares_index { index.overlaid() } else { index };
     let rule = Rule { index, dry_run: spares_index, logs, kept };
     let results = Results {
@@ -87,6 +92,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         groups: for_people.then(|| Groups::new(options.groups)),
         findings,
         clusters,
+        pairs,
         counts: saved.counts,
     };
     let excerpt_columns = match (with_findings, for_people) {

@@ -8,6 +8,7 @@ use super::groups::Groups;
 use crate::clusters::Clusters;
 use crate::kept::KeptOutput;
 use crate::output::Lengths;
+use crate::pairs::Pairs;
 use crate::pipeline::Item;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
@@ -21,6 +22,7 @@ pub(crate) struct Results {
     pub(crate) groups: Option<Groups>,
     pub(crate) findings: Option<Findings>,
     pub(crate) clusters: Option<Clusters>,
+    pub(crate) pairs: Option<Pairs>,
     pub(crate) counts: Deduplicated,
 }
 
@@ -57,6 +59,9 @@ impl Results {
         if let Some(clusters) = &mut self.clusters {
             clusters.add(&item.document, verdict)?;
         }
+        if let Some(pairs) = &mut self.pairs {
+            pairs.add(&item.document);
+        }
         Ok(())
     }
 
@@ -74,6 +79,7 @@ impl Results {
         if let Some(clusters) = self.clusters.take() {
             self.counts.clusters = Some(clusters.finish(index)?);
         }
+        self.pairs.take().map_or(Ok(()), Pairs::finish)?;
         // What is kept comes last: where it is, the rest is.
         self.duplicates.take().map_or(Ok(()), Table::finish)?;
         self.output.take().map_or(Ok(()), KeptOutput::finish)?;

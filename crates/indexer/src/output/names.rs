@@ -44,6 +44,7 @@ pub(crate) enum Role {
     Kept,
     Duplicates,
     Clusters,
+    Pairs,
     Rejects,
     Report,
     /// In how many documents each term occurs.
@@ -135,7 +136,7 @@ impl Role {
     /// Everything that it can be written as; the first is what a name gets that promises nothing.
     const fn writes(self) -> &'static [Written] {
         match self {
-            Self::Kept | Self::Duplicates | Self::Clusters => {
+            Self::Kept | Self::Duplicates | Self::Clusters | Self::Pairs => {
                 &[Written::JsonLines, Written::Parquet, Written::Csv, Written::Tsv]
             }
             Self::Rejects => &[Written::JsonLines],
@@ -267,10 +268,11 @@ impl Written {
 mod tests {
     use super::*;
 
-    const ROLES: [Role; 9] = [
+    const ROLES: [Role; 10] = [
         Role::Kept,
         Role::Duplicates,
         Role::Clusters,
+        Role::Pairs,
         Role::Rejects,
         Role::Report,
         Role::Frequencies,
@@ -295,6 +297,7 @@ mod tests {
             (Role::Duplicates, "dropped.csv.gz", Written::Csv),
             (Role::Clusters, "clusters.json", Written::JsonLines),
             (Role::Clusters, "clusters.tsv", Written::Tsv),
+            (Role::Pairs, "pairs.parquet", Written::Parquet),
             (Role::Rejects, "rejects.txt", Written::JsonLines),
             (Role::Rejects, "rejects.gz", Written::JsonLines),
             (Role::Report, "report.json", Written::Json),

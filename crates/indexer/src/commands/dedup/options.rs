@@ -35,6 +35,9 @@ pub(crate) struct DedupOptions {
     /// Never with a journal.
     #[serde(skip)]
     pub(crate) clusters: Option<PathBuf>,
+    /// Never with a journal.
+    #[serde(skip)]
+    pub(crate) pairs: Option<PathBuf>,
     /// Of the clusters.
     #[serde(skip)]
     pub(crate) chains: Chains,

@@ -129,7 +129,15 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     let verdicts = decide(&mut rule(index), &documents).unwrap();
     let output = Some(job.kept_output(&kept).unwrap());
     let counts = Deduplicated::default();
-    let results = Results { output, duplicates: None, groups: None, findings: None, clusters: None, counts };
+    let results = Results {
+        output,
+        duplicates: None,
+        groups: None,
+        findings: None,
+        clusters: None,
+        pairs: None,
+        counts,
+    };
     let mut sink = BestFirst::new(documents, verdicts, 0, results, None);
     let wanted = Wanted { lines: true, no_features: true, ..Wanted::default() };
     let ran = job.run(&extractor, wanted, &mut sink).map_err(|error| format!("{error:#}"));
