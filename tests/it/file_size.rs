@@ -58,7 +58,7 @@ fn the_worker_answers_so_and_has_what_it_acknowledged() {
     let worker = Worker::start_as(&mut limited(800, "query-worker", &args));
     let text = |n: usize| {
         (0..20)
-            .map(|i| format!("{:x} ", (n * 31 + i * 7) as u64 * 0x9e37_79b9_7f4a_7c15 >> 24))
+            .map(|i| format!("{:x} ", ((n * 31 + i * 7) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24))
             .collect::<String>()
     };
     let mut n_stored = 0;

@@ -18,7 +18,7 @@ use self::churn::churn;
 use self::groups::{MAX_DISTANCE, Posting, chains, identical};
 use self::posting::{Race, agent, post, run};
 use crate::hbase::{Door, create, each_page, url};
-use crate::support::{Random, Worker, hbase, redis};
+use crate::support::{CLASSIC, Random, Worker, hbase, redis};
 
 /// Groups of a race, unless [`GROUPS`] says otherwise; of chains fewer, which are long to make.
 const N_GROUPS: usize = 2_000;
@@ -158,7 +158,7 @@ fn among_workers(
     kills: &[(usize, usize)],
     trouble: &(dyn Fn(usize) + Sync),
 ) -> (Race, Claims) {
-    let workers: Vec<_> = (0..N_WORKERS).map(|_| Worker::start(store, &[])).collect();
+    let workers: Vec<_> = (0..N_WORKERS).map(|_| Worker::start(store, &CLASSIC)).collect();
     let agent = agent();
     let after = |n_answers: usize| {
         trouble(n_answers);
@@ -185,7 +185,7 @@ fn among_workers(
 /// Churns in one index: as it is, and with a worker that is killed.
 fn churns(place: &str, n: usize, seed: u64) {
     for (seed, is_killed) in [(seed, false), (seed + 1, true)] {
-        let workers: Vec<_> = (0..N_WORKERS).map(|_| Worker::start(place, &[])).collect();
+        let workers: Vec<_> = (0..N_WORKERS).map(|_| Worker::start(place, &CLASSIC)).collect();
         churn(n, seed, &workers, &*open(place), &|n_done| {
             if is_killed && n_done == n / 2 {
                 workers[0].send_kill();

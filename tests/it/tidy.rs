@@ -75,6 +75,7 @@ const EDGES: [(&str, &[&str]); 18] = [
             "pigeonhole-features",
             "pigeonhole-index",
             "manual",
+            "pigeonhole-minhash",
             "program",
             "pigeonhole-simhash",
         ],
@@ -100,6 +101,7 @@ const EDGES: [(&str, &[&str]); 18] = [
         "pigeonhole-tests",
         &[
             "pigeonhole-engine",
+            "pigeonhole-features",
             "pigeonhole-index",
             "pigeonhole-minhash",
             "pigeonhole-simhash",

@@ -135,7 +135,9 @@ fn every_place_says_the_same() {
             info.contains("verify        on, similarity 0.8 and more") && info.contains("format        3")
         );
         // Another run finds each kept one under its own id, unchanged.
-        assert_eq!(dropped(&input, &["--store", &store]), in_memory, "{profile}, again");
+        // By now what one is nearest to may be a later one.
+        let ids = |lines: &[Value]| lines.iter().map(|line| line["id"].clone()).collect::<Vec<_>>();
+        assert_eq!(ids(&dropped(&input, &["--store", &store])), ids(&in_memory), "{profile}, again");
         let refused =
             run("indexer", ["dedup", "-q", &news_arg(), "--store", &store, "--verify", "off"]).expect(2);
         assert!(refused.stderr.contains("verify is"), "{}", refused.stderr);
@@ -143,7 +145,10 @@ fn every_place_says_the_same() {
     let wetland = lines(&news()).into_iter().find(|line| line["id"] == "en-wetland").unwrap();
     let query = ["query", "--store", &format!("{store}-full"), wetland["text"].as_str().unwrap()];
     let found = run("pigeonhole", query).expect(0).stdout;
-    assert!(found.starts_with("1.0000\t0\t") && found.lines().next().unwrap().ends_with("en-wetland"), "{found}");
+    assert!(
+        found.starts_with("1.0000\t0\t") && found.lines().next().unwrap().ends_with("en-wetland"),
+        "{found}"
+    );
 }
 
 /// An index of an earlier version opens, says what it is, and finds what it found.

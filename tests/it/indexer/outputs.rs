@@ -82,7 +82,7 @@ fn files_of_csv_with_the_same_columns_are_one() {
     let at = |name: &str| folder.path().join(name);
     let text = |n: usize| {
         [
-            "A heron stands by the weir.",
+            "A heron, grey, stands by the weir.",
             "Twelve boats; no wind, no sail.",
             "",
             "Rye, barley and oats at the mill",
@@ -137,7 +137,7 @@ fn parquet_stays_parquet_whatever_is_in_it() {
     let is_kept =
         |row: &Row| ids.contains(&row.get_column_iter().next().unwrap().1.to_string().replace('"', ""));
     let expected: Vec<Row> = rows(&a).into_iter().chain(rows(&b)).filter(is_kept).collect();
-    assert_eq!(expected.len(), 24);
+    assert_eq!(expected.len(), 17);
     assert_eq!(rows(&kept), expected);
     let [before, after] = [&a, &kept].map(|path| SerializedFileReader::try_from(path.as_path()).unwrap());
     let [before, after] = [&before, &after].map(|file| file.metadata().file_metadata());

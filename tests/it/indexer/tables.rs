@@ -77,6 +77,7 @@ fn check_parquet(path: &Path, columns: &[&str], expected: &[Value]) {
         Field::Str(text) => text.as_str().into(),
         Field::Long(number) => (*number).into(),
         Field::Bool(is_so) => (*is_so).into(),
+        Field::Double(number) => (*number).into(),
         other => panic!("{other:?} is of no type that is documented"),
     };
     let rows = file.get_row_iter(None).unwrap().map(Result::unwrap);
