@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "max distance  {}", index.max_distance())?;
     match index.min_similarity() {
         Some(min_similarity) => {
-            writeln!(out, "verify        on, similarity {} and more", min_similarity.get())?
+            writeln!(out, "verify        on, similarity {} and more", min_similarity.get())?;
         }
         None => writeln!(out, "verify        off: what the simhashes propose is taken as it is")?,
     }
