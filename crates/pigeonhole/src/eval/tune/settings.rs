@@ -61,11 +61,6 @@ impl Settings<'_> {
         comment(&mut text, &self.similarities());
         setting(&mut text, "min-similarity", &quoted(&min.to_string()));
         text.push('\n');
-        comment(
-            &mut text,
-            "Each candidate is confirmed by its signature. \"off\" takes what simhash proposes as it is, which was not weighed here.",
-        );
-        setting(&mut text, "verify", &quoted("on"));
         self.recipe(&mut text, dictionaries);
         text
     }
