@@ -75,10 +75,10 @@ fn the_same_as_by_puts() {
     let nobody = run("pigeonhole", ["info", "--store", &loaded]).expect(2).stderr;
     assert!(nobody.contains("no index here yet"), "{nobody}");
     let said = load(hbase, &rows).expect(0).stdout;
-    assert!(
-        said.starts_with("loaded 3035 documents, 30350 rows of the index, into bulk_loaded in"),
-        "{said}"
-    );
+    let n_rows = n_index_rows(&put);
+    assert!(n_rows >= 26 * 3_000, "{n_rows}");
+    let loaded_line = format!("loaded 3035 documents, {n_rows} rows of the index, into bulk_loaded in");
+    assert!(said.starts_with(&loaded_line), "{said}");
 
     // Cell by cell. The times are those of the writing: of a put one for each call, of a load one for all.
     let timestamp: i64 = fs::read_to_string(rows.join("manifest"))
@@ -86,7 +86,7 @@ fn the_same_as_by_puts() {
         .lines()
         .find_map(|line| line.strip_prefix("timestamp\t")?.parse().ok())
         .unwrap();
-    for (suffix, n_cells) in [("", 30_350), ("_docs", 3_036)] {
+    for (suffix, n_cells) in [("", n_rows), ("_docs", 3_036)] {
         let [by_put, by_load] =
             ["bulk_put", "bulk_loaded"].map(|table| cells(hbase.gateway, &format!("{table}{suffix}")));
         assert_eq!(by_load.len(), n_cells);
