@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::hbase::{create, each_page, url};
+use crate::hbase::{create, each_page, n_index_rows, url};
 use crate::support::{
     Hbase, Run, Worker, alone, digest, hbase, json_lines, made_up_corpus, matches, news, run,
 };

@@ -30,7 +30,7 @@ const FREE: [&str; 12] = [
 ];
 
 /// Flags that a journal does not go with.
-const REFUSED: [&str; 4] = ["chains", "clusters", "dry_run", "report"];
+const REFUSED: [&str; 5] = ["chains", "clusters", "dry_run", "pairs", "report"];
 
 /// Flags of the recipe, which is compared as a whole.
 const RECIPE: [&str; 8] =
@@ -79,6 +79,7 @@ fn values(flag: &str, arg: &Arg, folder: &Path) -> [String; 2] {
         "store" => ["embedded:a", "embedded:b"],
         "retain" | "clock_ahead_max" => ["1d", "2d"],
         "segmenter" => ["words", "chars:5"],
+        "min_similarity" => ["0.8", "0.9"],
         "weights" => ["uniform", "levels"],
         "keep" => ["longest", "best:quality"],
         "report" => ["a.json", "b.json"],
@@ -87,8 +88,10 @@ fn values(flag: &str, arg: &Arg, folder: &Path) -> [String; 2] {
         "idf" => return [file("idf-1", "one 1.5\n"), file("idf-2", "two 1.5\n")],
         "checkpoint_records" | "every_seconds" | "groups" | "input_wait_seconds" | "max_distance"
         | "record_bytes_max" | "seed" | "threads" | "top_terms" => ["1", "2"],
-        "clusters" | "duplicates" | "files_from" | "id_field" | "journal" | "output" | "rejects"
-        | "results" | "source" | "source_field" | "text_field" | "time_field" | "watch" => ["one", "two"],
+        "clusters" | "duplicates" | "files_from" | "id_field" | "journal" | "output" | "pairs"
+        | "rejects" | "results" | "source" | "source_field" | "text_field" | "time_field" | "watch" => {
+            ["one", "two"]
+        }
         _ => panic!("say two values of --{flag}"),
     };
     [one.to_owned(), other.to_owned()]
