@@ -219,7 +219,10 @@ fn the_stores_agree() {
         found[0] += 1;
         found[1] += found_matches.len();
         let printed = [&embedded, &in_hbase].map(|store| {
-            run("pigeonhole", ["query", "--store", store, "--limit", "1000", "--", text]).expect(0).stdout
+            let args = ["query", "--store", store, "--limit", "1000", "--", text];
+            let printed = run("pigeonhole", args).expect(0).stdout;
+            // Bits of different signatures may be equal, and are one row then, but not one entry in memory.
+            printed.split("; read ").next().unwrap().to_owned()
         });
         assert_eq!(printed[0], printed[1]);
         for found in found_matches {

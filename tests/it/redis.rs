@@ -20,8 +20,8 @@ use simhash::{BucketKey, Fingerprint};
 use store_redis::{RedisStore, RedisUri};
 
 use crate::support::{
-    Random, Redis, Worker, apart, command, digest, free_ports, kept, made_up_corpus, matches, news, redis,
-    run,
+    CLASSIC, Random, Redis, Worker, apart, command, digest, free_ports, kept, made_up_corpus, matches, news,
+    redis, run,
 };
 
 fn open(url: &str) -> Box<dyn Store> {
@@ -157,14 +157,16 @@ fn near_duplicates_from_several_processes() {
     let corpus = corpus.path().to_str().unwrap();
     let store = redis.url("race-dedup");
     let indexers: Vec<_> = (0..2)
-        .map(|_| command("indexer", ["dedup", "-q", "--store", &store, corpus]).spawn().unwrap())
+        .map(|_| {
+            command("indexer", ["dedup", "-q", "--store", &store, corpus]).args(CLASSIC).spawn().unwrap()
+        })
         .collect();
     for indexer in indexers {
         let done = indexer.wait_with_output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
     let alone = redis.url("race-alone");
-    run("indexer", ["dedup", "-q", "--store", &alone, corpus]).expect(0);
+    run("indexer", [&["dedup", "-q", "--store", &alone, corpus][..], &CLASSIC].concat()).expect(0);
     let (kept, expected) = (open(&store), open(&alone));
     assert!(expected.status().unwrap().n_documents.is_some_and(|n| n > 500));
     // No two of those that are kept are near each other, whoever was first.
