@@ -1,0 +1,190 @@
+use super::*;
+use crate::testsuite::apart;
+
+fn example() -> Metadata {
+    Metadata {
+        format_version: IDENTITY_VERSION,
+        kind: SketchKind::simhash("halves", apart(1), &[(1, 0xffff_ffff_0000_0000), (2, 0xffff_ffff)])
+            .unwrap(),
+        max_distance: apart(1),
+        min_similarity: None,
+        retain: None,
+        recipe: [("version", "1"), ("segmenter", "jieba \"0.11\"")]
+            .map(|(field, value)| (field.to_owned(), value.to_owned()))
+            .into(),
+        identity: Identity::new(*b"the golden index"),
+    }
+}
+
+/// Fixed bytes: a change here is a new format version.
+const GOLDEN: &str = r#"{
+  "format_version": 2,
+  "scheme": {
+    "name": "halves",
+    "max_distance": 1,
+    "tables": [
+      {
+        "flag": 1,
+        "mask": "ffffffff00000000"
+      },
+      {
+        "flag": 2,
+        "mask": "00000000ffffffff"
+      }
+    ]
+  },
+  "max_distance": 1,
+  "recipe": {
+    "segmenter": "jieba \"0.11\"",
+    "version": "1"
+  },
+  "identity": "74686520676f6c64656e20696e646578",
+  "crc32": "9e4ab2b8"
+}"#;
+
+fn check_golden(metadata: &Metadata, expected: &str) {
+    assert_eq!(String::from_utf8(metadata.encode().unwrap()).unwrap(), expected);
+    assert_eq!(Metadata::decode(expected.as_bytes()).unwrap(), *metadata);
+}
+
+#[test]
+fn golden() {
+    check_golden(&example(), GOLDEN);
+    let retaining = Metadata { retain: Retention::from_seconds(172_800), ..example() };
+    let expected = GOLDEN.replace("  \"recipe\"", "  \"retain_seconds\": 172800,\n  \"recipe\"");
+    check_golden(&retaining, &expected.replace("9e4ab2b8", "1e1cac59"));
+}
+
+/// Of every profile, as it is written from version 3 on; what needs none of it stays version 2.
+#[test]
+fn golden_with_signatures() {
+    let tables = GOLDEN
+        [GOLDEN.find("  \"scheme\"").unwrap()..GOLDEN.find("  \"max_distance\": 1,\n  \"rec").unwrap()]
+        .to_owned();
+    let signatures = "  \"signatures\": {\n    \"version\": 1,\n    \"min_similarity\": \"0.8\"\n  },\n";
+    for (profile, crc32) in
+        [(Profile::Classic, "14d493c0"), (Profile::Minhash, "72a42317"), (Profile::Full, "662819f0")]
+    {
+        let kind = example().kind.of_profile(profile).unwrap();
+        let min_similarity = Some(Similarity::clamped(0.8));
+        assert_eq!(Metadata::version_of(&kind, min_similarity), FORMAT_VERSION);
+        let max_distance = kind.max_distance();
+        let format_version = FORMAT_VERSION;
+        let metadata = Metadata { format_version, kind, min_similarity, max_distance, ..example() };
+        let lines = format!("  \"profile\": \"{profile}\",\n{signatures}  \"recipe\"");
+        let mut expected = GOLDEN.replace("version\": 2", "version\": 3").replace("  \"recipe\"", &lines);
+        if profile == Profile::Minhash {
+            expected = expected.replace(&tables, "").replace("\"max_distance\": 1", "\"max_distance\": 0");
+        }
+        check_golden(&metadata, &expected.replace("9e4ab2b8", crc32));
+    }
+    assert_eq!(Metadata::version_of(&example().kind, None), IDENTITY_VERSION);
+}
+
+/// Sealed as it should be, and yet nothing that was ever written.
+#[test]
+fn what_does_not_fit_together() {
+    let full = Metadata {
+        format_version: FORMAT_VERSION,
+        kind: example().kind.of_profile(Profile::Full).unwrap(),
+        min_similarity: Some(Similarity::clamped(0.8)),
+        ..example()
+    };
+    let decode = |change: &dyn Fn(&mut Stored)| {
+        let mut stored: Stored = serde_json::from_slice(&full.encode().unwrap()).unwrap();
+        change(&mut stored);
+        stored.crc32 = stored.checksum().unwrap();
+        Metadata::decode(&serde_json::to_vec(&stored).unwrap())
+    };
+    assert_eq!(decode(&|_| {}).unwrap(), full);
+    let signatures = |version, min_similarity: &str| {
+        Some(StoredSignatures { version, min_similarity: min_similarity.to_owned() })
+    };
+    for change in [
+        &(|stored: &mut Stored| stored.profile = None) as &dyn Fn(&mut Stored),
+        &|stored| stored.profile = Some("whole".to_owned()),
+        &|stored| stored.profile = Some("minhash".to_owned()),
+        &|stored| stored.signatures = None,
+        &|stored| stored.signatures = signatures(1, "1.5"),
+        &|stored| stored.signatures = signatures(1, "much"),
+        &|stored| stored.scheme = None,
+        &|stored| stored.format_version = 2,
+    ] {
+        assert_eq!(decode(change).unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+    let newer = decode(&|stored| stored.signatures = signatures(2, "0.8")).unwrap_err();
+    assert_eq!(newer.kind(), ErrorKind::Mismatch);
+}
+
+/// What programs before version 2 have written is read, and written again as it was. Its identity is a digest.
+#[test]
+fn golden_without_an_identity() {
+    let expected = GOLDEN.replace("version\": 2", "version\": 1");
+    let expected = expected.replace("  \"identity\": \"74686520676f6c64656e20696e646578\",\n", "");
+    let expected = expected.replace("9e4ab2b8", "56256c66");
+    let old = Metadata::decode(expected.as_bytes()).unwrap();
+    assert_eq!(old.identity.to_string(), "6a977deac28026c381802c470641eee7");
+    check_golden(&old, &expected);
+    assert_eq!(Metadata { format_version: IDENTITY_VERSION, identity: example().identity, ..old }, example());
+    let indented_otherwise = expected.replace("  ", "\t");
+    assert_eq!(
+        Metadata::decode(indented_otherwise.as_bytes()).unwrap().identity.to_string(),
+        "6a977deac28026c381802c470641eee7"
+    );
+    let retaining = expected.replace("  \"recipe\"", "  \"retain_seconds\": 172800,\n  \"recipe\"");
+    let retaining = Metadata::decode(retaining.replace("56256c66", "23ba4e86").as_bytes()).unwrap();
+    assert_eq!(retaining.retain, Retention::from_seconds(172_800));
+    // Neither is one version taken for the other.
+    for changed in
+        [expected.replace("version\": 1", "version\": 2"), GOLDEN.replace("version\": 2", "version\": 1")]
+    {
+        assert_eq!(Metadata::decode(changed.as_bytes()).unwrap_err().kind(), ErrorKind::Corrupt);
+    }
+}
+
+#[test]
+fn every_named_scheme_comes_back() {
+    for name in SketchKind::NAMES {
+        let metadata = Metadata { kind: name.parse().unwrap(), ..example() };
+        assert_eq!(Metadata::decode(&metadata.encode().unwrap()).unwrap(), metadata);
+    }
+}
+
+/// A changed byte is found, or changes nothing but white space.
+#[test]
+fn one_changed_byte() {
+    let example = Metadata { retain: Retention::from_seconds(172_800), ..example() };
+    let bytes = example.encode().unwrap();
+    for position in 0..bytes.len() {
+        for flip in 1..=255_u8 {
+            let mut changed = bytes.clone();
+            changed[position] ^= flip;
+            match Metadata::decode(&changed) {
+                Ok(read) => {
+                    assert_eq!(read, example);
+                    assert!(bytes[position].is_ascii_whitespace(), "byte {position} ^ {flip:02x}");
+                }
+                Err(error) => {
+                    assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Mismatch), "{error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_future_is_told_from_damage() {
+    let future = br#"{"format_version": 4, "shape": "unknown"}"#;
+    assert_eq!(Metadata::decode(future).unwrap_err().kind(), ErrorKind::Mismatch);
+    for bytes in [
+        "",
+        "{}",
+        "null",
+        r#"{"format_version": 0}"#,
+        r#"{"format_version": 1}"#,
+        r#"{"format_version": 2}"#,
+        r#"{"format_version": 3}"#,
+    ] {
+        assert_eq!(Metadata::decode(bytes.as_bytes()).unwrap_err().kind(), ErrorKind::Corrupt, "{bytes}");
+    }
+}
