@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use super::log::Log;
 use crate::output::Lengths;
 
-/// Frames of rows. What is in a row is for whoever writes the table.
+/// Frames of rows. What is in a row is for the writer of the table.
 pub(crate) struct TableLog {
     /// There once the job has begun.
     log: Option<Log>,

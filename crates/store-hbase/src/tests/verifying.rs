@@ -193,7 +193,7 @@ fn old_rows_of_every_facet_go() {
 #[test]
 fn the_rows_of_a_claim_that_came_to_nothing() {
     let place = Arc::new(Place::of(&verifying()));
-    // Somebody has announced and filed, and is not heard of again.
+    // A claimant has announced and filed, and is not heard of again.
     let dead = store_with(&place, 6, |_| panic!("dies here"));
     let lost = text("lost", signed(1, 0..300));
     let dying = std::thread::scope(|scope| {
@@ -211,7 +211,7 @@ fn the_rows_of_a_claim_that_came_to_nothing() {
     check_all_found(&place, &[kept]);
 }
 
-/// Whoever dies at any step of an insertion or a removal leaves nothing that is found, or that a repair does not mend.
+/// A writer that dies at any step of an insertion or a removal leaves nothing that is found, or that a repair does not mend.
 #[test]
 fn a_death_at_any_step() {
     let documents = [text("a", signed(5, 0..300)), text("b", signed(None, 700..720))];
