@@ -49,7 +49,7 @@ fn a_sample_is_the_same_again() {
     assert!(text.contains(&format!("50 of {n} documents, chosen at random")), "{text}");
     assert_eq!(text, tuned("50"));
     assert!(tuned("1000").contains(&format!("all {n} documents")));
-    assert_eq!(settings(&text)[3..], ["segmenter = \"words\"", "top-terms = 50"], "{text}");
+    assert_eq!(settings(&text)[2..], ["segmenter = \"words\"", "top-terms = 50"], "{text}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use index::{Error, Index, MemoryUri, OpenOptions, Place, Result};
+use index::{Error, Index, MemoryUri, Mode, OpenOptions, Place, Result};
 
 /// A store that a URL can name.
 struct Backend {
@@ -110,7 +110,9 @@ pub fn outlives_process(uri: &str) -> bool {
 pub fn open_index(uri: &str, options: &OpenOptions) -> Result<Index> {
     let uri: StoreUri = uri.parse()?;
     // Options that cannot be are refused before anything is created for them.
-    options.new_metadata()?;
+    if options.mode == Mode::CreateIfMissing {
+        options.new_metadata()?;
+    }
     Index::over(uri.open(options.mode, options.clock(), None)?, options)
 }
 
