@@ -58,15 +58,19 @@ impl Extractor {
     #[must_use]
     pub fn features(&self, buffers: &mut Buffers, text: &str) -> Option<Features> {
         let Buffers { words, ngrams } = buffers;
-        let simhash = match self.profile {
-            Profile::Minhash => None,
-            Profile::Classic => Some(self.fingerprinter.fingerprint_with(words, text)?),
-            Profile::Full => self.fingerprinter.fingerprint_with(words, text),
+        let (simhash, signature) = match (self.profile, self.signs) {
+            (Profile::Minhash, _) => (None, ngrams.get_or_insert_default().signature(text)),
+            (Profile::Classic | Profile::Full, false) => {
+                (self.fingerprinter.fingerprint_with(words, text), None)
+            }
+            (Profile::Classic | Profile::Full, true) => {
+                let ngrams = ngrams.get_or_insert_default();
+                self.fingerprinter.fingerprint_and_signature(words, ngrams, text)
+            }
         };
-        let signature = match self.signs {
-            true => ngrams.get_or_insert_default().signature(text),
-            false => None,
-        };
+        if self.profile == Profile::Classic {
+            simhash?;
+        }
         // What has words has n-grams.
         (simhash.is_some() || signature.is_some()).then_some(Features { simhash, signature })
     }

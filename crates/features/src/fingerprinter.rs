@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jieba_rs::Jieba;
+use minhash::Signature;
 use simhash::{Accumulator, Fingerprint, Weight};
 
 use crate::analysis::{Analysis, Term};
@@ -13,6 +14,7 @@ use crate::hash::term_hash;
 use crate::normalize::Normalizer;
 use crate::recipe::Recipe;
 use crate::segment::{Segmenter, jieba, ngrams, shingles, words};
+use crate::shingles::TextSketcher;
 use crate::terms::{self, TermCounts, WeighedTerm};
 use crate::weight::idf::{self, IdfTable};
 use crate::{Digest, RecipeError, built_in};
@@ -36,7 +38,7 @@ pub struct Scratch {
     terms: Vec<WeighedTerm>,
 }
 
-/// Bytes of a buffer that are kept for the next text; more than that is given back.
+/// Bytes of a buffer that are kept for the next text but one; more than that is given back.
 const BUFFER_KEPT_MAX: usize = 4 << 20;
 
 impl Scratch {
@@ -151,6 +153,24 @@ impl Fingerprinter {
         accumulate(&scratch.terms).fingerprint()
     }
 
+    /// The fingerprint and the signature of a text, each as it is made alone. Where both are made of the same normal form, it is
+    /// made once.
+    #[must_use]
+    pub fn fingerprint_and_signature(
+        &self,
+        scratch: &mut Scratch,
+        sketcher: &mut TextSketcher,
+        text: &str,
+    ) -> (Option<Fingerprint>, Option<Signature>) {
+        let fingerprint = self.fingerprint_with(scratch, text);
+        let signature = if self.recipe.simplify {
+            sketcher.signature_of_normal_form(&scratch.normalized)
+        } else {
+            sketcher.signature(text)
+        };
+        (fingerprint, signature)
+    }
+
     /// The terms that decide the fingerprint of a text, heaviest first, and how clearly each bit was decided.
     #[must_use]
     pub fn analyze(&self, text: &str) -> Analysis {
@@ -195,6 +215,9 @@ impl Fingerprinter {
     /// Leaves the terms in `scratch.counts`. `note` sees every occurrence, and whether it is the term's first one.
     fn count(&self, scratch: &mut Scratch, text: &str, mut note: impl FnMut(u64, &str, bool)) {
         let Scratch { normalized, counts, .. } = scratch;
+        if normalized.capacity() > BUFFER_KEPT_MAX {
+            *normalized = String::new();
+        }
         self.normalizer.normalize(text, normalized);
         counts.clear();
         let mut count = |term: &str| {
@@ -224,9 +247,6 @@ impl Fingerprinter {
             (Segmenter::Words | Segmenter::Jieba { .. }, _) => {
                 words::for_each_word(normalized, &mut count_kept);
             }
-        }
-        if normalized.capacity() > BUFFER_KEPT_MAX {
-            *normalized = String::new();
         }
     }
 }

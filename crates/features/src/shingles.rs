@@ -90,35 +90,46 @@ impl TextSketcher {
     /// The signature of a text of any length: what it is filed under follows from it. `None` of one that is empty or white
     /// space only, which has nothing to be compared by.
     pub fn signature(&mut self, text: &str) -> Option<Signature> {
-        self.read(text);
-        let codes = self.characters.codes();
-        let signature = if codes.is_empty() {
-            self.symbols(text).map(Signature::equality)
-        } else {
-            let few = self.bigrams.of(codes, SHORT_MAX);
-            let is_long = few.is_none_or(|few| few.len() >= LONG_MIN);
-            let long = is_long.then(|| {
-                grams::for_each_chunk(codes, |hashes| self.long.extend(hashes));
-                self.long.finish()
-            });
-            match (few, long.flatten()) {
-                (Some(&[only]), _) => Some(Signature::equality(only)),
-                (Some(few), Some(long)) => Signature::both(&long.bins, long.size, few),
-                (Some(few), None) => Signature::short(few),
-                (None, long) => long.map(|long| Signature::long(&long.bins, long.size)),
-            }
-        };
+        let mut normal_form = std::mem::take(&mut self.normalized);
+        self.normalizer.normalize(text, &mut normal_form);
+        let signature = self.signature_of_normal_form(&normal_form);
+        self.normalized = normal_form;
         self.give_back();
+        signature
+    }
+
+    /// The same of a text that is in normal form, as the normalizer that simplifies writes it.
+    pub(crate) fn signature_of_normal_form(&mut self, normal_form: &str) -> Option<Signature> {
+        self.read(normal_form);
+        let codes = self.characters.codes();
+        if codes.is_empty() {
+            return symbols(normal_form, self.classes).map(Signature::equality);
+        }
+        let few = self.bigrams.of(codes, SHORT_MAX);
+        let is_long = few.is_none_or(|few| few.len() >= LONG_MIN);
+        let long = is_long.then(|| {
+            grams::for_each_chunk(codes, |hashes| self.long.extend(hashes));
+            self.long.finish()
+        });
+        let signature = match (few, long.flatten()) {
+            (Some(&[only]), _) => Some(Signature::equality(only)),
+            (Some(few), Some(long)) => Signature::both(&long.bins, long.size, few),
+            (Some(few), None) => Signature::short(few),
+            (None, long) => long.map(|long| Signature::long(&long.bins, long.size)),
+        };
+        self.characters.shrink_to(BUFFER_KEPT_MAX / size_of::<characters::Code>());
         signature
     }
 
     /// The sets themselves, for an exact comparison where the texts are at hand.
     pub fn sets(&mut self, text: &str) -> ShingleSets {
-        self.read(text);
+        self.normalizer.normalize(text, &mut self.normalized);
+        let normal_form = std::mem::take(&mut self.normalized);
+        self.read(&normal_form);
         let codes = self.characters.codes();
         let mut sets = ShingleSets::default();
         if codes.is_empty() {
-            sets.equality = self.symbols(text);
+            sets.equality = symbols(&normal_form, self.classes);
         } else {
             grams::bigrams(codes, |hash| sets.bigrams.push(hash));
             grams::for_each_chunk(codes, |hashes| sets.ngrams.extend_from_slice(hashes));
@@ -127,26 +138,25 @@ impl TextSketcher {
                 set.dedup();
             }
         }
+        self.normalized = normal_form;
         self.give_back();
         sets
     }
 
-    /// Leaves the characters of a text in `self.characters`.
-    fn read(&mut self, text: &str) {
+    /// Leaves the characters of a text in normal form in `self.characters`.
+    fn read(&mut self, normal_form: &str) {
         self.characters.clear();
-        self.normalizer.normalize(text, &mut self.normalized);
-        self.normalized.chars().for_each(|c| self.characters.push(self.classes, c));
-    }
-
-    /// What a text without letters is compared by.
-    fn symbols(&mut self, text: &str) -> Option<u64> {
-        self.normalizer.normalize(text, &mut self.normalized);
-        let symbols = characters::symbols(&self.normalized, self.classes);
-        (!symbols.is_empty()).then(|| grams::hash_all(&symbols))
+        normal_form.chars().for_each(|c| self.characters.push(self.classes, c));
     }
 
     fn give_back(&mut self) {
         self.normalized.shrink_to(BUFFER_KEPT_MAX);
         self.characters.shrink_to(BUFFER_KEPT_MAX / size_of::<characters::Code>());
     }
+}
+
+/// What a text without letters is compared by, by its normal form.
+fn symbols(normal_form: &str, classes: &Classes) -> Option<u64> {
+    let symbols = characters::symbols(normal_form, classes);
+    (!symbols.is_empty()).then(|| grams::hash_all(&symbols))
 }

@@ -3,6 +3,7 @@
 
 mod uri;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{RwLock, RwLockReadGuard};
 
@@ -140,8 +141,8 @@ impl Documents for Contents {
         self.document(number).map(|stored| stored.document.id.clone())
     }
 
-    fn features(&self, number: u64) -> Result<Features> {
-        self.document(number).map(|stored| stored.document.sketch.features().clone())
+    fn features(&self, number: u64) -> Result<Cow<'_, Features>> {
+        self.document(number).map(|stored| Cow::Borrowed(stored.document.sketch.features()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! A store over another one that it only reads: what is written stays in memory, beside it. By it a dry run goes the way of
 //! every other, and a job finds out what a call is going to answer before it makes it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -149,8 +150,8 @@ impl Documents for Layer {
         Ok(self.hidden_documents[number as usize].document.id.clone())
     }
 
-    fn features(&self, number: u64) -> Result<Features> {
-        Ok(self.hidden_documents[number as usize].document.sketch.features().clone())
+    fn features(&self, number: u64) -> Result<Cow<'_, Features>> {
+        Ok(Cow::Borrowed(self.hidden_documents[number as usize].document.sketch.features()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! One batch inside one write transaction: what is committed, and on top of it what the batch has done so far.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use heed::{PutFlags, RwTxn};
@@ -252,8 +253,8 @@ impl Documents for Records<'_, '_> {
         record::decode_id(number, record_of(self.opened, self.txn, number)?)
     }
 
-    fn features(&self, number: u64) -> Result<Features> {
-        record::decode_features(number, record_of(self.opened, self.txn, number)?)
+    fn features(&self, number: u64) -> Result<Cow<'_, Features>> {
+        record::decode_features(number, record_of(self.opened, self.txn, number)?).map(Cow::Owned)
     }
 }
 

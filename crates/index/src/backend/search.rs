@@ -1,6 +1,7 @@
 //! From the hits of the tables, which know numbers, to matches, which know documents. Shared by every store that
 //! searches in memory; the one place that chooses a layout.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -38,7 +39,7 @@ pub trait Documents {
     ///
     /// # Errors
     /// As [`id`](Self::id).
-    fn features(&self, number: u64) -> Result<Features>;
+    fn features(&self, number: u64) -> Result<Cow<'_, Features>>;
 }
 
 /// For each query the `limit` nearest by nearness, then id, and how many there are, of the documents that are
@@ -331,8 +332,8 @@ mod tests {
             Ok(DocumentId::new(number.to_string()).expect("digits"))
         }
 
-        fn features(&self, number: u64) -> Result<Features> {
-            Ok(Fingerprint(number << 5).into())
+        fn features(&self, number: u64) -> Result<Cow<'_, Features>> {
+            Ok(Cow::Owned(Fingerprint(number << 5).into()))
         }
     }
 
