@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use simhash::Distance;
 
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Features, Insertion, Metadata, Mode,
+    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Features, Foresight, Insertion, Metadata, Mode,
     NearDocuments, Neighbours, OpenOptions, Overlay, Page, Result, Rule, Selection, Sketch, SketchKind,
     Source, Status, Store, StoredDocument,
 };
@@ -144,15 +144,10 @@ impl Index {
         self.store.insert_if_new(&self.documents(documents), &self.rule())
     }
 
-    /// What [`insert_if_new`](Self::insert_if_new) would answer now, of which nothing is written.
-    ///
-    /// # Errors
-    /// Those of a read.
-    pub fn foresee_insert_if_new(
-        &self,
-        documents: &[impl Into<NewDocument> + Clone],
-    ) -> Result<Vec<Insertion>> {
-        Overlay::new(&*self.store).insert_if_new(&self.documents(documents), &self.rule())
+    /// What calls would answer now, of which nothing is written.
+    #[must_use]
+    pub fn foresight(&self) -> Foresight<'_> {
+        Foresight::new(self, &*self.store)
     }
 
     /// See [`Store::near`]. The rule is the index's own, or a narrower one.
@@ -322,7 +317,7 @@ impl Index {
         queries.iter().map(|features| self.metadata.kind.sketch(features.clone())).collect()
     }
 
-    fn documents(&self, documents: &[impl Into<NewDocument> + Clone]) -> Vec<Document> {
+    pub(crate) fn documents(&self, documents: &[impl Into<NewDocument> + Clone]) -> Vec<Document> {
         let to_document = |document| {
             let NewDocument { id, features, source } = document;
             Document { id, sketch: self.metadata.kind.sketch(features), source }

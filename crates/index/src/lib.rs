@@ -12,6 +12,7 @@ pub mod backend;
 mod document;
 mod error;
 mod examine;
+mod foresight;
 mod identity;
 mod index;
 mod kind;
@@ -36,6 +37,7 @@ pub use document::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use examine::{Examined, Finding, FindingKind};
+pub use foresight::Foresight;
 pub use identity::Identity;
 pub use index::{Index, NewDocument, Removed};
 pub use kind::{Profile, SketchKind, UnknownKind};
