@@ -52,6 +52,9 @@ pub(crate) struct Deduplicated {
     pub(crate) n_without_features: u64,
     /// Of all these, how many had nothing to be ranked by, where that decides which documents stay.
     pub(crate) n_unranked: Option<u64>,
+    /// Of the duplicates, those of what the index had under their own ids, where that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) n_unchanged: Option<u64>,
     /// Where they were asked for.
     pub(crate) clusters: Option<Clustered>,
 }
@@ -136,11 +139,18 @@ impl Counts {
                 ("removed", indexed.n_removed, "their text has no features any more"),
                 ("no features", indexed.n_without_features, "not indexed"),
             ],
-            Self::Deduplicated(counts) => vec![
-                ("kept", counts.n_kept, ""),
-                ("duplicates", counts.n_duplicates, ""),
-                ("no features", counts.n_without_features, "kept too: there is nothing to compare them by"),
-            ],
+            Self::Deduplicated(counts) => {
+                let unchanged = |n| ("  unchanged", n, "of these: near to their own earlier versions");
+                [("kept", counts.n_kept, ""), ("duplicates", counts.n_duplicates, "")]
+                    .into_iter()
+                    .chain(counts.n_unchanged.map(unchanged))
+                    .chain([(
+                        "no features",
+                        counts.n_without_features,
+                        "kept too: there is nothing to compare them by",
+                    )])
+                    .collect()
+            }
             Self::Counted { n, n_without_features, .. } => {
                 vec![("counted", n, ""), ("no features", n_without_features, "not counted")]
             }
