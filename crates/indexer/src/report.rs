@@ -7,7 +7,7 @@ use std::time::Duration;
 use corpus::LeftOut;
 use serde::{Deserialize, Serialize};
 
-use crate::numbers::{Grouped, megabytes, megabytes_per_second};
+use crate::numbers::{Grouped, is_zero, megabytes, megabytes_per_second};
 
 /// Counts of one run. Every record read is in exactly one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub(crate) struct Report {
     pub(crate) n_rejected: u64,
     /// Of the texts, in UTF-8.
     pub(crate) n_text_bytes: u64,
+    /// Records whose texts are [short](crate::short_texts::SHORT), where these are counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_short: u64,
     /// Files that were found and not read.
     #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
     pub(crate) left_out: LeftOut,
@@ -107,6 +110,7 @@ impl AddAssign<&Report> for Report {
         self.n_read += more.n_read;
         self.n_rejected += more.n_rejected;
         self.n_text_bytes += more.n_text_bytes;
+        self.n_short += more.n_short;
         self.time += more.time;
     }
 }

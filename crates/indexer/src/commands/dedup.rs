@@ -22,6 +22,7 @@ use crate::pairs::Pairs;
 use crate::pipeline::Wanted;
 use crate::report::{Counts, Deduplicated, Report};
 use crate::report_file::{self, Findings, Reporting};
+use crate::short_texts;
 use crate::table::Table;
 
 /// Where the kept documents are indexed when nobody names a store.
@@ -84,6 +85,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let clusters = clusters.map(|file| Clusters::new(file, options.chains, &index));
     let pairs = options.pairs.as_deref().map(|path| Table::open(path, None)).transpose()?;
     let pairs = pairs.map(|table| Pairs::new(table, &index));
+    let is_short = short_texts::matter(&index);
     let index = if spares_index { index.overlaid() } else { index };
     let rule = Rule { index, dry_run: spares_index, logs, kept };
     let results = Results {
@@ -100,7 +102,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         (false, true) => dedup::EXCERPT_COLUMNS,
         (false, false) => 0,
     };
-    let wanted = Wanted { excerpt_columns, lines, ..Wanted::default() };
+    let wanted = Wanted { excerpt_columns, lines, is_short, ..Wanted::default() };
     let (report, results) = match rank_by {
         Some(by) => run_best_first(job, &extractor, wanted, rule, results, &by, &saved)?,
         None => {
@@ -122,6 +124,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     if options.dry_run {
         program::print_to_stderr(&"a dry run: nothing was dropped, and nothing added to an index\n");
     }
+    short_texts::warn(&report, Some(uri).filter(|_| !is_in_memory));
     Ok(report)
 }
 
