@@ -1,5 +1,7 @@
 //! An index that describes itself: a store, and the rules that every store is used by.
 
+mod foresight;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -8,10 +10,12 @@ use sha2::{Digest, Sha256};
 use simhash::Distance;
 
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Features, Foresight, Insertion, Metadata, Mode,
+    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Features, Insertion, Metadata, Mode,
     NearDocuments, Neighbours, OpenOptions, Overlay, Page, Result, Rule, Selection, Sketch, SketchKind,
     Source, Status, Store, StoredDocument,
 };
+
+pub use self::foresight::Foresight;
 
 /// Sketches under document ids, in a store.
 pub struct Index {
@@ -317,7 +321,7 @@ impl Index {
         queries.iter().map(|features| self.metadata.kind.sketch(features.clone())).collect()
     }
 
-    pub(crate) fn documents(&self, documents: &[impl Into<NewDocument> + Clone]) -> Vec<Document> {
+    fn documents(&self, documents: &[impl Into<NewDocument> + Clone]) -> Vec<Document> {
         let to_document = |document| {
             let NewDocument { id, features, source } = document;
             Document { id, sketch: self.metadata.kind.sketch(features), source }

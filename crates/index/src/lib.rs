@@ -12,7 +12,6 @@ pub mod backend;
 mod document;
 mod error;
 mod examine;
-mod foresight;
 mod identity;
 mod index;
 mod kind;
@@ -37,9 +36,8 @@ pub use document::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use examine::{Examined, Finding, FindingKind};
-pub use foresight::Foresight;
 pub use identity::Identity;
-pub use index::{Index, NewDocument, Removed};
+pub use index::{Foresight, Index, NewDocument, Removed};
 pub use kind::{Profile, SketchKind, UnknownKind};
 pub use memory::{MemoryStore, MemoryUri};
 pub use metadata::{FORMAT_VERSION, Metadata};

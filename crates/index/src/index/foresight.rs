@@ -1,6 +1,7 @@
 //! What calls of an index would answer, one after another, found out before any of them is made.
 
-use crate::{DocumentId, Index, Insertion, NewDocument, Overlay, Result, Store};
+use super::{Index, NewDocument};
+use crate::{DocumentId, Insertion, Overlay, Result, Store};
 
 /// The index as it would be after the calls that are made of this; nothing is written. See [`Overlay`].
 pub struct Foresight<'a> {
@@ -9,7 +10,7 @@ pub struct Foresight<'a> {
 }
 
 impl<'a> Foresight<'a> {
-    pub(crate) fn new(index: &'a Index, store: &'a (dyn Store + 'static)) -> Self {
+    pub(super) fn new(index: &'a Index, store: &'a (dyn Store + 'static)) -> Self {
         Self { index, overlay: Overlay::new(store) }
     }
 
