@@ -183,7 +183,7 @@ fn what_came_meanwhile_keeps_a_document_out_all_the_same() {
         index.insert(&[(id("other"), Fingerprint(OTHER))]).unwrap();
         let answers = known_ids.carry_out(&index, &candidates, foreseen).unwrap();
         assert!(matches!(&answers[..], [Some(near)] if near.id == id("other")), "{known_ids}: {answers:?}");
-        assert_eq!(index.get(&[page.clone()]).unwrap()[0].is_some(), page_stays, "{known_ids}");
+        assert_eq!(index.get(std::slice::from_ref(&page)).unwrap()[0].is_some(), page_stays, "{known_ids}");
     }
 }
 
