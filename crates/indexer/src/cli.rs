@@ -215,7 +215,7 @@ pub(crate) struct DedupArgs {
     /// `first` is the one that comes first in the input. `longest` has the most characters, `newest` the latest time
     /// (--time-field), and `best:FIELD` the highest number in a field, named as in --id-field, as doubles
     /// have it: integers beyond 2^53 may be equal, and Parquet's half floats are not read. Of equals the first stays; a
-    /// document without a time or number comes after all others. What is in the index of --store already stays in any case.
+    /// document without a time or number comes after all others. What the index of --store has under other ids stays in any case.
     /// All but `first` read the input twice, so it must be files, and hold some 200 bytes for each document, and its id twice,
     /// in memory; a job with a --journal goes on in the second reading, after doing the first one again. Of an id that is used for several texts the best one counts, and the others are rejected.
     #[arg(long, value_name = "POLICY", default_value = "first", help_heading = "Which one stays")]
@@ -230,8 +230,8 @@ pub(crate) struct DedupArgs {
     /// What an id means that the index of --store has from an earlier run: its document of then is the earlier version
     ///
     /// It is for holding a corpus against the same one of before, as this month's crawl against last month's, and needs an index of
-    /// --store. What this index has under another id counts until the input comes to that id. Of an id that comes twice in the
-    /// input the first text that is kept counts, whatever was known.
+    /// --store. What this index has under another id counts as long as it is there, also where a later record of the input is
+    /// about to take its place. Of an id that comes twice in the input the first text that is kept counts, whatever was known.
     ///
     /// Give a run that compares or replaces a --journal. Without one, compare drops what a run that broke off had stored as
     /// copies of itself, so that it is in no output, and replace may keep what that run had dropped.

@@ -20,7 +20,7 @@ use super::Candidate;
 /// | is near to another id | duplicate; the earlier version stays | duplicate; the earlier version stays | duplicate; the earlier version leaves |
 /// | has no features | kept; the earlier version stays | kept; the earlier version stays | kept; the earlier version leaves |
 ///
-/// What the index has under another id counts until a document comes under that one.
+/// What the index has under another id counts as long as it is there, also where a later document is about to take its place.
 ///
 /// ```
 /// use pigeonhole_engine::dedup::{Candidate, Kept, KnownIds, Verdict};
