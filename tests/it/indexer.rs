@@ -9,6 +9,7 @@ mod left_out;
 mod nested;
 mod outputs;
 mod report;
+mod short_texts;
 mod tables;
 
 use std::fs;

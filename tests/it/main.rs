@@ -14,6 +14,7 @@ mod files;
 mod hbase;
 mod idf;
 mod indexer;
+mod known_ids;
 mod licences;
 mod pages;
 mod pigeonhole;

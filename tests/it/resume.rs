@@ -1,5 +1,6 @@
 //! Jobs with a journal: killed, stopped, told to go on with what is not theirs.
 
+mod known;
 mod moved;
 mod stopping;
 

@@ -4,14 +4,16 @@
 //! Nothing here reads files, writes them or holds a text. In what order documents come is the caller's to say: that of a
 //! corpus, or the best first, so that every dropped one is near to a kept one that is at least as good.
 
+mod known_ids;
+
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use index::{
-    DocumentId, Error, ErrorKind, Features, Index, Insertion, MAX_BATCH, Match, Nearness, NewDocument, Source,
-};
+use index::{DocumentId, Error, Features, Index, MAX_BATCH, Match, Nearness, Source};
 use minhash::Similarity;
 use simhash::{Distance, Fingerprint};
+
+pub use self::known_ids::KnownIds;
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,11 +78,24 @@ pub struct Candidate<'a> {
 /// Memory: the id and a hash of the features of each kept document.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
+    known_ids: KnownIds,
     /// A hash of the features under each id; none where it had none.
     hashes: HashMap<DocumentId, Option<u64>>,
 }
 
 impl Kept {
+    /// Nothing kept yet, by a run to which an id of an earlier one means this.
+    #[must_use]
+    pub fn new(known_ids: KnownIds) -> Self {
+        Self { known_ids, hashes: HashMap::new() }
+    }
+
+    /// What an id means that the index has from an earlier run.
+    #[must_use]
+    pub fn known_ids(&self) -> KnownIds {
+        self.known_ids
+    }
+
     /// Notes what was kept before, which must be in the index.
     pub fn note(&mut self, id: DocumentId, features: Option<&Features>) {
         self.hashes.insert(id, features.map(hash));
@@ -97,37 +112,31 @@ impl Kept {
         index: &Index,
         candidates: &[Candidate<'_>],
     ) -> index::Result<Vec<Option<Verdict>>> {
-        let mut verdicts = Vec::with_capacity(candidates.len());
+        let (known_ids, mut verdicts) = (self.known_ids, Vec::with_capacity(candidates.len()));
         let mut rest = candidates;
         while !rest.is_empty() {
             let (batch, later) = rest.split_at(batch_len(rest.iter().map(|next| next.id), MAX_BATCH));
-            verdicts.extend(self.decide_batch(batch.iter().copied(), |new| -> index::Result<_> {
-                Ok(index.insert_if_new(new)?.into_iter().map(Insertion::original).collect())
-            })?);
+            let insert_if_new = |new: &[Candidate<'_>]| known_ids.insert_if_new(index, new);
+            verdicts.extend(self.decide_batch(batch.iter().copied(), insert_if_new)?);
             rest = later;
         }
         Ok(verdicts)
     }
 
-    /// As [`decide`](Self::decide), where `insert_if_new` makes the call of the store: it is given the documents about which
-    /// the store decides, takes in those that are new, and answers for each with the document that keeps it out. No id may be
-    /// among the candidates twice ([`batch_len`]): what its second use stands for is known only once its first has been
-    /// decided.
+    /// As [`decide`](Self::decide), where `insert_if_new` makes the call of the store, as [`KnownIds`] does: it is given those
+    /// whose ids this run has not kept, takes in those that are new, and answers for each that has features with the document
+    /// that keeps it out. No id may be among the candidates twice ([`batch_len`]): what its second use stands for is known only
+    /// once its first has been decided.
     ///
     /// # Errors
     /// Those of `insert_if_new`, and `Internal` where it answers for fewer documents than it was given.
     pub fn decide_batch<'a, E: From<Error>>(
         &mut self,
         candidates: impl Iterator<Item = Candidate<'a>> + Clone,
-        insert_if_new: impl FnOnce(&[NewDocument]) -> Result<Vec<Option<Match>>, E>,
+        insert_if_new: impl FnOnce(&[Candidate<'a>]) -> Result<Vec<Option<Match>>, E>,
     ) -> Result<Vec<Option<Verdict>>, E> {
-        let new: Vec<_> = candidates
-            .clone()
-            .filter(|candidate| !self.hashes.contains_key(candidate.id))
-            .filter_map(|Candidate { id, features, source }| {
-                Some(NewDocument { id: id.clone(), features: features?.clone(), source: source.cloned() })
-            })
-            .collect();
+        let is_new = |candidate: &Candidate<'_>| !self.hashes.contains_key(candidate.id);
+        let new: Vec<_> = candidates.clone().filter(is_new).collect();
         let mut nearest = insert_if_new(&new)?.into_iter();
         let mut verdicts = Vec::new();
         for Candidate { id, features, .. } in candidates {
@@ -143,10 +152,7 @@ impl Kept {
                 // Nothing to compare it by, so nothing to drop it for.
                 (None, None) => Some(Verdict::Kept),
                 (None, Some(features)) => {
-                    let found = nearest.next().ok_or_else(|| {
-                        let what = "the store answered for fewer documents than it was given";
-                        Error::new(ErrorKind::Internal, what)
-                    })?;
+                    let found = nearest.next().ok_or_else(known_ids::too_few)?;
                     Some(found.map_or(Verdict::Kept, |found| Verdict::Duplicate {
                         fingerprint: features.fingerprint(),
                         of: Original {
@@ -182,7 +188,7 @@ pub fn batch_len<'a>(ids: impl IntoIterator<Item = &'a DocumentId>, n_max: usize
 
 #[cfg(test)]
 mod tests {
-    use index::OpenOptions;
+    use index::{ErrorKind, OpenOptions};
 
     use super::*;
 

@@ -1,5 +1,7 @@
 //! An index that describes itself: a store, and the rules that every store is used by.
 
+mod foresight;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -12,6 +14,8 @@ use crate::{
     NearDocuments, Neighbours, OpenOptions, Overlay, Page, Result, Rule, Selection, Sketch, SketchKind,
     Source, Status, Store, StoredDocument,
 };
+
+pub use self::foresight::Foresight;
 
 /// Sketches under document ids, in a store.
 pub struct Index {
@@ -144,15 +148,10 @@ impl Index {
         self.store.insert_if_new(&self.documents(documents), &self.rule())
     }
 
-    /// What [`insert_if_new`](Self::insert_if_new) would answer now, of which nothing is written.
-    ///
-    /// # Errors
-    /// Those of a read.
-    pub fn foresee_insert_if_new(
-        &self,
-        documents: &[impl Into<NewDocument> + Clone],
-    ) -> Result<Vec<Insertion>> {
-        Overlay::new(&*self.store).insert_if_new(&self.documents(documents), &self.rule())
+    /// What calls would answer now, of which nothing is written.
+    #[must_use]
+    pub fn foresight(&self) -> Foresight<'_> {
+        Foresight::new(self, &*self.store)
     }
 
     /// See [`Store::near`]. The rule is the index's own, or a narrower one.

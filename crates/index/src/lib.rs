@@ -37,7 +37,7 @@ pub use document::{
 pub use error::{Error, ErrorKind, Result};
 pub use examine::{Examined, Finding, FindingKind};
 pub use identity::Identity;
-pub use index::{Index, NewDocument, Removed};
+pub use index::{Foresight, Index, NewDocument, Removed};
 pub use kind::{Profile, SketchKind, UnknownKind};
 pub use memory::{MemoryStore, MemoryUri};
 pub use metadata::{FORMAT_VERSION, Metadata};

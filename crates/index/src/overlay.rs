@@ -48,6 +48,14 @@ struct Layer {
     hidden_documents: Vec<StoredDocument>,
 }
 
+/// By which rule documents are written.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    Insert,
+    IfNew(&'a Rule),
+    Replace(&'a Rule),
+}
+
 impl<B: Deref<Target = dyn Store>> Overlay<B> {
     /// Nothing written yet.
     #[must_use]
@@ -94,20 +102,30 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
         work(&mut layer, in_base)
     }
 
-    fn insert_within(&self, documents: &[Document], if_new: Option<&Rule>) -> Result<Vec<Insertion>> {
+    /// As [`insert_if_new`](Store::insert_if_new), where what is stored under a document's own id neither counts nor stays, as if
+    /// it were removed just before.
+    ///
+    /// # Errors
+    /// As [`insert_if_new`](Store::insert_if_new).
+    pub fn replace_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
+        self.write_documents(documents, Way::Replace(rule))
+    }
+
+    fn write_documents(&self, documents: &[Document], way: Way<'_>) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
         self.decide(&ids, |layer, in_base| {
             let mut near = Vec::new();
-            if let Some(rule) = if_new
+            if let Way::IfNew(rule) | Way::Replace(rule) = way
                 && layer.has_base
             {
                 let queries: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
                 // One is enough, beyond those that are hidden or will be by this call, the document's own among them.
-                let replaces = |(document, stored): &(&Document, &Option<StoredDocument>)| {
-                    stored.as_ref().is_some_and(|stored| stored.document.sketch != document.sketch)
+                let hides = |(document, stored): &(&Document, &Option<StoredDocument>)| {
+                    let is_other = |stored: &StoredDocument| stored.document.sketch != document.sketch;
+                    stored.as_ref().is_some_and(|stored| matches!(way, Way::Replace(_)) || is_other(stored))
                 };
-                let limit = 1 + documents.iter().zip(&in_base).filter(replaces).count();
+                let limit = 1 + documents.iter().zip(&in_base).filter(hides).count();
                 near = self.near_in_base(layer, &queries, rule, limit)?;
             }
             let mut near = near.into_iter();
@@ -115,7 +133,11 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
             for (document, in_base) in documents.iter().zip(in_base) {
                 let near = near.next().map(|(found, _)| found.matches).unwrap_or_default();
                 let mut writer = Writer { layer, id: &document.id, in_base, near };
-                insertions.push(rule::insert(&mut writer, document, if_new)?);
+                insertions.push(match way {
+                    Way::Insert => rule::insert(&mut writer, document, None)?,
+                    Way::IfNew(rule) => rule::insert(&mut writer, document, Some(rule))?,
+                    Way::Replace(rule) => rule::replace(&mut writer, document, rule)?,
+                });
             }
             Ok(insertions)
         })
@@ -236,11 +258,11 @@ impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
-        self.insert_within(documents, None)
+        self.write_documents(documents, Way::Insert)
     }
 
     fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
-        self.insert_within(documents, Some(rule))
+        self.write_documents(documents, Way::IfNew(rule))
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {

@@ -11,13 +11,14 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parse
 use corpus::FieldPath;
 use corpus::cli::{FileArgs, IdArgs, RecordArgs};
 use engine::cli::StoreArgs;
+use engine::dedup::KnownIds;
 use features::cli::RecipeArgs;
 use index::Source;
 use program::settings;
 
 use self::collect::CollectArgs;
 use self::idf::{CountingArgs, IdfArgs, IdfMergeArgs};
-use self::values::path_for;
+use self::values::{known_ids, path_for};
 use crate::clusters::Chains;
 use crate::keep::Keep;
 use crate::output::Role;
@@ -131,7 +132,7 @@ pub(crate) enum Command {
     /// the index's distance. Without --output and --duplicates it prints the groups found. The kept documents are indexed in memory, for
     /// this run only, unless --store names an index: then also a document near to one of that index is dropped, and those
     /// that are kept are added to it. A document that this index already holds under the same id, with the same text, is
-    /// kept: so a run that broke off can be run again. To drop duplicates from a corpus do not index it first.
+    /// kept: so a run that broke off can be run again (--known-ids has other ways). To drop duplicates from a corpus do not index it first.
     ///
     /// The ids of all kept documents are held in memory; --keep needs more.
     Dedup(Box<DedupArgs>),
@@ -214,7 +215,7 @@ pub(crate) struct DedupArgs {
     /// `first` is the one that comes first in the input. `longest` has the most characters, `newest` the latest time
     /// (--time-field), and `best:FIELD` the highest number in a field, named as in --id-field, as doubles
     /// have it: integers beyond 2^53 may be equal, and Parquet's half floats are not read. Of equals the first stays; a
-    /// document without a time or number comes after all others. What is in the index of --store already stays in any case.
+    /// document without a time or number comes after all others. What the index of --store has under other ids stays in any case.
     /// All but `first` read the input twice, so it must be files, and hold some 200 bytes for each document, and its id twice,
     /// in memory; a job with a --journal goes on in the second reading, after doing the first one again. Of an id that is used for several texts the best one counts, and the others are rejected.
     #[arg(long, value_name = "POLICY", default_value = "first", help_heading = "Which one stays")]
@@ -226,6 +227,22 @@ pub(crate) struct DedupArgs {
     /// 100,000,000,000 on, the milliseconds. In Parquet also a column of dates or timestamps.
     #[arg(long, value_name = "FIELD", help_heading = "Which one stays")]
     pub(crate) time_field: Option<FieldPath>,
+    /// What an id means that the index of --store has from an earlier run: its document of then is the earlier version
+    ///
+    /// It is for holding a corpus against the same one of before, as this month's crawl against last month's, and needs an index of
+    /// --store. What this index has under another id counts as long as it is there, also where a later record of the input is
+    /// about to take its place. Of an id that comes twice in the input the first text that is kept counts, whatever was known.
+    ///
+    /// Give a run that compares or replaces a --journal. Without one, compare drops what a run that broke off had stored as
+    /// copies of itself, so that it is in no output, and replace may keep what that run had dropped.
+    #[arg(
+        long,
+        value_name = "WHAT",
+        default_value = "keep",
+        value_parser = known_ids(),
+        help_heading = "Which one stays"
+    )]
+    pub(crate) known_ids: KnownIds,
     /// Write the documents that stay here; the name says what it is: .parquet, .csv, .tsv, else JSON Lines [gzip where the name ends in .gz, zstd where in .zst; - for stdout]
     ///
     /// Parquet is made from Parquet, and CSV or TSV from CSV or TSV, with all columns; several inputs must have the same

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use self::best_first::run as run_best_first;
-pub(crate) use self::decide::{count, insert_if_unseen};
+pub(crate) use self::decide::{count, insert_if_new};
 pub(crate) use self::duplicates::{Duplicate, Duplicates};
 pub(crate) use self::groups::{EXCERPT_COLUMNS, Groups};
 pub(crate) use self::logs::Logs;

@@ -214,6 +214,7 @@ impl Job {
                     match record.item {
                         Ok(item) => {
                             so_far.n_text_bytes += item.document.n_text_bytes as u64;
+                            so_far.n_short += u64::from(item.document.is_short);
                             sink.take(item, &mut rejects)?;
                         }
                         Err(reason) => rejects.reject(&batch.origin, record.number, &reason)?,
@@ -248,9 +249,9 @@ impl Job {
         }
         let counts = sink.finish(&mut rejects)?;
         let time = progress.elapsed();
-        let Checkpoint { n_read, n_text_bytes, .. } = so_far;
+        let Checkpoint { n_read, n_text_bytes, n_short, .. } = so_far;
         let n_rejected = rejects.finish()?;
-        let report = Report { counts, n_read, n_rejected, n_text_bytes, left_out, time };
+        let report = Report { counts, n_read, n_rejected, n_text_bytes, n_short, left_out, time };
         if let Some(journal) = &mut journal {
             journal.finish(&report)?;
         }

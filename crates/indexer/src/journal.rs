@@ -45,6 +45,7 @@ pub(crate) use rows::{Row, RowsLog};
 pub(crate) use table::TableLog;
 
 use crate::durable;
+use crate::numbers::is_zero;
 use crate::output::{DUPLICATES, Lengths, Output, Resumed, place_of};
 use crate::report::Report;
 
@@ -93,6 +94,9 @@ pub(crate) struct Checkpoint {
     pub(crate) position: Position,
     pub(crate) n_read: u64,
     pub(crate) n_text_bytes: u64,
+    /// Of short texts, where these are counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_short: u64,
     pub(crate) n_rejected: u64,
     /// Records named on stderr so far.
     pub(crate) n_named: u64,

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use anyhow::ensure;
 use corpus::{FieldPath, RankBy};
+use engine::dedup::KnownIds;
 use serde::{Serialize, Serializer};
 
 use crate::numbers::Grouped;
@@ -33,23 +34,27 @@ impl Keep {
     }
 }
 
-/// A policy as the report on the screen has it; nothing where it is the usual one.
-pub(crate) struct Row<'a> {
+/// Policies as the report on the screen has them; nothing where they are the usual ones.
+pub(crate) struct Rows<'a> {
     pub(crate) keep: &'a Keep,
     pub(crate) n_unranked: Option<u64>,
+    pub(crate) known_ids: KnownIds,
 }
 
-impl fmt::Display for Row<'_> {
+impl fmt::Display for Rows<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self.keep == Keep::First {
-            return Ok(());
+        if *self.keep != Keep::First {
+            write!(f, "keep          {:>12}", self.keep.to_string())?;
+            if let Some(n) = self.n_unranked.filter(|&n| n > 0) {
+                let what = if *self.keep == Keep::Newest { "time" } else { "number" };
+                write!(f, "  ({} without a {what} come last)", Grouped(n))?;
+            }
+            writeln!(f)?;
         }
-        write!(f, "keep          {:>12}", self.keep.to_string())?;
-        if let Some(n) = self.n_unranked.filter(|&n| n > 0) {
-            let what = if *self.keep == Keep::Newest { "time" } else { "number" };
-            write!(f, "  ({} without a {what} come last)", Grouped(n))?;
+        if self.known_ids != KnownIds::default() {
+            writeln!(f, "known ids     {:>12}", self.known_ids)?;
         }
-        writeln!(f)
+        Ok(())
     }
 }
 

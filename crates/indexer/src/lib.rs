@@ -28,6 +28,7 @@ mod rejects;
 mod report;
 mod report_file;
 mod shard;
+mod short_texts;
 mod stop;
 mod table;
 mod top;

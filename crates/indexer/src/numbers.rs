@@ -20,3 +20,9 @@ pub(crate) fn megabytes_per_second(n_bytes: u64, time: Duration) -> f64 {
 pub(crate) fn four_decimals(similarity: Similarity) -> f64 {
     (similarity.get() * 1e4 + 1e-5).floor() / 1e4
 }
+
+/// For what is written down only where there is any.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference to the field")]
+pub(crate) fn is_zero(n: &u64) -> bool {
+    *n == 0
+}

@@ -26,6 +26,7 @@ use index::{DocumentId, Features, Source};
 
 use crate::excerpt::excerpt;
 use crate::shard::Shard;
+use crate::short_texts::SHORT;
 
 /// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
 const CHUNKS_PER_THREAD: usize = 4;
@@ -53,6 +54,8 @@ pub(crate) struct Wanted {
     pub(crate) terms: bool,
     /// No features: the command knows them.
     pub(crate) no_features: bool,
+    /// Whether the text is a short one.
+    pub(crate) is_short: bool,
 }
 
 /// The documents of a chunk, and what was to be one, in order.
@@ -91,6 +94,8 @@ pub(crate) struct Fingerprinted {
     /// Where the document came from, if the record or the command line says so.
     pub(crate) source: Option<Source>,
     pub(crate) n_text_bytes: usize,
+    /// Whether it has fewer than [`SHORT`] characters; false where that was not asked for.
+    pub(crate) is_short: bool,
     pub(crate) rank: Rank,
     /// The beginning of the text, on one line; empty where none was asked for.
     pub(crate) excerpt: Box<str>,
@@ -224,6 +229,7 @@ impl Pipeline<'_> {
             features: if no_features { None } else { features() },
             terms: terms.into(),
             n_text_bytes: record.text.len(),
+            is_short: self.wanted.is_short && record.text.chars().nth(SHORT - 1).is_none(),
             id: record.id,
             source: record.source,
             rank: record.rank,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use corpus::LeftOut;
 use serde::{Deserialize, Serialize};
 
-use crate::numbers::{Grouped, megabytes, megabytes_per_second};
+use crate::numbers::{Grouped, is_zero, megabytes, megabytes_per_second};
 
 /// Counts of one run. Every record read is in exactly one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub(crate) struct Report {
     pub(crate) n_rejected: u64,
     /// Of the texts, in UTF-8.
     pub(crate) n_text_bytes: u64,
+    /// Records whose texts are [short](crate::short_texts::SHORT), where these are counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_short: u64,
     /// Files that were found and not read.
     #[serde(default, skip_serializing_if = "LeftOut::is_empty")]
     pub(crate) left_out: LeftOut,
@@ -52,6 +55,9 @@ pub(crate) struct Deduplicated {
     pub(crate) n_without_features: u64,
     /// Of all these, how many had nothing to be ranked by, where that decides which documents stay.
     pub(crate) n_unranked: Option<u64>,
+    /// Of the duplicates, those of what the index had under their own ids, where that counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) n_unchanged: Option<u64>,
     /// Where they were asked for.
     pub(crate) clusters: Option<Clustered>,
 }
@@ -104,6 +110,7 @@ impl AddAssign<&Report> for Report {
         self.n_read += more.n_read;
         self.n_rejected += more.n_rejected;
         self.n_text_bytes += more.n_text_bytes;
+        self.n_short += more.n_short;
         self.time += more.time;
     }
 }
@@ -136,11 +143,18 @@ impl Counts {
                 ("removed", indexed.n_removed, "their text has no features any more"),
                 ("no features", indexed.n_without_features, "not indexed"),
             ],
-            Self::Deduplicated(counts) => vec![
-                ("kept", counts.n_kept, ""),
-                ("duplicates", counts.n_duplicates, ""),
-                ("no features", counts.n_without_features, "kept too: there is nothing to compare them by"),
-            ],
+            Self::Deduplicated(counts) => {
+                let unchanged = |n| ("  unchanged", n, "of these: near to their own earlier versions");
+                [("kept", counts.n_kept, ""), ("duplicates", counts.n_duplicates, "")]
+                    .into_iter()
+                    .chain(counts.n_unchanged.map(unchanged))
+                    .chain([(
+                        "no features",
+                        counts.n_without_features,
+                        "kept too: there is nothing to compare them by",
+                    )])
+                    .collect()
+            }
             Self::Counted { n, n_without_features, .. } => {
                 vec![("counted", n, ""), ("no features", n_without_features, "not counted")]
             }

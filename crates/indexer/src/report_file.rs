@@ -55,12 +55,15 @@ pub(crate) struct ReportFile {
     pub(crate) repeats: Repeats,
 }
 
-/// As they are printed: `read` is the sum of the others.
+/// As they are printed: `read` is the sum of the others, but for `unchanged`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Counts {
     pub(crate) read: u64,
     pub(crate) kept: u64,
     pub(crate) duplicates: u64,
+    /// Of the duplicates, those of their own earlier versions; only with `--known-ids compare`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unchanged: Option<u64>,
     /// Kept too.
     pub(crate) no_features: u64,
     pub(crate) rejected: u64,
@@ -104,6 +107,9 @@ pub(crate) struct Options {
     pub(crate) dry_run: bool,
     /// Which of near-duplicates stays, as `--keep` names it.
     pub(crate) keep: String,
+    /// As `--known-ids` names it, where it is not `keep`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) known_ids: Option<&'static str>,
     /// Null for the usual one, or where no time is asked for.
     pub(crate) time_field: Option<String>,
     pub(crate) store: String,

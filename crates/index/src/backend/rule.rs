@@ -56,6 +56,26 @@ pub fn insert<S: Shelf>(
     Ok(if was_there { Insertion::Replaced } else { Insertion::Inserted })
 }
 
+/// As [`insert`] with a rule of nearness, where what is there under the document's id neither counts nor stays: as if it were
+/// removed first.
+pub fn replace<S: Shelf>(shelf: &mut S, document: &Document, rule: &Rule) -> Result<Insertion, S::Error> {
+    let old = shelf.find(&document.id)?;
+    let near = shelf.nearest(&document.sketch, rule, old.as_ref().map(|&(number, _)| number))?;
+    let was_there = old.as_ref().is_some_and(|(_, old)| shelf.is_live(old.inserted_at));
+    let is_same = old.as_ref().is_some_and(|(_, old)| old.document.sketch == document.sketch);
+    if near.is_none() && was_there && is_same {
+        return Ok(Insertion::Unchanged);
+    }
+    if let Some((number, old)) = old {
+        shelf.take(&document.id, number, &old.document.sketch)?;
+    }
+    if let Some(found) = near {
+        return Ok(Insertion::Duplicate(found));
+    }
+    shelf.put(document)?;
+    Ok(if was_there { Insertion::Replaced } else { Insertion::Inserted })
+}
+
 /// The rule of [`Store::remove_if`](crate::Store::remove_if). One that has expired is left to who sweeps.
 pub fn remove<S: Shelf>(shelf: &mut S, id: &DocumentId, selection: &Selection) -> Result<bool, S::Error> {
     let Some((number, stored)) = shelf.find(id)? else { return Ok(false) };

@@ -149,3 +149,57 @@ fn an_id_is_there_once() {
         assert_eq!(testsuite::get(&overlay, &[id("expired"), id("later")]), written.clone().map(Some));
     }
 }
+
+/// One call for many documents answers as each of them does whose id is removed just before.
+#[test]
+fn what_is_replaced_neither_counts_nor_stays() {
+    let mut state = 11_u64;
+    let mut random = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let (rule, mut n_answers) = (within(3), [0; 4]);
+    for _ in 0..200 {
+        // Few ids and narrow clusters, so that documents are near to what others have and are about to lose.
+        let mut some = |n: usize| -> Vec<Document> {
+            let mut ids: Vec<u64> = (0..12).collect();
+            let document = |_| {
+                let id = ids.swap_remove(random(ids.len() as u64) as usize);
+                let centre = random(3).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let bits = (0..random(4)).fold(centre, |bits, _| bits ^ 1 << random(6));
+                document(&format!("{id:02}"), bits)
+            };
+            (0..n).map(document).collect()
+        };
+        let (before, calls) = (some(8), [some(5), some(12), some(5)]);
+        let [base, one_by_one] = [(); 2].map(|()| {
+            let store = MemoryStore::with_clock(Clock::system());
+            store.create(&OpenOptions::default().new_metadata().unwrap()).unwrap();
+            store.insert(&before).unwrap();
+            store
+        });
+        let overlay = Overlay::new(&base as &dyn Store);
+        for documents in calls {
+            let answers = overlay.replace_if_new(&documents, &rule).unwrap();
+            for (document, answer) in documents.iter().zip(answers) {
+                let old = testsuite::get(&one_by_one, std::slice::from_ref(&document.id)).remove(0);
+                one_by_one.remove(std::slice::from_ref(&document.id)).unwrap();
+                let expected =
+                    one_by_one.insert_if_new(std::slice::from_ref(document), &rule).unwrap().remove(0);
+                let (expected, n) = match (expected, old) {
+                    (Insertion::Inserted, Some(old)) if old.sketch == document.sketch => {
+                        (Insertion::Unchanged, 0)
+                    }
+                    (Insertion::Inserted, Some(_)) => (Insertion::Replaced, 1),
+                    (Insertion::Inserted, None) => (Insertion::Inserted, 2),
+                    (duplicate, _) => (duplicate, 3),
+                };
+                n_answers[n] += 1;
+                assert_eq!(answer, expected);
+            }
+            assert_eq!(Index::digest_of(&overlay).unwrap(), Index::digest_of(&one_by_one).unwrap());
+        }
+        assert_eq!(base.status().unwrap().n_documents, Some(before.len() as u64), "an overlay only reads");
+    }
+    assert!(n_answers.iter().all(|&n| n > 20), "{n_answers:?}");
+}

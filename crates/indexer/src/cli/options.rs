@@ -5,6 +5,7 @@ use std::env::{self, VarError};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
+use engine::dedup::KnownIds;
 use features::Weights;
 
 use super::{
@@ -71,6 +72,7 @@ impl DedupArgs {
             journal,
             keep,
             time_field,
+            known_ids,
             output,
             duplicates,
             clusters,
@@ -105,13 +107,20 @@ impl DedupArgs {
             "--pairs are made of what one run has seen, and a job with a journal may take several; leave one of \
              them out"
         );
+        let store = StoreOptions { store, recipe };
+        ensure!(
+            known_ids == KnownIds::Keep || store.uri().is_some_and(engine::outlives_process),
+            "--known-ids {known_ids} is about ids that an index has from an earlier run; name that index with --store, or leave \
+             --known-ids out"
+        );
         let rank_by = keep.rank_by(time_field.as_ref())?;
         Ok(DedupOptions {
             job: input.job(Some(source))?,
-            store: StoreOptions { store, recipe },
+            store,
             journal,
             keep,
             time_field,
+            known_ids,
             rank_by,
             output,
             duplicates,

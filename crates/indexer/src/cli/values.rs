@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use engine::dedup::KnownIds;
 
 use crate::clusters::Chains;
 use crate::output::{ResultsFormat, Role};
@@ -12,6 +13,27 @@ use crate::output::{ResultsFormat, Role};
 /// The argument for an output: a path whose name was checked.
 pub(super) fn path_for(role: Role) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(move |path| role.of(&path).map(|_| path))
+}
+
+/// What an id of an earlier run means.
+pub(super) fn known_ids() -> impl TypedValueParser<Value = KnownIds> {
+    let possible = |(known_ids, name)| {
+        PossibleValue::new(name).help(match known_ids {
+            KnownIds::Keep => {
+                "The earlier version keeps nothing out: its document is kept, and takes its place where the text is another \
+                 one; where that is near to another id, the document is dropped and the earlier version stays"
+            }
+            KnownIds::Compare => {
+                "The earlier version counts as any other document does: one that is the same or near to it is dropped, and \
+                 any other takes its place, unless it is near to another id"
+            }
+            KnownIds::Replace => {
+                "The earlier version neither counts nor stays: its document takes its place, or where that is near to another \
+                 id, or has no features, the earlier version leaves the index as well"
+            }
+        })
+    };
+    PossibleValuesParser::new(KnownIds::ALL.map(possible)).try_map(|name| name.parse::<KnownIds>())
 }
 
 impl ValueEnum for ResultsFormat {

@@ -234,6 +234,7 @@ fn written(
             features: Some(fingerprint.into()),
             source: None,
             n_text_bytes: 0,
+            is_short: false,
             rank: Rank::NONE,
             excerpt: Box::default(),
             text: Box::default(),

@@ -355,6 +355,7 @@ fn no_report() -> Report {
         n_read: 0,
         n_rejected: 0,
         n_text_bytes: 0,
+        n_short: 0,
         left_out: LeftOut::default(),
         time: Duration::ZERO,
     }

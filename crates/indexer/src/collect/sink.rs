@@ -3,17 +3,18 @@
 //! Nothing is remembered but the index, so it does not matter which items come in one round.
 
 use anyhow::Context;
-use index::{Index, NewDocument};
+use engine::dedup::{Candidate, KnownIds};
+use index::Index;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::shelf::is_datable;
 use super::spool::Spool;
-use crate::dedup::{Duplicate, Duplicates, Pending, insert_if_unseen};
+use crate::dedup::{Duplicate, Duplicates, Pending, insert_if_new};
 use crate::job::Sink;
 use crate::journal::Calls;
 use crate::output::Lengths;
-use crate::pipeline::Item;
+use crate::pipeline::{Fingerprinted, Item};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
 use crate::table::Table;
@@ -41,24 +42,27 @@ impl Collection<'_> {
     /// Decides what is pending, in the order of the input.
     fn flush(&mut self) -> anyhow::Result<()> {
         let items = self.pending.take();
-        let new: Vec<NewDocument> = items
+        let new: Vec<Candidate<'_>> = items
             .iter()
-            .filter_map(|Item { document, .. }| {
-                let (id, source) = (document.id.clone(), document.source.clone());
-                Some(NewDocument { id, features: document.features.clone()?, source })
+            .map(|Item { document: Fingerprinted { id, features, source, .. }, .. }| Candidate {
+                id,
+                features: features.as_ref(),
+                source: source.as_ref(),
             })
+            .filter(|candidate| candidate.features.is_some())
             .collect();
         if !new.is_empty() {
-            let mut nearest = insert_if_unseen(self.index, &mut self.calls, &new)?.into_iter();
-            return self.add(items, || nearest.next().context("the store answered for too few documents"));
+            let nearest = insert_if_new(self.index, &mut self.calls, KnownIds::Compare, &new)?;
+            let mut nearest = nearest.into_iter();
+            return self.add(&items, || nearest.next().context("the store answered for too few documents"));
         }
-        self.add(items, || Ok(None))
+        self.add(&items, || Ok(None))
     }
 
     /// `nearest` says for each item that has features which document keeps it out.
     fn add(
         &mut self,
-        items: Vec<Item>,
+        items: &[Item],
         mut nearest: impl FnMut() -> anyhow::Result<Option<index::Match>>,
     ) -> anyhow::Result<()> {
         for item in items {
@@ -66,12 +70,12 @@ impl Collection<'_> {
                 None => {
                     // Nothing to compare it by, so nothing to drop it for.
                     self.counts.n_without_features += 1;
-                    self.keep(&item)?;
+                    self.keep(item)?;
                 }
                 Some(features) => match nearest()? {
                     None => {
                         self.counts.n_kept += 1;
-                        self.keep(&item)?;
+                        self.keep(item)?;
                     }
                     Some(of) => {
                         self.counts.n_duplicates += 1;

@@ -5,7 +5,7 @@ mod options;
 use std::path::{Path, PathBuf};
 
 use anyhow::ensure;
-use engine::dedup::Kept;
+use engine::dedup::{Kept, KnownIds};
 use index::{Index, Mode};
 use minhash::Similarity;
 
@@ -20,8 +20,9 @@ use crate::kept::KeptOutput;
 use crate::output::{DUPLICATES, OUTPUT, is_stdout, print_to_stdout};
 use crate::pairs::Pairs;
 use crate::pipeline::Wanted;
-use crate::report::{Counts, Report};
+use crate::report::{Counts, Deduplicated, Report};
 use crate::report_file::{self, Findings, Reporting};
+use crate::short_texts;
 use crate::table::Table;
 
 /// Where the kept documents are indexed when nobody names a store.
@@ -71,7 +72,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         job.hold_to(&index)?;
     }
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
-    let mut kept = Kept::default();
+    let mut kept = Kept::new(options.known_ids);
     let open_logs = |journal: &Journal| match rank_by {
         Some(_) => Logs::of_calls(journal, is_in_memory),
         None => Logs::open(journal, &saved, &index, is_in_memory, &mut kept),
@@ -84,6 +85,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let clusters = clusters.map(|file| Clusters::new(file, options.chains, &index));
     let pairs = options.pairs.as_deref().map(|path| Table::open(path, None)).transpose()?;
     let pairs = pairs.map(|table| Pairs::new(table, &index));
+    let is_short = short_texts::matter(&index);
     let index = if spares_index { index.overlaid() } else { index };
     let rule = Rule { index, dry_run: spares_index, logs, kept };
     let results = Results {
@@ -93,14 +95,14 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         findings,
         clusters,
         pairs,
-        counts: saved.counts,
+        counts: Deduplicated { n_unchanged: n_unchanged(options, &saved), ..saved.counts },
     };
     let excerpt_columns = match (with_findings, for_people) {
         (true, _) => report_file::EXCERPT_COLUMNS,
         (false, true) => dedup::EXCERPT_COLUMNS,
         (false, false) => 0,
     };
-    let wanted = Wanted { excerpt_columns, lines, ..Wanted::default() };
+    let wanted = Wanted { excerpt_columns, lines, is_short, ..Wanted::default() };
     let (report, results) = match rank_by {
         Some(by) => run_best_first(job, &extractor, wanted, rule, results, &by, &saved)?,
         None => {
@@ -122,16 +124,22 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     if options.dry_run {
         program::print_to_stderr(&"a dry run: nothing was dropped, and nothing added to an index\n");
     }
+    short_texts::warn(&report, Some(uri).filter(|_| !is_in_memory));
     Ok(report)
 }
 
+/// How many were dropped for their own earlier versions so far, where that may be.
+fn n_unchanged(options: &DedupOptions, saved: &Saved) -> Option<u64> {
+    (options.known_ids == KnownIds::Compare).then(|| saved.counts.n_unchanged.unwrap_or(0))
+}
+
 /// What the report says of how it was chosen what stays.
-fn policy<'a>(options: &'a DedupOptions, report: &Report) -> keep::Row<'a> {
+fn policy<'a>(options: &'a DedupOptions, report: &Report) -> keep::Rows<'a> {
     let n_unranked = match report.counts {
         Counts::Deduplicated(counts) => counts.n_unranked,
         _ => None,
     };
-    keep::Row { keep: &options.keep, n_unranked }
+    keep::Rows { keep: &options.keep, n_unranked, known_ids: options.known_ids }
 }
 
 /// What the reports say of how it was done.
@@ -139,6 +147,7 @@ fn reported(options: &DedupOptions, store: &str, index: &Index) -> report_file::
     report_file::Options {
         dry_run: options.dry_run,
         keep: options.keep.to_string(),
+        known_ids: (options.known_ids != KnownIds::default()).then(|| options.known_ids.name()),
         time_field: options.time_field.as_ref().map(|field| field.given().to_owned()),
         store: store.to_owned(),
         scheme: index.kind().name().to_owned(),

@@ -18,6 +18,7 @@ use crate::output::{Lengths, print_to_stdout};
 use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed, Report};
+use crate::short_texts;
 
 /// Documents in one call of the store: enough to share the cost of making it durable.
 const STORE_BATCH: usize = 2048;
@@ -73,8 +74,10 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         pending: HashSet::new(),
         counts: saved.counts,
     };
-    let report = job.run(&extractor, Wanted::default(), &mut sink)?;
+    let wanted = Wanted { is_short: short_texts::matter(&index), ..Wanted::default() };
+    let report = job.run(&extractor, wanted, &mut sink)?;
     print_to_stdout(&report)?;
+    short_texts::warn(&report, Some(uri));
     Ok(report)
 }
 

@@ -1,7 +1,8 @@
 //! What a call of the store is going to do, found out before it is made: what a job with a journal writes down.
 
 use anyhow::{Context, ensure};
-use index::{DocumentId, Index, Insertion, Match, Nearness, NewDocument, StoredDocument};
+use engine::dedup::{Candidate, KnownIds};
+use index::{DocumentId, Index, Match, Nearness, NewDocument};
 use minhash::Similarity;
 use serde::{Deserialize, Serialize};
 use simhash::{Distance, Fingerprint};
@@ -19,7 +20,7 @@ struct Original {
     similarity: Option<f64>,
 }
 
-/// Inserts those of `documents` that nothing is near to; of every other the nearest.
+/// Takes in those of `candidates` that are new; of every other one that has features, what keeps it out. See [`KnownIds`].
 ///
 /// The decision comes first and is written down, so that a call that is made again after a crash cannot change it: it
 /// meets documents of its own then, which came later than those that it met the first time. What somebody else has
@@ -29,81 +30,42 @@ struct Original {
 pub(crate) fn insert_if_new(
     index: &Index,
     calls: &mut Calls,
-    documents: &[NewDocument],
-) -> anyhow::Result<Vec<Option<Match>>> {
-    insert_decided(index, calls, documents, || foresee(index, documents))
-}
-
-/// The same, where a document is also kept out by what the index has under its own id, if that is near: who collects
-/// gets things twice.
-pub(crate) fn insert_if_unseen(
-    index: &Index,
-    calls: &mut Calls,
-    documents: &[NewDocument],
-) -> anyhow::Result<Vec<Option<Match>>> {
-    insert_decided(index, calls, documents, || {
-        let ids: Vec<DocumentId> = documents.iter().map(|document| document.id.clone()).collect();
-        let own_version = |(document, stored): (&NewDocument, Option<StoredDocument>)| {
-            let sketch = stored?.document.sketch;
-            let nearness = index.rule().confirms(sketch.features(), &document.features)?;
-            Some(Match::new(document.id.clone(), sketch.fingerprint(), nearness))
-        };
-        let own: Vec<_> = documents.iter().zip(index.get(&ids)?).map(own_version).collect();
-        let others: Vec<NewDocument> = documents
-            .iter()
-            .zip(&own)
-            .filter(|(_, own)| own.is_none())
-            .map(|(other, _)| other.clone())
-            .collect();
-        let mut nearest = foresee(index, &others)?.into_iter();
-        Ok(own.into_iter().map(|own| own.or_else(|| nearest.next().flatten())).collect())
-    })
-}
-
-/// For each document the one that would keep it out.
-fn foresee(index: &Index, documents: &[NewDocument]) -> index::Result<Vec<Option<Match>>> {
-    Ok(index.foresee_insert_if_new(documents)?.into_iter().map(Insertion::original).collect())
-}
-
-fn insert_decided(
-    index: &Index,
-    calls: &mut Calls,
-    documents: &[NewDocument],
-    decide: impl FnOnce() -> index::Result<Vec<Option<Match>>>,
+    known_ids: KnownIds,
+    candidates: &[Candidate<'_>],
 ) -> anyhow::Result<Vec<Option<Match>>> {
     let decided: Vec<Option<Original>> = calls.decide(|| {
-        let original = |found: Option<Match>| {
-            found.map(|Match { id, fingerprint, distance, similarity }| Original {
-                id: id.as_str().to_owned(),
-                fingerprint: fingerprint.0,
-                distance: distance.as_bits(),
-                similarity: similarity.map(Similarity::get),
-            })
-        };
-        Ok(decide().context("failed to ask the index")?.into_iter().map(original).collect())
+        let foreseen = known_ids.foresee(index, candidates).context("failed to ask the index")?;
+        Ok(foreseen.into_iter().map(|near| near.map(Original::from)).collect())
     })?;
+    let n_with_features = candidates.iter().filter(|candidate| candidate.features.is_some()).count();
     ensure!(
-        decided.len() == documents.len(),
+        decided.len() == n_with_features,
         "the journal was written for other records; remove it to begin anew"
     );
-    let kept = documents.iter().zip(&decided).filter(|(_, near)| near.is_none());
-    let kept: Vec<NewDocument> = kept.map(|(document, _)| document.clone()).collect();
-    let mut insertions = index.insert_if_new(&kept).context("failed to write to the index")?.into_iter();
-    let mut answer = |near: Option<Original>| match near {
-        Some(Original { id, fingerprint, distance, similarity }) => {
-            let nearness = Nearness {
-                similarity: similarity.map(Similarity::clamped),
-                distance: Distance::new(distance)?,
-            };
-            Ok(Some(Match::new(DocumentId::new(id)?, Fingerprint(fingerprint), nearness)))
+    let decided = decided.into_iter().map(|near| near.map(Match::try_from).transpose());
+    let decided = decided.collect::<anyhow::Result<_>>()?;
+    known_ids.carry_out(index, candidates, decided).context("failed to write to the index")
+}
+
+impl From<Match> for Original {
+    fn from(Match { id, fingerprint, distance, similarity }: Match) -> Self {
+        Self {
+            id: id.as_str().to_owned(),
+            fingerprint: fingerprint.0,
+            distance: distance.as_bits(),
+            similarity: similarity.map(Similarity::get),
         }
-        None => match insertions.next() {
-            Some(Insertion::Duplicate(found)) => Ok(Some(found)),
-            Some(_) => Ok(None),
-            None => anyhow::bail!("the store answered for fewer documents than it was given"),
-        },
-    };
-    decided.into_iter().map(&mut answer).collect()
+    }
+}
+
+impl TryFrom<Original> for Match {
+    type Error = anyhow::Error;
+
+    fn try_from(Original { id, fingerprint, distance, similarity }: Original) -> anyhow::Result<Self> {
+        let nearness =
+            Nearness { similarity: similarity.map(Similarity::clamped), distance: Distance::new(distance)? };
+        Ok(Self::new(DocumentId::new(id)?, Fingerprint(fingerprint), nearness))
+    }
 }
 
 /// What inserting `inserts` and removing `removals` counts as. An id comes once among both.

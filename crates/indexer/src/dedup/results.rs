@@ -39,6 +39,11 @@ impl Results {
             }
             Verdict::Duplicate { fingerprint, of } => {
                 self.counts.n_duplicates += 1;
+                // Of an id of this run the same text came before.
+                let is_unchanged = of.id == item.document.id && !of.in_this_run;
+                if let Some(n_unchanged) = &mut self.counts.n_unchanged {
+                    *n_unchanged += u64::from(is_unchanged);
+                }
                 if let Some(table) = &mut self.duplicates {
                     table.add(Duplicate {
                         id: &item.document.id,

@@ -1,8 +1,8 @@
 //! What decides: the rule of the crate `engine`, by calls of the store that are written down where there is a journal.
 
 use anyhow::Context;
-use engine::dedup::{Candidate, Kept, Verdict};
-use index::{Index, Insertion, Match, NewDocument};
+use engine::dedup::{Candidate, Kept, KnownIds, Verdict};
+use index::{Index, Match};
 
 use super::decide;
 use super::logs::Logs;
@@ -14,7 +14,7 @@ pub(crate) struct Rule {
     pub(crate) dry_run: bool,
     /// Where there is a journal.
     pub(crate) logs: Option<Logs>,
-    /// What this run has kept, to tell it from what an earlier run left in the store.
+    /// What this run has kept, to tell it from what an earlier run left in the store, and what that means.
     pub(crate) kept: Kept,
 }
 
@@ -30,7 +30,9 @@ impl Rule {
             features: features.as_ref(),
             source: source.as_ref(),
         });
-        let verdicts = kept.decide_batch(candidates, |new| insert_if_new(index, *dry_run, logs, new))?;
+        let known_ids = kept.known_ids();
+        let verdicts =
+            kept.decide_batch(candidates, |new| insert_if_new(index, *dry_run, logs, known_ids, new))?;
         if let Some(Logs { kept: Some(log), .. }) = logs {
             let newly_kept: Vec<_> = documents
                 .zip(&verdicts)
@@ -43,17 +45,17 @@ impl Rule {
     }
 }
 
-/// Inserts those that nothing is near to; of every other the nearest.
+/// Takes in those that are new; of every other the document that keeps it out.
 fn insert_if_new(
     index: &Index,
     dry_run: bool,
     logs: &mut Option<Logs>,
-    new: &[NewDocument],
+    known_ids: KnownIds,
+    new: &[Candidate<'_>],
 ) -> anyhow::Result<Vec<Option<Match>>> {
     if let Some(Logs { calls: Some(calls), .. }) = logs {
-        return decide::insert_if_new(index, calls, new);
+        return decide::insert_if_new(index, calls, known_ids, new);
     }
     let doing = if dry_run { "failed to read the index" } else { "failed to write to the index" };
-    let insertions = index.insert_if_new(new).context(doing)?;
-    Ok(insertions.into_iter().map(Insertion::original).collect())
+    known_ids.insert_if_new(index, new).context(doing)
 }

@@ -6,6 +6,11 @@ use std::path::Path;
 use serde::Serializer;
 
 /// As it is shown.
+pub(crate) fn text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+/// The same, of what may be missing.
 #[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
 pub(crate) fn shown<S: Serializer>(value: &Option<impl Display>, serializer: S) -> Result<S::Ok, S::Error> {
     match value {

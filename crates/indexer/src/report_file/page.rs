@@ -47,12 +47,13 @@ fn summary(report: &ReportFile) -> Markup {
         section aria-label="Counts" {
             table {
                 @for (name, n, remark) in [
-                    ("read", counts.read, ""),
-                    ("kept", counts.kept, ""),
-                    ("duplicates", counts.duplicates, "dropped"),
-                    ("no features", counts.no_features, "kept too: there is nothing to compare them by"),
-                    ("rejected", counts.rejected, ""),
-                ] {
+                    ("read", Some(counts.read), ""),
+                    ("kept", Some(counts.kept), ""),
+                    ("duplicates", Some(counts.duplicates), "dropped"),
+                    ("unchanged", counts.unchanged, "of these: near to their own earlier versions"),
+                    ("no features", Some(counts.no_features), "kept too: there is nothing to compare them by"),
+                    ("rejected", Some(counts.rejected), ""),
+                ].into_iter().filter_map(|(name, n, remark)| Some((name, n?, remark))) {
                     tr { th scope="row" { (name) } (number(n)) td.remark { (if n > 0 { remark } else { "" }) } }
                 }
             }
@@ -251,6 +252,9 @@ fn particulars(report: &ReportFile) -> Markup {
                 summary { "Options" }
                 table {
                     tr { th scope="row" { "keep" } td { bdi { (options.keep) } (unranked(report)) } }
+                    @if let Some(known_ids) = options.known_ids {
+                        tr { th scope="row" { "known ids" } td { (known_ids) } }
+                    }
                     @if let Some(field) = &options.time_field {
                         tr { th scope="row" { "time field" } td { bdi { (field) } } }
                     }

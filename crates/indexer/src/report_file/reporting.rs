@@ -45,6 +45,7 @@ impl Reporting {
                 read: report.n_read,
                 kept: counts.n_kept,
                 duplicates: counts.n_duplicates,
+                unchanged: counts.n_unchanged,
                 no_features: counts.n_without_features,
                 rejected: report.n_rejected,
             },

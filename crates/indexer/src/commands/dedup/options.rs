@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use corpus::{FieldPath, RankBy};
+use engine::dedup::KnownIds;
 use serde::Serialize;
 
 use crate::clusters::Chains;
@@ -25,6 +26,9 @@ pub(crate) struct DedupOptions {
     pub(crate) journal: Option<JournalOptions>,
     pub(crate) keep: Keep,
     pub(crate) time_field: Option<FieldPath>,
+    /// Written down where it is not the usual one, which journals of before do not know.
+    #[serde(serialize_with = "values::text", skip_serializing_if = "is_usual")]
+    pub(crate) known_ids: KnownIds,
     /// What documents are ranked by, which follows from the two above.
     #[serde(skip)]
     pub(crate) rank_by: Option<RankBy>,
@@ -50,6 +54,10 @@ pub(crate) struct DedupOptions {
     /// How many groups are printed where no output file is given, as one is where there is a journal.
     #[serde(skip)]
     pub(crate) groups: usize,
+}
+
+fn is_usual(known_ids: &KnownIds) -> bool {
+    *known_ids == KnownIds::default()
 }
 
 impl DedupOptions {

@@ -1,0 +1,196 @@
+use index::{Features, OpenOptions, Profile};
+use simhash::Fingerprint;
+
+use super::super::{Kept, Verdict};
+use super::*;
+
+fn id(name: &str) -> DocumentId {
+    name.parse().unwrap()
+}
+
+/// By simhashes alone, so that a number says what is near.
+fn index_at(uri: &str, documents: &[(&str, u64)]) -> Index {
+    let options =
+        OpenOptions { profile: Some(Profile::Classic), verify: Some(false), ..OpenOptions::default() };
+    let index = crate::open_index(uri, &options).unwrap();
+    let documents: Vec<_> = documents.iter().map(|(name, bits)| (id(name), Fingerprint(*bits))).collect();
+    index.insert(&documents).unwrap();
+    index
+}
+
+/// All that the index has, by id.
+fn contents(index: &Index) -> Vec<(String, u64)> {
+    let page = index.scan(index::Cursor::start(), 100).unwrap();
+    let mut all: Vec<_> = page
+        .documents
+        .into_iter()
+        .map(|stored| (stored.document.id.to_string(), stored.document.sketch.fingerprint().0))
+        .collect();
+    all.sort();
+    all
+}
+
+/// What becomes of each document, in one word, or two.
+fn decided(kept: &mut Kept, index: &Index, documents: &[(&str, Option<u64>)]) -> Vec<String> {
+    let documents: Vec<(DocumentId, Option<Features>)> =
+        documents.iter().map(|(name, bits)| (id(name), bits.map(|bits| Fingerprint(bits).into()))).collect();
+    let candidates: Vec<_> = documents
+        .iter()
+        .map(|(id, features)| Candidate { id, features: features.as_ref(), source: None })
+        .collect();
+    let verdicts = kept.decide(index, &candidates).unwrap();
+    let shown = verdicts.into_iter().map(|verdict| match verdict {
+        None => "rejected".to_owned(),
+        Some(Verdict::Kept) => "kept".to_owned(),
+        Some(Verdict::Duplicate { of, .. }) => {
+            format!("of {}{}", of.id, if of.in_this_run { " now" } else { "" })
+        }
+    });
+    shown.collect()
+}
+
+const OTHER: u64 = 0xff << 40;
+
+#[test]
+fn each_value_means_what_its_table_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, gone) = (Some(0), None);
+    let (nearly, new, near_other) = (Some(1), Some(0xff << 20), Some(OTHER | 1));
+    let rows = [
+        // What comes, and of keep, compare and replace the verdict and what the index then has.
+        (old, [("kept", old), ("of page", old), ("kept", old)]),
+        (nearly, [("kept", nearly), ("of page", old), ("kept", nearly)]),
+        (new, [("kept", new), ("kept", new), ("kept", new)]),
+        (near_other, [("of other", old), ("of other", old), ("of other", gone)]),
+        (None, [("kept", old), ("kept", old), ("kept", gone)]),
+    ];
+    for (n, (text, expected)) in rows.into_iter().enumerate() {
+        for ((known_ids, name), (verdict, stays)) in KnownIds::ALL.into_iter().zip(expected) {
+            let embedded = format!("embedded:{}", folder.path().join(format!("{n}{name}")).display());
+            for uri in ["memory:", &embedded] {
+                let index = index_at(uri, &[("page", 0), ("other", OTHER)]);
+                let what = format!("{name} {text:?} {uri}");
+                assert_eq!(
+                    decided(&mut Kept::new(known_ids), &index, &[("page", text)]),
+                    [verdict],
+                    "{what}"
+                );
+                let page = stays.map(|bits| ("page".to_owned(), bits));
+                let expected: Vec<_> = [("other".to_owned(), OTHER)].into_iter().chain(page).collect();
+                assert_eq!(contents(&index), expected, "{what}");
+            }
+        }
+    }
+}
+
+/// An index that was made by other means may have two that are near.
+#[test]
+fn what_is_unchanged_and_near_to_another_id() {
+    for (known_ids, verdicts, expected) in [
+        (KnownIds::Keep, ["kept", "kept"], &[("page", 0), ("twin", 1)][..]),
+        (KnownIds::Compare, ["of page", "of twin"], &[("page", 0), ("twin", 1)]),
+        // The one whose turn comes first meets what the index has under the other.
+        (KnownIds::Replace, ["of twin", "kept"], &[("twin", 1)]),
+    ] {
+        let index = index_at("memory:", &[("page", 0), ("twin", 1)]);
+        let both = [("page", Some(0)), ("twin", Some(1))];
+        assert_eq!(decided(&mut Kept::new(known_ids), &index, &both), verdicts);
+        assert!(contents(&index).iter().map(|(id, bits)| (&**id, *bits)).eq(expected.iter().copied()));
+    }
+}
+
+/// Ids that come twice in a run stand for the first text that it keeps, whatever was known.
+#[test]
+fn an_id_that_comes_twice_in_a_run() {
+    let coming =
+        [("page", Some(1)), ("page", Some(0xff << 20)), ("page", Some(0xff << 20)), ("page", Some(0))];
+    for (known_ids, expected) in [
+        (KnownIds::Keep, ["kept", "rejected", "rejected", "rejected"]),
+        (KnownIds::Compare, ["of page", "kept", "of page now", "rejected"]),
+        (KnownIds::Replace, ["kept", "rejected", "rejected", "rejected"]),
+    ] {
+        let index = index_at("memory:", &[("page", 0)]);
+        assert_eq!(decided(&mut Kept::new(known_ids), &index, &coming), expected, "{known_ids}");
+    }
+    // A version that leaves is not in the way of what comes later, and the id is free again.
+    let index = index_at("memory:", &[("page", 0), ("other", OTHER)]);
+    let coming = [("page", Some(OTHER)), ("moved", Some(0)), ("page", Some(0xff << 20))];
+    let said = decided(&mut Kept::new(KnownIds::Replace), &index, &coming);
+    assert_eq!(said, ["of other", "kept", "kept"]);
+}
+
+/// However many come in one call, over whatever, and however often what was foreseen is carried out.
+#[test]
+fn a_call_for_many_says_what_calls_for_each_say() {
+    let mut state = 5_u64;
+    let mut random = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    for round in 0..150 {
+        let mut bits = || {
+            let centre = random(4).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (0..random(4)).fold(centre, |bits, _| bits ^ 1 << random(6))
+        };
+        let names: Vec<String> = (0..30).map(|n| format!("{n:02}")).collect();
+        let before: Vec<_> = names[..15].iter().map(|name| (&**name, bits())).collect();
+        let documents: Vec<(DocumentId, Option<Features>)> = names[5..]
+            .iter()
+            .map(|name| (id(name), bits()))
+            .map(|(id, bits)| (id, (bits % 5 > 0).then(|| Fingerprint(bits).into())))
+            .collect();
+        let candidates: Vec<_> = documents
+            .iter()
+            .map(|(id, features)| Candidate { id, features: features.as_ref(), source: None })
+            .collect();
+        for (known_ids, name) in KnownIds::ALL {
+            let [at_once, foreseen, overlaid, one_by_one] = [(); 4].map(|()| index_at("memory:", &before));
+            let expected: Vec<_> = candidates
+                .iter()
+                .flat_map(|one| known_ids.insert_if_new(&one_by_one, std::slice::from_ref(one)).unwrap())
+                .collect();
+            let digest = one_by_one.digest().unwrap();
+            let what = format!("round {round}, {name}");
+            assert_eq!(known_ids.insert_if_new(&at_once, &candidates).unwrap(), expected, "{what}");
+            assert_eq!(at_once.digest().unwrap(), digest, "{what}");
+            let overlaid = overlaid.overlaid();
+            assert_eq!(known_ids.insert_if_new(&overlaid, &candidates).unwrap(), expected, "{what}");
+            assert_eq!(overlaid.digest().unwrap(), digest, "{what}");
+            let answers = known_ids.foresee(&foreseen, &candidates).unwrap();
+            assert_eq!(answers, expected, "{what}");
+            for _ in 0..2 {
+                let answers = known_ids.carry_out(&foreseen, &candidates, answers.clone()).unwrap();
+                assert_eq!(answers, expected, "{what}");
+                assert_eq!(foreseen.digest().unwrap(), digest, "{what}");
+            }
+            let error = known_ids.carry_out(&foreseen, &candidates, Vec::new()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Internal);
+        }
+    }
+}
+
+/// Another program may write between the two.
+#[test]
+fn what_came_meanwhile_keeps_a_document_out_all_the_same() {
+    for (known_ids, page_stays) in
+        [(KnownIds::Keep, true), (KnownIds::Compare, true), (KnownIds::Replace, false)]
+    {
+        let index = index_at("memory:", &[("page", 0)]);
+        let (page, features) = (id("page"), Features::from(Fingerprint(OTHER)));
+        let candidates = [Candidate { id: &page, features: Some(&features), source: None }];
+        let foreseen = known_ids.foresee(&index, &candidates).unwrap();
+        assert_eq!(foreseen, [None]);
+        index.insert(&[(id("other"), Fingerprint(OTHER))]).unwrap();
+        let answers = known_ids.carry_out(&index, &candidates, foreseen).unwrap();
+        assert!(matches!(&answers[..], [Some(near)] if near.id == id("other")), "{known_ids}: {answers:?}");
+        assert_eq!(index.get(std::slice::from_ref(&page)).unwrap()[0].is_some(), page_stays, "{known_ids}");
+    }
+}
+
+#[test]
+fn names_are_read_as_they_are_shown() {
+    for (known_ids, name) in KnownIds::ALL {
+        assert_eq!((known_ids.to_string().as_str(), name.parse().ok()), (name, Some(known_ids)));
+    }
+    assert!("all".parse::<KnownIds>().unwrap_err().to_string().contains("keep, compare or replace"));
+}
