@@ -5,6 +5,7 @@ mod away;
 pub mod claims;
 mod known;
 mod last_write;
+pub mod nearest;
 pub mod rule;
 mod runs;
 pub mod search;

@@ -140,12 +140,13 @@ impl Index {
         self.store.insert(&self.documents(documents))
     }
 
-    /// See [`Store::insert_if_new`]; near is what is so by the index's own [`rule`](Self::rule).
+    /// See [`Store::insert_if_new`]; near is what is so by the index's own [`rule`](Self::rule), of at most
+    /// [`CANDIDATES_MAX`](crate::CANDIDATES_MAX) candidates.
     ///
     /// # Errors
     /// Those of the store.
     pub fn insert_if_new(&self, documents: &[impl Into<NewDocument> + Clone]) -> Result<Vec<Insertion>> {
-        self.store.insert_if_new(&self.documents(documents), &self.rule())
+        self.store.insert_if_new(&self.documents(documents), &self.rule().of_insertion())
     }
 
     /// What calls would answer now, of which nothing is written.
@@ -299,7 +300,7 @@ impl Index {
     }
 
     fn check_rule(&self, rule: &Rule) -> Result<()> {
-        let Rule { max_distance, min_similarity } = *rule;
+        let Rule { max_distance, min_similarity, .. } = *rule;
         if max_distance > self.metadata.max_distance {
             return Err(Error::invalid(format!(
                 "distance {max_distance} is above the {} that this index finds; ask for less",

@@ -45,7 +45,7 @@ pub use options::{Mode, OpenOptions};
 pub use overlay::Overlay;
 pub use place::{CallSizes, Capabilities, Place};
 pub use retention::{InvalidRetention, Retention};
-pub use rule::{Nearness, Rule};
+pub use rule::{CANDIDATES_MAX, Nearness, Rule};
 pub use selection::Selection;
 pub use sketch::{Family, Features, Sketch};
 pub use source::{InvalidSource, MAX_SOURCE_BYTES, Source};

@@ -12,7 +12,7 @@ use tables::Tables;
 pub use self::uri::MemoryUri;
 
 use crate::backend::rule::{self, Shelf};
-use crate::backend::search::{self, Documents};
+use crate::backend::search::{self, Bounded, Documents};
 use crate::backend::{LastWrite, Live, Oldest, Runs};
 use crate::retention::{Horizon, SWEPT_MIN, n_swept_max};
 use crate::store::{check_batch, check_documents, not_created, page_len};
@@ -37,6 +37,7 @@ struct Contents {
     last_write: Option<LastWrite>,
     numbers: HashMap<DocumentId, u64>,
     tables: Box<dyn Tables>,
+    bounded: Bounded,
     /// The number of the last document; numbers are never used again.
     last: u64,
 }
@@ -64,6 +65,7 @@ impl MemoryStore {
             last_write: None,
             numbers: HashMap::new(),
             tables: search::new_tables(),
+            bounded: Bounded::default(),
             last: 0,
         };
         Self { contents: RwLock::new(contents), clock }
@@ -211,7 +213,7 @@ impl Shelf for Writer<'_> {
         let contents = &*self.contents;
         let live = contents.live(self.horizon)?;
         let counts = |number| live.contains(number) && Some(number) != except;
-        search::nearest(&[&*contents.tables], sketch, rule, &counts, contents)
+        search::nearest(&[&*contents.tables], sketch, rule, &counts, contents, &contents.bounded)
     }
 
     fn put(&mut self, document: &Document) -> Result<()> {
@@ -281,7 +283,7 @@ impl Store for MemoryStore {
         check_batch(queries.len())?;
         let (contents, horizon) = self.read_created()?;
         let live = contents.live(horizon)?;
-        search::neighbours(&*contents.tables, queries, rule, limit, &live, &*contents)
+        search::neighbours(&*contents.tables, queries, rule, limit, &live, &*contents, &contents.bounded)
     }
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
@@ -325,6 +327,7 @@ impl Store for MemoryStore {
         Ok(Status {
             n_documents: Some((contents.documents.len() - n_expired) as u64),
             n_table_bytes: Some(contents.tables.heap_bytes() as u64),
+            n_bounded: Some(contents.bounded.get()),
             ..Status::default()
         })
     }

@@ -172,7 +172,7 @@ impl Metadata {
     /// What counts as near in this index.
     #[must_use]
     pub fn rule(&self) -> Rule {
-        Rule { max_distance: self.max_distance, min_similarity: self.min_similarity }
+        Rule { min_similarity: self.min_similarity, ..Rule::from(self.max_distance) }
     }
 
     /// The stored JSON.

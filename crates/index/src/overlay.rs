@@ -378,6 +378,7 @@ impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
                 (None, None) => None,
                 (base, above) => Some(base.unwrap_or(0) + above.unwrap_or(0)),
             },
+            n_bounded: Some(base.n_bounded.unwrap_or(0) + above.n_bounded.unwrap_or(0)),
             ..base
         })
     }

@@ -24,7 +24,15 @@ pub struct Rule {
     pub max_distance: Distance,
     /// The least similarity of near documents; without it nothing is verified.
     pub min_similarity: Option<Similarity>,
+    /// How many candidates of a document may be left unjudged: those beyond so many, where a store knows all of them before
+    /// it judges one. It judges those that signatures propose, the fewest differing bits first, then those of simhashes.
+    pub candidates_max: Option<usize>,
 }
+
+/// As many candidates are judged where a document is to be [inserted if it is new](crate::Store::insert_if_new): texts that
+/// begin alike, as all pages of a site, are candidates for each other by the thousand, and a million of them would take half
+/// a million comparisons each.
+pub const CANDIDATES_MAX: usize = 1_000;
 
 /// An estimate confirms from so many of its standard deviations below the least similarity on.
 const DEVIATIONS: f64 = 3.5;
@@ -59,11 +67,17 @@ impl Ord for Nearness {
 impl From<Distance> for Rule {
     /// By simhashes alone.
     fn from(max_distance: Distance) -> Self {
-        Self { max_distance, min_similarity: None }
+        Self { max_distance, min_similarity: None, candidates_max: None }
     }
 }
 
 impl Rule {
+    /// The same, for a decision about one document: see [`CANDIDATES_MAX`].
+    #[must_use]
+    pub fn of_insertion(self) -> Self {
+        Self { candidates_max: Some(CANDIDATES_MAX), ..self }
+    }
+
     /// In how many bits the facets of candidates may differ, for facets of a family.
     #[must_use]
     pub fn within(&self, family: Family) -> Distance {
@@ -154,7 +168,7 @@ mod tests {
 
     #[test]
     fn similarity_decides_where_both_have_a_signature() {
-        let rule = Rule { max_distance: apart(3), min_similarity: Some(share(0.8)) };
+        let rule = Rule { min_similarity: Some(share(0.8)), ..Rule::from(apart(3)) };
         let text = |from: u64, n: u64| signed(0, from..from + n);
         let (a, near, far) = (text(0, 300), text(10, 300), text(150, 300));
         assert!(rule.nearness(&a, &near).unwrap().similarity.unwrap() > share(0.7));

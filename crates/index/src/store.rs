@@ -110,6 +110,9 @@ pub trait Store: Send + Sync {
     /// | there with the same sketch | `Unchanged` | `Unchanged` |
     /// | there with another sketch | `Replaced` | `Duplicate`, and the old version stays |
     ///
+    /// Where the rule has only so many [candidates](Rule::candidates_max) judged, the store may take in a document that is near
+    /// to one of the others, and counts that ([`Status::n_bounded`]).
+    ///
     /// A document's own old version is never what makes it a duplicate. No other insertion can come between the search
     /// and the write, whichever thread or process makes it.
     ///
@@ -251,6 +254,9 @@ pub struct Status {
     pub n_disk_bytes: Option<u64>,
     /// Bytes of memory that its search tables hold in this process, where it has some.
     pub n_table_bytes: Option<u64>,
+    /// Searches of this process that met more candidates than the rule has judged, where the store leaves some:
+    /// [`candidates_max`](Rule::candidates_max).
+    pub n_bounded: Option<u64>,
     /// What the insertions of this process have met of others, where there is no lock over all.
     pub claims: Option<ClaimCounts>,
     /// The connections of this process to the server, where there is one.

@@ -73,6 +73,7 @@ impl Sink for Deduplication {
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush(rejects)?;
+        self.rule.say_bounded();
         self.results.finish(rejects, Some(&self.rule.index))
     }
 }

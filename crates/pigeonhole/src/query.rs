@@ -58,7 +58,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let max_distance = args.max_distance.unwrap_or(index.max_distance());
     // A fingerprint by itself has no signature to be confirmed by: what it proposes is shown.
     let min_similarity = args.min_similarity.or(index.min_similarity());
-    let found = index.near(&[features], &Rule { max_distance, min_similarity }, args.limit)?;
+    let found =
+        index.near(&[features], &Rule { max_distance, min_similarity, ..index.rule() }, args.limit)?;
     ensure!(found.len() == 1, "the store answered {} queries instead of 1", found.len());
     for found in found {
         for found in &found.matches {

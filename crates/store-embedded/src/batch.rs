@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use heed::{PutFlags, RwTxn};
 use index::backend::LastWrite;
 use index::backend::rule::Shelf;
-use index::backend::search::{self, Documents};
+use index::backend::search::{self, Bounded, Documents};
 use index::backend::{Horizon, n_swept_max};
 use index::backend::{Live, Oldest, Runs};
 use index::{
@@ -55,6 +55,7 @@ struct Timed {
 /// searching in them, and a batch that fails leaves nothing to undo.
 struct Search<'a> {
     committed: &'a dyn Tables,
+    bounded: &'a Bounded,
     /// The numbers in `committed` that the batch has removed.
     removed: HashSet<u64>,
     /// What the batch has inserted.
@@ -62,12 +63,13 @@ struct Search<'a> {
 }
 
 impl<'a, 'e> Batch<'a, 'e> {
-    /// An empty batch. `committed` are tables as of the last commit; a batch that never searches needs none.
+    /// An empty batch. `committed` are tables as of the last commit, and what counts their searches; a batch that never
+    /// searches needs none.
     pub(super) fn new(
         opened: &'a Opened,
         txn: &'a mut RwTxn<'e>,
         metadata: &'a Metadata,
-        committed: Option<&'a dyn Tables>,
+        committed: Option<(&'a dyn Tables, &'a Bounded)>,
         clock: &Clock,
     ) -> Result<Self, Failure> {
         let now = clock.now();
@@ -86,8 +88,9 @@ impl<'a, 'e> Batch<'a, 'e> {
             }
             None => None,
         };
-        let search = committed.map(|committed| Search {
+        let search = committed.map(|(committed, bounded)| Search {
             committed,
+            bounded,
             removed: HashSet::new(),
             inserted: search::new_tables(),
         });
@@ -190,11 +193,11 @@ impl Shelf for Batch<'_, '_> {
     }
 
     fn nearest(&self, sketch: &Sketch, rule: &Rule, except: Option<u64>) -> Result<Option<Match>, Failure> {
-        let Some(Search { committed, removed, inserted }) = &self.search else { return Ok(None) };
+        let Some(Search { committed, removed, inserted, bounded }) = &self.search else { return Ok(None) };
         let counts =
             |number| self.live.contains(number) && Some(number) != except && !removed.contains(&number);
         let records = Records { opened: self.opened, txn: self.txn };
-        Ok(search::nearest(&[*committed, &**inserted], sketch, rule, &counts, &records)?)
+        Ok(search::nearest(&[*committed, &**inserted], sketch, rule, &counts, &records, bounded)?)
     }
 
     fn put(&mut self, document: &Document) -> Result<(), Failure> {

@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use index::backend::Known;
 use index::backend::SWEPT_MIN;
+use index::backend::search::Bounded;
 use index::backend::{check_batch, check_documents, page_len};
 use index::backend::{rule, search};
 use index::{
@@ -132,6 +133,7 @@ impl EmbeddedStore {
             environment,
             known: Known::new(format!("embedded:{}", directory.display())),
             seen: Seen::default(),
+            bounded: Bounded::default(),
             ram: RwLock::new(None),
             limits,
         });
@@ -218,7 +220,7 @@ impl Store for EmbeddedStore {
             let records = Records { opened, txn };
             let horizon = self.shared.horizon(opened, txn, &self.clock)?;
             let live = self.shared.seen.live(opened, txn, horizon)?;
-            Ok(search::neighbours(tables, queries, rule, limit, &live, &records)?)
+            Ok(search::neighbours(tables, queries, rule, limit, &live, &records, &self.shared.bounded)?)
         })
     }
 
@@ -264,6 +266,7 @@ impl Store for EmbeddedStore {
             n_documents: Some(n_documents),
             n_disk_bytes: Some(directory::data_bytes(self.shared.environment.directory())),
             n_table_bytes: ram.as_ref().map(|ram| ram.tables.heap_bytes() as u64),
+            n_bounded: Some(self.shared.bounded.get()),
             ..Status::default()
         })
     }

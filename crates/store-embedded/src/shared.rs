@@ -6,6 +6,7 @@ use std::sync::RwLock;
 use heed::RoTxn;
 use index::backend::Horizon;
 use index::backend::Known;
+use index::backend::search::Bounded;
 use index::{Clock, Error, ErrorKind, Metadata, Result};
 use tables::Tables;
 
@@ -28,6 +29,7 @@ pub(super) struct Shared {
     pub(super) known: Known,
     /// Where the live documents began.
     pub(super) seen: Seen,
+    pub(super) bounded: Bounded,
     /// `None` until the first search.
     pub(super) ram: RwLock<Option<Ram>>,
     pub(super) limits: Limits,
@@ -160,7 +162,7 @@ impl Shared {
                 None
             };
             let committed = match &ram {
-                Some(ram) => Some(&*built(ram)?.tables),
+                Some(ram) => Some((&*built(ram)?.tables, &self.bounded)),
                 None => None,
             };
             // Its time is read here, where no other writer comes in between.

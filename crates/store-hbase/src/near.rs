@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
-use index::backend::search::Nearest;
+use index::backend::nearest::Nearest;
 use index::{
     DocumentId, Error, ErrorKind, Family, Match, NearDocuments, Nearness, Neighbours, Result, Rule, Sketch,
 };

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use index::backend::Known;
 use index::backend::check_ahead;
-use index::backend::search::Nearest;
+use index::backend::nearest::Nearest;
 use index::backend::{Horizon, SWEPT_MIN, n_swept_max};
 use index::{
     Clock, Cost, Document, DocumentId, Error, Features, Insertion, Match, Metadata, Neighbours, Result,

@@ -2,12 +2,12 @@
 //! searches in memory; the one place that chooses a layout.
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use simhash::Facet;
+use simhash::{Distance, Facet};
 use tables::{BucketTables, Cost, Hit, Tables};
 
+use crate::backend::nearest::Nearest;
 use crate::backend::runs::Live;
 use crate::sketch::Family;
 use crate::{DocumentId, Features, Match, Nearness, Neighbours, Result, Rule, Sketch};
@@ -42,6 +42,22 @@ pub trait Documents {
     fn features(&self, number: u64) -> Result<Cow<'_, Features>>;
 }
 
+/// How many searches have met more candidates than were judged.
+#[derive(Debug, Default)]
+pub struct Bounded(AtomicU64);
+
+impl Bounded {
+    /// How many there were.
+    #[must_use]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, n: u64) {
+        self.0.fetch_add(n, Ordering::Relaxed);
+    }
+}
+
 /// For each query the `limit` nearest by nearness, then id, and how many there are, of the documents that are
 /// `live`.
 ///
@@ -54,12 +70,14 @@ pub fn neighbours(
     limit: usize,
     live: &Live,
     documents: &dyn Documents,
+    bounded: &Bounded,
 ) -> Result<Vec<Neighbours>> {
     let (mut answers, cost) = match by_simhash(queries, rule) {
         Some(facets) => by_distance(tables, &facets, rule, limit, live, documents)?,
         None => {
             let mut candidates = Candidates::default();
             candidates.propose(tables, queries, rule, &|number| live.contains(number));
+            bounded.add(candidates.bound(rule));
             let answers = candidates.confirm(queries, rule, limit, documents)?;
             (answers, candidates.cost)
         }
@@ -78,6 +96,7 @@ pub fn count(
 ) -> Result<Vec<u64>> {
     let mut candidates = Candidates::default();
     candidates.propose(tables, queries, rule, counts);
+    candidates.bound(&Rule { candidates_max: None, ..*rule });
     let found = candidates.confirm(queries, rule, 0, documents)?;
     Ok(found.into_iter().map(|found| found.n_matches).collect())
 }
@@ -89,6 +108,7 @@ pub fn nearest(
     rule: &Rule,
     counts: &dyn Fn(u64) -> bool,
     documents: &dyn Documents,
+    bounded: &Bounded,
 ) -> Result<Option<Match>> {
     let queries = std::slice::from_ref(query);
     if let Some(facets) = by_simhash(queries, rule) {
@@ -97,7 +117,7 @@ pub fn nearest(
         for tables in tables {
             tables.near(&facets, rule.max_distance, &mut |hit| {
                 if outcome.is_ok() {
-                    outcome = nearest.take(&hit, counts, documents);
+                    outcome = take(&mut nearest, &hit, counts, documents);
                 }
             });
         }
@@ -108,6 +128,7 @@ pub fn nearest(
     for tables in tables {
         candidates.propose(*tables, queries, rule, counts);
     }
+    bounded.add(candidates.bound(rule));
     let found = candidates.confirm(queries, rule, 1, documents)?;
     Ok(found.into_iter().flat_map(|found| found.matches).next())
 }
@@ -141,7 +162,7 @@ fn by_distance(
         }
         answers[hit.query].n_matches += live.n_in(hit.numbers) as u64;
         if outcome.is_ok() {
-            outcome = nearest.take(&hit, &|number| live.contains(number), documents);
+            outcome = take(&mut nearest, &hit, &|number| live.contains(number), documents);
         }
     });
     outcome?;
@@ -151,11 +172,38 @@ fn by_distance(
     Ok((answers, cost))
 }
 
+/// Offers what a table has found by simhashes that decide alone.
+fn take(
+    nearest: &mut Nearest,
+    hit: &Hit<'_>,
+    counts: &dyn Fn(u64) -> bool,
+    documents: &dyn Documents,
+) -> Result<()> {
+    let nearness = Nearness { similarity: None, distance: hit.distance };
+    let one = |number| {
+        // Looking an id up is what costs; a hit that is farther than all we hold needs no id.
+        if nearest.admits(nearness) && counts(number) {
+            nearest.offer(Match::new(documents.id(number)?, hit.fingerprint, nearness));
+        }
+        Ok(())
+    };
+    hit.numbers.iter().copied().try_for_each(one)
+}
+
+/// A document that a facet of a query proposes.
+#[derive(Clone, Copy)]
+struct Candidate {
+    /// The place of the query.
+    query: usize,
+    number: u64,
+    /// Whether a simhash proposes it, and in how many bits the facets differ.
+    promise: (bool, Distance),
+}
+
 /// What the facets of queries propose.
 #[derive(Default)]
 struct Candidates {
-    /// A query's place and the number of a document.
-    proposed: Vec<(usize, u64)>,
+    proposed: Vec<Candidate>,
     cost: Cost,
 }
 
@@ -176,14 +224,37 @@ impl Candidates {
                 .unzip();
             let cost = tables.near(&facets, rule.within(family), &mut |hit| {
                 let numbers = hit.numbers.iter().copied().filter(|&number| counts(number));
-                self.proposed.extend(numbers.map(|number| (places[hit.query], number)));
+                let (query, promise) = (places[hit.query], (family == Family::Simhash, hit.distance));
+                self.proposed.extend(numbers.map(|number| Candidate { query, number, promise }));
             });
             self.cost.n_buckets += cost.n_buckets;
             self.cost.n_candidates += cost.n_candidates;
         }
     }
 
-    /// What of it is near, each document once, whichever facets proposed it.
+    /// Sorts it by queries, each document once, whichever facets proposed it. Of a query with more than the rule has judged the
+    /// most promising stay. Says of how many queries some were left.
+    fn bound(&mut self, rule: &Rule) -> u64 {
+        self.proposed.sort_unstable_by_key(|found| (found.query, found.number, found.promise));
+        self.proposed.dedup_by_key(|found| (found.query, found.number));
+        let Some(n_max) = rule.candidates_max else { return 0 };
+        let mut n_bounded = 0;
+        let is_above = |of_query: &[Candidate]| of_query.len() > n_max;
+        if self.proposed.chunk_by(|a, b| a.query == b.query).any(is_above) {
+            let mut kept = Vec::new();
+            for of_query in self.proposed.chunk_by_mut(|a, b| a.query == b.query) {
+                if of_query.len() > n_max {
+                    of_query.select_nth_unstable_by_key(n_max, |found| (found.promise, found.number));
+                    n_bounded += 1;
+                }
+                kept.extend_from_slice(&of_query[..of_query.len().min(n_max)]);
+            }
+            self.proposed = kept;
+        }
+        n_bounded
+    }
+
+    /// What of it is near, once it is [bound](Self::bound).
     fn confirm(
         &mut self,
         queries: &[Sketch],
@@ -191,14 +262,12 @@ impl Candidates {
         limit: usize,
         documents: &dyn Documents,
     ) -> Result<Vec<Neighbours>> {
-        self.proposed.sort_unstable();
-        self.proposed.dedup();
         let mut answers: Vec<Neighbours> = Vec::with_capacity(queries.len());
         answers.resize_with(queries.len(), Neighbours::default);
-        for of_query in self.proposed.chunk_by(|a, b| a.0 == b.0) {
-            let place = of_query[0].0;
+        for of_query in self.proposed.chunk_by(|a, b| a.query == b.query) {
+            let place = of_query[0].query;
             let mut nearest = Nearest::new(limit);
-            for &(_, number) in of_query {
+            for &Candidate { number, .. } in of_query {
                 let features = documents.features(number)?;
                 let Some(nearness) = rule.confirms(queries[place].features(), &features) else { continue };
                 answers[place].n_matches += 1;
@@ -219,100 +288,6 @@ fn share_out(cost: Cost, queries: &[Sketch], answers: &mut [Neighbours]) {
     for ((n, query), answer) in (0..).zip(queries).zip(answers) {
         let n_candidates = cost.n_candidates / n_queries + u64::from(n < cost.n_candidates % n_queries);
         answer.cost = Cost { n_buckets: query.n_keys() as u64, n_candidates };
-    }
-}
-
-/// A match, and what else is known of it. Ordered by nearness, then id.
-struct Ranked<T> {
-    found: Match,
-    known: T,
-}
-
-impl<T> Ranked<T> {
-    fn rank(&self) -> (Nearness, &DocumentId) {
-        (self.found.nearness(), &self.found.id)
-    }
-}
-
-impl<T> PartialEq for Ranked<T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.rank() == other.rank()
-    }
-}
-
-impl<T> Eq for Ranked<T> {}
-
-impl<T> PartialOrd for Ranked<T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<T> Ord for Ranked<T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.rank().cmp(&other.rank())
-    }
-}
-
-/// Never holds more than `limit`, the farthest on top.
-pub struct Nearest<T = ()> {
-    ranked: BinaryHeap<Ranked<T>>,
-    limit: usize,
-}
-
-impl Nearest {
-    fn take(&mut self, hit: &Hit<'_>, counts: &dyn Fn(u64) -> bool, documents: &dyn Documents) -> Result<()> {
-        let nearness = Nearness { similarity: None, distance: hit.distance };
-        let one = |number| {
-            // Looking an id up is what costs; a hit that is farther than all we hold needs no id.
-            if self.admits(nearness) && counts(number) {
-                self.offer(Match::new(documents.id(number)?, hit.fingerprint, nearness));
-            }
-            Ok(())
-        };
-        hit.numbers.iter().copied().try_for_each(one)
-    }
-
-    /// Keeps a match, if it is among the nearest.
-    pub fn offer(&mut self, found: Match) {
-        self.offer_with(found, || ());
-    }
-}
-
-impl<T> Nearest<T> {
-    /// Nothing yet, of at most `limit`.
-    #[must_use]
-    pub fn new(limit: usize) -> Self {
-        Self { ranked: BinaryHeap::new(), limit }
-    }
-
-    /// Whether a match that is so near may be among the nearest.
-    #[must_use]
-    pub fn admits(&self, nearness: Nearness) -> bool {
-        self.ranked.len() < self.limit
-            || self.limit > 0
-                && self.ranked.peek().is_none_or(|farthest| nearness <= farthest.found.nearness())
-    }
-
-    /// Keeps a match and what is known of it, if it is among the nearest.
-    pub fn offer_with(&mut self, found: Match, known: impl FnOnce() -> T) {
-        if self.admits(found.nearness()) {
-            self.ranked.push(Ranked { found, known: known() });
-            if self.ranked.len() > self.limit {
-                self.ranked.pop();
-            }
-        }
-    }
-
-    /// The matches in their order.
-    #[must_use]
-    pub fn into_matches(self) -> Vec<Match> {
-        self.into_known().map(|(found, _)| found).collect()
-    }
-
-    /// The matches in their order, with what is known of them.
-    pub fn into_known(self) -> impl Iterator<Item = (Match, T)> {
-        self.ranked.into_sorted_vec().into_iter().map(|Ranked { found, known }| (found, known))
     }
 }
 
@@ -350,7 +325,9 @@ mod tests {
         for queries in [&queries[..], &queries[..1], &[]] {
             let facets = by_simhash(queries, &rule).unwrap();
             let expected = tables.near(&facets, apart(3), &mut |_| {});
-            let answers = neighbours(&*tables, queries, &rule, 2, &Live::default(), &Numbered).unwrap();
+            let answers =
+                neighbours(&*tables, queries, &rule, 2, &Live::default(), &Numbered, &Bounded::default())
+                    .unwrap();
             let sum = |of: fn(&Cost) -> u64| answers.iter().map(|answer| of(&answer.cost)).sum::<u64>();
             assert!(queries.is_empty() || expected.n_candidates > 0);
             assert_eq!(sum(|cost| cost.n_buckets), expected.n_buckets);

@@ -5,12 +5,13 @@ use simhash::Fingerprint;
 use super::{contents, id, signature, signed, verifying_metadata};
 use crate::{Document, Features, Insertion, Match, Rule, Sketch, Store};
 
-pub(super) const CASES: [fn(&dyn Store); 6] = [
+pub(super) const CASES: [fn(&dyn Store); 7] = [
     what_simhashes_propose_is_confirmed,
     what_bands_propose_is_confirmed,
     each_document_once_and_the_most_similar_first,
     without_a_simhash,
     inserting_if_new,
+    the_most_promising_are_judged,
     it_comes_back_as_it_was_given,
 ];
 
@@ -69,6 +70,23 @@ fn what_bands_propose_is_confirmed(store: &dyn Store) {
     check(store, &signed(u64::MAX, 5..305), &[("long", 64)]);
     check(store, &signed(0xff, 1..21), &[("short", 8)]);
     check(store, &signed(u64::MAX, 2_000..2_300), &[]);
+}
+
+/// Among texts that have much in common one that is near is found, however few may be judged; a store that leaves some counts it.
+fn the_most_promising_are_judged(store: &dyn Store) {
+    let framed = |n: u64| signed(n * 0x1111, 80 * n..80 * n + 300);
+    let names = ["a", "b", "c", "d", "e"];
+    let documents: Vec<_> = (1..).zip(names).map(|(n, name)| document(name, framed(n))).collect();
+    let rule = Rule { candidates_max: Some(1), ..rule() };
+    let inserted = store.insert_if_new(&documents, &rule).expect("an insertion");
+    assert_eq!(inserted, [const { Insertion::Inserted }; 5]);
+    for (n, name) in (1..).zip(names) {
+        let similar = signed(u64::MAX, 80 * n + 2..80 * n + 302);
+        let answer = store.insert_if_new(&[document("similar", similar)], &rule).expect("an insertion");
+        assert!(matches!(&answer[..], [Insertion::Duplicate(of)] if of.id == id(name)), "{name}: {answer:?}");
+    }
+    let n_bounded = store.status().expect("a status").n_bounded;
+    assert!(n_bounded.is_none_or(|n| n > 0), "{n_bounded:?}");
 }
 
 fn each_document_once_and_the_most_similar_first(store: &dyn Store) {

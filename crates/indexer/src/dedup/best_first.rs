@@ -48,6 +48,7 @@ pub(crate) fn run(
     } else {
         ensure!(saved.n_left == 0, CHANGED);
     }
+    rule.say_bounded();
     // All else, and the ids it has kept, would take room during the second pass.
     let index = results.clusters.is_some().then_some(rule.index);
     let mut sink = BestFirst::new(documents, verdicts, saved.n_taken, results, index);

@@ -2,11 +2,13 @@
 
 use anyhow::Context;
 use engine::dedup::{Candidate, Kept, KnownIds, Verdict};
-use index::{Index, Match};
+use index::{CANDIDATES_MAX, Index, Match};
 
 use super::decide;
 use super::logs::Logs;
+use crate::numbers::Grouped;
 use crate::pipeline::Fingerprinted;
+use crate::progress::complain;
 
 pub(crate) struct Rule {
     /// What decides, and takes in what is new; in a dry run under an overlay, which leaves it alone.
@@ -42,6 +44,19 @@ impl Rule {
             log.append(&newly_kept)?;
         }
         Ok(verdicts)
+    }
+
+    /// Says of how many documents not all candidates were judged.
+    pub(crate) fn say_bounded(&self) {
+        let n_bounded = self.index.status().ok().and_then(|status| status.n_bounded);
+        if let Some(n) = n_bounded.filter(|&n| n > 0) {
+            complain(format_args!(
+                "{} documents had more than {} candidates each, as texts have that begin alike; those that promise most were \
+                 judged",
+                Grouped(n),
+                Grouped(CANDIDATES_MAX as u64)
+            ));
+        }
     }
 }
 

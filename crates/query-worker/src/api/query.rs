@@ -177,7 +177,7 @@ fn bounds(worker: &Worker, query: &Query) -> Result<(Rule, usize), Problem> {
         Some(share) => Some(min_similarity(own, share)?),
         None => own.min_similarity,
     };
-    Ok((Rule { max_distance, min_similarity }, limit))
+    Ok((Rule { max_distance, min_similarity, ..own }, limit))
 }
 
 fn max_distance(own: Rule, n_bits: u32) -> Result<Distance, Problem> {

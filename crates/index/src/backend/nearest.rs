@@ -1,0 +1,88 @@
+//! The nearest of what a search finds, of which only so many are asked for.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::{DocumentId, Match, Nearness};
+
+/// A match, and what else is known of it. Ordered by nearness, then id.
+struct Ranked<T> {
+    found: Match,
+    known: T,
+}
+
+impl<T> Ranked<T> {
+    fn rank(&self) -> (Nearness, &DocumentId) {
+        (self.found.nearness(), &self.found.id)
+    }
+}
+
+impl<T> PartialEq for Ranked<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank() == other.rank()
+    }
+}
+
+impl<T> Eq for Ranked<T> {}
+
+impl<T> PartialOrd for Ranked<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> Ord for Ranked<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank().cmp(&other.rank())
+    }
+}
+
+/// Never holds more than `limit`, the farthest on top.
+pub struct Nearest<T = ()> {
+    ranked: BinaryHeap<Ranked<T>>,
+    limit: usize,
+}
+
+impl Nearest {
+    /// Keeps a match, if it is among the nearest.
+    pub fn offer(&mut self, found: Match) {
+        self.offer_with(found, || ());
+    }
+}
+
+impl<T> Nearest<T> {
+    /// Nothing yet, of at most `limit`.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self { ranked: BinaryHeap::new(), limit }
+    }
+
+    /// Whether a match that is so near may be among the nearest.
+    #[must_use]
+    pub fn admits(&self, nearness: Nearness) -> bool {
+        self.ranked.len() < self.limit
+            || self.limit > 0
+                && self.ranked.peek().is_none_or(|farthest| nearness <= farthest.found.nearness())
+    }
+
+    /// Keeps a match and what is known of it, if it is among the nearest.
+    pub fn offer_with(&mut self, found: Match, known: impl FnOnce() -> T) {
+        if self.admits(found.nearness()) {
+            self.ranked.push(Ranked { found, known: known() });
+            if self.ranked.len() > self.limit {
+                self.ranked.pop();
+            }
+        }
+    }
+
+    /// The matches in their order.
+    #[must_use]
+    pub fn into_matches(self) -> Vec<Match> {
+        self.into_known().map(|(found, _)| found).collect()
+    }
+
+    /// The matches in their order, with what is known of them.
+    pub fn into_known(self) -> impl Iterator<Item = (Match, T)> {
+        self.ranked.into_sorted_vec().into_iter().map(|Ranked { found, known }| (found, known))
+    }
+}
