@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use program::settings;
 
-/// Look at texts, fingerprints, row keys, table schemes and indexes.
+/// Look at texts, fingerprints, row keys, schemes and indexes.
 #[derive(Debug, Parser)]
 #[command(
     name = "pigeonhole",
@@ -34,6 +34,7 @@ Examples:
   pigeonhole key encode 0123456789abcdef                    the rows that hold a fingerprint
   pigeonhole key decode '\\x00\\x04\\x8D\\x15\\x01\\x01#Eg\\x89\\xAB\\xCD\\xEF'
   pigeonhole scheme t11                                     a table scheme, its proof and its cost
+  pigeonhole scheme minhash                                 the bands of n-grams, and what they find
 
 Exit status: 0 done, 1 some documents to remove were not there, 2 could not run."
 )]
@@ -70,7 +71,7 @@ enum Command {
     Key(key::Command),
     /// Find the documents of an index that are near a text or a fingerprint
     Query(query::Args),
-    /// Show a table scheme: masks, proof of completeness, expected candidates
+    /// Show a scheme: masks, proof of completeness, expected candidates; of bands what share of the pairs they find
     Scheme(scheme::Args),
     /// Show what an index says of itself: scheme, recipe, number of documents, digest of its contents
     Info(info::Args),
@@ -99,9 +100,10 @@ enum Command {
 }
 
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 25] = [
+const COMMON: [&str; 28] = [
     "all",
     "apply",
+    "bands-max",
     "digest",
     "dry-run",
     "examples",
@@ -119,8 +121,10 @@ const COMMON: [&str; 25] = [
     "min-similarity",
     "output",
     "profile",
+    "recall",
     "sample",
     "scheme",
+    "similarity",
     "source",
     "store",
     "terms",
