@@ -25,7 +25,7 @@ use program::settings;
     version,
     after_help = "\
 Examples:
-  pigeonhole compare '你妈妈喊你回家吃饭哦' '你妈妈叫你回家吃饭啦'   why two texts match, or do not
+  pigeonhole compare '你妈妈喊你回家吃饭哦' '你妈妈叫你回家吃饭啦'   whether two texts match, and why
   pigeonhole eval news.jsonl                                what of the near-duplicates is found
   pigeonhole tune news.jsonl -o pigeonhole.toml             settings that suit these texts
   pigeonhole query --store embedded:./news-index 'a text'   which documents are near it
@@ -45,7 +45,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Compare two texts: fingerprints, distance, the heaviest terms and the bits they move
+    /// Compare two texts: what they have in common, whether they are near-duplicates, and why
+    ///
+    /// The similarity is the share of the character n-grams that both texts have, of those that either has, counted in the texts.
+    /// The verdict is that of an index, which keeps signatures and estimates the similarity of texts of more than some 50
+    /// characters by them. --why shows what makes the simhashes, which only propose: bits, margins and terms.
     Compare(compare::Args),
     /// Hold what is found in a corpus against the exact truth: recall, strict precision, misses and mistakes
     ///
@@ -100,7 +104,7 @@ enum Command {
 }
 
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 28] = [
+const COMMON: [&str; 29] = [
     "all",
     "apply",
     "bands-max",
@@ -129,7 +133,11 @@ const COMMON: [&str; 28] = [
     "store",
     "terms",
     "text-field",
+    "why",
 ];
+
+/// What a file of settings says only in the command's own table: two texts are compared without an index, unless it is named.
+const APART: [(&str, &str); 1] = [("compare", "store")];
 
 /// All that may be asked.
 fn command_line() -> clap::Command {
@@ -140,7 +148,7 @@ fn command_line() -> clap::Command {
 /// wrong, 2 could not run.
 #[must_use]
 pub fn main() -> ExitCode {
-    let matches = settings::of_this_process(command_line(), &[]);
+    let matches = settings::of_this_process(command_line(), &APART);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with(&error));
     let mut stdout = io::BufWriter::new(program::stdout());
     let done = program::see_limits().and_then(|()| match &cli.command {

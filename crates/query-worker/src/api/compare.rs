@@ -1,12 +1,12 @@
 //! `POST /v1/compare`: what two texts or documents have in common, how far apart they are, and why.
 
 mod differences;
-mod in_common;
 
 use std::sync::Arc;
 
 use axum::Json as Answer;
 use axum::extract::State;
+use engine::in_common;
 use features::{Analysis, Comparison, Push};
 use index::Features;
 use minhash::Similarity;
