@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::field;
-use crate::{Dictionaries, Fingerprinter, LineError, Recipe, RecipeError, Segmenter, Weights};
+use crate::{Dictionaries, LineError, Recipe, RecipeError, Segmenter, Weights};
 
 /// How texts become terms, which is a part of [`RecipeArgs`].
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -136,17 +136,6 @@ impl RecipeArgs {
             ..default
         }
         .with_dictionaries(dictionaries)
-    }
-
-    /// The fingerprinter of a stored recipe, with the dictionaries of the arguments.
-    ///
-    /// # Errors
-    /// Where the fields are no recipe of this program's, or need a dictionary that the arguments do not name.
-    pub fn fingerprinter(
-        stored: &BTreeMap<String, String>,
-        dictionaries: &Dictionaries,
-    ) -> Result<Fingerprinter, RecipeError> {
-        Fingerprinter::new(Recipe::from_fields(stored)?, dictionaries)
     }
 }
 
