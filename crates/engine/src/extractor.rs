@@ -58,7 +58,7 @@ impl Extractor {
     }
 
     /// The same, by its recipe and these dictionaries. Where an index files by n-grams alone, jieba's dictionary and idf are read
-    /// when someone first asks how simhashes are made.
+    /// when [`fingerprinter`](Self::fingerprinter) is first called.
     ///
     /// # Errors
     /// Where the recipe is no recipe of this version, or needs other dictionaries.
