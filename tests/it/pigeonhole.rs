@@ -4,10 +4,20 @@ use std::fs;
 
 use crate::support::{news, run};
 
-fn distance(a: &str, b: &str) -> u32 {
-    let compared = run("pigeonhole", ["compare", "--literal", a, b]).expect(0).stdout;
-    let line = compared.lines().find(|line| line.starts_with("distance")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+fn compare(args: &[&str]) -> String {
+    run("pigeonhole", [&["compare"], args].concat()).expect(0).stdout
+}
+
+/// What follows a word at the start of a line.
+fn said<'a>(compared: &'a str, word: &str) -> &'a str {
+    let line = compared.lines().find_map(|line| line.strip_prefix(word));
+    line.unwrap_or_else(|| panic!("no {word:?} in\n{compared}")).trim_start()
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> T {
+    text.split_whitespace()
+        .find_map(|word| word.parse().ok())
+        .unwrap_or_else(|| panic!("no number in {text}"))
 }
 
 #[test]
@@ -16,26 +26,39 @@ fn compare_tells_texts_apart() {
     let records: Vec<serde_json::Value> =
         news.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let text = |id: &str| records.iter().find(|r| r["id"] == id).unwrap()["text"].as_str().unwrap();
-    assert_eq!(distance(text("zh-bridge"), text("zh-bridge-copy")), 0);
-    assert!(distance(text("zh-raingarden"), text("zh-raingarden-edited")) <= 3);
-    assert!(distance(text("zh-bridge"), text("zh-tea")) > 15);
-    assert!(distance(text("en-harbour"), text("zh-tea")) > 15);
+    for (a, b, is_near, similarities, distances) in [
+        ("zh-bridge", "zh-bridge-copy", true, 1.0..=1.0, 0..=0),
+        ("zh-raingarden", "zh-raingarden-edited", true, 0.9..=1.0, 0..=3),
+        // Found by bands, and by no simhash.
+        ("zh-bridge", "zh-bridge-edited", true, 0.8..=0.9, 4..=9),
+        ("zh-bridge", "zh-tea", false, 0.0..=0.1, 16..=64),
+        ("en-harbour", "zh-tea", false, 0.0..=0.1, 16..=64),
+    ] {
+        let compared = compare(&["--literal", text(a), text(b)]);
+        let verdict = if is_near { "near-duplicates: similarity" } else { "not near-duplicates: similarity" };
+        let counted: f64 = number(said(&compared, verdict));
+        let estimated: f64 = number(said(&compared, "an index    estimates").split(',').next().unwrap());
+        let distance: u32 = number(said(&compared, "simhashes   distance"));
+        assert!(similarities.contains(&counted) && (counted - estimated).abs() < 0.1, "{a} {b}: {compared}");
+        assert!(distances.contains(&distance), "{a} {b}: {compared}");
+    }
 }
 
 #[test]
 fn compare_explains_itself() {
     let a = "你妈妈喊你回家吃饭哦，回家罗回家罗";
     let b = "你妈妈叫你回家吃饭啦，回家罗回家罗";
-    let compared = run("pigeonhole", ["compare", a, b]).expect(0).stdout;
+    let compared = compare(&["--why", a, b]);
     for part in
-        ["a  ", "b  ", "distance ", "of 64 bits", "bits that differ", "heaviest terms", "回家", "妈妈"]
+        ["a  17", "b  17", "numbers     are the same", "bits that differ", "heaviest terms", "回家", "妈妈"]
     {
         assert!(compared.contains(part), "{part:?} is missing in\n{compared}");
     }
     // As many bits are explained as differ.
-    let distance = compared.lines().find_map(|line| line.strip_prefix("distance ")).unwrap();
     let n_bits = compared.lines().filter(|line| line.starts_with("  bit ")).count();
-    assert_eq!(distance.split_whitespace().next().unwrap(), n_bits.to_string());
+    assert_eq!(number::<usize>(said(&compared, "simhashes   distance")), n_bits);
+    let short = compare(&[a, b]);
+    assert!(compared.starts_with(&short) && !short.contains("heaviest"), "{short}");
 }
 
 #[test]
@@ -44,13 +67,75 @@ fn compare_reads_files_and_refuses_what_it_cannot_compare() {
     let file = folder.path().join("a.txt");
     fs::write(&file, "the words of a file are compared, not its name").unwrap();
     let same = "The words of a FILE are compared - not its name!";
-    let compared = run("pigeonhole", ["compare", file.to_str().unwrap(), same]).expect(0).stdout;
-    assert!(compared.contains("distance 0 of 64 bits: near-duplicates"), "{compared}");
+    let compared = compare(&[file.to_str().unwrap(), same]);
+    assert!(compared.contains("\nnear-duplicates: similarity 1.0000 (at least 0.8)"), "{compared}");
+    assert!(said(&compared, "simhashes   ").starts_with("distance 0 of 64 bits"), "{compared}");
     fs::write(&file, b"\xff\xfe").unwrap();
-    for (a, part) in [(file.to_str().unwrap(), "not UTF-8"), ("", "no features"), ("...", "no features")] {
+    for (a, part) in
+        [(file.to_str().unwrap(), "not UTF-8"), ("", "nothing to be compared by"), (" ", "nothing to be")]
+    {
         let refused = run("pigeonhole", ["compare", a, same]).expect(2);
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
+}
+
+#[test]
+fn compare_takes_texts_without_words() {
+    for (a, b, verdict) in
+        [("😂😂", "😂😂😂😂", "near-"), ("😂", "…", "not near-"), ("😂", "a text", "not near-")]
+    {
+        let compared = compare(&["--why", a, b]);
+        assert!(compared.contains(&format!("\n{verdict}duplicates: similarity")), "{compared}");
+        assert!(said(&compared, "simhashes   ").starts_with("none"), "{compared}");
+        assert!(said(&compared, "no terms and bits").contains("without words"), "{compared}");
+    }
+}
+
+#[test]
+fn compare_decides_as_an_index_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = |name: &str, flags: &[&str]| {
+        let store = format!("embedded:{}", folder.path().join(name).to_str().unwrap());
+        let news = news();
+        run("indexer", [&["index", "-q", "--store", &store, news.to_str().unwrap()], flags].concat())
+            .expect(0);
+        store
+    };
+    let (a, b) = ("the harbour office closes at noon", "the harbour office closes at noon today");
+    let [strict, words, bits] = [
+        index("strict", &["--min-similarity", "0.9"]),
+        index("minhash", &["--profile", "minhash"]),
+        index("classic", &["--profile", "classic", "--verify", "off", "--segmenter", "chars:3"]),
+    ];
+    for (args, verdict) in [
+        (&[][..], "near-duplicates: similarity 0.8378 (at least 0.8)"),
+        (&["--min-similarity", "0.9"], "not near-duplicates: similarity 0.8378 (at least 0.9)"),
+        (&["--store", &strict], "not near-duplicates: similarity 0.8378 (at least 0.9)"),
+        (&["--store", &words], "near-duplicates: similarity 0.8378 (at least 0.8)"),
+        (&["--store", &bits], "not near-duplicates: distance "),
+    ] {
+        let compared = compare(&[&[a, b], args].concat());
+        assert!(compared.contains(&format!("\n{verdict}")), "{args:?}: {compared}");
+    }
+    let by_ngrams = compare(&[a, b, "--store", &words, "--why"]);
+    assert!(
+        by_ngrams.contains("simhashes   none to compare: this index files by n-grams alone"),
+        "{by_ngrams}"
+    );
+    for (args, part) in [
+        (["--store", &*strict, "--min-similarity", "0.8"], "not what this index looks for"),
+        (["--store", &bits, "--min-similarity", "0.9"], "no signatures"),
+        (["--store", &bits, "--segmenter", "words"], "segmenter"),
+        (["--store", "embedded:/missing", "--terms", "1"], "/missing"),
+    ] {
+        let refused = run("pigeonhole", [&["compare", a, b], &args[..]].concat()).expect(2);
+        assert!(refused.stderr.contains(part), "{args:?}: {}", refused.stderr);
+    }
+    // The index that all commands are for is no opinion about two texts.
+    let config = folder.path().join("all.toml");
+    fs::write(&config, "store = \"embedded:/missing\"\nmin-similarity = \"0.9\"\n").unwrap();
+    let compared = compare(&[a, b, "--config", config.to_str().unwrap()]);
+    assert!(compared.contains("(at least 0.9)"), "{compared}");
 }
 
 #[test]
@@ -106,6 +191,44 @@ fn schemes_show_their_proof() {
     let five = run("pigeonhole", ["scheme", "5c2"]).expect(0).stdout;
     assert!(five.contains("10^10") && five.contains("2086"), "{five}");
     assert!(run("pigeonhole", ["scheme", "x"]).expect(2).stderr.contains("5c2"));
+}
+
+#[test]
+fn bands_show_what_they_find() {
+    let all = run("pigeonhole", ["scheme"]).expect(0).stdout;
+    for name in ["long", "short"] {
+        assert!(all.lines().any(|line| line.starts_with(&format!("minhash  {name}"))), "{name}\n{all}");
+    }
+    let bands = |args: &[&str]| run("pigeonhole", [&["scheme", "minhash"], args].concat());
+    // Documented with these figures.
+    let built_in = bands(&[]).expect(0).stdout;
+    for part in ["64–79", "128–143", "192", " 208", "0.998122", "0.999744", "no flag changes them"] {
+        assert!(built_in.contains(part), "{part} is missing in\n{built_in}");
+    }
+    let row = |said: &str, name: &str| -> Vec<String> {
+        let line = said.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("{said}"));
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    // The built-in bands are those of the default wish.
+    let default = bands(&["--recall", "0.998", "--similarity", "0.8"]).expect(0).stdout;
+    assert_eq!(row(&default, "cheapest"), row(&default, "built in, long"), "{default}");
+    let narrow = bands(&["--bands-max", "8", "--recall", "0.95"]).expect(0).stdout;
+    assert!(row(&narrow, "cheapest")[0].parse::<u32>().unwrap() <= 8, "{narrow}");
+    let other = bands(&["--bands", "20", "--rows", "6", "--distance", "15"]).expect(0).stdout;
+    assert_eq!(row(&other, "asked for")[..4], ["20", "6", "15", "260"], "{other}");
+    let splits = bands(&["--regions", "4"]).expect(0).stdout;
+    assert_eq!(splits, "40000000\n80000000\nc0000000\n");
+    for (args, part) in [
+        (&["--recall", "1"][..], "below 1"),
+        (&["--recall", "0.99", "--bands-max", "1"], "more bands"),
+        (&["--bands", "60", "--rows", "6", "--distance", "15"], "424 bins"),
+        (&["--bands", "20"], "--rows"),
+    ] {
+        let said = bands(args).expect(2).stderr;
+        assert!(said.contains(part), "{args:?}: {said}");
+    }
+    let said = run("pigeonhole", ["scheme", "5c2", "--recall", "0.9"]).expect(2).stderr;
+    assert!(said.contains("pigeonhole scheme minhash"), "{said}");
 }
 
 #[test]

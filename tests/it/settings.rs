@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::support::{Run, command, news, root, run};
 
 /// All that take settings.
-const COMMANDS: [(&str, &[&str]); 18] = [
+const COMMANDS: [(&str, &[&str]); 19] = [
     ("indexer", &["fingerprint"]),
     ("indexer", &["index"]),
     ("indexer", &["bulk-rows"]),
@@ -22,6 +22,7 @@ const COMMANDS: [(&str, &[&str]); 18] = [
     ("pigeonhole", &["key", "encode"]),
     ("pigeonhole", &["key", "decode"]),
     ("pigeonhole", &["query"]),
+    ("pigeonhole", &["scheme"]),
     ("pigeonhole", &["info"]),
     ("pigeonhole", &["remove"]),
     ("pigeonhole", &["verify"]),

@@ -1,9 +1,9 @@
 //! What the compiler and clippy cannot see of the house: which crate may know which, that the rooms of a crate look downwards
 //! only, where versions are stated, and what is published.
 
-mod rooms;
-
 mod arguments;
+mod paths;
+mod rooms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

@@ -176,6 +176,7 @@ fn what_cannot_be_asked() {
         (&["--min-similarity", "0.4"], "below 0.5"),
         (&["--min-similarity", "1.5"], "from 0 to 1"),
         (&["--profile", "classic", "--verify", "off", "--min-similarity", "0.9"], "leave one of the two out"),
+        (&["--profile", "minhash", "--scheme", "t8"], "scheme t8 would do nothing"),
         (&["--pairs", "p.xlsx"], ".xlsx"),
     ] {
         let refused = run("indexer", [&["dedup", "-q", &news_arg()], flags].concat()).expect(2);

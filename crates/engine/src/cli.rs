@@ -32,7 +32,7 @@ pub struct StoreArgs {
     #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", value_parser = check_uri, help_heading = "Index")]
     store: Option<String>,
 
-    /// The table scheme: which blocks of the fingerprint must agree.
+    /// The table scheme: which blocks of the fingerprint must agree. Profile minhash has none.
     ///
     /// An index keeps the scheme that it was made with, so this is for a new one [default: 5c2]; for an existing one
     /// leave it out, or the program refuses where it differs.

@@ -1,6 +1,6 @@
 //! An index with its recipe: what is done with texts.
 
-use features::{Dictionaries, Fingerprinter, Recipe, RecipeError};
+use features::{Dictionaries, RecipeError};
 use index::{
     DocumentId, ErrorKind, Features, Index, Insertion, MAX_BATCH, Match, Mode, Neighbours, NewDocument,
     OpenOptions, Source, Store,
@@ -109,8 +109,7 @@ impl Engine {
     /// # Errors
     /// Where the recipe of the index is no recipe of this version, or needs other dictionaries.
     pub fn over(index: Index, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
-        let fingerprinter = Fingerprinter::new(Recipe::from_fields(index.recipe())?, dictionaries)?;
-        let extractor = Extractor::new(fingerprinter, index.metadata());
+        let extractor = Extractor::of_index(index.metadata(), dictionaries)?;
         Ok(Self { index, extractor, was_made: false })
     }
 

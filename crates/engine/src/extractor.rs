@@ -1,17 +1,21 @@
 //! From a text to what it is filed and compared by.
 
+use std::sync::LazyLock;
+
 use features::shingles::TextSketcher;
-use features::{Fingerprinter, Scratch};
+use features::{Dictionaries, Fingerprinter, Recipe, RecipeError, Scratch};
 use index::{Features, Metadata, Profile};
 
 /// Makes the features that documents of an index have: a simhash, a signature or both. Share it between threads; give each
 /// thread [`Buffers`] of its own.
 #[derive(Debug)]
 pub struct Extractor {
-    fingerprinter: Fingerprinter,
+    fingerprinter: LazyLock<Fingerprinter, Build>,
     profile: Profile,
     signs: bool,
 }
+
+type Build = Box<dyn FnOnce() -> Fingerprinter + Send>;
 
 /// Buffers that one thread uses again for every text.
 #[derive(Default)]
@@ -36,14 +40,43 @@ impl Buffers {
 impl From<Fingerprinter> for Extractor {
     /// Simhashes alone.
     fn from(fingerprinter: Fingerprinter) -> Self {
-        Self { fingerprinter, profile: Profile::Classic, signs: false }
+        Self { fingerprinter: built(fingerprinter), profile: Profile::Classic, signs: false }
     }
+}
+
+fn built(fingerprinter: Fingerprinter) -> LazyLock<Fingerprinter, Build> {
+    let fingerprinter: LazyLock<Fingerprinter, Build> = LazyLock::new(Box::new(|| fingerprinter));
+    LazyLock::force(&fingerprinter);
+    fingerprinter
 }
 
 impl Extractor {
     /// What an index needs, by the simhashes of its recipe.
     #[must_use]
     pub fn new(fingerprinter: Fingerprinter, metadata: &Metadata) -> Self {
+        Self::over(built(fingerprinter), metadata)
+    }
+
+    /// The same, by its recipe and these dictionaries. Where an index files by n-grams alone, jieba's dictionary and idf are read
+    /// when [`fingerprinter`](Self::fingerprinter) is first called.
+    ///
+    /// # Errors
+    /// Where the recipe is no recipe of this version, or needs other dictionaries.
+    pub fn of_index(metadata: &Metadata, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
+        let recipe = Recipe::from_fields(&metadata.recipe)?;
+        // What comes with the program is whole; what a user gave is read now, as that may fail.
+        if metadata.kind.files_by_simhash() || *dictionaries != Dictionaries::default() {
+            return Ok(Self::new(Fingerprinter::new(recipe, dictionaries)?, metadata));
+        }
+        Fingerprinter::check(&recipe, dictionaries)?;
+        let build = || {
+            Fingerprinter::new(recipe, &Dictionaries::default())
+                .expect("it was checked, and needs no other dictionaries")
+        };
+        Ok(Self::over(LazyLock::new(Box::new(build)), metadata))
+    }
+
+    fn over(fingerprinter: LazyLock<Fingerprinter, Build>, metadata: &Metadata) -> Self {
         Self { fingerprinter, profile: metadata.kind.profile(), signs: metadata.min_similarity.is_some() }
     }
 
@@ -93,8 +126,9 @@ mod tests {
             (Profile::Full, None, ["sn", "n", ""]),
         ] {
             let options = OpenOptions { profile: Some(profile), verify, ..OpenOptions::default() };
-            let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();
-            let extractor = Extractor::new(fingerprinter, &options.new_metadata().unwrap());
+            let options = OpenOptions { recipe_default: Recipe::default().fields(), ..options };
+            let extractor =
+                Extractor::of_index(&options.new_metadata().unwrap(), &Dictionaries::default()).unwrap();
             let mut buffers = Buffers::new();
             let made = texts.map(|text| match extractor.features(&mut buffers, text) {
                 None => String::new(),
@@ -106,6 +140,8 @@ mod tests {
                     .collect(),
             });
             assert_eq!(made, expected, "{profile} {verify:?}");
+            // Also where no document needs it.
+            assert!(extractor.fingerprinter().fingerprint(texts[0]).is_some());
         }
     }
 }

@@ -30,6 +30,7 @@ pub mod dedup;
 mod engine;
 mod error;
 mod extractor;
+pub mod in_common;
 mod options;
 mod uri;
 

@@ -3,11 +3,13 @@
 //! `cargo bench -p pigeonhole-features --bench shingles -- FILE.jsonl[.gz]…`
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod data;
+
 use std::hint::black_box;
-use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
+use data::{cpu_seconds, read};
 use pigeonhole_features::shingles::TextSketcher;
 
 const ROUNDS: usize = 5;
@@ -65,28 +67,4 @@ fn median_s(mut work: impl FnMut()) -> f64 {
         .collect();
     rounds.sort_by(f64::total_cmp);
     rounds[ROUNDS / 2]
-}
-
-/// Processor time of this thread, where Linux tells: that of a shared machine's other work is not in it.
-fn cpu_seconds() -> Option<f64> {
-    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanoseconds: u64 = schedstat.split(' ').next()?.parse().ok()?;
-    Some(nanoseconds as f64 / 1e9)
-}
-
-/// The `text` of every line.
-fn read(path: &Path) -> Vec<String> {
-    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("failed to read `{}`: {e}", path.display()));
-    let mut content = String::new();
-    let result = if path.extension().is_some_and(|extension| extension == "gz") {
-        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut content)
-    } else {
-        (&bytes[..]).read_to_string(&mut content)
-    };
-    result.unwrap_or_else(|e| panic!("failed to decode `{}`: {e}", path.display()));
-    let text = |line: &str| {
-        let document: serde_json::Value = serde_json::from_str(line).expect("every line is JSON");
-        document["text"].as_str().expect("every document has a text").to_owned()
-    };
-    content.lines().map(text).collect()
 }

@@ -4,11 +4,13 @@
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
+mod data;
+
 use std::hint::black_box;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
+use data::{cpu_seconds, read};
 use jieba_rs::{Jieba, KeywordExtract, TfIdf};
 use pigeonhole_features::{Dictionaries, Fingerprinter, Recipe, Scratch, Segmenter, Weights};
 
@@ -70,13 +72,6 @@ fn fingerprinter(
     })
 }
 
-/// Processor time of this thread, where Linux tells: that of a shared machine's other work is not in it.
-fn cpu_seconds() -> Option<f64> {
-    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let nanoseconds: u64 = schedstat.split(' ').next()?.parse().ok()?;
-    Some(nanoseconds as f64 / 1e9)
-}
-
 /// Something that is done to every text, and how long each round of it took.
 struct Subject<'t> {
     name: String,
@@ -118,20 +113,3 @@ const RECIPES: [(Segmenter, Weights, u32); 9] = [
     (Segmenter::CharNgrams(5), Weights::Uniform, 0),
     (Segmenter::Shingles(3), Weights::Uniform, 0),
 ];
-
-/// The `text` of every line.
-fn read(path: &Path) -> Vec<String> {
-    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("failed to read `{}`: {e}", path.display()));
-    let mut content = String::new();
-    let result = if path.extension().is_some_and(|extension| extension == "gz") {
-        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut content)
-    } else {
-        (&bytes[..]).read_to_string(&mut content)
-    };
-    result.unwrap_or_else(|e| panic!("failed to decode `{}`: {e}", path.display()));
-    let text = |line: &str| {
-        let document: serde_json::Value = serde_json::from_str(line).expect("every line is JSON");
-        document["text"].as_str().expect("every document has a text").to_owned()
-    };
-    content.lines().map(text).collect()
-}

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::field;
-use crate::{Dictionaries, Fingerprinter, LineError, Recipe, RecipeError, Segmenter, Weights};
+use crate::{Dictionaries, LineError, Recipe, RecipeError, Segmenter, Weights};
 
 /// How texts become terms, which is a part of [`RecipeArgs`].
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -14,9 +14,12 @@ pub struct TermArgs {
     /// How texts are cut into terms
     ///
     /// `jieba` for texts with Chinese in them (other scripts are cut at Unicode word boundaries); `jieba-no-hmm` is faster
-    /// and joins only words that the dictionary has; `words` for other languages with spaces between words; `chars:N` takes
-    /// every N characters in a row and works for any language, short texts and misspelt ones (5 is a good N); `shingles:N`
-    /// takes every N words in a row and notices their order. [default: jieba, or what --idf was counted with]
+    /// and joins only words that the dictionary has; `words` cuts all scripts there, Chinese, Thai and most of Japanese into
+    /// single characters; `chars:N` takes every N characters in a row; `shingles:N` takes every N words in a row and notices
+    /// their order. It is for simhashes alone: bands and signatures are of character n-grams in any language, Japanese,
+    /// Korean and Thai too, so that with the default profile nothing needs to be given here. Where simhashes decide
+    /// (--verify off), `chars:N` and `shingles:N` find fewer near-duplicates than words do, in most texts.
+    /// [default: jieba, or what --idf was counted with]
     #[arg(long, env = "PIGEONHOLE_SEGMENTER", value_name = "HOW")]
     pub segmenter: Option<Segmenter>,
 
@@ -31,6 +34,10 @@ pub struct TermArgs {
     pub user_dict: Option<PathBuf>,
 
     /// Terms that never count, one a line, in UTF-8 [default: none]
+    ///
+    /// They are for simhashes, as --segmenter is. jieba's idf knows the frequent words of Chinese only, so that in other
+    /// languages those weigh most: without them simhashes take fewer unrelated texts for near, and find somewhat fewer near
+    /// ones. With the default profile signatures refuse what is unrelated.
     #[arg(long, env = "PIGEONHOLE_STOP_WORDS", value_name = "FILE")]
     pub stop_words: Option<PathBuf>,
 }
@@ -61,9 +68,10 @@ pub struct RecipeArgs {
 
     /// Inverse document frequencies: what `indexer idf` counted, or a term, a space or tab, and the value a line, in UTF-8 [default: jieba's]
     ///
-    /// jieba's were counted in Chinese texts; counts of your own corpus make for fewer false duplicates, and find somewhat
-    /// fewer true ones. A term that the file lacks has its median. What
-    /// was counted goes with the terms that it was counted with: with others it is refused.
+    /// It is of use where simhashes alone decide (--profile classic --verify off): there counts of your own corpus make for
+    /// fewer false duplicates where that is full of boilerplate, and find fewer true ones. With the default profile signatures
+    /// refuse what is unrelated, and bands find what simhashes miss. A term that the file lacks has its median. What was
+    /// counted goes with the terms that it was counted with: with others it is refused.
     #[arg(long, env = "PIGEONHOLE_IDF", value_name = "FILE")]
     pub idf: Option<PathBuf>,
 }
@@ -128,17 +136,6 @@ impl RecipeArgs {
             ..default
         }
         .with_dictionaries(dictionaries)
-    }
-
-    /// The fingerprinter of a stored recipe, with the dictionaries of the arguments.
-    ///
-    /// # Errors
-    /// Where the fields are no recipe of this program's, or need a dictionary that the arguments do not name.
-    pub fn fingerprinter(
-        stored: &BTreeMap<String, String>,
-        dictionaries: &Dictionaries,
-    ) -> Result<Fingerprinter, RecipeError> {
-        Fingerprinter::new(Recipe::from_fields(stored)?, dictionaries)
     }
 }
 

@@ -299,7 +299,11 @@ impl Index {
         Ok((digests.len() as u64, whole))
     }
 
-    fn check_rule(&self, rule: &Rule) -> Result<()> {
+    /// Refuses a rule that asks for more than the index can tell: for less similar documents, or for a greater distance.
+    ///
+    /// # Errors
+    /// `InvalidArgument`.
+    pub fn check_rule(&self, rule: &Rule) -> Result<()> {
         let Rule { max_distance, min_similarity, .. } = *rule;
         if max_distance > self.metadata.max_distance {
             return Err(Error::invalid(format!(

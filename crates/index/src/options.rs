@@ -65,13 +65,19 @@ impl OpenOptions {
     /// The metadata of a new index.
     ///
     /// # Errors
-    /// `InvalidArgument` for a scheme that is not known, and a distance above what it finds.
+    /// `InvalidArgument` for a scheme that is not known or that the profile does not use, and a distance above what it finds.
     pub fn new_metadata(&self) -> Result<Metadata> {
         let kind = match &self.scheme {
             Some(name) => parse_kind(name)?,
             None => SketchKind::default(),
         };
-        let kind = kind.of_profile(self.profile.unwrap_or_default())?;
+        let profile = self.profile.unwrap_or_default();
+        if let (Some(name), Profile::Minhash) = (&self.scheme, profile) {
+            return Err(Error::invalid(format!(
+                "profile {profile} files by no tables, so scheme {name} would do nothing; leave one of the two out"
+            )));
+        }
+        let kind = kind.of_profile(profile)?;
         let min_similarity = self.new_min_similarity(kind.profile())?;
         let max_distance = self.max_distance.unwrap_or(kind.max_distance());
         if max_distance > kind.max_distance() {

@@ -120,6 +120,12 @@ impl Rule {
         if self.proposes(a, b) { self.confirms(a.features(), b.features()) } else { None }
     }
 
+    /// From what estimate on a pair is confirmed.
+    #[must_use]
+    pub fn least_estimate(min_similarity: Similarity) -> Similarity {
+        Similarity::clamped(min_similarity.get() - DEVIATIONS * Comparison::deviation(min_similarity))
+    }
+
     /// From what agreement on two signatures of long documents are similar enough: so many bins of 256. For a store whose
     /// server compares them.
     #[must_use]
@@ -146,7 +152,7 @@ fn confirmed(min_similarity: Similarity, a: &Signature, b: &Signature) -> Option
 }
 
 fn estimate_confirms(min_similarity: Similarity, estimate: Similarity) -> bool {
-    estimate.get() >= min_similarity.get() - DEVIATIONS * Comparison::deviation(min_similarity)
+    estimate >= Rule::least_estimate(min_similarity)
 }
 
 #[cfg(test)]

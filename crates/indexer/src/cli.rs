@@ -145,9 +145,12 @@ pub(crate) enum Command {
     Collect(Box<CollectArgs>),
     /// Count in how many documents each term occurs: a dictionary for --idf
     ///
+    /// It serves who lets simhashes alone decide (--profile classic --verify off). With the default profile it is not needed:
+    /// signatures refuse what is unrelated, and bands find what simhashes miss.
+    ///
     /// A term weighs the less the more documents it is in: 1 + ln(documents / those with the term). Counts of a corpus of your
     /// own know its boilerplate; those that come with the program are of Chinese texts. The counts go with the terms
-    /// that they are of: whoever names the file with --idf has its segmenter, and must have its dictionaries.
+    /// that they are of: who names the file with --idf has its segmenter, and must have its dictionaries.
     ///
     /// Reads the input once, in memory that --memory-bytes-max bounds. A document that comes twice counts twice. Nothing
     /// appears before it is whole; a run that was killed leaves `.NAME.….partial` beside the output, to be deleted.

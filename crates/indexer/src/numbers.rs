@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use minhash::Similarity;
-
 pub(crate) use corpus::Grouped;
 
 /// Bytes in MB of 10^6.
@@ -14,11 +12,6 @@ pub(crate) fn megabytes(n_bytes: u64) -> f64 {
 /// MB/s of 10^6 bytes; 0 for no time at all.
 pub(crate) fn megabytes_per_second(n_bytes: u64, time: Duration) -> f64 {
     if time.is_zero() { 0.0 } else { megabytes(n_bytes) / time.as_secs_f64() }
-}
-
-/// A similarity as it is written: an estimate has no more than four decimals. Rounded down, so that only what is the same is 1.
-pub(crate) fn four_decimals(similarity: Similarity) -> f64 {
-    (similarity.get() * 1e4 + 1e-5).floor() / 1e4
 }
 
 /// For what is written down only where there is any.

@@ -92,15 +92,14 @@ impl StoreOptions {
         Ok(engine.into_parts())
     }
 
-    /// Begins a bulk load into the index at `uri`, or into a new one, and builds the fingerprinter of its recipe.
+    /// Begins a bulk load into the index at `uri`, or into a new one, and builds what its recipe needs.
     pub(crate) fn load(&self, uri: &str) -> anyhow::Result<(BulkLoad, Extractor)> {
         let options = self.store.options(Mode::CreateIfMissing, &self.recipe)?;
         options.check()?;
         let load = BulkLoad::begin(uri, &options.open_options())
             .with_context(|| format!("failed to open index `{uri}`"))?;
-        let fingerprinter = RecipeOptions::fingerprinter(&load.metadata().recipe, &options.dictionaries)
+        let extractor = Extractor::of_index(load.metadata(), &options.dictionaries)
             .with_context(|| format!("failed to build the recipe of `{uri}`"))?;
-        let extractor = Extractor::new(fingerprinter, load.metadata());
         Ok((load, extractor))
     }
 }

@@ -7,7 +7,6 @@ use index::{DocumentId, Features, Index, Nearness};
 use minhash::Similarity;
 use simhash::Distance;
 
-use crate::numbers::four_decimals;
 use crate::output::{PAIRS, Role};
 use crate::pipeline::Fingerprinted;
 use crate::table::{Columns, Schema, Table};
@@ -31,7 +30,7 @@ impl Schema for PairsFile {
     fn columns<'a>(to: &mut impl Columns<'a, Pair<'a>>) {
         to.column("a", |row| row.a.as_str());
         to.column("b", |row| row.b.as_str());
-        to.column("similarity", |row| row.nearness.similarity.map(four_decimals));
+        to.column("similarity", |row| row.nearness.similarity.map(Similarity::four_decimals));
         to.column("distance", |row| row.nearness.distance);
     }
 }

@@ -34,6 +34,12 @@ impl Similarity {
         Self::clamped(n_common as f64 / (size_a + size_b).saturating_sub(n_common) as f64)
     }
 
+    /// The share as it is told: an estimate has no more than four decimals. Rounded down, so that only what is the same is 1.
+    #[must_use]
+    pub fn four_decimals(self) -> f64 {
+        (self.0 * 1e4 + 1e-5).floor() / 1e4
+    }
+
     /// The share.
     #[inline]
     #[must_use]
@@ -94,6 +100,7 @@ mod tests {
             [(0.0, "0.0000"), (0.8, "0.8000"), (2.0 / 3.0, "0.6666"), (0.99999, "0.9999"), (1.0, "1.0000")]
         {
             assert_eq!(Similarity::clamped(share).to_string(), shown);
+            assert_eq!(Similarity::clamped(share).four_decimals(), shown.parse().unwrap());
         }
     }
 }

@@ -21,6 +21,8 @@ pub struct Wish {
     /// How similar they are: about .05 for news, .13 for specifications that share a frame (measured, as the similarity at which
     /// bands would read as many rows as they do).
     pub stranger_similarity: Similarity,
+    /// At most so many bands: of each a document has a row in the index, and a query reads a range.
+    pub bands_max: u32,
 }
 
 /// Why a wish cannot be met.
@@ -28,7 +30,7 @@ pub struct Wish {
 pub enum WishError {
     /// No probability below 1, or a similarity of 0.
     Impossible,
-    /// The sketch has too few bins for it.
+    /// The sketch has too few bins for it, or the bands are too few.
     TooFewBins,
 }
 
@@ -41,7 +43,7 @@ impl fmt::Display for WishError {
             Self::TooFewBins => {
                 write!(
                     f,
-                    "no bands of these bins reach that recall: ask for less, or for a higher similarity"
+                    "no bands of these bins reach that recall: ask for less, for a higher similarity or for more bands"
                 )
             }
         }
@@ -51,13 +53,14 @@ impl fmt::Display for WishError {
 impl std::error::Error for WishError {}
 
 impl Default for Wish {
-    /// .998 at .8, among a million strangers of .1.
+    /// .998 at .8, among a million strangers of .1, by as many bands as that takes.
     fn default() -> Self {
         Self {
             similarity: Similarity::clamped(0.8),
             recall: 0.998,
             n_strangers: 1e6,
             stranger_similarity: Similarity::clamped(0.1),
+            bands_max: u32::MAX,
         }
     }
 }
@@ -88,7 +91,7 @@ impl Wish {
         for rows in 1..=BINS as u32 {
             for distance in 0..=SUFFIX_BITS as u32 {
                 // The fewest bands that do; more would only cost more.
-                let bands = (1..=BINS as u32)
+                let bands = (1..=self.bands_max.min(BINS as u32))
                     .map_while(|bands| BandScheme::new(first_flag, bands, rows, distance).ok())
                     .find(|scheme| scheme.recall(self.similarity) >= self.recall);
                 if let Some(scheme) = bands {
@@ -122,6 +125,9 @@ mod tests {
         assert_eq!(shown(few).as_deref(), Ok("7x2-15"));
         let half = Wish { similarity: at(0.5), recall: 0.9, ..wish };
         assert_eq!(shown(half).as_deref(), Ok("42x4-22"));
+        let narrow = Wish { bands_max: 12, ..wish };
+        assert_eq!(shown(narrow).as_deref(), Ok("12x4-16"));
+        assert_eq!(shown(Wish { bands_max: 0, ..wish }), Err(WishError::TooFewBins));
         for (similarity, recall, error) in [
             (0.8, 1.0, WishError::Impossible),
             (0.8, f64::NAN, WishError::Impossible),

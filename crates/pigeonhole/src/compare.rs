@@ -1,14 +1,19 @@
-//! `pigeonhole compare`: why two texts match, or do not.
+//! `pigeonhole compare`: what two texts have in common, whether that makes them near-duplicates, and why.
+
+mod why;
 
 use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
+use engine::{Buffers, Extractor, in_common};
 use features::cli::RecipeArgs;
-use features::{Analysis, ComparedTerm, Comparison, Fingerprinter, Push};
-use index::SketchKind;
-use simhash::{Distance, Fingerprint};
+use features::{Analysis, Fingerprinter};
+use index::{Features, Metadata, OpenOptions, Rule, SketchKind};
+use minhash::{Basis, Comparison, Similarity};
+
+use crate::stored::StoredArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -19,67 +24,149 @@ pub(crate) struct Args {
     /// Take A and B as texts even where files of these names exist
     #[arg(long)]
     literal: bool,
-    /// How many terms to show, the heaviest first
+    /// Decide as this index does, for example embedded:./news-index [default: as a new index does]
+    #[arg(long, value_name = "URL", help_heading = "Index")]
+    store: Option<String>,
+    /// How similar near-duplicates are at least, .5 to 1 [default: what the index asks for, 0.8 without one]
+    #[arg(long, value_name = "SHARE", value_parser = engine::cli::parse_similarity, help_heading = "Index")]
+    min_similarity: Option<Similarity>,
+    /// Show the bits in which the simhashes differ, too, and the heaviest terms, which decide them
+    #[arg(long)]
+    why: bool,
+    /// How many terms --why shows, the heaviest first
     #[arg(long, value_name = "N", default_value_t = 15)]
     terms: usize,
     #[command(flatten)]
     recipe: RecipeArgs,
 }
 
-pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let dictionaries = args.recipe.dictionaries()?;
-    let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
-    let a = Side::new(&fingerprinter, &args.a, args.literal)?;
-    let b = Side::new(&fingerprinter, &args.b, args.literal)?;
-    for (name, side) in [("a", &a), ("b", &b)] {
-        let n_terms = side.analysis.terms.len();
-        writeln!(
-            out,
-            "{name}  {}  {n_terms} terms, {} bytes, {}",
-            side.fingerprint, side.n_bytes, side.origin
-        )?;
+/// Who decides: an index that is there, or one as it would be made.
+struct Judge {
+    extractor: Extractor,
+    kind: SketchKind,
+    rule: Rule,
+}
+
+impl Judge {
+    fn new(args: &Args) -> anyhow::Result<Self> {
+        let min_similarity = args.min_similarity;
+        let Some(store) = &args.store else {
+            let dictionaries = args.recipe.dictionaries()?;
+            let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
+            let metadata = OpenOptions { min_similarity, ..OpenOptions::default() }.new_metadata()?;
+            let extractor = Extractor::new(fingerprinter, &metadata);
+            let rule = metadata.rule();
+            let Metadata { kind, .. } = metadata;
+            return Ok(Self { extractor, kind, rule });
+        };
+        let (index, extractor) = StoredArgs::at(store.clone()).open_with_recipe(&args.recipe)?;
+        let rule = Rule { min_similarity: min_similarity.or(index.min_similarity()), ..index.rule() };
+        index.check_rule(&rule)?;
+        Ok(Self { extractor, kind: index.kind().clone(), rule })
     }
-    let differing = a.fingerprint.0 ^ b.fingerprint.0;
-    let max_distance = SketchKind::default().max_distance();
-    let verdict = if Distance::of_differing(differing) <= max_distance {
-        "near-duplicates"
-    } else {
-        "not near-duplicates"
-    };
-    writeln!(out, "\ndistance {} of 64 bits: {verdict} (at most {max_distance})", differing.count_ones())?;
-    let Comparison { bits, terms } =
-        Comparison::new(&a.analysis, &b.analysis).context("both sides have features")?;
-    if !bits.is_empty() {
-        writeln!(out, "\nbits that differ (63 is the first), and how clearly each side decided them")?;
-        for &bit in &bits {
-            writeln!(out, "  bit {bit:>2}   a {}   b {}", a.decision(bit), b.decision(bit))?;
+}
+
+pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    let judge = Judge::new(args)?;
+    let mut buffers = Buffers::new();
+    let a = Side::new(&judge.extractor, &mut buffers, &args.a, args.literal)?;
+    let b = Side::new(&judge.extractor, &mut buffers, &args.b, args.literal)?;
+    for (name, Side { text, origin, .. }) in [("a", &a), ("b", &b)] {
+        let n = text.chars().count();
+        writeln!(out, "{name}  {n} character{}, {origin}", if n == 1 { "" } else { "s" })?;
+    }
+    writeln!(out)?;
+    verdict(&judge, &a, &b, out)?;
+    if !args.why {
+        return Ok(());
+    }
+    match (&a.analysis, &b.analysis) {
+        (Some(a), Some(b)) => why::show(a, b, args.terms, out),
+        _ => Ok(writeln!(out, "\nno terms and bits: {}", without_simhash(&judge.kind))?),
+    }
+}
+
+/// From the verdict to its evidence.
+fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Result<()> {
+    let Judge { kind, rule, .. } = judge;
+    let counted = in_common::by_texts(&a.text, &b.text);
+    let [of_a, of_b] = [a, b].map(|side| kind.sketch(side.features.clone()));
+    let is_near = rule.nearness(&of_a, &of_b).is_some();
+    let distance = a.features.simhash.zip(b.features.simhash).map(|(a, b)| a.distance(b));
+    write!(out, "{}: ", if is_near { "near-duplicates" } else { "not near-duplicates" })?;
+    match (rule.min_similarity, distance) {
+        (None, Some(distance)) => {
+            writeln!(out, "distance {distance} of 64 bits (at most {})", rule.max_distance)?;
+        }
+        (least, _) => {
+            let least = least.map(|least| format!(" (at least {})", least.get())).unwrap_or_default();
+            writeln!(out, "similarity {}{least}", counted.similarity)?;
         }
     }
-    writeln!(out, "\nheaviest terms; + pushes a differing bit from a's side to b's, - the other way")?;
-    writeln!(out, "  weight a  weight b  term")?;
-    for ComparedTerm { text, weight_a, weight_b, pushes, .. } in terms.iter().take(args.terms) {
-        write!(out, "  {:>8}  {:>8}  {}", weight_a.0, weight_b.0, printable(text))?;
-        let moved: Vec<String> = pushes.iter().map(pushed).collect();
-        writeln!(out, "{}{}", if moved.is_empty() { "" } else { "  " }, moved.join(" "))?;
+    let Comparison { similarity, share_of_a, share_of_b, .. } = counted;
+    writeln!(
+        out,
+        "\nin common   {similarity} of the n-grams that either has: {share_of_a} of a, {share_of_b} of b"
+    )?;
+    let numbers = match in_common::numbers_differ(&a.text, &b.text) {
+        true => "differ: the one has a number that the other has not, or not as often",
+        false => "are the same",
+    };
+    writeln!(out, "numbers     {numbers}")?;
+    if let Some(least) = rule.min_similarity {
+        let proposed =
+            if rule.proposes(&of_a, &of_b) { "proposed" } else { "not proposed: they share no bucket" };
+        writeln!(out, "an index    {}; {proposed}", estimated(least, &a.features, &b.features))?;
     }
-    if terms.len() > args.terms {
-        writeln!(out, "  … {} more (--terms N)", terms.len() - args.terms)?;
+    match distance {
+        Some(distance) => writeln!(
+            out,
+            "simhashes   distance {distance} of 64 bits, {} and less propose a pair: {} {}",
+            rule.max_distance,
+            a.features.fingerprint(),
+            b.features.fingerprint()
+        )?,
+        None => writeln!(out, "simhashes   none to compare: {}", without_simhash(kind))?,
     }
     Ok(())
+}
+
+/// What is stored says so of the similarity.
+fn estimated(least: Similarity, a: &Features, b: &Features) -> String {
+    match in_common::by_signatures(a, b) {
+        Some(Comparison { similarity, basis: Basis::Estimate, .. }) => {
+            format!("estimates {similarity}, and confirms from {} on", Rule::least_estimate(least))
+        }
+        Some(Comparison { similarity, .. }) => format!("counts {similarity} by its signatures"),
+        None => {
+            "has nothing to compare: one text is short or without letters, and the other is not".to_owned()
+        }
+    }
+}
+
+fn without_simhash(kind: &SketchKind) -> &'static str {
+    match kind.files_by_simhash() {
+        true => "a text without words has none",
+        false => "this index files by n-grams alone",
+    }
 }
 
 struct Side {
     /// What was compared: a mistyped file name is a text.
     origin: String,
-    n_bytes: usize,
-    analysis: Analysis,
-    fingerprint: Fingerprint,
-    /// The sum of all weights, which is what a bit's margin is at most.
-    mass: i128,
+    text: String,
+    features: Features,
+    /// Where it has a simhash.
+    analysis: Option<Analysis>,
 }
 
 impl Side {
-    fn new(fingerprinter: &Fingerprinter, argument: &str, literal: bool) -> anyhow::Result<Self> {
+    fn new(
+        extractor: &Extractor,
+        buffers: &mut Buffers,
+        argument: &str,
+        literal: bool,
+    ) -> anyhow::Result<Self> {
         let path = Path::new(argument);
         ensure!(literal || !path.is_dir(), "{argument} is a folder; name a file, or give --literal");
         let is_file = !literal && fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir());
@@ -89,33 +176,18 @@ impl Side {
         } else {
             argument.to_owned()
         };
-        let analysis = fingerprinter.analyze(&text);
-        let Some(fingerprint) = analysis.fingerprint else {
-            bail!("{argument:?} has no features: it is empty, or holds only punctuation or stop words");
-        };
-        let mass = analysis.terms.iter().map(|term| i128::from(term.weight.0)).sum();
+        let features = extractor.features(buffers, &text).with_context(|| {
+            format!(
+                "{argument:?} has nothing to be compared by: it is empty or white space, or has no words and the index compares \
+                 nothing else"
+            )
+        })?;
+        let analysis = features.simhash.map(|_| extractor.fingerprinter().analyze(&text));
         let origin = if is_file {
             format!("file {}", program::line(argument))
         } else {
             "the argument itself".to_owned()
         };
-        Ok(Self { origin, n_bytes: text.len(), analysis, fingerprint, mass })
+        Ok(Self { origin, text, features, analysis })
     }
-
-    /// The bit, and by how much of all weight it was decided.
-    fn decision(&self, bit: u32) -> String {
-        let margin = self.analysis.margins[bit as usize];
-        let value = self.fingerprint.0 >> bit & 1;
-        format!("{value} by {:>4.1} %", margin.unsigned_abs() as f64 / self.mass as f64 * 100.0)
-    }
-}
-
-/// `+bit` or `-bit`.
-fn pushed(&Push { bit, towards_b }: &Push) -> String {
-    format!("{}{bit}", if towards_b { '+' } else { '-' })
-}
-
-/// A term as it can be printed: n-grams may hold white space and control characters.
-fn printable(term: &str) -> String {
-    term.chars().map(|c| if c.is_control() { '�' } else { c }).collect()
 }

@@ -18,14 +18,14 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use program::settings;
 
-/// Look at texts, fingerprints, row keys, table schemes and indexes.
+/// Look at texts, fingerprints, row keys, schemes and indexes.
 #[derive(Debug, Parser)]
 #[command(
     name = "pigeonhole",
     version,
     after_help = "\
 Examples:
-  pigeonhole compare '你妈妈喊你回家吃饭哦' '你妈妈叫你回家吃饭啦'   why two texts match, or do not
+  pigeonhole compare '你妈妈喊你回家吃饭哦' '你妈妈叫你回家吃饭啦'   whether two texts match, and why
   pigeonhole eval news.jsonl                                what of the near-duplicates is found
   pigeonhole tune news.jsonl -o pigeonhole.toml             settings that suit these texts
   pigeonhole query --store embedded:./news-index 'a text'   which documents are near it
@@ -34,6 +34,7 @@ Examples:
   pigeonhole key encode 0123456789abcdef                    the rows that hold a fingerprint
   pigeonhole key decode '\\x00\\x04\\x8D\\x15\\x01\\x01#Eg\\x89\\xAB\\xCD\\xEF'
   pigeonhole scheme t11                                     a table scheme, its proof and its cost
+  pigeonhole scheme minhash                                 the bands of n-grams, and what they find
 
 Exit status: 0 done, 1 some documents to remove were not there, 2 could not run."
 )]
@@ -44,7 +45,11 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Compare two texts: fingerprints, distance, the heaviest terms and the bits they move
+    /// Compare two texts: what they have in common, whether they are near-duplicates, and why
+    ///
+    /// The similarity is the share of the character n-grams that both texts have, of those that either has, counted in the texts.
+    /// The verdict is that of an index, which keeps signatures and estimates the similarity of texts of more than some 50
+    /// characters by them. --why shows what makes the simhashes, which only propose: bits, margins and terms.
     Compare(compare::Args),
     /// Hold what is found in a corpus against the exact truth: recall, strict precision, misses and mistakes
     ///
@@ -70,7 +75,7 @@ enum Command {
     Key(key::Command),
     /// Find the documents of an index that are near a text or a fingerprint
     Query(query::Args),
-    /// Show a table scheme: masks, proof of completeness, expected candidates
+    /// Show a scheme: masks, proof of completeness, expected candidates; of bands what share of the pairs they find
     Scheme(scheme::Args),
     /// Show what an index says of itself: scheme, recipe, number of documents, digest of its contents
     Info(info::Args),
@@ -99,9 +104,10 @@ enum Command {
 }
 
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 25] = [
+const COMMON: [&str; 29] = [
     "all",
     "apply",
+    "bands-max",
     "digest",
     "dry-run",
     "examples",
@@ -119,13 +125,19 @@ const COMMON: [&str; 25] = [
     "min-similarity",
     "output",
     "profile",
+    "recall",
     "sample",
     "scheme",
+    "similarity",
     "source",
     "store",
     "terms",
     "text-field",
+    "why",
 ];
+
+/// What a file of settings says only in the command's own table: two texts are compared without an index, unless it is named.
+const APART: [(&str, &str); 1] = [("compare", "store")];
 
 /// All that may be asked.
 fn command_line() -> clap::Command {
@@ -136,7 +148,7 @@ fn command_line() -> clap::Command {
 /// wrong, 2 could not run.
 #[must_use]
 pub fn main() -> ExitCode {
-    let matches = settings::of_this_process(command_line(), &[]);
+    let matches = settings::of_this_process(command_line(), &APART);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| program::exit_with(&error));
     let mut stdout = io::BufWriter::new(program::stdout());
     let done = program::see_limits().and_then(|()| match &cli.command {

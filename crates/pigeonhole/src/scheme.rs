@@ -1,26 +1,52 @@
-//! `pigeonhole scheme`: which bits must agree, the proof, what a query costs, and where a table is split.
+//! `pigeonhole scheme`: by what documents are filed, what of the near ones is found, what a query costs, and where a table is
+//! split.
+
+mod bands;
 
 use std::io::Write;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
+use clap::builder::PossibleValuesParser;
+use index::{Profile, SketchKind};
 use simhash::{Fingerprint, SCHEME_NAMES, TableScheme};
 
 /// Corpus sizes for which the expected candidates are shown.
 const SIZES: [i32; 5] = [6, 7, 8, 9, 10];
 
+/// The bands of n-grams, beside the table schemes of simhashes.
+const BANDS: &str = "minhash";
+
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  pigeonhole scheme                     one line for each
+  pigeonhole scheme t11                 masks of bits, and the proof that no pair is missed
+  pigeonhole scheme minhash             bands of n-grams, and what share of the pairs they find
+  pigeonhole scheme minhash --recall 0.99 --similarity 0.7
+  pigeonhole scheme minhash --bands 20 --rows 6 --distance 16")]
 pub(crate) struct Args {
     /// One scheme in full; without it, one line for each
-    #[arg(value_name = "NAME", value_parser = SCHEME_NAMES)]
+    #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(SCHEME_NAMES.into_iter().chain([BANDS])))]
     name: Option<String>,
     /// Print where an HBase table of this many regions is split: the segments, in hex, at which all but the first begin
+    ///
+    /// Of an index of profile classic with a table scheme, of profile minhash with `minhash`. schema/create.rb makes those of a
+    /// profile full, too.
     #[arg(long, value_name = "N", requires = "name")]
     regions: Option<u32>,
+    #[command(flatten)]
+    bands: bands::BandArgs,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
+    let is_bands = args.name.as_deref() == Some(BANDS);
+    ensure!(
+        is_bands || !args.bands.is_given(),
+        "recall, similarity and bands are of bands: write `pigeonhole scheme {BANDS}` before them"
+    );
     match (&args.name, args.regions) {
-        (Some(name), Some(n_regions)) => splits(&name.parse()?, n_regions, out),
+        (Some(name), Some(n_regions)) => splits(name, n_regions, out),
+        (Some(_), None) if is_bands => bands::run(&args.bands, out),
         (Some(name), None) => one(&name.parse()?, out),
         (None, _) => overview(out),
     }
@@ -41,7 +67,12 @@ fn overview(out: &mut dyn Write) -> anyhow::Result<()> {
         }
         writeln!(out)?;
     }
-    writeln!(out, "\n`pigeonhole scheme NAME` shows the masks and the proof.")?;
+    writeln!(out)?;
+    bands::overview(out)?;
+    writeln!(
+        out,
+        "\n`pigeonhole scheme NAME` shows the masks and the proof, `pigeonhole scheme {BANDS}` what the bands find."
+    )?;
     Ok(())
 }
 
@@ -75,8 +106,12 @@ fn one(scheme: &TableScheme, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// One line a split, and nothing else, for scripts.
-fn splits(scheme: &TableScheme, n_regions: u32, out: &mut dyn Write) -> anyhow::Result<()> {
-    let splits = scheme.splits(n_regions).with_context(|| format!("scheme {}", scheme.name()))?;
+fn splits(name: &str, n_regions: u32, out: &mut dyn Write) -> anyhow::Result<()> {
+    let kind = match name {
+        BANDS => SketchKind::default().of_profile(Profile::Minhash)?,
+        name => name.parse()?,
+    };
+    let splits = kind.splits(n_regions).with_context(|| format!("scheme {name}"))?;
     for segment in splits {
         writeln!(out, "{segment:08x}")?;
     }

@@ -19,6 +19,11 @@ pub(crate) struct StoredArgs {
 }
 
 impl StoredArgs {
+    /// The index at a URL, by this machine's clock.
+    pub(crate) fn at(store: String) -> Self {
+        Self { store, clock: ClockArgs::default() }
+    }
+
     /// Opens it; the caller insists on the given fields of the recipe.
     pub(crate) fn open(&self, recipe: BTreeMap<String, String>) -> anyhow::Result<Index> {
         let clock_ahead_max = self.clock.clock_ahead_max;

@@ -27,7 +27,6 @@ use axum::http::{Method, Uri};
 use axum::middleware;
 use axum::routing::get;
 use index::DocumentId;
-use minhash::Similarity;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 use utoipa_axum::router::OpenApiRouter;
@@ -110,11 +109,6 @@ fn whole<'de, D: Deserializer<'de>, N: TryFrom<u64>>(deserializer: D) -> Result<
         number.as_u64().or_else(|| number.as_f64().filter(|&f| is_exact(f)).map(|float| float as u64));
     let whole = whole.and_then(|whole| N::try_from(whole).ok());
     whole.map(Some).ok_or_else(|| D::Error::custom(format!("{number} is not a whole number in range")))
-}
-
-/// A similarity as it is told: an estimate has no more than four decimals. Rounded down, so that only what is the same is 1.
-fn four_decimals(similarity: Similarity) -> f64 {
-    (similarity.get() * 1e4 + 1e-5).floor() / 1e4
 }
 
 /// The id of a document in a path, percent-decoded: it may hold any characters, slashes too.

@@ -318,7 +318,14 @@ mod tests {
         metrics.store_called("near", Duration::from_millis(1), Some(ErrorKind::Busy));
         let (n, claims) = (Some(1), Some(ClaimCounts::default()));
         let connections = Some(ConnectionCounts::default());
-        let status = Status { n_documents: n, n_disk_bytes: n, n_table_bytes: n, claims, connections, n_bounded: None };
+        let status = Status {
+            n_documents: n,
+            n_disk_bytes: n,
+            n_table_bytes: n,
+            claims,
+            connections,
+            n_bounded: None,
+        };
         let taken = Taken { n_requests: 1, n_waiting: 1, n_batches: 1, n_body_bytes: 1 };
         let (n_log_lines_dropped, recent_texts) = (1, (1, 1));
         let now = Now {

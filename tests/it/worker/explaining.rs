@@ -17,8 +17,10 @@ fn two_texts_are_compared() {
     assert_eq!((&compared["similarity"], &compared["min_similarity"]), (&json!(0.5), &json!(0.8)));
     assert_eq!((&compared["a"]["share"], &compared["numbers_differ"]), (&json!(0.6666), &json!(false)));
     // The operator's command says the same.
-    let shown = run("pigeonhole", ["compare", A, B]).expect(0).stdout;
-    assert!(shown.contains("distance 10 of 64 bits"), "{shown}");
+    let shown = run("pigeonhole", ["compare", "--why", A, B]).expect(0).stdout;
+    for part in ["not near-duplicates: similarity 0.5000", "distance 10 of 64 bits", "  bit 55 "] {
+        assert!(shown.contains(part), "{shown}");
+    }
     for side in ["a", "b"] {
         assert!(shown.contains(compared[side]["fingerprint"].as_str().unwrap()), "{shown}");
     }

@@ -3,11 +3,11 @@
 use engine::clusters::{Forest, Groups, Join};
 use index::{Features, Nearness};
 use minhash::Signature;
+use minhash::Similarity;
 use serde::{Serialize, Serializer};
 use simhash::Fingerprint;
 
 use super::documents::{Documents, Status};
-use crate::numbers::four_decimals;
 
 /// Bounds on what is held, written and computed of one cluster.
 #[derive(Clone, Copy)]
@@ -122,7 +122,7 @@ impl<'a> Cluster<'a> {
             distance: distance.as_bits(),
             // Of fingerprints there may be several alike.
             nodes: similarity.map(|_| edge.nodes),
-            similarity: similarity.map(four_decimals),
+            similarity: similarity.map(Similarity::four_decimals),
         }
     }
 
@@ -151,7 +151,7 @@ impl<'a> Cluster<'a> {
         Widest {
             between: between.map(Features::fingerprint),
             distance: distance.as_bits(),
-            similarity: similarity.map(four_decimals),
+            similarity: similarity.map(Similarity::four_decimals),
             at_least,
         }
     }

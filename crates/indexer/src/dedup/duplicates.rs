@@ -1,9 +1,9 @@
 //! `--duplicates`: a row for each document that is dropped.
 
 use index::{DocumentId, Nearness};
+use minhash::Similarity;
 use simhash::Fingerprint;
 
-use crate::numbers::four_decimals;
 use crate::output::{DUPLICATES, Role};
 use crate::table::{Columns, Schema};
 
@@ -31,6 +31,6 @@ impl Schema for Duplicates {
         to.column("fingerprint", |row| row.fingerprint);
         to.column("duplicate_of_fingerprint", |row| row.of_fingerprint);
         to.column("distance", |row| row.nearness.distance);
-        to.column("similarity", |row| row.nearness.similarity.map(four_decimals));
+        to.column("similarity", |row| row.nearness.similarity.map(Similarity::four_decimals));
     }
 }

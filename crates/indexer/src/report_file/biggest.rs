@@ -6,10 +6,10 @@ use std::collections::{HashMap, VecDeque};
 
 use engine::dedup::Original;
 use index::{DocumentId, Nearness};
+use minhash::Similarity;
 
 use super::findings::step;
 use super::{Example, Group};
-use crate::numbers::four_decimals;
 use crate::pipeline::Fingerprinted;
 
 /// Memory for the beginnings of kept documents, in case a duplicate of them comes. The latest are held.
@@ -77,7 +77,7 @@ impl Biggest {
             let example = Example {
                 id: document.id.as_str().to_owned(),
                 distance: of.nearness.distance.as_bits(),
-                similarity: of.nearness.similarity.map(four_decimals),
+                similarity: of.nearness.similarity.map(Similarity::four_decimals),
                 excerpt: document.excerpt.to_string(),
             };
             self.n_bytes += n_bytes(&example);

@@ -1,12 +1,12 @@
 //! `POST /v1/compare`: what two texts or documents have in common, how far apart they are, and why.
 
 mod differences;
-mod in_common;
 
 use std::sync::Arc;
 
 use axum::Json as Answer;
 use axum::extract::State;
+use engine::in_common;
 use features::{Analysis, Comparison, Push};
 use index::Features;
 use minhash::Similarity;
@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use self::differences::{Stretch, stretches};
 use super::documents::differing_bits;
-use super::{Json, document_id, four_decimals, whole};
+use super::{Json, document_id, whole};
 use crate::problem::Problem;
 use crate::worker::Worker;
 
@@ -166,7 +166,7 @@ impl Known {
     fn into_side(self, share: Option<Similarity>) -> ComparedSide {
         let n_terms = self.analysis.map(|analysis| analysis.terms.len());
         let fingerprint = self.features.fingerprint().to_string();
-        ComparedSide { id: self.id, fingerprint, n_terms, share: share.map(four_decimals) }
+        ComparedSide { id: self.id, fingerprint, n_terms, share: share.map(Similarity::four_decimals) }
     }
 }
 
@@ -196,7 +196,7 @@ fn compared(worker: &Worker, pair: Pair) -> Result<Compared, Problem> {
         None => in_common::by_signatures(&a.features, &b.features),
     };
     Ok(Compared {
-        similarity: in_common.map(|in_common| four_decimals(in_common.similarity)),
+        similarity: in_common.map(|in_common| in_common.similarity.four_decimals()),
         min_similarity: index.min_similarity().map(Similarity::get),
         numbers_differ: texts.as_ref().map(|(a, b)| in_common::numbers_differ(a, b)),
         distance: distance.as_bits(),

@@ -9,13 +9,14 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use index::{DocumentId, Features, Insertion, Source, StoredDocument};
+use minhash::Similarity;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use simhash::{Distance, Fingerprint};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{Json, PathId, batch, document_id, four_decimals};
+use super::{Json, PathId, batch, document_id};
 use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::Worker;
@@ -283,7 +284,7 @@ fn inserted(
         Insertion::Duplicate(found) => Some(DuplicateOf {
             id: found.id.to_string(),
             fingerprint: found.fingerprint.to_string(),
-            similarity: found.similarity.map(four_decimals),
+            similarity: found.similarity.map(Similarity::four_decimals),
             distance: found.distance.as_bits(),
             differing_bits: differing_bits(fingerprint, found.fingerprint, found.distance),
         }),

@@ -15,7 +15,7 @@ use simhash::{Distance, Fingerprint};
 use utoipa::ToSchema;
 
 use super::documents::Stored;
-use super::{Json, batch, four_decimals, whole};
+use super::{Json, batch, whole};
 use crate::access::Pass;
 use crate::problem::Problem;
 use crate::worker::Worker;
@@ -231,7 +231,7 @@ fn what(worker: &Worker, query: Query) -> Result<What, Problem> {
 fn answer(query: Fingerprint, found: NearDocuments) -> Found {
     let NearDocuments { documents, n_matches, cost } = found;
     let near = |(Nearness { similarity, distance }, stored): (Nearness, StoredDocument)| Near {
-        similarity: similarity.map(four_decimals),
+        similarity: similarity.map(Similarity::four_decimals),
         distance: distance.as_bits(),
         document: stored.into(),
     };

@@ -1,17 +1,19 @@
-//! What two sides have in common: exactly where both are texts, else by their signatures.
+//! What two texts or documents have in common: exactly where both are texts, else by their signatures.
 
 use features::shingles::{ShingleSets, TextSketcher};
 use index::Features;
 use minhash::{Basis, Comparison, Signature, Similarity};
 
-/// What the two sides share; none where one of them has no signature, or one is short and the other long.
-pub(super) fn by_signatures(a: &Features, b: &Features) -> Option<Comparison> {
+/// What two documents share, by what is stored of them; none where one of them has no signature, or one is short and the other long.
+#[must_use]
+pub fn by_signatures(a: &Features, b: &Features) -> Option<Comparison> {
     let (a, b) = a.signature.as_ref().zip(b.signature.as_ref())?;
     Some(Signature::compare(a, b)).filter(|compared| compared.basis != Basis::NoCommonKind)
 }
 
 /// What two texts share. Takes 16 bytes for each character meanwhile.
-pub(super) fn by_texts(a: &str, b: &str) -> Comparison {
+#[must_use]
+pub fn by_texts(a: &str, b: &str) -> Comparison {
     let mut sketcher = TextSketcher::new();
     let [a, b] = [a, b].map(|text| sketcher.sets(text));
     match ShingleSets::compare(&a, &b) {
@@ -35,7 +37,8 @@ fn by_sets(a: &[u64], b: &[u64]) -> Comparison {
 
 /// Whether one text has a number that the other has not, or has it more often. Numbers are runs of digits, wherever they
 /// stand, and in whatever order: `1,000` is a 1 and a 000.
-pub(super) fn numbers_differ(a: &str, b: &str) -> bool {
+#[must_use]
+pub fn numbers_differ(a: &str, b: &str) -> bool {
     let [a, b] = [a, b].map(numbers);
     a != b
 }

@@ -1,0 +1,107 @@
+//! What pages say lies where, lies there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+use crate::support::root;
+
+/// Pages, and a word of the part that says where things are.
+const MAPS: [(&str, &str); 3] = [
+    ("README.md", "\n## Code map\n"),
+    ("README.zh-CN.md", "| `crates/features/src/document_frequencies/`"),
+    ("ARCHITECTURE.md", "\n## Seams\n"),
+];
+
+/// The part of a page, between headings, that has a word.
+fn part<'a>(page: &'a str, word: &str) -> &'a str {
+    let at = page.find(word).unwrap_or_else(|| panic!("{word:?} is nowhere"));
+    // A word that is a heading begins its own part.
+    let begin = if word.starts_with("\n## ") { at } else { page[..at].rfind("\n## ").unwrap_or(0) };
+    let end = page[begin + 1..].find("\n## ").map_or(page.len(), |end| begin + 1 + end);
+    &page[begin..end]
+}
+
+/// What looks like a path in code marks of a line.
+fn named(line: &str) -> Vec<String> {
+    let code = Regex::new("`([^`]+)`").unwrap();
+    let path = Regex::new(r"^[\w.{},*-]+(/[\w.{},*-]*)*$").unwrap();
+    let words = code.captures_iter(line).map(|found| found[1].to_owned());
+    words
+        .filter(|word| path.is_match(word))
+        .filter(|word| {
+            word.contains('/') || [".rs", ".rb", ".java", ".md"].iter().any(|end| word.ends_with(end))
+        })
+        .flat_map(|word| expanded(&word))
+        .collect()
+}
+
+/// `{a,b}.rs` is `a.rs` and `b.rs`.
+fn expanded(path: &str) -> Vec<String> {
+    let Some((before, (choices, after))) =
+        path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    else {
+        return vec![path.to_owned()];
+    };
+    choices.split(',').flat_map(|choice| expanded(&format!("{before}{choice}{after}"))).collect()
+}
+
+/// The files and folders below `folder` that a path means, whose parts may have stars.
+fn found(folder: &Path, path: &str) -> Vec<PathBuf> {
+    path.split('/').filter(|part| !part.is_empty()).fold(vec![folder.to_owned()], |folders, part| {
+        let pattern = Regex::new(&format!("^{}$", regex::escape(part).replace(r"\*", ".*"))).unwrap();
+        let is_meant =
+            |path: &PathBuf| path.file_name().is_some_and(|name| pattern.is_match(name.to_str().unwrap()));
+        let below = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+        below.map(|entry| entry.unwrap().path()).filter(is_meant).collect()
+    })
+}
+
+/// Where no path of a line leads. A path is below the root, below `crates`, or beside or above what the line named before.
+fn lost(line: &str) -> Vec<String> {
+    let mut before: Vec<PathBuf> = Vec::new();
+    let mut lost = Vec::new();
+    for path in named(line) {
+        let places = [root().to_owned(), root().join("crates")].into_iter();
+        let beside =
+            before.iter().flat_map(|before| before.ancestors().take_while(|folder| *folder != root()));
+        let places: Vec<PathBuf> = places.chain(beside.map(Path::to_owned)).collect();
+        match places.iter().map(|place| found(place, &path)).find(|found| !found.is_empty()) {
+            Some(found) => before.extend(found),
+            None => lost.push(path),
+        }
+    }
+    lost
+}
+
+#[test]
+fn maps_lead_somewhere() {
+    for (page, word) in MAPS {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let part = part(&text, word);
+        let n_named: usize = part.lines().map(|line| named(line).len()).sum();
+        assert!(n_named > 5, "only {n_named} paths were found in {page}");
+        let lost: Vec<String> = part.lines().flat_map(lost).collect();
+        assert!(lost.is_empty(), "{page} names what is not there: {lost:?}");
+    }
+}
+
+#[test]
+fn what_a_path_means() {
+    for (line, expected) in [
+        ("`crates/simhash`, `index::Store` and `features` in `a.rs`", &["crates/simhash", "a.rs"][..]),
+        ("`src/{a,b}.rs`, `cli/`", &["src/a.rs", "src/b.rs", "cli/"]),
+        ("`crates/store-*` and `/`", &["crates/store-*"]),
+    ] {
+        assert_eq!(named(line), expected, "{line}");
+    }
+    for (line, expected) in [
+        ("`crates/simhash/src/scheme/catalog.rs`, `lib.rs` above it, `row_key.rs`", &[][..]),
+        ("`crates/store-*/src/lib.rs`", &[]),
+        ("`crates/store-*/src/{uri,elsewhere}.rs`", &["crates/store-*/src/elsewhere.rs"]),
+        ("`catalog.rs`", &["catalog.rs"]),
+    ] {
+        assert_eq!(lost(line), expected, "{line}");
+    }
+}
