@@ -8,12 +8,14 @@ use std::path::Path;
 use crate::support::{Run, command, news, root, run};
 
 /// All that take settings.
-const COMMANDS: [(&str, &[&str]); 18] = [
+const COMMANDS: [(&str, &[&str]); 20] = [
     ("indexer", &["fingerprint"]),
     ("indexer", &["index"]),
     ("indexer", &["bulk-rows"]),
     ("indexer", &["dedup"]),
     ("indexer", &["collect"]),
+    ("indexer", &["export"]),
+    ("indexer", &["import"]),
     ("indexer", &["idf"]),
     ("indexer", &["idf-merge"]),
     ("pigeonhole", &["compare"]),

@@ -3,6 +3,7 @@
 mod bulk_rows;
 mod collect;
 mod dedup;
+mod export;
 mod fingerprint;
 mod idf;
 mod idf_merge;
@@ -14,6 +15,7 @@ use anyhow::bail;
 
 pub(crate) use self::bulk_rows::BulkRowsOptions;
 pub(crate) use self::dedup::DedupOptions;
+pub(crate) use self::export::ExportOptions;
 pub(crate) use self::fingerprint::FingerprintOptions;
 pub(crate) use self::idf::{CountingOptions, IdfOptions};
 pub(crate) use self::idf_merge::IdfMergeOptions;
@@ -31,6 +33,7 @@ pub(crate) enum Task {
     BulkRows(BulkRowsOptions),
     Dedup(Box<DedupOptions>),
     Collect(Box<CollectOptions>),
+    Export(ExportOptions),
     Idf(IdfOptions),
     IdfMerge(IdfMergeOptions),
 }
@@ -43,6 +46,7 @@ pub(crate) fn run(task: &Task) -> anyhow::Result<u64> {
         Task::BulkRows(options) => bulk_rows::run(options)?,
         Task::Dedup(options) => dedup::run(options)?,
         Task::Collect(options) => collect::run(options)?,
+        Task::Export(options) => return export::run(options).map(|()| 0),
         Task::Idf(options) => idf::run(options)?,
         Task::IdfMerge(options) => return idf_merge::run(options).map(|()| 0),
     };
