@@ -1,6 +1,7 @@
 //! Indexes carried over: exported and imported, by records of one's own, and from one index to another.
 
 mod own;
+mod reindex;
 
 use std::fs;
 use std::path::Path;
@@ -17,15 +18,15 @@ fn corpus(folder: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-fn at(folder: &Path, name: &str) -> String {
+pub(crate) fn at(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().unwrap().to_owned()
 }
 
-fn embedded(folder: &Path, name: &str) -> String {
+pub(crate) fn embedded(folder: &Path, name: &str) -> String {
     format!("embedded:{}", at(folder, name))
 }
 
-fn indexed(folder: &Path, name: &str, flags: &[&str]) -> String {
+pub(crate) fn indexed(folder: &Path, name: &str, flags: &[&str]) -> String {
     let (store, corpus) = (embedded(folder, name), corpus(folder));
     let args = [&["index", "-q", &corpus, "--store", &store, "--source", "wire 7"], flags].concat();
     run("indexer", args).expect(0);
@@ -33,7 +34,7 @@ fn indexed(folder: &Path, name: &str, flags: &[&str]) -> String {
 }
 
 /// The records of an index, without the times, in the order of their ids.
-fn records(folder: &Path, store: &str) -> Vec<Value> {
+pub(crate) fn records(folder: &Path, store: &str) -> Vec<Value> {
     let path = at(folder, "records.jsonl");
     run("indexer", ["export", "-q", "--store", store, "--output", &path]).expect(0);
     let text = fs::read_to_string(path).unwrap();

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::support::{Run, command, news, root, run};
 
 /// All that take settings.
-const COMMANDS: [(&str, &[&str]); 20] = [
+const COMMANDS: [(&str, &[&str]); 21] = [
     ("indexer", &["fingerprint"]),
     ("indexer", &["index"]),
     ("indexer", &["bulk-rows"]),
@@ -16,6 +16,7 @@ const COMMANDS: [(&str, &[&str]); 20] = [
     ("indexer", &["collect"]),
     ("indexer", &["export"]),
     ("indexer", &["import"]),
+    ("indexer", &["reindex"]),
     ("indexer", &["idf"]),
     ("indexer", &["idf-merge"]),
     ("pigeonhole", &["compare"]),

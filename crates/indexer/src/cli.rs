@@ -15,7 +15,7 @@ use engine::cli::StoreArgs;
 use features::cli::RecipeArgs;
 use program::settings;
 
-use self::carry::{ExportArgs, ImportArgs};
+use self::carry::{ExportArgs, ImportArgs, ReindexArgs};
 use self::collect::CollectArgs;
 use self::idf::{CountingArgs, IdfArgs, IdfMergeArgs};
 use self::run::{InputArgs, JournalArgs, RunArgs, SourceArgs, WorkArgs};
@@ -98,6 +98,10 @@ impl Cli {
         let command = APART.into_iter().fold(Self::command(), |command, (name, flag)| {
             command.mut_subcommand(name, |found| found.mut_arg(flag, |arg| arg.env(None)))
         });
+        // Its inputs are named where the index does not have what is needed.
+        let command = command.mut_subcommand("reindex", |found| {
+            found.mut_arg("files", |arg| arg.required_unless_present("old"))
+        });
         let command = settings::with_topics(settings::configurable(command), &TOPICS);
         settings::with_short_help(command, &COMMON)
     }
@@ -172,6 +176,16 @@ pub(crate) enum Command {
     /// off, to be asked by fingerprint. For an index that is to be asked by text, too, give the flags of the text's fingerprint
     /// as they were where these were made; the summary of `export` has them.
     Import(Box<ImportArgs>),
+    /// Carry an index over: to another store, scheme, profile or least similarity
+    ///
+    /// NEW is made like OLD but for what is asked for otherwise, and by its recipe; one that is there must fit. OLD is only
+    /// read. What it holds is copied, with the sources; a run that broke off is simply run again. In the end every document of
+    /// OLD is looked for in NEW.
+    ///
+    /// Where OLD lacks what NEW needs, because it has no signatures (it is of an older version, or does not verify) or no
+    /// simhashes (it is of profile minhash), name the inputs that it was made of: then the features are made anew of their texts, for the
+    /// documents that OLD has. Exit status: 1 where documents of OLD are missing in the end; --rejects lists all of them.
+    Reindex(Box<ReindexArgs>),
     #[command(flatten)]
     Manual(manual::Command),
 }

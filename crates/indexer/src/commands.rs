@@ -8,6 +8,7 @@ mod fingerprint;
 mod idf;
 mod idf_merge;
 mod index;
+mod reindex;
 
 use std::path::Path;
 
@@ -20,6 +21,7 @@ pub(crate) use self::fingerprint::FingerprintOptions;
 pub(crate) use self::idf::{CountingOptions, IdfOptions};
 pub(crate) use self::idf_merge::IdfMergeOptions;
 pub(crate) use self::index::IndexOptions;
+pub(crate) use self::reindex::ReindexOptions;
 use crate::collect::CollectOptions;
 use crate::job::{Job, JobOptions};
 use crate::output::REJECTS;
@@ -34,6 +36,7 @@ pub(crate) enum Task {
     Dedup(Box<DedupOptions>),
     Collect(Box<CollectOptions>),
     Export(ExportOptions),
+    Reindex(Box<ReindexOptions>),
     Idf(IdfOptions),
     IdfMerge(IdfMergeOptions),
 }
@@ -47,6 +50,7 @@ pub(crate) fn run(task: &Task) -> anyhow::Result<u64> {
         Task::Dedup(options) => dedup::run(options)?,
         Task::Collect(options) => collect::run(options)?,
         Task::Export(options) => return export::run(options).map(|()| 0),
+        Task::Reindex(options) => return reindex::run(options),
         Task::Idf(options) => idf::run(options)?,
         Task::IdfMerge(options) => return idf_merge::run(options).map(|()| 0),
     };

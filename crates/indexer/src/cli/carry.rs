@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use corpus::cli::{FileArgs, TextlessArgs};
+use corpus::cli::{FileArgs, RecordArgs, TextlessArgs};
 use corpus::{Digits, FieldPath, GivenFields};
-use engine::cli::{PlaceArgs, StoreArgs};
+use engine::cli::{BuiltArgs, PlaceArgs, StoreArgs, check_uri};
 use features::cli::RecipeArgs;
 
 use super::run::{JournalArgs, RunArgs, SourceArgs};
 use super::values::path_for;
-use crate::commands::{BulkRowsOptions, ExportOptions, IndexOptions, Task};
+use crate::commands::{BulkRowsOptions, ExportOptions, IndexOptions, ReindexOptions, Task};
 use crate::job::JobOptions;
 use crate::opening::StoreOptions;
 use crate::output::Role;
@@ -58,6 +58,27 @@ pub(crate) struct ImportArgs {
     rows: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct ReindexArgs {
+    /// The index to carry over, for example embedded:./news-index
+    #[arg(value_name = "OLD", value_parser = check_uri)]
+    old: String,
+    /// Where it is to be: hbase://HOST:PORT/NAME, redis://HOST:PORT/NAME, embedded:PATH
+    #[arg(value_name = "NEW", value_parser = check_uri)]
+    new: String,
+    #[command(flatten)]
+    files: FileArgs,
+    #[command(flatten)]
+    records: RecordArgs,
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    built: BuiltArgs,
+    #[command(flatten)]
+    recipe: RecipeArgs,
+}
+
 /// Where records have their features.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Records")]
@@ -83,6 +104,14 @@ impl ExportArgs {
         let uri =
             store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
         Ok(ExportOptions { uri: uri.to_owned(), output, quiet })
+    }
+}
+
+impl ReindexArgs {
+    pub(super) fn options(self) -> anyhow::Result<ReindexOptions> {
+        let Self { old, new, files, records, run, built, recipe } = self;
+        let job = run.job(|ids| files.options(records, ids), None)?;
+        Ok(ReindexOptions { old, new, built, recipe, job })
     }
 }
 

@@ -37,6 +37,7 @@ impl Command {
             Self::Collect(args) => Task::Collect(Box::new(args.options())),
             Self::Export(args) => Task::Export(args.options()?),
             Self::Import(args) => args.task()?,
+            Self::Reindex(args) => Task::Reindex(Box::new(args.options()?)),
             Self::Idf(args) => Task::Idf(args.options()?),
             Self::IdfMerge(args) => Task::IdfMerge(args.options()),
             Self::Manual(_) => return Ok(None),
