@@ -93,7 +93,7 @@ mod tests {
             (Profile::Minhash, None, Told::Is(5), bytes(), Ok((None, s.clone()))),
             (Profile::Minhash, None, Told::Is(5), Told::Null, Err(no_classic)),
             (Profile::Full, None, Told::Is(5), bytes(), Ok((f, s.clone()))),
-            (Profile::Full, None, Told::Null, bytes(), Ok((None, s.clone()))),
+            (Profile::Full, None, Told::Null, bytes(), Ok((None, s))),
             (Profile::Full, None, Told::NoField, bytes(), Err("no field \"f\"")),
             (Profile::Full, None, Told::Is(5), Told::NoField, Err("--signature-field")),
             (Profile::Full, None, Told::Is(5), Told::Is([9, 9].into()), Err("field \"s\": a signature")),

@@ -6,6 +6,7 @@ use anyhow::{Context, ensure};
 use engine::cli::StoreArgs;
 use engine::{Engine, Extractor};
 // What the libraries take from a command line is plain data here. Who fills it in is the room of the command line.
+pub(crate) use engine::cli::BuiltArgs as BuiltOptions;
 pub(crate) use features::cli::RecipeArgs as RecipeOptions;
 use index::{ErrorKind, Index, Metadata, Mode, OpenOptions, Profile, Retention};
 use minhash::Similarity;

@@ -157,7 +157,7 @@ mod tests {
                 match (fields(digits).fingerprint(value.clone()), expected) {
                     (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason}: {part}"),
                     (got, expected) => {
-                        assert_eq!(got, expected.map_err(str::to_owned), "{value:?} {digits:?}")
+                        assert_eq!(got, expected.map_err(str::to_owned), "{value:?} {digits:?}");
                     }
                 }
             }

@@ -3,16 +3,16 @@
 mod anew;
 mod like;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use engine::cli::BuiltArgs;
 use index::{Cursor, DocumentId, Features, Index, Insertion, Metadata, Mode, NewDocument, StoredDocument};
 
 use crate::job::{Job, JobOptions, refuse_remote};
 use crate::numbers::Grouped;
-use crate::opening::{RecipeOptions, check_outlives, open_existing};
+use crate::opening::{BuiltOptions, RecipeOptions, check_outlives, open_existing};
 use crate::output::{place_of, print_to_stdout};
 use crate::progress::{Scanned, complain};
 use crate::rejects::Rejects;
@@ -30,7 +30,7 @@ pub(crate) struct ReindexOptions {
     pub(crate) old: String,
     pub(crate) new: String,
     /// What the new index is to be like, where not as the old one.
-    pub(crate) built: BuiltArgs,
+    pub(crate) built: BuiltOptions,
     /// What the recipe of the old one has to be, and its dictionaries.
     pub(crate) recipe: RecipeOptions,
     /// Its inputs are read where there are any.
@@ -55,9 +55,10 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
     let inputs = options.has_inputs().then(|| Job::new(job, &[], Some(new_uri), None)).transpose()?;
     let insisted = options.recipe.explicit_fields(&options.recipe.dictionaries()?);
     let old = open_existing(old_uri, insisted)?;
-    let make = like::options(&options.built, old.metadata());
+    let asked = options.built.open_options(Mode::CreateIfMissing, BTreeMap::new(), BTreeMap::new());
+    let make = like::options(asked.clone(), old.metadata());
     let failed = || format!("failed to open index `{new_uri}`");
-    let existing = like::existing(new_uri, &options.built, old.metadata()).with_context(failed)?;
+    let existing = like::existing(new_uri, asked, old.metadata()).with_context(failed)?;
     ensure!(existing.as_ref().is_none_or(|new| new.metadata().identity != old.metadata().identity), SAME);
     let metadata = match &existing {
         Some(new) => new.metadata().clone(),
@@ -72,10 +73,7 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
     let extractor = extractor.transpose()?;
     let new = match existing {
         Some(new) => new,
-        None => {
-            debug_assert_eq!(make.mode, Mode::CreateIfMissing);
-            engine::open_index(new_uri, &make).with_context(failed)?
-        }
+        None => engine::open_index(new_uri, &make).with_context(failed)?,
     };
     if !job.quiet && new.metadata().retain.is_some() {
         complain(format_args!("the new index forgets: what is written to it now has the time of now"));

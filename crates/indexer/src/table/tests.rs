@@ -263,7 +263,8 @@ fn bits_bytes_and_times() {
     let write = |name: &str| {
         let path = folder.path().join(name);
         let mut table: Table<Exact> = Table::open(&path, None).unwrap();
-        [Some(&[0, 255, 16][..]), None].map(|row| table.add(row).unwrap());
+        table.add(Some(&[0, 255, 16])).unwrap();
+        table.add(None).unwrap();
         table.finish().unwrap();
         path
     };

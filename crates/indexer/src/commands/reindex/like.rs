@@ -1,14 +1,10 @@
 //! What the new index is like: as it was asked for, and otherwise as the old one.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, ensure};
-use engine::cli::BuiltArgs;
 use index::{Error, ErrorKind, Index, Metadata, Mode, OpenOptions, Profile, SketchKind};
 
 /// The options of a new index.
-pub(super) fn options(built: &BuiltArgs, old: &Metadata) -> OpenOptions {
-    let asked = built.open_options(Mode::CreateIfMissing, BTreeMap::new(), BTreeMap::new());
+pub(super) fn options(asked: OpenOptions, old: &Metadata) -> OpenOptions {
     let profile = asked.profile.unwrap_or(old.kind.profile());
     let needs_verifying = profile != Profile::Classic || asked.min_similarity.is_some();
     let verify = asked.verify.unwrap_or(old.min_similarity.is_some() || needs_verifying);
@@ -44,8 +40,8 @@ pub(super) fn metadata(options: &OpenOptions, old: &Metadata) -> anyhow::Result<
 }
 
 /// The new index, where it is there already. It must be what was asked for, and of the old one's recipe.
-pub(super) fn existing(uri: &str, built: &BuiltArgs, old: &Metadata) -> Result<Option<Index>, Error> {
-    let options = built.open_options(Mode::MustExist, old.recipe.clone(), BTreeMap::new());
+pub(super) fn existing(uri: &str, asked: OpenOptions, old: &Metadata) -> Result<Option<Index>, Error> {
+    let options = OpenOptions { mode: Mode::MustExist, recipe: old.recipe.clone(), ..asked };
     match engine::open_index(uri, &options) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         opened => opened.map(Some),
@@ -54,22 +50,32 @@ pub(super) fn existing(uri: &str, built: &BuiltArgs, old: &Metadata) -> Result<O
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::*;
 
-    #[derive(Parser)]
-    struct Program {
-        #[command(flatten)]
-        built: BuiltArgs,
+    /// What is asked for by flags.
+    fn asked(flags: &str) -> OpenOptions {
+        let mut asked = OpenOptions::default();
+        let words: Vec<&str> = flags.split_whitespace().collect();
+        for flag in words.chunks(2) {
+            let value = flag[1];
+            match flag[0] {
+                "--profile" => asked.profile = Some(value.parse().unwrap()),
+                "--verify" => asked.verify = Some(value == "on"),
+                "--scheme" => asked.scheme = Some(value.to_owned()),
+                "--max-distance" => asked.max_distance = Some(value.parse().unwrap()),
+                "--min-similarity" => {
+                    asked.min_similarity = minhash::Similarity::new(value.parse().unwrap());
+                }
+                flag => panic!("{flag}"),
+            }
+        }
+        asked
     }
 
     /// Profile, scheme, distance and least similarity of what is made of an index with flags.
     fn made(old: &str, flags: &str) -> String {
-        let built = |flags: &str| Program::parse_from(format!("program {flags}").trim_end().split(' ')).built;
-        let old = built(old).open_options(Mode::CreateIfMissing, BTreeMap::new(), BTreeMap::new());
-        let old = old.new_metadata().unwrap();
-        match metadata(&options(&built(flags), &old), &old) {
+        let old = asked(old).new_metadata().unwrap();
+        match metadata(&options(asked(flags), &old), &old) {
             Ok(new) => format!(
                 "{} {} {} {}",
                 new.kind.profile(),
