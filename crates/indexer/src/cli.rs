@@ -39,14 +39,16 @@ const TOPICS: [(&str, &[&str]); 2] = [
 ];
 
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 15] = [
+const COMMON: [&str; 17] = [
     "duplicates",
+    "fingerprint-field",
     "format",
     "id-field",
     "journal",
     "keep",
     "min-df",
     "output",
+    "profile",
     "rejects",
     "report",
     "results",
