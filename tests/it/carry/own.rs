@@ -7,9 +7,10 @@ use parquet::basic::{LogicalType, Repetition, Type as PhysicalType};
 use parquet::data_type::Int64Type;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
+use serde_json::json;
 
 use super::{at, embedded};
-use crate::support::{CLASSIC, run, run_with_input};
+use crate::support::{CLASSIC, Worker, run, run_with_input};
 
 fn import<'a>(file: &'a str, store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["import", "-q", file, "--store", store], more].concat()
@@ -76,6 +77,10 @@ fn numbers_are_taken_bit_for_bit() {
         check_query(&store, "9e3779b97f4a7c15", &["0\t9e3779b97f4a7c15\t1", "1\t9e3779b97f4a7c17\t2"]);
         check_query(&store, "0000000000000007", &["0\t0000000000000007\t3"]);
     }
+    // Over HTTP, too.
+    let worker = Worker::start(&embedded(folder, "of-unsigned.parquet"), &[]);
+    let (status, found) = worker.post("/v1/query", &json!({ "fingerprint": "9e3779b97f4a7c17" }));
+    assert_eq!((status, &found["n_matches"], &found["matches"][0]["id"]), (200, &json!(2), &json!("2")));
 }
 
 /// An index of the wrong profile would be in the way of the right one.
