@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use engine::StoreUri;
+use index::{Clock, Metadata, Mode};
 use serde_json::Value;
 
 use super::{at, corpus, embedded, indexed, records};
@@ -126,6 +128,32 @@ fn what_the_old_index_lacks_is_made_anew() {
     let rejects = fs::read_to_string(rejects).unwrap();
     assert_eq!(rejects.lines().filter(|line| line.contains(r#""kind":"missing""#)).count(), 22);
     assert!(rejects.contains(r#"{"id":"short","kind":"missing"}"#), "{rejects}");
+}
+
+/// As the first programs made them: without an identity, too.
+#[test]
+fn an_index_of_version_1_is_carried_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let like = indexed(folder, "like", &CLASSIC);
+    let open = |uri: &str, mode| uri.parse::<StoreUri>().unwrap().open(mode, Clock::system(), None).unwrap();
+    let metadata = open(&like, Mode::MustExist).metadata().unwrap().unwrap();
+    let [old, copy, full] = ["old", "copy", "full"].map(|name| embedded(folder, name));
+    let first = Metadata { format_version: 1, ..metadata };
+    open(&old, Mode::CreateIfMissing).create(&first).unwrap();
+    indexed(folder, "old", &[]);
+    let info = run("pigeonhole", ["info", "--store", &old]).expect(0).stdout;
+    assert!(info.contains("format        1"), "{info}");
+    run("indexer", reindex(&old, &copy, &[])).expect(0);
+    assert_eq!(digest(&copy), digest(&old));
+    let said = run("indexer", reindex(&old, &full, &["--profile", "full"])).expect(2).stderr;
+    assert!(said.contains("format version 1") && said.contains("reindex OLD NEW FILE"), "{said}");
+    run("indexer", reindex(&old, &full, &[&corpus(folder), "--profile", "full"])).expect(0);
+    let ids = |store: &str| {
+        records(folder, store).into_iter().map(|record| record["id"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&full), ids(&old));
+    assert!(records(folder, &full).iter().all(|record| record["signature"].is_string()));
 }
 
 #[test]
