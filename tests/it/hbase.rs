@@ -1,6 +1,7 @@
 //! The programs and the store on a real HBase, through a real gateway.
 
 mod bulk;
+mod carried;
 mod made_anew;
 mod schema;
 

@@ -1,5 +1,6 @@
 //! The programs and the store on a real Redis.
 
+mod carried;
 mod faults;
 mod made_anew;
 mod retaining;

@@ -8,12 +8,15 @@ use std::path::Path;
 use crate::support::{Run, command, news, root, run};
 
 /// All that take settings.
-const COMMANDS: [(&str, &[&str]); 19] = [
+const COMMANDS: [(&str, &[&str]); 22] = [
     ("indexer", &["fingerprint"]),
     ("indexer", &["index"]),
     ("indexer", &["bulk-rows"]),
     ("indexer", &["dedup"]),
     ("indexer", &["collect"]),
+    ("indexer", &["export"]),
+    ("indexer", &["import"]),
+    ("indexer", &["reindex"]),
     ("indexer", &["idf"]),
     ("indexer", &["idf-merge"]),
     ("pigeonhole", &["compare"]),

@@ -8,6 +8,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::field_path::FieldPath;
+use super::fields::Digits;
 use super::format::Format;
 use super::options::{InputOptions, RECORD_BYTES_MAX, RecordOptions, WAIT};
 
@@ -41,20 +42,8 @@ pub struct FileArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub struct RecordArgs {
-    /// What the inputs are [default: by the end of a name, else by how it begins, else jsonl]
-    ///
-    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt .text .md .markdown .rst text, .html
-    /// .htm .xhtml html, .warc .wet warc; .gz .zst .bz2 may follow. With this, every file of a folder is read. A file that
-    /// plainly is something else, by how it begins, is not read: refused where it was named itself, and else one rejected
-    /// record.
-    #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT")]
-    pub format: Option<Format>,
-    /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as /meta/id [default: id]
-    ///
-    /// In WARC the fields are those of a record's header, and the default is WARC-Record-ID, without its brackets: a page that
-    /// was fetched twice has WARC-Target-URI twice.
-    #[arg(long, value_name = "FIELD", env = "PIGEONHOLE_ID_FIELD")]
-    pub id_field: Option<FieldPath>,
+    #[command(flatten)]
+    form: FormArgs,
     /// The field that holds a document's text; several, with commas between them, are joined by line breaks
     #[arg(
         long,
@@ -63,10 +52,48 @@ pub struct RecordArgs {
         value_delimiter = ',',
         env = "PIGEONHOLE_TEXT_FIELD"
     )]
-    pub text_field: Vec<FieldPath>,
+    text_field: Vec<FieldPath>,
+    #[command(flatten)]
+    bound: BoundArgs,
+}
+
+/// What records are that have no text.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub struct TextlessArgs {
+    #[command(flatten)]
+    form: FormArgs,
+    #[command(flatten)]
+    bound: BoundArgs,
+}
+
+/// What the inputs are, and where a record has its id.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Input")]
+struct FormArgs {
+    /// What the inputs are [default: by the end of a name, else by how it begins, else jsonl]
+    ///
+    /// .jsonl .ndjson .json are jsonl, .csv csv, .tsv tsv, .parquet parquet, .txt .text .md .markdown .rst text, .html
+    /// .htm .xhtml html, .warc .wet warc; .gz .zst .bz2 may follow. With this, every file of a folder is read. A file that
+    /// plainly is something else, by how it begins, is not read: refused where it was named itself, and else one rejected
+    /// record.
+    #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT")]
+    format: Option<Format>,
+    /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as /meta/id [default: id]
+    ///
+    /// In WARC the fields are those of a record's header, and the default is WARC-Record-ID, without its brackets: a page that
+    /// was fetched twice has WARC-Target-URI twice.
+    #[arg(long, value_name = "FIELD", env = "PIGEONHOLE_ID_FIELD")]
+    id_field: Option<FieldPath>,
+}
+
+/// How long a record may be.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Input")]
+struct BoundArgs {
     /// Reject a record longer than this many bytes, which bounds memory
     #[arg(long, value_name = "BYTES", default_value_t = RECORD_BYTES_MAX, env = "PIGEONHOLE_RECORD_BYTES_MAX")]
-    pub record_bytes_max: usize,
+    record_bytes_max: usize,
 }
 
 /// What becomes of records without an id.
@@ -84,13 +111,13 @@ pub struct IdArgs {
 impl FileArgs {
     /// What these and the other flags ask for.
     #[must_use]
-    pub fn options(self, records: RecordArgs, ids: IdArgs) -> InputOptions {
+    pub fn options(self, records: impl Into<RecordOptions>, ids: IdArgs) -> InputOptions {
         let Self { files, files_from, input_wait_seconds } = self;
         InputOptions {
             files,
             files_from,
             wait: Duration::from_secs(input_wait_seconds),
-            records: records.options(),
+            records: records.into(),
             make_ids: ids.make_ids,
         }
     }
@@ -100,8 +127,21 @@ impl RecordArgs {
     /// What these flags ask for.
     #[must_use]
     pub fn options(self) -> RecordOptions {
-        let Self { format, id_field, text_field, record_bytes_max } = self;
-        RecordOptions { format, id_field, text_field, record_bytes_max }
+        let Self { form: FormArgs { format, id_field }, text_field, bound } = self;
+        RecordOptions { format, id_field, text_field, record_bytes_max: bound.record_bytes_max }
+    }
+}
+
+impl From<RecordArgs> for RecordOptions {
+    fn from(args: RecordArgs) -> Self {
+        args.options()
+    }
+}
+
+impl From<TextlessArgs> for RecordOptions {
+    fn from(args: TextlessArgs) -> Self {
+        let TextlessArgs { form: FormArgs { format, id_field }, bound } = args;
+        Self { format, id_field, text_field: Vec::new(), record_bytes_max: bound.record_bytes_max }
     }
 }
 
@@ -124,6 +164,19 @@ impl ValueEnum for Format {
                 "WARC and WET: HTML pages and plain texts, those with an HTTP answer where its status is 200"
             }
         }))
+    }
+}
+
+impl ValueEnum for Digits {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Self::Hex, Self::Decimal]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Self::Hex => PossibleValue::new("hex").help("16 hexadecimal digits"),
+            Self::Decimal => PossibleValue::new("decimal").help("A decimal number, with a sign or without"),
+        })
     }
 }
 

@@ -7,6 +7,8 @@ use super::field_path::FieldPath;
 pub struct Columns {
     pub(super) paths: Vec<FieldPath>,
     pub(super) n_texts: usize,
+    /// Which of them may hold bytes that are no text.
+    pub(super) of_bytes: Option<usize>,
 }
 
 impl Columns {

@@ -1,5 +1,7 @@
 //! What is taken from a record, whatever its format: its id, its text, and where it came from.
 
+mod given;
+
 use std::borrow::Cow;
 
 use index::{DocumentId, Source};
@@ -16,6 +18,7 @@ use super::rank::{Rank, RankBy, Ranking};
 use super::records::{Cell, Form, Place, RawRecord};
 use super::value::{Value, Values};
 use super::warc::{Response, page_text};
+pub use given::{Digits, Given, GivenFields, Told};
 
 /// Where a record has its id unless somebody says otherwise.
 const ID_FIELD: &str = "id";
@@ -33,6 +36,8 @@ pub struct FieldNames {
     pub id: Option<FieldPath>,
     /// Joined where there are several.
     pub texts: Vec<FieldPath>,
+    /// Where a record has features of its own, where these are looked for.
+    pub given: Option<GivenFields>,
     /// None where nobody asks where documents came from.
     pub source: Option<FieldPath>,
     /// Where a record came from that does not say.
@@ -48,6 +53,7 @@ impl FieldNames {
         Self {
             id: options.records.id_field.clone(),
             texts: options.records.text_field.clone(),
+            given: None,
             source: None,
             source_default: None,
             made_ids: if options.make_ids { MadeIds::ByPlace } else { MadeIds::None },
@@ -61,6 +67,7 @@ pub struct Fields {
     id: FieldPath,
     warc_id: FieldPath,
     texts: Vec<FieldPath>,
+    given: Option<GivenFields>,
     source: Option<FieldPath>,
     source_default: Option<Source>,
     made_ids: MadeIds,
@@ -77,6 +84,8 @@ pub struct Record<'a> {
     pub has_unique_id: bool,
     /// All of it.
     pub text: Cow<'a, str>,
+    /// The features that it brings along, where these are looked for.
+    pub given: Option<Given>,
     /// Where the document came from, if that was asked for and is said.
     pub source: Option<Source>,
     /// Lowest where nobody asks for ranks.
@@ -105,13 +114,14 @@ impl Fields {
     /// Those of these names.
     #[must_use]
     pub fn new(names: FieldNames) -> Self {
-        let FieldNames { id, texts, source, source_default, made_ids } = names;
+        let FieldNames { id, texts, given, source, source_default, made_ids } = names;
         let id_or = |name: &str| id.clone().unwrap_or_else(|| FieldPath::name(name));
         let (id, warc_id) = (id_or(ID_FIELD), id_or(WARC_ID_FIELD));
         let mut fields = Self {
             id,
             warc_id,
             texts,
+            given,
             source,
             source_default,
             made_ids,
@@ -139,13 +149,17 @@ impl Fields {
     /// What a reader of rows has to find: for [`Inputs::chunks`](crate::Inputs::chunks).
     #[must_use]
     pub fn columns(&self) -> Columns {
-        Columns { paths: self.paths().cloned().collect(), n_texts: self.texts.len() }
+        let n_texts = self.texts.len();
+        // Behind the id, the texts and the fingerprint.
+        let of_bytes = self.given.as_ref().map(|_| n_texts + 2);
+        Columns { paths: self.paths().cloned().collect(), n_texts, of_bytes }
     }
 
     /// All fields that are looked for, in the order in which [`Self::record`] takes them.
     fn paths(&self) -> impl Iterator<Item = &FieldPath> {
         let ranked_by = self.ranking.as_ref().and_then(|ranking| ranking.field.as_ref());
-        std::iter::once(&self.id).chain(&self.texts).chain(&self.source).chain(ranked_by)
+        let given = self.given.iter().flat_map(|given| [&given.fingerprint_field, &given.signature_field]);
+        std::iter::once(&self.id).chain(&self.texts).chain(given).chain(&self.source).chain(ranked_by)
     }
 
     /// Reads one record, unless it is one that holds no document; the error is the reason a person sees.
@@ -153,13 +167,14 @@ impl Fields {
         match record.form {
             Form::Json => self.record(self.json.parse(record.bytes)?, place).map(Some),
             Form::Row => self.record(self.row(record)?, place).map(Some),
+            _ if self.given.is_some() => Err("a file of text has no field with a fingerprint".to_owned()),
             Form::Text | Form::Html => {
                 let id = DocumentId::new(place.origin.stem()).map_err(|error| error.to_string())?;
                 let is_html = record.form == Form::Html;
                 let text = if is_html { page_text(record.bytes)? } else { decode(record.bytes)? };
                 let rank = self.rank(&text, None);
                 let source = self.source_default.clone();
-                Ok(Some(Record { id, has_unique_id: false, text, source, rank }))
+                Ok(Some(Record { id, has_unique_id: false, text, given: None, source, rank }))
             }
             Form::Response => {
                 let response = Response::new(record.bytes);
@@ -172,7 +187,7 @@ impl Fields {
                 let source = self.source(self.source.as_ref().and_then(field))?;
                 let path = self.ranking.as_ref().and_then(|ranking| ranking.warc_field.as_ref());
                 let rank = self.rank(&text, path.and_then(field));
-                Ok(Some(Record { id, has_unique_id, text, source, rank }))
+                Ok(Some(Record { id, has_unique_id, text, given: None, source, rank }))
             }
         }
     }
@@ -194,6 +209,11 @@ impl Fields {
                     format!("field {path} is not valid UTF-8 after its byte {}", error.valid_up_to())
                 })?;
                 Ok(Some(Value::Text(Cow::Borrowed(text))))
+            }
+            Cell::Bytes(len) => {
+                let bytes;
+                (bytes, rest) = rest.split_at(len);
+                Ok(Some(given::bytes(bytes)))
             }
         };
         record.cells.iter().zip(self.paths()).map(value).collect()
@@ -218,9 +238,10 @@ impl Fields {
             });
         }
         let text = text.unwrap_or_default();
+        let given = self.given.as_ref().map(|given| given.given(&mut next)).transpose()?;
         let source = self.source(self.source.as_ref().and_then(|_| next()))?;
         let rank = self.rank(&text, next());
-        Ok(Record { id, has_unique_id, text, source, rank })
+        Ok(Record { id, has_unique_id, text, given, source, rank })
     }
 
     /// The line of JSON that stands for a record in an output, if it has one: as it was read, but for an id that it got.
@@ -294,7 +315,7 @@ pub(super) mod testing {
     pub(in super::super) fn names(texts: &[&str], make_ids: bool) -> FieldNames {
         let texts = texts.iter().map(|text| text.parse().unwrap()).collect();
         let made_ids = if make_ids { MadeIds::ByPlace } else { MadeIds::None };
-        FieldNames { id: None, texts, source: None, source_default: None, made_ids }
+        FieldNames { id: None, texts, given: None, source: None, source_default: None, made_ids }
     }
 
     impl FieldNames {

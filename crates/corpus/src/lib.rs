@@ -88,7 +88,7 @@ pub use columns::Columns;
 pub use documents::{Document, Documents, Rejected};
 pub use error::Error;
 pub use field_path::FieldPath;
-pub use fields::{FieldNames, Fields, Record};
+pub use fields::{Digits, FieldNames, Fields, Given, GivenFields, Record, Told};
 pub use files::WHAT_TO_DO;
 pub use format::Format;
 pub use header::Header;

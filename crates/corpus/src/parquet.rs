@@ -34,6 +34,8 @@ pub use file::{ParquetFile, open_parquet};
 /// Rows that are read at a time: few, since their texts may be long.
 pub const ROWS_AT_A_TIME: usize = 64;
 
+const BINARY_DATA: &str = "binary data";
+
 const OTHER_TYPE: &str = "a column has another type than the schema says";
 
 pub(super) struct Parquet {
@@ -56,6 +58,8 @@ enum Column {
     /// A column of something that is of no use.
     Other(&'static str),
     Text(usize),
+    /// Binary data, where bytes are looked for.
+    Bytes(usize),
     Integer {
         place: usize,
         signed: bool,
@@ -86,6 +90,7 @@ type Values = Vec<Value>;
 enum Value {
     Cell(Cell),
     Text(ByteArray),
+    Bytes(ByteArray),
 }
 
 impl Parquet {
@@ -98,7 +103,11 @@ impl Parquet {
         let file = open_parquet(location)?;
         guarded(|| {
             let schema = file.metadata().file_metadata().schema_descr();
-            let columns = columns.paths.iter().map(|path| Column::find(path, schema)).collect();
+            let found = columns.paths.iter().enumerate().map(|(i, path)| match Column::find(path, schema) {
+                Column::Bytes(_) if columns.of_bytes != Some(i) => Column::Other(BINARY_DATA),
+                column => column,
+            });
+            let columns = found.collect();
             let n_bytes_read = Arc::clone(n_bytes_read);
             Ok(Self {
                 file,
@@ -154,7 +163,7 @@ impl Parquet {
             let number = group.rows.start;
             group.rows.start += 1;
             let texts = columns.iter().map(|values| match &values[i] {
-                Value::Text(text) => text.len(),
+                Value::Text(bytes) | Value::Bytes(bytes) => bytes.len(),
                 Value::Cell(_) => 0,
             });
             if texts.sum::<usize>() > self.record_bytes_max {
@@ -164,6 +173,7 @@ impl Parquet {
             for values in &columns {
                 match &values[i] {
                     Value::Text(text) => records.push_text_cell(text.data()),
+                    Value::Bytes(bytes) => records.push_bytes_cell(bytes.data()),
                     Value::Cell(cell) => records.push_cell(*cell),
                 }
             }
@@ -237,7 +247,8 @@ impl Column {
             (Type::INT96, ..) => Self::Time { place, unit: Unit::Nanoseconds },
             (Type::BOOLEAN, ..) => Self::Other("a boolean"),
             (Type::FLOAT | Type::DOUBLE, ..) => Self::Float(place),
-            _ => Self::Other("binary data"),
+            (Type::BYTE_ARRAY, None, ConvertedType::NONE) => Self::Bytes(place),
+            _ => Self::Other(BINARY_DATA),
         }
     }
 
@@ -245,6 +256,7 @@ impl Column {
         match self {
             Self::Missing | Self::Other(_) => None,
             Self::Text(place)
+            | Self::Bytes(place)
             | Self::Integer { place, .. }
             | Self::Float(place)
             | Self::Decimal { place, .. }
@@ -258,6 +270,9 @@ impl Column {
         match (self, reader) {
             (Self::Text(_), Some(ColumnReader::ByteArrayColumnReader(reader))) => {
                 read(reader, n_rows, Value::Text)
+            }
+            (Self::Bytes(_), Some(ColumnReader::ByteArrayColumnReader(reader))) => {
+                read(reader, n_rows, Value::Bytes)
             }
             (Self::Integer { signed: true, .. }, Some(ColumnReader::Int32ColumnReader(reader))) => {
                 read(reader, n_rows, |value| integer(value.into()))

@@ -128,7 +128,7 @@ impl Value<'_> {
         match self {
             Self::Text(digits) | Self::Integer(digits) => digits.trim().parse().ok(),
             Self::Float(number) => Some(*number),
-            Self::Time(_) | Self::Null | Self::Other(_) => None,
+            Self::Bytes(_) | Self::Time(_) | Self::Null | Self::Other(_) => None,
         }
     }
 }

@@ -61,6 +61,8 @@ pub(super) enum Cell {
     Null,
     /// Text of so many bytes, which are said to be UTF-8.
     Text(usize),
+    /// So many bytes of any kind.
+    Bytes(usize),
     Integer(i64),
     Unsigned(u64),
     Float(f64),
@@ -95,8 +97,11 @@ impl<'a> RawRecord<'a> {
         match self.form {
             Form::Json => Some(self.bytes),
             Form::Row => {
-                let text_bytes = |cell: &Cell| if let Cell::Text(n_bytes) = cell { *n_bytes } else { 0 };
-                let line = &self.bytes[self.cells.iter().map(text_bytes).sum()..];
+                let cell_bytes = |cell: &Cell| match cell {
+                    Cell::Text(n_bytes) | Cell::Bytes(n_bytes) => *n_bytes,
+                    _ => 0,
+                };
+                let line = &self.bytes[self.cells.iter().map(cell_bytes).sum()..];
                 (!line.is_empty()).then_some(line)
             }
             Form::Text | Form::Html | Form::Response => None,
@@ -245,6 +250,11 @@ impl Records {
     pub(super) fn push_text_cell(&mut self, text: &[u8]) {
         self.bytes.extend_from_slice(text);
         self.cells.push(Cell::Text(text.len()));
+    }
+
+    pub(super) fn push_bytes_cell(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.cells.push(Cell::Bytes(bytes.len()));
     }
 
     /// Makes the pending bytes and cells a record.

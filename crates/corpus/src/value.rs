@@ -7,6 +7,8 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value<'a> {
     Text(Cow<'a, str>),
+    /// Of a column of Parquet that is no text.
+    Bytes(Cow<'a, [u8]>),
     /// In its decimal form.
     Integer(Cow<'a, str>),
     Float(f64),
@@ -21,6 +23,7 @@ impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Text(_) => "a string",
+            Self::Bytes(_) => "binary data",
             Self::Integer(_) => "an integer",
             Self::Float(_) => "a number that is no 64-bit integer",
             Self::Time(_) => "a date or a time",

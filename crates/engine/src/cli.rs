@@ -15,6 +15,16 @@ use crate::{Options, StoreUri};
 /// Which index, and how it is built if it is new.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StoreArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// What it is built like.
+    #[command(flatten)]
+    pub built: BuiltArgs,
+}
+
+/// Which index.
+#[derive(Args, Clone, Debug, Default)]
+pub struct PlaceArgs {
     /// Where the index is.
     ///
     /// embedded:PATH keeps it in a directory of this machine; several programs may use it at once. Example:
@@ -31,7 +41,11 @@ pub struct StoreArgs {
     /// memory: keeps it in this program only, and it is gone when the program ends.
     #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", value_parser = check_uri, help_heading = "Index")]
     store: Option<String>,
+}
 
+/// How an index is built if it is new, and what an existing one has to agree with.
+#[derive(Args, Clone, Debug, Default)]
+pub struct BuiltArgs {
     /// The table scheme: which blocks of the fingerprint must agree. Profile minhash has none.
     ///
     /// An index keeps the scheme that it was made with, so this is for a new one [default: 5c2]; for an existing one
@@ -130,13 +144,42 @@ fn parse_duration(text: &str) -> Result<Duration, InvalidRetention> {
     text.parse().map(|span: Retention| Duration::from_secs(span.as_seconds().into()))
 }
 
-impl StoreArgs {
+impl PlaceArgs {
     /// The URL, where one was given.
     #[must_use]
     pub fn uri(&self) -> Option<&str> {
         self.store.as_deref()
     }
+}
 
+impl StoreArgs {
+    /// The URL, where one was given.
+    #[must_use]
+    pub fn uri(&self) -> Option<&str> {
+        self.place.uri()
+    }
+
+    /// See [`BuiltArgs::options`].
+    ///
+    /// # Errors
+    /// Where a dictionary file of the recipe cannot be used.
+    pub fn options(&self, mode: Mode, recipe: &RecipeArgs) -> Result<Options, DictionaryFileError> {
+        self.built.options(mode, recipe)
+    }
+
+    /// See [`BuiltArgs::open_options`].
+    #[must_use]
+    pub fn open_options(
+        &self,
+        mode: Mode,
+        recipe: BTreeMap<String, String>,
+        recipe_default: BTreeMap<String, String>,
+    ) -> OpenOptions {
+        self.built.open_options(mode, recipe, recipe_default)
+    }
+}
+
+impl BuiltArgs {
     fn profile(&self) -> Option<Profile> {
         self.profile.as_ref().and_then(|name| name.parse().ok())
     }
@@ -191,7 +234,11 @@ impl StoreArgs {
     }
 }
 
-fn check_uri(uri: &str) -> index::Result<String> {
+/// A URL that names a store.
+///
+/// # Errors
+/// What stores there are.
+pub fn check_uri(uri: &str) -> index::Result<String> {
     uri.parse::<StoreUri>()?;
     Ok(uri.to_owned())
 }

@@ -313,7 +313,8 @@ impl Index {
         }
         match (min_similarity, self.metadata.min_similarity) {
             (Some(_), None) => Err(Error::invalid(
-                "this index has no signatures to tell similarities by; leave the similarity out, or carry the index over",
+                "this index has no signatures to tell similarities by; leave the similarity out, or carry the \
+                 index over with `indexer reindex`",
             )),
             (asked, Some(own)) if asked < Some(own) => Err(Error::invalid(format!(
                 "a similarity below {own} is not what this index looks for; ask for more"

@@ -1,29 +1,30 @@
 //! The command line: what may be asked, and how `--help` explains it.
 
+mod carry;
 mod collect;
 mod idf;
 mod options;
+mod run;
 mod values;
 
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, value_parser};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use corpus::FieldPath;
-use corpus::cli::{FileArgs, IdArgs, RecordArgs};
 use engine::cli::StoreArgs;
 use engine::dedup::KnownIds;
 use features::cli::RecipeArgs;
-use index::Source;
 use program::settings;
 
+use self::carry::{ExportArgs, ImportArgs, ReindexArgs};
 use self::collect::CollectArgs;
 use self::idf::{CountingArgs, IdfArgs, IdfMergeArgs};
+use self::run::{InputArgs, JournalArgs, RunArgs, SourceArgs, WorkArgs};
 use self::values::{known_ids, path_for};
 use crate::clusters::Chains;
 use crate::keep::Keep;
 use crate::output::Role;
 use crate::report_file::Target;
-use crate::shard::Shard;
 
 /// `dedup` writes what it keeps into the index that it is given, so it takes one only where that is asked for: neither
 /// from PIGEONHOLE_STORE, which is set where a service or a job has its index, nor from what a file says to all commands.
@@ -39,14 +40,16 @@ const TOPICS: [(&str, &[&str]); 2] = [
 ];
 
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 15] = [
+const COMMON: [&str; 17] = [
     "duplicates",
+    "fingerprint-field",
     "format",
     "id-field",
     "journal",
     "keep",
     "min-df",
     "output",
+    "profile",
     "rejects",
     "report",
     "results",
@@ -97,6 +100,10 @@ impl Cli {
     pub(crate) fn command_line() -> clap::Command {
         let command = APART.into_iter().fold(Self::command(), |command, (name, flag)| {
             command.mut_subcommand(name, |found| found.mut_arg(flag, |arg| arg.env(None)))
+        });
+        // Its inputs are named where the index does not have what is needed.
+        let command = command.mut_subcommand("reindex", |found| {
+            found.mut_arg("files", |arg| arg.required_unless_present("old"))
         });
         let command = settings::with_topics(settings::configurable(command), &TOPICS);
         settings::with_short_help(command, &COMMON)
@@ -160,6 +167,31 @@ pub(crate) enum Command {
     /// The result is, to the byte, what one run over everything gives. The parts must have all their terms, as --shard and
     /// --min-df 1 leave them, and be counted alike. That no document is in two of them nobody checks.
     IdfMerge(IdfMergeArgs),
+    /// Write every record of an index to a file, for `import`
+    ///
+    /// A record has the id of a document, its fingerprint (16 hexadecimal digits, in Parquet an unsigned integer of 64 bits), its
+    /// signature (base64, in Parquet bytes), its source and the time of its insertion; what it has none of is null. The index
+    /// is only read, page by page, and may be written to meanwhile: then a document may be in the file or not. The file appears when
+    /// it is whole.
+    Export(ExportArgs),
+    /// Add fingerprints or signatures to an index: what `export` wrote, or your own
+    ///
+    /// As `index`, but for the features: they stand in fields of the records, and no text is read. An index takes of a record
+    /// what it files and confirms documents by: profile classic a fingerprint, minhash a signature, full both; and all of them a
+    /// signature unless --verify is off. So fingerprints alone go into an index that is made with --profile classic --verify
+    /// off, to be asked by fingerprint. For an index that is to be asked by text, too, give the flags of the text's fingerprint
+    /// as they were where these were made; the summary of `export` has them.
+    Import(Box<ImportArgs>),
+    /// Carry an index over: to another store, scheme, profile or least similarity
+    ///
+    /// NEW is made like OLD but for what is asked for otherwise, and by its recipe; one that is there must fit. OLD is only
+    /// read. What it holds is copied, with the sources; a run that broke off is simply run again. In the end every document of
+    /// OLD is looked for in NEW.
+    ///
+    /// Where OLD lacks what NEW needs, because it has no signatures (it is of an older version, or does not verify) or no
+    /// simhashes (it is of profile minhash), name the inputs that it was made of: then the features are made anew of their texts, for the
+    /// documents that OLD has. Exit status: 1 where documents of OLD are missing in the end; --rejects lists all of them.
+    Reindex(Box<ReindexArgs>),
     #[command(flatten)]
     Manual(manual::Command),
 }
@@ -312,79 +344,4 @@ pub(crate) struct DedupArgs {
     /// How many groups to print where no output file is given
     #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Output")]
     pub(crate) groups: usize,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Input")]
-pub(crate) struct InputArgs {
-    #[command(flatten)]
-    pub(crate) files: FileArgs,
-    #[command(flatten)]
-    pub(crate) records: RecordArgs,
-    #[command(flatten)]
-    pub(crate) work: WorkArgs,
-    #[command(flatten)]
-    pub(crate) ids: IdArgs,
-    /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or row) and reason
-    #[arg(long, value_name = "FILE", value_parser = path_for(Role::Rejects))]
-    pub(crate) rejects: Option<PathBuf>,
-    /// Take only one of OF equal parts of the documents, by a hash of their ids: 0/3, 1/3 and 2/3 are all of three workers
-    ///
-    /// Workers that share a --store (not memory:) keep no near-duplicate of what another one has kept. Every worker reads
-    /// everything and fingerprints its part; where reading takes the time, give each one files of its own. Outputs and journals
-    /// are each worker's own.
-    #[arg(long, value_name = "N/OF", env = "PIGEONHOLE_SHARD", conflicts_with = "shards")]
-    pub(crate) shard: Option<Shard>,
-    /// The same as --shard N/OF, with N from JOB_COMPLETION_INDEX, which an Indexed Job of Kubernetes sets
-    #[arg(long, value_name = "OF", env = "PIGEONHOLE_SHARDS")]
-    pub(crate) shards: Option<u32>,
-}
-
-/// How a run goes about it. The result is the same.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Input")]
-pub(crate) struct WorkArgs {
-    /// Threads that fingerprint [default: one for each core]
-    #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
-    pub(crate) threads: Option<u16>,
-    /// No progress on stderr, and for `fingerprint` no report
-    #[arg(long, short)]
-    pub(crate) quiet: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "A run that goes on")]
-pub(crate) struct JournalArgs {
-    /// Keep a journal in this directory: after a crash, a kill or a stop the same command goes on where it was
-    ///
-    /// Nothing is lost or counted twice, and the outputs are those of a run that nobody disturbed; until they are whole they
-    /// are called `.NAME.….partial`. When the job is done, the same command says so and does nothing. The first run makes the
-    /// directory. A job with other inputs or options is refused; remove the directory to begin anew. Inputs and outputs must
-    /// be files; it goes with neither --report nor --clusters, which are made of what one run has seen, nor --dry-run. Ctrl-C and SIGTERM stop it at the next checkpoint, some seconds on, with exit status 130 and 143; a second
-    /// one, or one in the first of two readings (--keep), stops it at once, and what came after the last checkpoint is done again.
-    #[arg(long, value_name = "DIR", env = "PIGEONHOLE_JOURNAL", value_parser = path_for(Role::Journal))]
-    pub(crate) journal: Option<PathBuf>,
-    /// Take a checkpoint after this many records, or 64 MiB of text, whichever comes first
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 65_536,
-        env = "PIGEONHOLE_CHECKPOINT_RECORDS",
-        value_parser = value_parser!(u64).range(1..)
-    )]
-    pub(crate) checkpoint_records: u64,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Input")]
-pub(crate) struct SourceArgs {
-    /// Where the documents come from, a name by which `pigeonhole remove --source` removes them all
-    ///
-    /// A record that has a field for it (--source-field) comes from there. A document that is in the index already, with
-    /// the same fingerprint, keeps the source that it has. Example: --source crawl-2026-01
-    #[arg(long, value_name = "NAME")]
-    pub(crate) source: Option<Source>,
-    /// The field that holds a document's source, a string or an integer of 1 to 255 bytes; it may be missing or null
-    #[arg(long, value_name = "FIELD", default_value = "source", env = "PIGEONHOLE_SOURCE_FIELD")]
-    pub(crate) source_field: FieldPath,
 }

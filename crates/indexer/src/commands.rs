@@ -3,10 +3,12 @@
 mod bulk_rows;
 mod collect;
 mod dedup;
+mod export;
 mod fingerprint;
 mod idf;
 mod idf_merge;
 mod index;
+mod reindex;
 
 use std::path::Path;
 
@@ -14,10 +16,12 @@ use anyhow::bail;
 
 pub(crate) use self::bulk_rows::BulkRowsOptions;
 pub(crate) use self::dedup::DedupOptions;
+pub(crate) use self::export::ExportOptions;
 pub(crate) use self::fingerprint::FingerprintOptions;
 pub(crate) use self::idf::{CountingOptions, IdfOptions};
 pub(crate) use self::idf_merge::IdfMergeOptions;
 pub(crate) use self::index::IndexOptions;
+pub(crate) use self::reindex::ReindexOptions;
 use crate::collect::CollectOptions;
 use crate::job::{Job, JobOptions};
 use crate::output::REJECTS;
@@ -31,6 +35,8 @@ pub(crate) enum Task {
     BulkRows(BulkRowsOptions),
     Dedup(Box<DedupOptions>),
     Collect(Box<CollectOptions>),
+    Export(ExportOptions),
+    Reindex(Box<ReindexOptions>),
     Idf(IdfOptions),
     IdfMerge(IdfMergeOptions),
 }
@@ -43,6 +49,8 @@ pub(crate) fn run(task: &Task) -> anyhow::Result<u64> {
         Task::BulkRows(options) => bulk_rows::run(options)?,
         Task::Dedup(options) => dedup::run(options)?,
         Task::Collect(options) => collect::run(options)?,
+        Task::Export(options) => return export::run(options).map(|()| 0),
+        Task::Reindex(options) => return reindex::run(options),
         Task::Idf(options) => idf::run(options)?,
         Task::IdfMerge(options) => return idf_merge::run(options).map(|()| 0),
     };

@@ -6,15 +6,21 @@ mod survey;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use corpus::{FieldNames, Fields, InputOptions, Inputs, LeftOut, MadeIds, RoundIds, WHAT_TO_DO, is_remote};
+use corpus::{
+    FieldNames, Fields, InputOptions, Inputs, LeftOut, MadeIds, Place, Position, RoundIds, WHAT_TO_DO,
+    caught, is_remote,
+};
 use engine::Extractor;
 use index::{Index, Mode};
 use serde_json::Value;
 
+use crate::given::Needs;
 use crate::journal::{Checkpoint, Description, Journal, JournalOptions, Stage};
 use crate::kept::KeptOutput;
 use crate::numbers::Grouped;
@@ -55,6 +61,8 @@ pub(crate) trait Sink {
 pub(crate) struct Job {
     inputs: Inputs,
     fields: Fields,
+    /// Where records bring their features along.
+    needs: Option<Needs>,
     n_threads: usize,
     shard: Option<Shard>,
     progress: Progress,
@@ -75,7 +83,7 @@ impl Job {
         store: Option<&str>,
         journal: Option<(&JournalOptions, Description)>,
     ) -> anyhow::Result<Self> {
-        let JobOptions { input, source, rejects, shard, n_threads, quiet } = options;
+        let JobOptions { input, source, given, rejects, shard, n_threads, quiet } = options;
         let all_outputs: Vec<&Path> = outputs.iter().copied().chain(rejects.as_deref()).collect();
         let folders = journal.iter().map(|(journal, _)| &*journal.folder);
         refuse_remote(all_outputs.iter().copied().chain(folders), store)?;
@@ -112,19 +120,52 @@ impl Job {
         }
         let rejects = Rejects::new(rejects.as_deref(), progress.console(), journal.as_ref())?;
         let fields = Fields::new(FieldNames {
+            given: given.clone(),
             source: source.as_ref().map(|source| source.source_field.clone()),
             source_default: source.as_ref().and_then(|source| source.source.clone()),
             ..FieldNames::of(input)
         });
         let n_cores = || thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let n_threads = n_threads.map_or_else(n_cores, usize::from);
-        Ok(Self { inputs, fields, n_threads, shard: *shard, progress, rejects, journal, surveyed_from: None })
+        let (shard, needs, surveyed_from) = (*shard, None, None);
+        Ok(Self { inputs, fields, needs, n_threads, shard, progress, rejects, journal, surveyed_from })
     }
 
     /// Has a record without an id get a unique one.
     pub(crate) fn with_unique_ids(mut self, ids: RoundIds) -> Self {
         self.fields = self.fields.with_made_ids(MadeIds::Unique(ids));
         self
+    }
+
+    /// Takes the features that records bring along, as far as an index needs them.
+    pub(crate) fn with_needs(self, needs: Needs) -> Self {
+        Self { needs: Some(needs), ..self }
+    }
+
+    /// Refuses inputs that bring along none of what an index `needs`, as far as that can be told of their first records,
+    /// before there is an index. What can be read only once is not looked at.
+    pub(crate) fn try_first(&self, needs: &Needs) -> anyhow::Result<()> {
+        let Ok(inputs) = self.inputs.again() else { return Ok(()) };
+        let n_bytes_read = Arc::clone(&inputs.n_bytes_read);
+        let chunk = inputs.chunks(Position::default(), &self.fields.columns()).next();
+        n_bytes_read.store(0, Ordering::Relaxed);
+        let Some(chunk) = chunk else { return Ok(()) };
+        let place = |number, position| Place { origin: &chunk.origin, number, position };
+        let tried = chunk.records().filter_map(|(position, (number, raw))| {
+            let record = caught(|| self.fields.parse(raw.ok()?, place(number, position)).ok()?).ok()??;
+            Some((number, needs.features(&record.given?)))
+        });
+        let mut first_refused = None;
+        for (number, features) in tried {
+            match features {
+                Ok(_) => return Ok(()),
+                Err(reason) => first_refused = first_refused.or(Some((number, reason))),
+            }
+        }
+        match first_refused {
+            None => Ok(()),
+            Some((number, reason)) => bail!("{}:{number}: {reason}", chunk.origin.name()),
+        }
     }
 
     /// Where a command may say something while it runs.
@@ -195,8 +236,17 @@ impl Job {
         wanted: Wanted,
         sink: &mut impl Sink,
     ) -> anyhow::Result<Report> {
-        let Self { inputs, fields, n_threads, shard, mut progress, mut rejects, mut journal, surveyed_from } =
-            self;
+        let Self {
+            inputs,
+            fields,
+            needs,
+            n_threads,
+            shard,
+            mut progress,
+            mut rejects,
+            mut journal,
+            surveyed_from,
+        } = self;
         let stop = journal.as_ref().map(|_| Stop::listen()).transpose()?;
         journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let left_out = inputs.left_out.clone();
@@ -205,7 +255,8 @@ impl Job {
         progress.start(so_far.time + survey_time);
         let mut n_no_documents = 0;
         if so_far.stage == Stage::Reading {
-            let pipeline = Pipeline { extractor, fields: &fields, n_threads, wanted, shard };
+            let pipeline =
+                Pipeline { extractor, fields: &fields, n_threads, wanted, needs: needs.as_ref(), shard };
             pipeline.run(inputs, so_far.position, |batch| {
                 n_no_documents += batch.n_no_documents;
                 for record in batch.records {

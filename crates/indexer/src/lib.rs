@@ -13,6 +13,7 @@ mod dedup;
 mod document_frequencies;
 mod durable;
 mod excerpt;
+mod given;
 mod job;
 mod journal;
 mod keep;

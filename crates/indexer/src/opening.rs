@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use engine::cli::StoreArgs;
 use engine::{Engine, Extractor};
 // What the libraries take from a command line is plain data here. Who fills it in is the room of the command line.
+pub(crate) use engine::cli::BuiltArgs as BuiltOptions;
 pub(crate) use features::cli::RecipeArgs as RecipeOptions;
-use index::{Index, Mode, OpenOptions, Profile, Retention};
+use index::{ErrorKind, Index, Metadata, Mode, OpenOptions, Profile, Retention};
 use minhash::Similarity;
 use serde::Serialize;
 use simhash::Distance;
@@ -38,6 +39,21 @@ pub(crate) struct Asked {
     /// With the digests of the dictionaries, which may lie elsewhere the next time.
     #[serde(rename = "the recipe")]
     recipe: BTreeMap<String, String>,
+}
+
+/// Opens an index that is there, whatever it is; `insisted` are fields of its recipe that must be so.
+pub(crate) fn open_existing(uri: &str, insisted: BTreeMap<String, String>) -> anyhow::Result<Index> {
+    let options = OpenOptions { mode: Mode::MustExist, recipe: insisted, ..OpenOptions::default() };
+    engine::open_index(uri, &options).with_context(|| format!("failed to open index `{uri}`"))
+}
+
+/// Refuses an index that is gone when the program ends.
+pub(crate) fn check_outlives(uri: &str) -> anyhow::Result<()> {
+    ensure!(
+        engine::outlives_process(uri),
+        "an index in memory: is gone when this program ends; use embedded:PATH"
+    );
+    Ok(())
 }
 
 impl StoreOptions {
@@ -90,6 +106,19 @@ impl StoreOptions {
             complain(format_args!("there was no index at {uri}: a new one is made"));
         }
         Ok(engine.into_parts())
+    }
+
+    /// What an index at `uri` says of itself once it is made; none where there is one already.
+    pub(crate) fn of_new(&self, uri: &str) -> anyhow::Result<Option<Metadata>> {
+        let existing = OpenOptions { mode: Mode::MustExist, ..OpenOptions::default() };
+        match engine::open_index(uri, &existing) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let options = self.store.options(Mode::CreateIfMissing, &self.recipe)?;
+                Ok(Some(options.open_options().new_metadata()?))
+            }
+            // Whoever opens it in earnest says what is wrong.
+            _ => Ok(None),
+        }
     }
 
     /// Begins a bulk load into the index at `uri`, or into a new one, and builds what its recipe needs.

@@ -7,7 +7,7 @@
 //!     ▼
 //! Record         what it says: id, text, source, rank                       corpus, a fingerprinting thread
 //!     ▼
-//! Fingerprinted  that, and its features; without the text, unless asked     here, the same thread
+//! Fingerprinted  that, and its features; without the text, unless asked     here, the same thread; or the record's own, by given
 //!     ▼
 //! Item           that, with its place in the input and its line             here; job hands it to a command's Sink
 //!     ▼
@@ -25,6 +25,7 @@ use engine::{Buffers, Extractor};
 use index::{DocumentId, Features, Source};
 
 use crate::excerpt::excerpt;
+use crate::given::Needs;
 use crate::shard::Shard;
 use crate::short_texts::SHORT;
 
@@ -37,6 +38,8 @@ pub(crate) struct Pipeline<'a> {
     pub(crate) fields: &'a Fields,
     pub(crate) n_threads: usize,
     pub(crate) wanted: Wanted,
+    /// Where records bring their features along: what the index needs of them. Nothing is made of their texts then.
+    pub(crate) needs: Option<&'a Needs>,
     /// Records of no other part count.
     pub(crate) shard: Option<Shard>,
 }
@@ -188,7 +191,7 @@ impl Pipeline<'_> {
                         // It is half filled.
                         *buffers = Buffers::new();
                     }
-                    made.map(|(line, document)| Item {
+                    made.and_then(|made| made).map(|(line, document)| Item {
                         origin: Arc::clone(&chunk.origin),
                         n_file: chunk.n_file,
                         number,
@@ -203,13 +206,13 @@ impl Pipeline<'_> {
         Batch { origin: Arc::clone(&chunk.origin), records, n_no_documents }
     }
 
-    /// What a record gives, and the line that stands for it.
+    /// What a record gives, and the line that stands for it; the error is why it gives nothing.
     fn document(
         &self,
         buffers: &mut Buffers,
         raw: RawRecord<'_>,
         record: Record<'_>,
-    ) -> (Box<[u8]>, Fingerprinted) {
+    ) -> Result<(Box<[u8]>, Fingerprinted), String> {
         let line = if self.wanted.lines { self.fields.line(raw, &record).into() } else { Box::default() };
         let text = if self.wanted.texts { (&*record.text).into() } else { Box::default() };
         let excerpt = match self.wanted.excerpt_columns {
@@ -223,10 +226,13 @@ impl Pipeline<'_> {
                 terms.push('\n');
             });
         }
-        let mut features = || self.extractor.features(buffers, &record.text);
-        let no_features = self.wanted.no_features || self.wanted.terms;
+        let features = match (self.needs, &record.given) {
+            _ if self.wanted.no_features || self.wanted.terms => None,
+            (Some(needs), Some(given)) => Some(needs.features(given)?),
+            _ => self.extractor.features(buffers, &record.text),
+        };
         let document = Fingerprinted {
-            features: if no_features { None } else { features() },
+            features,
             terms: terms.into(),
             n_text_bytes: record.text.len(),
             is_short: self.wanted.is_short && record.text.chars().nth(SHORT - 1).is_none(),
@@ -236,7 +242,7 @@ impl Pipeline<'_> {
             excerpt,
             text,
         };
-        (line, document)
+        Ok((line, document))
     }
 }
 
@@ -254,7 +260,14 @@ mod tests {
         let extractor = Extractor::from(Fingerprinter::new(recipe, &Dictionaries::default()).unwrap());
         let (chunk, fields) = corpus::testing::chunk_with_a_false_length();
         let wanted = Wanted::default();
-        let pipeline = Pipeline { extractor: &extractor, fields: &fields, n_threads: 1, wanted, shard: None };
+        let pipeline = Pipeline {
+            extractor: &extractor,
+            fields: &fields,
+            n_threads: 1,
+            wanted,
+            needs: None,
+            shard: None,
+        };
         let batch = pipeline.batch(&mut Buffers::new(), &chunk);
         let ids =
             batch.records.iter().map(|record| record.item.as_ref().map(|item| item.document.id.as_str()));

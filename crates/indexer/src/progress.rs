@@ -1,5 +1,7 @@
 //! What a person sees while it runs, all of it on stderr: a bar on a terminal, a line now and then elsewhere.
 
+mod scanned;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +11,8 @@ use corpus::Inputs;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::numbers::{Grouped, megabytes, megabytes_per_second};
+
+pub(crate) use self::scanned::Scanned;
 
 /// Time between two lines where stderr is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);

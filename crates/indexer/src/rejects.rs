@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::Path;
 
 use corpus::Origin;
-
-use serde_json::json;
+use index::DocumentId;
+use serde_json::{Value, json};
 
 use crate::journal::{Checkpoint, Journal};
 use crate::output::{Output, REJECTS};
@@ -71,6 +71,12 @@ impl Rejects {
         self.name("not_indexed", origin, number, "the text has no features")
     }
 
+    /// Names a document of an index that another one was to have. It is no record, so it does not count as rejected.
+    pub(crate) fn missing(&mut self, id: &DocumentId) -> anyhow::Result<()> {
+        self.say("missing", format_args!("{id}"), "");
+        self.write(&json!({ "kind": "missing", "id": id.as_str() }))
+    }
+
     /// Makes the file durable, and adds what is to be known of it.
     pub(crate) fn checkpoint(&mut self, checkpoint: &mut Checkpoint) -> anyhow::Result<()> {
         checkpoint.n_rejected = self.n_rejected;
@@ -97,17 +103,24 @@ impl Rejects {
 
     fn name(&mut self, kind: &str, origin: &Origin, number: u64, reason: &str) -> anyhow::Result<()> {
         let source = origin.name();
+        self.say(kind, format_args!("{source}:{number}: "), reason);
+        self.write(&json!({ "kind": kind, "source": source, "line": number, "reason": reason }))
+    }
+
+    fn say(&mut self, kind: &str, what: fmt::Arguments<'_>, reason: &str) {
         self.n_named += 1;
         if self.n_named <= NAMED_MAX {
             let kind = kind.replace('_', " ");
-            self.console.print(format_args!("{kind} {source}:{number}: {reason}"));
+            self.console.print(format_args!("{kind} {what}{reason}"));
         } else if self.n_named == NAMED_MAX + 1 {
             let all =
                 if self.file.is_some() { "the file of rejects has all" } else { "--rejects FILE lists all" };
             self.console.print(format_args!("and more; {all}"));
         }
+    }
+
+    fn write(&mut self, line: &Value) -> anyhow::Result<()> {
         if let Some(file) = &mut self.file {
-            let line = json!({ "kind": kind, "source": source, "line": number, "reason": reason });
             writeln!(file, "{line}").map_err(|error| file.failed(error))?;
         }
         Ok(())

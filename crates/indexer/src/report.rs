@@ -183,6 +183,15 @@ impl fmt::Display for Report {
         if let Counts::Counted { frequencies, .. } = &self.counts {
             write!(f, "{frequencies}")?;
         }
+        // Documents that are in an index without a text have brought their features along.
+        if let Counts::Indexed(Indexed { n_new, n_unchanged, n_replaced, .. }) = self.counts
+            && self.n_text_bytes == 0
+            && n_new + n_unchanged + n_replaced > 0
+        {
+            let seconds = self.time.as_secs_f64();
+            let per_second = (self.n_read as f64 / seconds.max(1e-3)) as u64;
+            return writeln!(f, "seconds       {seconds:>12.2}  ({} documents/s)", Grouped(per_second));
+        }
         writeln!(
             f,
             "seconds       {:>12.2}  ({:.1} MB of text, {:.1} MB/s)",

@@ -15,7 +15,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use self::cell::Cell;
-pub(crate) use self::cell::Value;
+pub(crate) use self::cell::{Bits, Value};
 use self::lines::{Form, Lines};
 use self::parquet::ParquetTable;
 use crate::journal::Journal;
@@ -30,6 +30,8 @@ pub(crate) trait Schema: 'static {
     const ROLE: Role;
     /// The option that asks for it.
     const OPTION: &'static str;
+    /// Whether JSON Lines say null where there is no value, in place of leaving it out.
+    const WRITES_NULL: bool = false;
 
     /// Names every column, with what it takes from a row.
     fn columns<'a>(to: &mut impl Columns<'a, Self::Row<'a>>);
@@ -70,6 +72,12 @@ pub(crate) enum Kind {
     /// Of 64 bits.
     Float,
     Boolean,
+    /// 64 bits: without a sign in Parquet, and elsewhere 16 hexadecimal digits.
+    Bits,
+    /// Elsewhere than in Parquet in base64.
+    Bytes,
+    /// Milliseconds since 1970; elsewhere than in Parquet RFC 3339 in UTC.
+    Time,
 }
 
 impl<S: Schema> Table<S> {
@@ -86,7 +94,7 @@ impl<S: Schema> Table<S> {
             }
             Written::Csv => Format::Lines(Lines::new(Form::Delimited(b','), output()?, &columns)?),
             Written::Tsv => Format::Lines(Lines::new(Form::Delimited(b'\t'), output()?, &columns)?),
-            _ => Format::Lines(Lines::new(Form::Json, output()?, &columns)?),
+            _ => Format::Lines(Lines::new(Form::Json { writes_null: S::WRITES_NULL }, output()?, &columns)?),
         };
         Ok(Self { format, schema: PhantomData })
     }

@@ -5,12 +5,14 @@ use std::env::{self, VarError};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
+use corpus::InputOptions;
+use corpus::cli::IdArgs;
 use engine::dedup::KnownIds;
 use features::Weights;
 
 use super::{
     BulkRowsArgs, CollectArgs, Command, CountingArgs, DedupArgs, FingerprintArgs, IdfArgs, IdfMergeArgs,
-    IndexArgs, InputArgs, JournalArgs, SourceArgs,
+    IndexArgs, InputArgs, JournalArgs, RunArgs, SourceArgs,
 };
 use crate::collect::CollectOptions;
 use crate::commands::{
@@ -34,6 +36,9 @@ impl Command {
             Self::BulkRows(args) => Task::BulkRows(args.options()?),
             Self::Dedup(args) => Task::Dedup(Box::new(args.options()?)),
             Self::Collect(args) => Task::Collect(Box::new(args.options())),
+            Self::Export(args) => Task::Export(args.options()?),
+            Self::Import(args) => args.task()?,
+            Self::Reindex(args) => Task::Reindex(Box::new(args.options()?)),
             Self::Idf(args) => Task::Idf(args.options()?),
             Self::IdfMerge(args) => Task::IdfMerge(args.options()),
             Self::Manual(_) => return Ok(None),
@@ -195,7 +200,19 @@ impl CountingArgs {
 
 impl InputArgs {
     fn job(self, source: Option<SourceArgs>) -> anyhow::Result<JobOptions> {
-        let Self { files, records, work, ids, rejects, shard, shards } = self;
+        let Self { files, records, run } = self;
+        run.job(|ids| files.options(records, ids), source)
+    }
+}
+
+impl RunArgs {
+    /// The job, over an input that is made of the rest of the command line.
+    pub(super) fn job(
+        self,
+        input: impl FnOnce(IdArgs) -> InputOptions,
+        source: Option<SourceArgs>,
+    ) -> anyhow::Result<JobOptions> {
+        let Self { work, ids, rejects, shard, shards } = self;
         let shard = match shards {
             None => shard,
             Some(n_shards) => Some(shard_of(env::var(JOB_COMPLETION_INDEX), n_shards)?),
@@ -203,8 +220,9 @@ impl InputArgs {
         Ok(JobOptions {
             n_threads: work.threads,
             quiet: work.quiet,
-            input: files.options(records, ids),
+            input: input(ids),
             source: source.map(SourceArgs::options),
+            given: None,
             rejects,
             shard,
         })
@@ -220,7 +238,7 @@ fn shard_of(n: Result<String, VarError>, n_shards: u32) -> anyhow::Result<Shard>
 }
 
 impl JournalArgs {
-    fn options(self) -> Option<JournalOptions> {
+    pub(super) fn options(self) -> Option<JournalOptions> {
         let Self { journal, checkpoint_records } = self;
         journal.map(|folder| JournalOptions { folder, checkpoint_records })
     }

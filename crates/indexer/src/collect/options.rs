@@ -66,6 +66,7 @@ impl CollectOptions {
             make_ids: false,
         };
         JobOptions {
+            given: None,
             input,
             source: Some(self.source.clone()),
             rejects: Some(rejects.to_owned()),

@@ -10,6 +10,7 @@ use anyhow::{Context, anyhow};
 use store_hbase::BulkLoad;
 
 use crate::bulk::{RowsFolder, SORTING, Sorter, Version, Writer, encode};
+use crate::given::Needs;
 use crate::job::{Job, JobOptions, Sink};
 use crate::numbers::Grouped;
 use crate::opening::StoreOptions;
@@ -33,8 +34,16 @@ pub(crate) struct BulkRowsOptions {
 
 pub(super) fn run(options: &BulkRowsOptions) -> anyhow::Result<Report> {
     let uri = options.store.uri().context("name the index with --store hbase://HOST:PORT/NAME")?;
-    let job = Job::new(&options.job, &[&options.rows], None, None)?;
+    let mut job = Job::new(&options.job, &[&options.rows], None, None)?;
+    if let Some(given) = &options.job.given
+        && let Some(metadata) = options.store.of_new(uri)?
+    {
+        job.try_first(&Needs::of(&metadata, given))?;
+    }
     let (load, extractor) = options.store.load(uri)?;
+    if let Some(given) = &options.job.given {
+        job = job.with_needs(Needs::of(load.metadata(), given));
+    }
     let folder = RowsFolder::create(&options.rows)?;
     let console = (!options.job.quiet).then(|| job.console());
     let sorter = Sorter::new(folder.path(), DOCUMENTS_BYTES_MAX);

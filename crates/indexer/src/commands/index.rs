@@ -1,9 +1,9 @@
-//! `indexer index`: adds every document to an index.
+//! `indexer index`: adds every document to an index. `indexer import`, too: there records bring their features along.
 
 use std::collections::HashSet;
 use std::iter;
 
-use anyhow::{Context, ensure};
+use anyhow::Context;
 use index::{DocumentId, Index, Insertion, NewDocument};
 
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,10 @@ use serde_json::Value;
 
 use super::say_done;
 use crate::dedup::count;
+use crate::given::Needs;
 use crate::job::{Job, JobOptions, Sink};
 use crate::journal::{Calls, Description, Journal, JournalOptions};
-use crate::opening::StoreOptions;
+use crate::opening::{StoreOptions, check_outlives};
 use crate::output::{Lengths, print_to_stdout};
 use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;
@@ -41,7 +42,9 @@ pub(crate) struct IndexOptions {
 impl IndexOptions {
     /// The job, where it has a journal.
     pub(crate) fn description(&self) -> anyhow::Result<Description> {
-        Description::new("index").with(self)?.with(&self.store.asked()?)
+        // What records bring along makes it another job.
+        let command = if self.job.given.is_some() { "import" } else { "index" };
+        Description::new(command).with(self)?.with(&self.store.asked()?)
     }
 }
 
@@ -50,10 +53,7 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         .store
         .uri()
         .context("name the index with --store, for example --store embedded:./my-index")?;
-    ensure!(
-        engine::outlives_process(uri),
-        "an index in memory: is gone when this program ends; use embedded:PATH"
-    );
+    check_outlives(uri)?;
     let journal = options.journal.as_ref().map(|journal| anyhow::Ok((journal, options.description()?)));
     let journal = journal.transpose()?;
     let mut job = Job::new(&options.job, &[], Some(uri), journal)?;
@@ -63,7 +63,15 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         return Ok(report);
     }
     let open = |mode| options.store.open_or_make(uri, mode, options.job.quiet);
+    if let Some(given) = &options.job.given
+        && let Some(metadata) = options.store.of_new(uri)?
+    {
+        job.try_first(&Needs::of(&metadata, given))?;
+    }
     let (index, extractor) = job.with_index(open)?;
+    if let Some(given) = &options.job.given {
+        job = job.with_needs(Needs::of(index.metadata(), given));
+    }
     job.hold_to(&index)?;
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut sink = Inserts {

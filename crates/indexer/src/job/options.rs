@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use corpus::{FieldPath, InputOptions};
+use corpus::{FieldPath, GivenFields, InputOptions};
 use index::Source;
 use serde::Serialize;
 
@@ -18,6 +18,9 @@ pub(crate) struct JobOptions {
     /// None for a command that keeps nothing, which needs no sources.
     #[serde(flatten)]
     pub(crate) source: Option<SourceOptions>,
+    /// Where the records have their features, where these are not made of texts.
+    #[serde(flatten)]
+    pub(crate) given: Option<GivenFields>,
     /// Where the records that could not be taken are written.
     #[serde(serialize_with = "values::path")]
     pub(crate) rejects: Option<PathBuf>,
@@ -46,6 +49,6 @@ pub(crate) struct SourceOptions {
 impl JobOptions {
     /// A run over files as it is where nothing else is asked for, and says nothing.
     pub(crate) fn over(input: InputOptions) -> Self {
-        Self { input, source: None, rejects: None, shard: None, n_threads: None, quiet: true }
+        Self { input, source: None, given: None, rejects: None, shard: None, n_threads: None, quiet: true }
     }
 }

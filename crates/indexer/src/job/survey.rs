@@ -38,6 +38,7 @@ impl Job {
             fields: &self.fields,
             n_threads: self.n_threads,
             wanted: Wanted::default(),
+            needs: None,
             shard: self.shard,
         };
         let mut documents = Vec::new();

@@ -45,6 +45,8 @@ pub(crate) enum Role {
     Duplicates,
     Clusters,
     Pairs,
+    /// The records of an index.
+    Records,
     Rejects,
     Report,
     /// In how many documents each term occurs.
@@ -136,7 +138,7 @@ impl Role {
     /// Everything that it can be written as; the first is what a name gets that promises nothing.
     const fn writes(self) -> &'static [Written] {
         match self {
-            Self::Kept | Self::Duplicates | Self::Clusters | Self::Pairs => {
+            Self::Kept | Self::Duplicates | Self::Clusters | Self::Pairs | Self::Records => {
                 &[Written::JsonLines, Written::Parquet, Written::Csv, Written::Tsv]
             }
             Self::Rejects => &[Written::JsonLines],
@@ -268,11 +270,12 @@ impl Written {
 mod tests {
     use super::*;
 
-    const ROLES: [Role; 10] = [
+    const ROLES: [Role; 11] = [
         Role::Kept,
         Role::Duplicates,
         Role::Clusters,
         Role::Pairs,
+        Role::Records,
         Role::Rejects,
         Role::Report,
         Role::Frequencies,
@@ -298,6 +301,8 @@ mod tests {
             (Role::Clusters, "clusters.json", Written::JsonLines),
             (Role::Clusters, "clusters.tsv", Written::Tsv),
             (Role::Pairs, "pairs.parquet", Written::Parquet),
+            (Role::Records, "index.parquet", Written::Parquet),
+            (Role::Records, "index.jsonl.zst", Written::JsonLines),
             (Role::Rejects, "rejects.txt", Written::JsonLines),
             (Role::Rejects, "rejects.gz", Written::JsonLines),
             (Role::Report, "report.json", Written::Json),

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use index::Timestamp;
 use serde::{Deserialize, Serialize};
 use simhash::{Distance, Fingerprint};
 
@@ -20,7 +21,17 @@ pub(crate) enum Cell<'a> {
     Float(f64),
     #[serde(rename = "b")]
     Boolean(bool),
+    #[serde(rename = "x")]
+    Bits(u64),
+    #[serde(rename = "y")]
+    Bytes(Cow<'a, [u8]>),
+    /// In milliseconds since 1970.
+    #[serde(rename = "d")]
+    Time(i64),
 }
+
+/// A fingerprint as the number that it is, for a reader that goes on with it.
+pub(crate) struct Bits(pub(crate) Fingerprint);
 
 /// What a column may be made of.
 pub(crate) trait Value<'a> {
@@ -39,13 +50,20 @@ impl Cell<'_> {
             Self::Integer(integer) => Cell::Integer(integer),
             Self::Float(float) => Cell::Float(float),
             Self::Boolean(boolean) => Cell::Boolean(boolean),
+            Self::Bits(bits) => Cell::Bits(bits),
+            Self::Bytes(bytes) => Cell::Bytes(Cow::Owned(bytes.into_owned())),
+            Self::Time(ms) => Cell::Time(ms),
         }
     }
 
     /// Roughly what it takes of memory.
     pub(super) fn n_bytes(&self) -> usize {
-        let n_text_bytes = if let Self::Text(text) = self { text.len() } else { 0 };
-        size_of::<Self>() + n_text_bytes
+        let n_bytes = match self {
+            Self::Text(text) => text.len(),
+            Self::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        };
+        size_of::<Self>() + n_bytes
     }
 }
 
@@ -63,6 +81,30 @@ impl<'a> Value<'a> for Fingerprint {
 
     fn cell(self) -> Cell<'a> {
         Cell::Text(Cow::Owned(self.to_string()))
+    }
+}
+
+impl<'a> Value<'a> for Bits {
+    const KIND: Kind = Kind::Bits;
+
+    fn cell(self) -> Cell<'a> {
+        Cell::Bits(self.0.0)
+    }
+}
+
+impl<'a> Value<'a> for &'a [u8] {
+    const KIND: Kind = Kind::Bytes;
+
+    fn cell(self) -> Cell<'a> {
+        Cell::Bytes(Cow::Borrowed(self))
+    }
+}
+
+impl<'a> Value<'a> for Timestamp {
+    const KIND: Kind = Kind::Time;
+
+    fn cell(self) -> Cell<'a> {
+        Cell::Time(self.as_ms())
     }
 }
 

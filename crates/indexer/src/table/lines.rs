@@ -3,16 +3,20 @@
 use std::borrow::Cow;
 use std::io::Write;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use corpus::write_delimited;
+use index::Timestamp;
 use serde_json::{Map, Value};
+use simhash::Fingerprint;
 
 use super::Column;
 use super::cell::Cell;
 use crate::output::{Lengths, Output};
 
 pub(super) enum Form {
-    /// An object; what has no value is left out.
-    Json,
+    /// An object; what has no value is left out, or null.
+    Json { writes_null: bool },
     /// Cells with this byte between them, below a row that names the columns; what has no value is empty.
     Delimited(u8),
 }
@@ -38,8 +42,9 @@ impl Lines {
 
     pub(super) fn add(&mut self, cells: &[Cell<'_>]) -> anyhow::Result<()> {
         match self.form {
-            Form::Json => {
-                let fields = self.names.iter().zip(cells).filter(|(_, cell)| **cell != Cell::None);
+            Form::Json { writes_null } => {
+                let fields = self.names.iter().zip(cells);
+                let fields = fields.filter(|(_, cell)| writes_null || **cell != Cell::None);
                 // In the order of the names.
                 let object: Map<_, _> = fields.map(|(name, cell)| ((*name).to_owned(), json(cell))).collect();
                 writeln!(self.output, "{}", Value::from(object)).map_err(|error| self.output.failed(error))
@@ -71,6 +76,7 @@ fn json(cell: &Cell<'_>) -> Value {
         Cell::Integer(integer) => Value::from(*integer),
         Cell::Float(float) => Value::from(*float),
         Cell::Boolean(boolean) => Value::from(*boolean),
+        Cell::Bits(_) | Cell::Bytes(_) | Cell::Time(_) => Value::from(plain(cell)),
     }
 }
 
@@ -83,5 +89,8 @@ fn plain<'a>(cell: &'a Cell<'_>) -> Cow<'a, str> {
         // With a point or an exponent, as in JSON.
         Cell::Float(float) => Cow::Owned(format!("{float:?}")),
         Cell::Boolean(boolean) => Cow::Owned(boolean.to_string()),
+        Cell::Bits(bits) => Cow::Owned(Fingerprint(*bits).to_string()),
+        Cell::Bytes(bytes) => Cow::Owned(STANDARD.encode(bytes)),
+        Cell::Time(ms) => Cow::Owned(Timestamp::saturating(*ms).to_string()),
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use parquet::basic::{Compression, LogicalType, Repetition, Type as PhysicalType, ZstdLevel};
+use parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as PhysicalType, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::Result;
 use parquet::file::properties::WriterProperties;
@@ -156,6 +156,18 @@ impl Writer {
                     Cell::Boolean(boolean) => Some(*boolean),
                     _ => None,
                 }),
+                Kind::Bits => write_column::<Int64Type>(&mut group, column, cells, |cell| match cell {
+                    Cell::Bits(bits) => Some(bits.cast_signed()),
+                    _ => None,
+                }),
+                Kind::Bytes => write_column::<ByteArrayType>(&mut group, column, cells, |cell| match cell {
+                    Cell::Bytes(bytes) => Some(ByteArray::from(bytes.to_vec())),
+                    _ => None,
+                }),
+                Kind::Time => write_column::<Int64Type>(&mut group, column, cells, |cell| match cell {
+                    Cell::Time(ms) => Some(*ms),
+                    _ => None,
+                }),
             }?;
         }
         group.close()?;
@@ -172,6 +184,9 @@ impl Column {
             Kind::Integer => (PhysicalType::INT64, None),
             Kind::Float => (PhysicalType::DOUBLE, None),
             Kind::Boolean => (PhysicalType::BOOLEAN, None),
+            Kind::Bits => (PhysicalType::INT64, Some(LogicalType::integer(64, false))),
+            Kind::Bytes => (PhysicalType::BYTE_ARRAY, None),
+            Kind::Time => (PhysicalType::INT64, Some(LogicalType::timestamp(true, TimeUnit::MILLIS))),
         };
         let repetition = if self.is_optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         let field = Type::primitive_type_builder(self.name, physical);

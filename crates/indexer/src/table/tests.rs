@@ -239,3 +239,48 @@ fn what_was_broken_off_is_gone_on_with() {
         }
     }
 }
+
+/// What an index is carried over by: null is said, bits are a number where that has no sign, bytes are bytes.
+enum Exact {}
+
+impl Schema for Exact {
+    type Row<'a> = Option<&'a [u8]>;
+
+    const ROLE: Role = Role::Records;
+    const OPTION: &'static str = "--output";
+    const WRITES_NULL: bool = true;
+
+    fn columns<'a>(to: &mut impl Columns<'a, Option<&'a [u8]>>) {
+        to.column("bits", |row| row.map(|_| Bits(Fingerprint(u64::MAX - 1))));
+        to.column("bytes", |row| row);
+        to.column("time", |_| index::Timestamp::saturating(1_795_276_113_639));
+    }
+}
+
+#[test]
+fn bits_bytes_and_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str| {
+        let path = folder.path().join(name);
+        let mut table: Table<Exact> = Table::open(&path, None).unwrap();
+        table.add(Some(&[0, 255, 16])).unwrap();
+        table.add(None).unwrap();
+        table.finish().unwrap();
+        path
+    };
+    let json = concat!(
+        r#"{"bits":"fffffffffffffffe","bytes":"AP8Q","time":"2026-11-21T15:48:33.639Z"}"#,
+        "\n",
+        r#"{"bits":null,"bytes":null,"time":"2026-11-21T15:48:33.639Z"}"#,
+        "\n",
+    );
+    assert_eq!(fs::read_to_string(write("a.jsonl")).unwrap(), json);
+    let csv = "bits,bytes,time\nfffffffffffffffe,AP8Q,2026-11-21T15:48:33.639Z\n,,2026-11-21T15:48:33.639Z\n";
+    assert_eq!(fs::read_to_string(write("a.csv")).unwrap(), csv);
+    let time = Field::TimestampMillis(1_795_276_113_639);
+    let expected = [
+        vec![Field::ULong(u64::MAX - 1), Field::Bytes(vec![0, 255, 16].into()), time.clone()],
+        vec![Field::Null, Field::Null, time],
+    ];
+    assert_eq!(rows(&write("a.parquet")), expected);
+}

@@ -30,7 +30,7 @@ const FREE: [&str; 12] = [
 ];
 
 /// Flags that a journal does not go with.
-const REFUSED: [&str; 5] = ["chains", "clusters", "dry_run", "pairs", "report"];
+const REFUSED: [&str; 6] = ["chains", "clusters", "dry_run", "pairs", "report", "rows"];
 
 /// Flags of the recipe, which is compared as a whole.
 const RECIPE: [&str; 8] =
@@ -48,7 +48,7 @@ type Line = BTreeMap<&'static str, String>;
 /// A line for a command that has all it needs to keep a journal.
 fn line(command: &str) -> Line {
     let flags: &[(&str, &str)] = match command {
-        "index" => &[("files", "a.jsonl"), ("store", "embedded:a"), ("journal", "job")],
+        "index" | "import" => &[("files", "a.jsonl"), ("store", "embedded:a"), ("journal", "job")],
         "dedup" => &[
             ("files", "a.jsonl"),
             ("store", "embedded:a"),
@@ -89,9 +89,8 @@ fn values(flag: &str, arg: &Arg, folder: &Path) -> [String; 2] {
         "checkpoint_records" | "every_seconds" | "groups" | "input_wait_seconds" | "max_distance"
         | "record_bytes_max" | "seed" | "threads" | "top_terms" => ["1", "2"],
         "clusters" | "duplicates" | "files_from" | "id_field" | "journal" | "output" | "pairs"
-        | "rejects" | "results" | "source" | "source_field" | "text_field" | "time_field" | "watch" => {
-            ["one", "two"]
-        }
+        | "fingerprint_field" | "rejects" | "results" | "rows" | "signature_field" | "source"
+        | "source_field" | "text_field" | "time_field" | "watch" => ["one", "two"],
         _ => panic!("say two values of --{flag}"),
     };
     [one.to_owned(), other.to_owned()]
@@ -195,7 +194,7 @@ fn a_journal_forgets_no_flag() {
             }
         }
     }
-    assert_eq!(commands, BTreeSet::from(["collect", "dedup", "index"]));
+    assert_eq!(commands, BTreeSet::from(["collect", "dedup", "import", "index"]));
     assert_eq!(free, BTreeSet::from(FREE), "what a journal is not to compare");
     assert_eq!(refused, BTreeSet::from(REFUSED), "what does not go with a journal");
 }

@@ -1,0 +1,95 @@
+//! What commands that read inputs have in common.
+
+use std::path::PathBuf;
+
+use clap::{Args, value_parser};
+use corpus::FieldPath;
+use corpus::cli::{FileArgs, IdArgs, RecordArgs};
+use index::Source;
+
+use super::values::path_for;
+use crate::output::Role;
+use crate::shard::Shard;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    #[command(flatten)]
+    pub(crate) files: FileArgs,
+    #[command(flatten)]
+    pub(crate) records: RecordArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+/// What any run over an input may be asked, whatever its records are.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
+    #[command(flatten)]
+    pub(crate) ids: IdArgs,
+    /// Write every record that was rejected, or not indexed, here: JSON with kind, source, line (or row) and reason
+    #[arg(long, value_name = "FILE", value_parser = path_for(Role::Rejects))]
+    pub(crate) rejects: Option<PathBuf>,
+    /// Take only one of OF equal parts of the documents, by a hash of their ids: 0/3, 1/3 and 2/3 are all of three workers
+    ///
+    /// Workers that share a --store (not memory:) keep no near-duplicate of what another one has kept. Every worker reads
+    /// everything and fingerprints its part; where reading takes the time, give each one files of its own. Outputs and journals
+    /// are each worker's own.
+    #[arg(long, value_name = "N/OF", env = "PIGEONHOLE_SHARD", conflicts_with = "shards")]
+    pub(crate) shard: Option<Shard>,
+    /// The same as --shard N/OF, with N from JOB_COMPLETION_INDEX, which an Indexed Job of Kubernetes sets
+    #[arg(long, value_name = "OF", env = "PIGEONHOLE_SHARDS")]
+    pub(crate) shards: Option<u32>,
+}
+
+/// How a run goes about it. The result is the same.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct WorkArgs {
+    /// Threads that fingerprint [default: one for each core]
+    #[arg(long, value_name = "N", env = "PIGEONHOLE_THREADS", value_parser = value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// No progress on stderr, and for `fingerprint` no report
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "A run that goes on")]
+pub(crate) struct JournalArgs {
+    /// Keep a journal in this directory: after a crash, a kill or a stop the same command goes on where it was
+    ///
+    /// Nothing is lost or counted twice, and the outputs are those of a run that nobody disturbed; until they are whole they
+    /// are called `.NAME.….partial`. When the job is done, the same command says so and does nothing. The first run makes the
+    /// directory. A job with other inputs or options is refused; remove the directory to begin anew. Inputs and outputs must
+    /// be files; it goes with neither --report nor --clusters, which are made of what one run has seen, nor --dry-run. Ctrl-C and SIGTERM stop it at the next checkpoint, some seconds on, with exit status 130 and 143; a second
+    /// one, or one in the first of two readings (--keep), stops it at once, and what came after the last checkpoint is done again.
+    #[arg(long, value_name = "DIR", env = "PIGEONHOLE_JOURNAL", value_parser = path_for(Role::Journal))]
+    pub(crate) journal: Option<PathBuf>,
+    /// Take a checkpoint after this many records, or 64 MiB of text, whichever comes first
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 65_536,
+        env = "PIGEONHOLE_CHECKPOINT_RECORDS",
+        value_parser = value_parser!(u64).range(1..)
+    )]
+    pub(crate) checkpoint_records: u64,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct SourceArgs {
+    /// Where the documents come from, a name by which `pigeonhole remove --source` removes them all
+    ///
+    /// A record that has a field for it (--source-field) comes from there. A document that is in the index already, with
+    /// the same fingerprint, keeps the source that it has. Example: --source crawl-2026-01
+    #[arg(long, value_name = "NAME")]
+    pub(crate) source: Option<Source>,
+    /// The field that holds a document's source, a string or an integer of 1 to 255 bytes; it may be missing or null
+    #[arg(long, value_name = "FIELD", default_value = "source", env = "PIGEONHOLE_SOURCE_FIELD")]
+    pub(crate) source_field: FieldPath,
+}

@@ -1,0 +1,256 @@
+//! `indexer reindex`: carries an index over to another store, scheme or profile, from what it holds, or anew from its texts.
+
+mod anew;
+mod like;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use index::{Cursor, DocumentId, Features, Index, Insertion, Metadata, Mode, NewDocument, StoredDocument};
+
+use crate::job::{Job, JobOptions, refuse_remote};
+use crate::numbers::Grouped;
+use crate::opening::{BuiltOptions, RecipeOptions, check_outlives, open_existing};
+use crate::output::{place_of, print_to_stdout};
+use crate::progress::{Scanned, complain};
+use crate::rejects::Rejects;
+use crate::shard::Shard;
+
+/// Documents in one call of either store.
+const BATCH: usize = 2048;
+
+/// What is there is found again by the same command.
+const FAILED: &str =
+    "failed to write to the new index; what was written stays, and the same command again does the rest";
+
+#[derive(Debug)]
+pub(crate) struct ReindexOptions {
+    pub(crate) old: String,
+    pub(crate) new: String,
+    /// What the new index is to be like, where not as the old one.
+    pub(crate) built: BuiltOptions,
+    /// What the recipe of the old one has to be, and its dictionaries.
+    pub(crate) recipe: RecipeOptions,
+    /// Its inputs are read where there are any.
+    pub(crate) job: JobOptions,
+}
+
+impl ReindexOptions {
+    fn has_inputs(&self) -> bool {
+        !self.job.input.files.is_empty() || self.job.input.files_from.is_some()
+    }
+}
+
+/// Says how many documents of the old index are not in the new one, and how many records were rejected.
+pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
+    let ReindexOptions { old: old_uri, new: new_uri, job, .. } = options;
+    [old_uri, new_uri].into_iter().try_for_each(|uri| check_outlives(uri))?;
+    refuse_remote(job.rejects.as_deref().into_iter(), Some(new_uri))?;
+    let places = [old_uri, new_uri].map(|uri| engine::local_path(uri).map(|path| place_of(&path)));
+    let is_same_place = places[0].is_some() && places[0] == places[1];
+    ensure!(old_uri != new_uri && !is_same_place, SAME);
+    // What can be refused of the inputs is refused before there is a new index.
+    let inputs = options.has_inputs().then(|| Job::new(job, &[], Some(new_uri), None)).transpose()?;
+    let insisted = options.recipe.explicit_fields(&options.recipe.dictionaries()?);
+    let old = open_existing(old_uri, insisted)?;
+    let asked = options.built.open_options(Mode::CreateIfMissing, BTreeMap::new(), BTreeMap::new());
+    let make = like::options(asked.clone(), old.metadata());
+    let failed = || format!("failed to open index `{new_uri}`");
+    let existing = like::existing(new_uri, asked, old.metadata()).with_context(failed)?;
+    ensure!(existing.as_ref().is_none_or(|new| new.metadata().identity != old.metadata().identity), SAME);
+    let metadata = match &existing {
+        Some(new) => new.metadata().clone(),
+        None => like::metadata(&make, old.metadata()).with_context(failed)?,
+    };
+    if inputs.is_none()
+        && let Some(lack) = lack(old.metadata(), &metadata)
+    {
+        bail!("{lack}");
+    }
+    let extractor = inputs.is_some().then(|| anew::extractor(&options.recipe, old.metadata(), &metadata));
+    let extractor = extractor.transpose()?;
+    let new = match existing {
+        Some(new) => new,
+        None => engine::open_index(new_uri, &make).with_context(failed)?,
+    };
+    if !job.quiet && new.metadata().retain.is_some() {
+        complain(format_args!("the new index forgets: what is written to it now has the time of now"));
+    }
+    let carried = match inputs.zip(extractor) {
+        Some((job, extractor)) => anew::run(job, &extractor, &old, &new, options.job.shard)?,
+        None => copy(&old, &new, job)?,
+    };
+    print_to_stdout(&carried)?;
+    if carried.n_missing > 0 {
+        let n = Grouped(carried.n_missing);
+        let why = match carried.inputs {
+            Some(_) => "the inputs have no text for them",
+            None => "the old index was written to meanwhile: run the same again",
+        };
+        complain(format_args!("{n} documents of the old index are not in the new one; {why}"));
+    }
+    Ok(carried.n_missing + carried.inputs.map_or(0, |inputs| inputs.n_rejected))
+}
+
+const SAME: &str = "the two are the same index; name another one to carry it over to";
+
+/// What the old index lacks of what the new one needs, and the way out.
+fn lack(old: &Metadata, new: &Metadata) -> Option<String> {
+    let anew = "name the inputs that it was made of, to make them anew: indexer reindex OLD NEW FILE…";
+    if new.min_similarity.is_some() && old.min_similarity.is_none() {
+        return Some(format!(
+            "the old index has no signatures (it does not verify; format version {}), and the new one needs them; {anew}; or \
+             leave it as it is, with --profile classic --verify off",
+            old.format_version
+        ));
+    }
+    if new.kind.files_by_simhash() && !old.kind.files_by_simhash() {
+        return Some(format!(
+            "the old index has no simhashes (its profile is {}), and the new one needs them; {anew}; or take --profile minhash",
+            old.kind.profile()
+        ));
+    }
+    None
+}
+
+/// What the new index takes of the features that the old one has; nothing of a document that it could not find.
+fn features(stored: &StoredDocument, new: &Metadata) -> Option<Features> {
+    let Features { simhash, signature } = stored.document.sketch.features().clone();
+    let simhash = simhash.filter(|_| new.kind.files_by_simhash());
+    let signature = signature.filter(|_| new.min_similarity.is_some());
+    let is_found = simhash.is_some() || (signature.is_some() && new.kind.files_by_sets());
+    is_found.then_some(Features { simhash, signature })
+}
+
+/// Copies what the old index holds, and looks whether it is there.
+fn copy(old: &Index, new: &Index, job: &JobOptions) -> anyhow::Result<Carried> {
+    let mut progress = Scanned::new(old, job.quiet)?;
+    let mut rejects = Rejects::new(job.rejects.as_deref(), progress.console(), None)?;
+    let mut carried = Carried::default();
+    let mut next = Some(Cursor::start());
+    while let Some(after) = next {
+        let page = old.scan(after, BATCH)?;
+        let mut documents = Vec::with_capacity(page.documents.len());
+        for stored in page.documents.into_iter().filter(|stored| is_in(job.shard, &stored.document.id)) {
+            carried.n_documents += 1;
+            match features(&stored, new.metadata()) {
+                Some(features) => {
+                    let (id, source) = (stored.document.id, stored.document.source);
+                    documents.push(NewDocument { id, features, source });
+                }
+                None => carried.n_without_features += 1,
+            }
+        }
+        carried.insert(new, &documents)?;
+        progress.show(carried.n_documents);
+        next = page.next;
+    }
+    progress.begin_pass("looking whether all is there: ");
+    let is_there = |stored: &StoredDocument, found: Option<&StoredDocument>| {
+        let wanted = features(stored, new.metadata());
+        wanted.is_none() || found.map(|found| found.document.sketch.features()) == wanted.as_ref()
+    };
+    carried.n_missing = missing(old, new, job.shard, &mut rejects, is_there, |n| progress.show(n))?;
+    rejects.finish()?;
+    carried.time = progress.elapsed();
+    Ok(carried)
+}
+
+fn is_in(shard: Option<Shard>, id: &DocumentId) -> bool {
+    shard.is_none_or(|shard| shard.holds(id.as_str()))
+}
+
+/// Looks for every document of the old index in the new one, and names those for which `is_there` says no.
+fn missing(
+    old: &Index,
+    new: &Index,
+    shard: Option<Shard>,
+    rejects: &mut Rejects,
+    is_there: impl Fn(&StoredDocument, Option<&StoredDocument>) -> bool,
+    mut show: impl FnMut(u64),
+) -> anyhow::Result<u64> {
+    let (mut n_read, mut n_missing) = (0, 0);
+    let mut next = Some(Cursor::start());
+    while let Some(after) = next {
+        let page = old.scan(after, BATCH)?;
+        n_read += page.documents.len() as u64;
+        let documents = page.documents.iter().filter(|stored| is_in(shard, &stored.document.id));
+        let documents: Vec<&StoredDocument> = documents.collect();
+        let ids: Vec<_> = documents.iter().map(|stored| stored.document.id.clone()).collect();
+        for (stored, found) in documents.into_iter().zip(new.get(&ids)?) {
+            if !is_there(stored, found.as_ref()) {
+                n_missing += 1;
+                rejects.missing(&stored.document.id)?;
+            }
+        }
+        show(n_read);
+        next = page.next;
+    }
+    Ok(n_missing)
+}
+
+/// What became of the documents.
+#[derive(Clone, Debug, Default)]
+struct Carried {
+    /// Of the old index, as far as they were read there.
+    n_documents: u64,
+    n_written: u64,
+    n_unchanged: u64,
+    n_replaced: u64,
+    n_without_features: u64,
+    /// Where inputs were read.
+    inputs: Option<FromInputs>,
+    /// Documents of the old index that the new one does not have in the end.
+    n_missing: u64,
+    time: Duration,
+}
+
+/// What became of records.
+#[derive(Clone, Copy, Debug, Default)]
+struct FromInputs {
+    n_read: u64,
+    /// The old index does not have them.
+    n_unknown: u64,
+    n_rejected: u64,
+}
+
+impl Carried {
+    fn insert(&mut self, new: &Index, documents: &[NewDocument]) -> anyhow::Result<()> {
+        for insertion in new.insert(documents).context(FAILED)? {
+            match insertion {
+                Insertion::Inserted => self.n_written += 1,
+                Insertion::Unchanged => self.n_unchanged += 1,
+                Insertion::Replaced => self.n_replaced += 1,
+                Insertion::Duplicate(found) => {
+                    bail!("the store refused a document as duplicate of {}", found.id)
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Carried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut row = |name: &str, n: u64, remark: &str| {
+            let remark = if n > 0 && !remark.is_empty() { format!("  ({remark})") } else { String::new() };
+            writeln!(f, "{name:<13} {:>12}{remark}", Grouped(n))
+        };
+        match self.inputs {
+            Some(inputs) => row("read", inputs.n_read, "")?,
+            None => row("read", self.n_documents, "")?,
+        }
+        row("written", self.n_written, "")?;
+        row("unchanged", self.n_unchanged, "they were in the new index already")?;
+        row("replaced", self.n_replaced, "")?;
+        row("no features", self.n_without_features, "the new index could not find them")?;
+        if let Some(inputs) = self.inputs {
+            row("not in old", inputs.n_unknown, "left out")?;
+            row("rejected", inputs.n_rejected, "")?;
+        }
+        row("missing", self.n_missing, "of the old index, and not in the new one")?;
+        writeln!(f, "seconds       {:>12.2}", self.time.as_secs_f64())
+    }
+}
