@@ -77,7 +77,7 @@ pub fn neighbours(
         None => {
             let mut candidates = Candidates::default();
             candidates.propose(tables, queries, rule, &|number| live.contains(number));
-            bounded.add(candidates.bound(rule));
+            bounded.add(candidates.bound(queries.len(), rule));
             let answers = candidates.confirm(queries, rule, limit, documents)?;
             (answers, candidates.cost)
         }
@@ -96,7 +96,7 @@ pub fn count(
 ) -> Result<Vec<u64>> {
     let mut candidates = Candidates::default();
     candidates.propose(tables, queries, rule, counts);
-    candidates.bound(&Rule { candidates_max: None, ..*rule });
+    candidates.bound(queries.len(), &Rule { candidates_max: None, ..*rule });
     let found = candidates.confirm(queries, rule, 0, documents)?;
     Ok(found.into_iter().map(|found| found.n_matches).collect())
 }
@@ -128,7 +128,7 @@ pub fn nearest(
     for tables in tables {
         candidates.propose(*tables, queries, rule, counts);
     }
-    bounded.add(candidates.bound(rule));
+    bounded.add(candidates.bound(queries.len(), rule));
     let found = candidates.confirm(queries, rule, 1, documents)?;
     Ok(found.into_iter().flat_map(|found| found.matches).next())
 }
@@ -234,7 +234,14 @@ impl Candidates {
 
     /// Sorts it by queries, each document once, whichever facets proposed it. Of a query with more than the rule has judged the
     /// most promising stay. Says of how many queries some were left.
-    fn bound(&mut self, rule: &Rule) -> u64 {
+    fn bound(&mut self, n_queries: usize, rule: &Rule) -> u64 {
+        // Of a single query what is left is not even sorted. A document is proposed once by each family at most.
+        let n_sorted_max =
+            rule.candidates_max.filter(|_| n_queries == 1).map(|n_max| n_max * Family::ALL.len());
+        if let Some(n_max) = n_sorted_max.filter(|&n_max| self.proposed.len() > n_max) {
+            self.proposed.select_nth_unstable_by_key(n_max, |found| (found.promise, found.number));
+            self.proposed.truncate(n_max + 1);
+        }
         self.proposed.sort_unstable_by_key(|found| (found.query, found.number, found.promise));
         self.proposed.dedup_by_key(|found| (found.query, found.number));
         let Some(n_max) = rule.candidates_max else { return 0 };
