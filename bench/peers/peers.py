@@ -26,7 +26,13 @@ ROOT = HERE.parent.parent
 # The release on PyPI, 0.4.0, is older than the page that says how to use it.
 TEXT_DEDUP = "https://github.com/ChenghaoMou/text-dedup/archive/7538f3ec6a28e72a86de5978e58655175b46a11e.zip"
 PEERS = ["text-dedup MinHash", "text-dedup SimHash", "datasketch", "rensa"]
-PROFILES = ["classic", "minhash", "full"]
+# As `pigeonhole eval` calls them, and the flags of `indexer dedup`.
+PROFILES = {
+    "classic-unverified": ["--profile", "classic", "--verify", "off"],
+    "classic": ["--profile", "classic"],
+    "minhash": ["--profile", "minhash"],
+    "full": ["--profile", "full"],
+}
 N_RUNS = 3
 LONG_S = 60  # a run that takes longer is not repeated
 
@@ -108,9 +114,8 @@ def runs(given, corpus, python, truth):
         return given.only is None or name in given.only
 
     if wanted("pigeonhole"):
-        helped = subprocess.run([given.programs / "indexer", "dedup", "--help"], check=True, capture_output=True, text=True).stdout
-        for profile in PROFILES if "--profile" in helped else [None]:
-            yield f"Pigeonhole {profile or 'classic-unverified'}", Pigeonhole(given, corpus, truth, profile, "--pairs" in helped)
+        for profile in PROFILES:
+            yield f"Pigeonhole {profile}", Pigeonhole(given, corpus, truth, profile)
     for peer in filter(wanted, PEERS):
         for setting in ["readme", "tuned"] if given.setting is None else [given.setting]:
             yield f"{peer}, {setting}", Peer(given, corpus, python, peer, setting)
@@ -145,17 +150,16 @@ class Pigeonhole:
     """A run of `indexer dedup`, as it is used: from the file to the files of kept documents and duplicates. The seconds are those
     of its report: the start of the process, as the peers' imports, is not in them."""
 
-    def __init__(self, given, corpus, truth, profile, has_pairs):
+    def __init__(self, given, corpus, truth, profile):
         self.folder, self.programs, self.corpus = given.work / "run", given.programs, corpus
-        self.has_pairs, self.profile = has_pairs, profile
+        self.profile = profile
         self.evaluated = self.eval(truth)
 
     def eval(self, truth):
         """Bytes a document; and the program must see the truth that `truth.py` sees."""
         out = self.folder.parent / "eval.json"
-        profile = self.profile or "classic-unverified"
         subprocess.run(
-            [self.programs / "pigeonhole", "eval", "-q", self.corpus, "--profile", profile, "--json", out],
+            [self.programs / "pigeonhole", "eval", "-q", self.corpus, "--profile", self.profile, "--json", out],
             check=True,
             stdout=subprocess.DEVNULL,
         )
@@ -169,17 +173,15 @@ class Pigeonhole:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir()
         kept, duplicates, pairs = (self.folder / name for name in ["kept.jsonl", "duplicates.jsonl", "pairs.jsonl"])
-        command = [self.programs / "indexer", "dedup", "-q", self.corpus]
-        command += [] if self.profile is None else ["--profile", self.profile]
+        command = [self.programs / "indexer", "dedup", "-q", self.corpus, *PROFILES[self.profile]]
         report = self.folder / "report.json"
         outputs = ["--output", kept, "--duplicates", duplicates, "--report", report]
         subprocess.run([*command, *outputs], check=True, stdout=subprocess.DEVNULL)
         seconds = json.loads(report.read_text())["seconds"]
         # Which pairs those are: a second run, not timed.
-        subprocess.run([*command, "--pairs" if self.has_pairs else "--clusters", pairs], check=True, stdout=subprocess.DEVNULL)
-        read = pairs_of_pairs if self.has_pairs else pairs_of_clusters
+        subprocess.run([*command, "--pairs", pairs], check=True, stdout=subprocess.DEVNULL)
         dropped = {int(line["id"]): int(line["duplicate_of"]) for line in lines_of(duplicates)}
-        return {**self.evaluated, "pairs": read(pairs), "dropped": list(dropped), "seconds": {"search": seconds}}
+        return {**self.evaluated, "pairs": pairs_of_pairs(pairs), "dropped": list(dropped), "seconds": {"search": seconds}}
 
 
 def lines_of(path):
@@ -189,19 +191,6 @@ def lines_of(path):
 
 def pairs_of_pairs(path):
     return [sorted((int(line["a"]), int(line["b"]))) for line in lines_of(path)]
-
-
-def pairs_of_clusters(path):
-    """Programs without `--pairs`: documents of one node, and of two nodes with an edge."""
-    pairs = []
-    for cluster in lines_of(path):
-        nodes = {node["fingerprint"]: [int(document["id"]) for document in node["documents"]] for node in cluster["nodes"]}
-        for node in nodes.values():
-            pairs += [sorted((a, b)) for at, a in enumerate(node) for b in node[at + 1 :]]
-        for edge in cluster["edges"]:
-            first, second = (nodes[node] for node in edge["between"])
-            pairs += [sorted((a, b)) for a in first for b in second]
-    return pairs
 
 
 def measured(run, truth):
