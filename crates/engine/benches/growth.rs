@@ -5,7 +5,10 @@
 //! With `--frame` every text begins with the same characters, those that the first document begins with, as pages of one site do.
 #![expect(clippy::print_stdout, reason = "the table is its output")]
 
-use std::io::Read;
+#[path = "../../features/benches/data/mod.rs"]
+#[expect(dead_code, reason = "its clock is for work on one thread")]
+mod data;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -38,7 +41,7 @@ fn main() {
         println!("skipped: no JSONL file given");
         return;
     }
-    let documents: Vec<String> = paths.iter().flat_map(|path| read(Path::new(path))).collect();
+    let documents: Vec<String> = paths.iter().flat_map(|path| data::read(Path::new(path))).collect();
     let frame: String = documents[0].chars().take(frame_len).collect();
     let mut texts: Vec<String> = documents.iter().flat_map(|document| sentences(document)).collect();
     drop(documents);
@@ -142,21 +145,4 @@ fn shuffle(texts: &mut [String]) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         texts.swap(last, (state >> 33) as usize % (last + 1));
     }
-}
-
-/// The `text` of every line.
-fn read(path: &Path) -> Vec<String> {
-    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("failed to read `{}`: {e}", path.display()));
-    let mut content = String::new();
-    let result = if path.extension().is_some_and(|extension| extension == "gz") {
-        flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_string(&mut content)
-    } else {
-        (&bytes[..]).read_to_string(&mut content)
-    };
-    result.unwrap_or_else(|e| panic!("failed to decode `{}`: {e}", path.display()));
-    let text = |line: &str| {
-        let document: serde_json::Value = serde_json::from_str(line).expect("every line is JSON");
-        document["text"].as_str().expect("every document has a text").to_owned()
-    };
-    content.lines().map(text).collect()
 }
