@@ -81,7 +81,8 @@ fn open(hbase: &Hbase, table: &str, profile: Profile, scheme: &str, n_regions: u
     let options = OpenOptions {
         profile: Some(profile),
         verify: Some(profile != Profile::Classic),
-        scheme: Some(scheme.to_owned()),
+        // A profile without tables has no scheme.
+        scheme: Some(scheme.to_owned()).filter(|_| profile != Profile::Minhash),
         recipe: [("segmenter", "jieba \"0.11\""), ("note", "é\u{1}")]
             .map(|(field, value)| (field.to_owned(), value.to_owned()))
             .into(),
