@@ -120,7 +120,9 @@ impl OpenOptions {
             differing.push(format!("{field} is {stored:?} in the index and {wanted:?} was asked for"));
         };
         if let Some(name) = &self.scheme {
-            let wanted = parse_kind(name)?.of_profile(stored.kind.profile())?;
+            let wanted = parse_kind(name)?;
+            let has_scheme = stored.kind.profile() != Profile::Minhash;
+            let wanted = if has_scheme { wanted.of_profile(stored.kind.profile())? } else { wanted };
             if wanted.name() != stored.kind.name() {
                 differs("scheme", stored.kind.name(), name);
             } else if !wanted.files_like(&stored.kind) {

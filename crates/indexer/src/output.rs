@@ -38,6 +38,14 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == STDOUT
 }
 
+/// Whether it is a name of a file that this process has open, as `/dev/stdout`: what that is may not be replaced.
+fn is_open_file(path: &Path) -> bool {
+    let folders = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"];
+    path == Path::new("/dev/stdout")
+        || path == Path::new("/dev/stderr")
+        || path.parent().is_some_and(|folder| folders.iter().any(|open| folder == Path::new(open)))
+}
+
 /// Prints what a person is to see of a job that is done. A reader who has gone away changes nothing about that.
 pub(crate) fn print_to_stdout(what: &impl fmt::Display) -> anyhow::Result<()> {
     match write!(program::stdout(), "{what}") {
@@ -111,7 +119,17 @@ enum Part {
 impl Output {
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let failed = || format!("failed to create {}", path.display());
+        if is_open_file(path) {
+            let file = fs::OpenOptions::new().append(true).open(path).with_context(failed)?;
+            let writer = Writer::Direct(BufWriter::new(Box::new(file)));
+            return Ok(Self { path: path.to_owned(), role: "", writer, is_new: true });
+        }
         // A link stays, and what it leads to is replaced.
+        ensure!(
+            !path.is_symlink() || path.exists(),
+            "{} is a link that leads to nothing; name the file itself",
+            path.display()
+        );
         let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let writer = if is_stdout(path) {
             Writer::Direct(BufWriter::new(Box::new(program::stdout())))

@@ -86,7 +86,7 @@ impl GivenFields {
             }),
             (value, _) => {
                 let help = "--fingerprint-field names the one that holds the fingerprint";
-                Err(unfit(value.as_ref(), path, "an integer of 64 bits, or 16 hexadecimal digits,", help))
+                Err(unfit(value.as_ref(), path, "an integer of 64 bits, or 16 hexadecimal digits", help))
             }
         }
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use corpus::cli::{FileArgs, IdArgs, RecordArgs};
+use evaluation::confidence;
 use features::Fingerprinter;
 use features::cli::RecipeArgs;
 use minhash::Similarity;
@@ -20,6 +21,9 @@ use crate::progress::{Progress, complain};
 
 /// A profile is about as good as the best where its recall and its strict precision are not further below.
 const ABOUT: f64 = 0.01;
+
+/// Simhashes are not chosen where their recall may be below this, with 95 % confidence: by fewer than 35 pairs they never are.
+const LEAST_RECALL: f64 = 0.9;
 
 /// Below it a pair that is called a near-duplicate is strictly wrong, unless less is asked for.
 const FLOOR: f64 = 0.5;
@@ -101,8 +105,15 @@ fn choose(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Profile {
     let precision = |one: &Evaluated| one.scores.whole.strict_precision().unwrap_or(1.0);
     let best = |of: &dyn Fn(&Evaluated) -> f64| evaluated.iter().map(of).fold(0.0, f64::max);
     let (best_recall, best_precision) = (best(&recall), best(&precision));
-    let is_good =
-        |one: &&Evaluated| recall(one) >= best_recall - ABOUT && precision(one) >= best_precision - ABOUT;
+    // Bands promise what they find; of simhashes only what was found speaks, and of a few pairs it says little.
+    let is_sure = |one: &Evaluated| {
+        let whole = &one.scores.whole;
+        let least = confidence(whole.n_found, whole.n_true).map_or(0.0, |(least, _)| least);
+        one.profile != Profile::Classic || least >= LEAST_RECALL
+    };
+    let is_good = |one: &&Evaluated| {
+        recall(one) >= best_recall - ABOUT && precision(one) >= best_precision - ABOUT && is_sure(one)
+    };
     let cheapest = evaluated.iter().filter(is_good).min_by_key(|one| (one.found.n_rows, one.found.n_bytes));
     // None is good where one has the recall and another the precision.
     cheapest.map_or(Profile::Full, |one| one.profile)

@@ -54,7 +54,8 @@ impl Kind {
         match (self, value) {
             (Self::Boolean, Value::Boolean(is_so)) => Some(is_so.to_string()),
             (Self::Integer | Self::Duration, Value::Integer(number)) => Some(number.to_string()),
-            (Self::Duration, Value::Float(number)) => Some(number.to_string()),
+            // A share is a number in a file, too.
+            (Self::Duration | Self::String, Value::Float(number)) => Some(number.to_string()),
             (Self::Duration | Self::String, Value::String(text)) => Some(text.clone()),
             _ => None,
         }
