@@ -105,18 +105,19 @@ fn choose(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Profile {
     let precision = |one: &Evaluated| one.scores.whole.strict_precision().unwrap_or(1.0);
     let best = |of: &dyn Fn(&Evaluated) -> f64| evaluated.iter().map(of).fold(0.0, f64::max);
     let (best_recall, best_precision) = (best(&recall), best(&precision));
-    // Bands promise what they find; of simhashes only what was found speaks, and of a few pairs it says little.
-    let is_sure = |one: &Evaluated| {
-        let whole = &one.scores.whole;
-        let least = confidence(whole.n_found, whole.n_true).map_or(0.0, |(least, _)| least);
-        one.profile != Profile::Classic || least >= LEAST_RECALL
-    };
     let is_good = |one: &&Evaluated| {
         recall(one) >= best_recall - ABOUT && precision(one) >= best_precision - ABOUT && is_sure(one)
     };
     let cheapest = evaluated.iter().filter(is_good).min_by_key(|one| (one.found.n_rows, one.found.n_bytes));
     // None is good where one has the recall and another the precision.
     cheapest.map_or(Profile::Full, |one| one.profile)
+}
+
+/// Bands promise what they find; of simhashes only what was found speaks, and of a few pairs it says little.
+fn is_sure(one: &Evaluated) -> bool {
+    let whole = &one.scores.whole;
+    let least = confidence(whole.n_found, whole.n_true).map_or(0.0, |(least, _)| least);
+    one.profile != Profile::Classic || least >= LEAST_RECALL
 }
 
 fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -13,7 +13,7 @@ use minhash::BandScheme;
 use super::super::profile::Profile;
 use super::super::report::shown;
 use super::super::{Evaluated, Ground};
-use super::ABOUT;
+use super::{ABOUT, LEAST_RECALL, is_sure};
 
 /// Columns of a comment.
 const WIDTH: usize = 110;
@@ -137,6 +137,13 @@ impl Settings<'_> {
                  computation {promises}."
             )
         };
+        let recall = |one: &Evaluated| one.scores.whole.recall().unwrap_or(0.0);
+        let best = self.evaluated.iter().map(recall).fold(0.0, f64::max);
+        if self.evaluated.iter().any(|one| !is_sure(one) && best > 0.0 && recall(one) >= best - ABOUT) {
+            why += &format!(
+                " Simhash is taken only where its recall is {LEAST_RECALL} or more with 95 % confidence."
+            );
+        }
         if BandScheme::long().recall(min) < PROMISE && choice != Profile::Classic {
             why += &format!(" They are made for 0.8: at {} much is missed.", min.get());
         }
