@@ -134,7 +134,8 @@ fn every_place_says_the_same() {
         assert!(
             info.contains("verify        on, similarity 0.8 and more") && info.contains("format        3")
         );
-        // Another run finds each kept one under its own id, unchanged. By now what one is nearest to may be a later one.
+        // Another run finds each kept one under its own id, unchanged. By now what one is nearest to may be a later
+        // one.
         let ids = |lines: &[Value]| lines.iter().map(|line| line["id"].clone()).collect::<Vec<_>>();
         assert_eq!(ids(&dropped(&input, &["--store", &store])), ids(&in_memory), "{profile}, again");
         let refused =

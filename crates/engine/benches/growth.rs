@@ -1,8 +1,10 @@
-//! What a search reads and confirms as an index grows, of real texts: their sentences, and each two that follow one another.
+//! What a search reads and confirms as an index grows, of real texts: their sentences, and each two that follow one
+//! another.
 //!
 //! `cargo bench -p pigeonhole-engine --bench growth -- [--profile NAME] [--frame CHARACTERS] FILE.jsonl[.gz]…`
 //!
-//! With `--frame` every text begins with the same characters, those that the first document begins with, as pages of one site do.
+//! With `--frame` every text begins with the same characters, those that the first document begins with, as pages of
+//! one site do.
 #![expect(clippy::print_stdout, reason = "the table is its output")]
 
 #[path = "../../features/benches/data/mod.rs"]

@@ -123,10 +123,10 @@ impl Kept {
         Ok(verdicts)
     }
 
-    /// As [`decide`](Self::decide), where `insert_if_new` makes the call of the store, as [`KnownIds`] does: it is given those
-    /// whose ids this run has not kept, takes in those that are new, and answers for each that has features with the document
-    /// that keeps it out. No id may be among the candidates twice ([`batch_len`]): what its second use stands for is known only
-    /// once its first has been decided.
+    /// As [`decide`](Self::decide), where `insert_if_new` makes the call of the store, as [`KnownIds`] does: it is
+    /// given those whose ids this run has not kept, takes in those that are new, and answers for each that has features
+    /// with the document that keeps it out. No id may be among the candidates twice ([`batch_len`]): what its second
+    /// use stands for is known only once its first has been decided.
     ///
     /// # Errors
     /// Those of `insert_if_new`, and `Internal` where it answers for fewer documents than it was given.

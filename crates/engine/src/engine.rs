@@ -85,8 +85,8 @@ impl Engine {
         let open = |mode| {
             let place: StoreUri = uri.parse()?;
             let options = OpenOptions { mode, ..open_options.clone() };
-            // Options that cannot be are refused before anything is created for them. An index that is there may be what a
-            // new one would not be by default.
+            // Options that cannot be are refused before anything is created for them. An index that is there may be
+            // what a new one would not be by default.
             if mode == Mode::CreateIfMissing {
                 options.new_metadata()?;
             }

@@ -57,8 +57,8 @@ impl Extractor {
         Self::over(built(fingerprinter), metadata)
     }
 
-    /// The same, by its recipe and these dictionaries. Where an index files by n-grams alone, jieba's dictionary and idf are read
-    /// when [`fingerprinter`](Self::fingerprinter) is first called.
+    /// The same, by its recipe and these dictionaries. Where an index files by n-grams alone, jieba's dictionary and
+    /// idf are read when [`fingerprinter`](Self::fingerprinter) is first called.
     ///
     /// # Errors
     /// Where the recipe is no recipe of this version, or needs other dictionaries.

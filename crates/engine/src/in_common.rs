@@ -4,7 +4,8 @@ use features::shingles::{ShingleSets, TextSketcher};
 use index::Features;
 use minhash::{Basis, Comparison, Signature, Similarity};
 
-/// What two documents share, by what is stored of them; none where one of them has no signature, or one is short and the other long.
+/// What two documents share, by what is stored of them; none where one of them has no signature, or one is short and
+/// the other long.
 #[must_use]
 pub fn by_signatures(a: &Features, b: &Features) -> Option<Comparison> {
     let (a, b) = a.signature.as_ref().zip(b.signature.as_ref())?;
@@ -35,8 +36,8 @@ fn by_sets(a: &[u64], b: &[u64]) -> Comparison {
     }
 }
 
-/// Whether one text has a number that the other has not, or has it more often. Numbers are runs of digits, wherever they
-/// stand, and in whatever order: `1,000` is a 1 and a 000.
+/// Whether one text has a number that the other has not, or has it more often. Numbers are runs of digits, wherever
+/// they stand, and in whatever order: `1,000` is a 1 and a 000.
 #[must_use]
 pub fn numbers_differ(a: &str, b: &str) -> bool {
     let [a, b] = [a, b].map(numbers);

@@ -13,13 +13,13 @@ use crate::{Dictionaries, LineError, Recipe, RecipeError, Segmenter, Weights};
 pub struct TermArgs {
     /// How texts are cut into terms
     ///
-    /// `jieba` for texts with Chinese in them (other scripts are cut at Unicode word boundaries); `jieba-no-hmm` is faster
-    /// and joins only words that the dictionary has; `words` cuts all scripts there, Chinese, Thai and most of Japanese into
-    /// single characters; `chars:N` takes every N characters in a row; `shingles:N` takes every N words in a row and notices
-    /// their order. It is for simhashes alone: bands and signatures are of character n-grams in any language, Japanese,
-    /// Korean and Thai too, so that with the default profile nothing needs to be given here. Where simhashes decide
-    /// (--verify off), `chars:N` and `shingles:N` find fewer near-duplicates than words do, in most texts.
-    /// [default: jieba, or what --idf was counted with]
+    /// `jieba` for texts with Chinese in them (other scripts are cut at Unicode word boundaries); `jieba-no-hmm` is
+    /// faster and joins only words that the dictionary has; `words` cuts all scripts there, Chinese, Thai and most of
+    /// Japanese into single characters; `chars:N` takes every N characters in a row; `shingles:N` takes every N words
+    /// in a row and notices their order. It is for simhashes alone: bands and signatures are of character n-grams in
+    /// any language, Japanese, Korean and Thai too, so that with the default profile nothing needs to be given here.
+    /// Where simhashes decide (--verify off), `chars:N` and `shingles:N` find fewer near-duplicates than words do, in
+    /// most texts. [default: jieba, or what --idf was counted with]
     #[arg(long, env = "PIGEONHOLE_SEGMENTER", value_name = "HOW")]
     pub segmenter: Option<Segmenter>,
 
@@ -35,9 +35,9 @@ pub struct TermArgs {
 
     /// Terms that never count, one a line, in UTF-8 [default: none]
     ///
-    /// They are for simhashes, as --segmenter is. jieba's idf knows the frequent words of Chinese only, so that in other
-    /// languages those weigh most: without them simhashes take fewer unrelated texts for near, and find somewhat fewer near
-    /// ones. With the default profile signatures refuse what is unrelated.
+    /// They are for simhashes, as --segmenter is. jieba's idf knows the frequent words of Chinese only, so that in
+    /// other languages those weigh most: without them simhashes take fewer unrelated texts for near, and find somewhat
+    /// fewer near ones. With the default profile signatures refuse what is unrelated.
     #[arg(long, env = "PIGEONHOLE_STOP_WORDS", value_name = "FILE")]
     pub stop_words: Option<PathBuf>,
 }
@@ -68,10 +68,10 @@ pub struct RecipeArgs {
 
     /// Inverse document frequencies: what `indexer idf` counted, or a term, a space or tab, and the value a line, in UTF-8 [default: jieba's]
     ///
-    /// It is of use where simhashes alone decide (--profile classic --verify off): there counts of your own corpus make for
-    /// fewer false duplicates where that is full of boilerplate, and find fewer true ones. With the default profile signatures
-    /// refuse what is unrelated, and bands find what simhashes miss. A term that the file lacks has its median. What was
-    /// counted goes with the terms that it was counted with: with others it is refused.
+    /// It is of use where simhashes alone decide (--profile classic --verify off): there counts of your own corpus make
+    /// for fewer false duplicates where that is full of boilerplate, and find fewer true ones. With the default profile
+    /// signatures refuse what is unrelated, and bands find what simhashes miss. A term that the file lacks has its
+    /// median. What was counted goes with the terms that it was counted with: with others it is refused.
     #[arg(long, env = "PIGEONHOLE_IDF", value_name = "FILE")]
     pub idf: Option<PathBuf>,
 }

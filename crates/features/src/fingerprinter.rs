@@ -153,8 +153,8 @@ impl Fingerprinter {
         accumulate(&scratch.terms).fingerprint()
     }
 
-    /// The fingerprint and the signature of a text, each as it is made alone. Where both are made of the same normal form, it is
-    /// made once.
+    /// The fingerprint and the signature of a text, each as it is made alone. Where both are made of the same normal
+    /// form, it is made once.
     #[must_use]
     pub fn fingerprint_and_signature(
         &self,

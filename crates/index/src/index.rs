@@ -299,7 +299,8 @@ impl Index {
         Ok((digests.len() as u64, whole))
     }
 
-    /// Refuses a rule that asks for more than the index can tell: for less similar documents, or for a greater distance.
+    /// Refuses a rule that asks for more than the index can tell: for less similar documents, or for a greater
+    /// distance.
     ///
     /// # Errors
     /// `InvalidArgument`.

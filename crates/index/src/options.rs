@@ -65,7 +65,8 @@ impl OpenOptions {
     /// The metadata of a new index.
     ///
     /// # Errors
-    /// `InvalidArgument` for a scheme that is not known or that the profile does not use, and a distance above what it finds.
+    /// `InvalidArgument` for a scheme that is not known or that the profile does not use, and a distance above what it
+    /// finds.
     pub fn new_metadata(&self) -> Result<Metadata> {
         let kind = match &self.scheme {
             Some(name) => parse_kind(name)?,

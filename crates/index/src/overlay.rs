@@ -102,8 +102,8 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
         work(&mut layer, in_base)
     }
 
-    /// As [`insert_if_new`](Store::insert_if_new), where what is stored under a document's own id neither counts nor stays, as if
-    /// it were removed just before.
+    /// As [`insert_if_new`](Store::insert_if_new), where what is stored under a document's own id neither counts nor
+    /// stays, as if it were removed just before.
     ///
     /// # Errors
     /// As [`insert_if_new`](Store::insert_if_new).

@@ -24,14 +24,15 @@ pub struct Rule {
     pub max_distance: Distance,
     /// The least similarity of near documents; without it nothing is verified.
     pub min_similarity: Option<Similarity>,
-    /// How many candidates of a document may be left unjudged: those beyond so many, where a store knows all of them before
-    /// it judges one. It judges those that signatures propose, the fewest differing bits first, then those of simhashes.
+    /// How many candidates of a document may be left unjudged: those beyond so many, where a store knows all of them
+    /// before it judges one. It judges those that signatures propose, the fewest differing bits first, then those of
+    /// simhashes.
     pub candidates_max: Option<usize>,
 }
 
-/// As many candidates are judged where a document is to be [inserted if it is new](crate::Store::insert_if_new): texts that
-/// begin alike, as all pages of a site, are candidates for each other by the thousand, and a million of them would take half
-/// a million comparisons each.
+/// As many candidates are judged where a document is to be [inserted if it is new](crate::Store::insert_if_new): texts
+/// that begin alike, as all pages of a site, are candidates for each other by the thousand, and a million of them would
+/// take half a million comparisons each.
 pub const CANDIDATES_MAX: usize = 1_000;
 
 /// An estimate confirms from so many of its standard deviations below the least similarity on.

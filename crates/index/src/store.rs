@@ -110,8 +110,8 @@ pub trait Store: Send + Sync {
     /// | there with the same sketch | `Unchanged` | `Unchanged` |
     /// | there with another sketch | `Replaced` | `Duplicate`, and the old version stays |
     ///
-    /// Where the rule has only so many [candidates](Rule::candidates_max) judged, the store may take in a document that is near
-    /// to one of the others, and counts that ([`Status::n_bounded`]).
+    /// Where the rule has only so many [candidates](Rule::candidates_max) judged, the store may take in a document that
+    /// is near to one of the others, and counts that ([`Status::n_bounded`]).
     ///
     /// A document's own old version is never what makes it a duplicate. No other insertion can come between the search
     /// and the write, whichever thread or process makes it.

@@ -3,8 +3,8 @@
 //! ```text
 //! cargo run --release --locked -p indexer --example fingerprints -- N SEED FILE.parquet
 //! ```
-//! Columns are id, an integer that ascends, and fingerprint, an unsigned one. Three in ten differ in up to three bits from an earlier
-//! one; the others are random.
+//! Columns are id, an integer that ascends, and fingerprint, an unsigned one. Three in ten differ in up to three bits
+//! from an earlier one; the others are random.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong here ends a measurement")]
 

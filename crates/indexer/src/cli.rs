@@ -135,11 +135,12 @@ pub(crate) enum Command {
     BulkRows(BulkRowsArgs),
     /// Drop near-duplicates from a corpus, or show them
     ///
-    /// Goes through the documents in order (or with --keep the best first) and drops one when a document kept before it is within
-    /// the index's distance. Without --output and --duplicates it prints the groups found. The kept documents are indexed in memory, for
-    /// this run only, unless --store names an index: then also a document near to one of that index is dropped, and those
-    /// that are kept are added to it. A document that this index already holds under the same id, with the same text, is
-    /// kept: so a run that broke off can be run again (--known-ids has other ways). To drop duplicates from a corpus do not index it first.
+    /// Goes through the documents in order (or with --keep the best first) and drops one when a document kept before it
+    /// is within the index's distance. Without --output and --duplicates it prints the groups found. The kept documents
+    /// are indexed in memory, for this run only, unless --store names an index: then also a document near to one of
+    /// that index is dropped, and those that are kept are added to it. A document that this index already holds under
+    /// the same id, with the same text, is kept: so a run that broke off can be run again (--known-ids has other ways).
+    /// To drop duplicates from a corpus do not index it first.
     ///
     /// The ids of all kept documents are held in memory; --keep needs more.
     Dedup(Box<DedupArgs>),
@@ -152,8 +153,8 @@ pub(crate) enum Command {
     Collect(Box<CollectArgs>),
     /// Count in how many documents each term occurs: a dictionary for --idf
     ///
-    /// It serves who lets simhashes alone decide (--profile classic --verify off). With the default profile it is not needed:
-    /// signatures refuse what is unrelated, and bands find what simhashes miss.
+    /// It serves who lets simhashes alone decide (--profile classic --verify off). With the default profile it is not
+    /// needed: signatures refuse what is unrelated, and bands find what simhashes miss.
     ///
     /// A term weighs the less the more documents it is in: 1 + ln(documents / those with the term). Counts of a corpus of your
     /// own know its boilerplate; those that come with the program are of Chinese texts. The counts go with the terms
@@ -169,28 +170,29 @@ pub(crate) enum Command {
     IdfMerge(IdfMergeArgs),
     /// Write every record of an index to a file, for `import`
     ///
-    /// A record has the id of a document, its fingerprint (16 hexadecimal digits, in Parquet an unsigned integer of 64 bits), its
-    /// signature (base64, in Parquet bytes), its source and the time of its insertion; what it has none of is null. The index
-    /// is only read, page by page, and may be written to meanwhile: then a document may be in the file or not. The file appears when
-    /// it is whole.
+    /// A record has the id of a document, its fingerprint (16 hexadecimal digits, in Parquet an unsigned integer of 64
+    /// bits), its signature (base64, in Parquet bytes), its source and the time of its insertion; what it has none of
+    /// is null. The index is only read, page by page, and may be written to meanwhile: then a document may be in the
+    /// file or not. The file appears when it is whole.
     Export(ExportArgs),
     /// Add fingerprints or signatures to an index: what `export` wrote, or your own
     ///
-    /// As `index`, but for the features: they stand in fields of the records, and no text is read. An index takes of a record
-    /// what it files and confirms documents by: profile classic a fingerprint, minhash a signature, full both; and all of them a
-    /// signature unless --verify is off. So fingerprints alone go into an index that is made with --profile classic --verify
-    /// off, to be asked by fingerprint. For an index that is to be asked by text, too, give the flags of the text's fingerprint
-    /// as they were where these were made; the summary of `export` has them.
+    /// As `index`, but for the features: they stand in fields of the records, and no text is read. An index takes of a
+    /// record what it files and confirms documents by: profile classic a fingerprint, minhash a signature, full both;
+    /// and all of them a signature unless --verify is off. So fingerprints alone go into an index that is made with
+    /// --profile classic --verify off, to be asked by fingerprint. For an index that is to be asked by text, too, give
+    /// the flags of the text's fingerprint as they were where these were made; the summary of `export` has them.
     Import(Box<ImportArgs>),
     /// Carry an index over: to another store, scheme, profile or least similarity
     ///
-    /// NEW is made like OLD but for what is asked for otherwise, and by its recipe; one that is there must fit. OLD is only
-    /// read. What it holds is copied, with the sources; a run that broke off is simply run again. In the end every document of
-    /// OLD is looked for in NEW.
+    /// NEW is made like OLD but for what is asked for otherwise, and by its recipe; one that is there must fit. OLD is
+    /// only read. What it holds is copied, with the sources; a run that broke off is simply run again. In the end every
+    /// document of OLD is looked for in NEW.
     ///
-    /// Where OLD lacks what NEW needs, because it has no signatures (it is of an older version, or does not verify) or no
-    /// simhashes (it is of profile minhash), name the inputs that it was made of: then the features are made anew of their texts, for the
-    /// documents that OLD has. Exit status: 1 where documents of OLD are missing in the end; --rejects lists all of them.
+    /// Where OLD lacks what NEW needs, because it has no signatures (it is of an older version, or does not verify) or
+    /// no simhashes (it is of profile minhash), name the inputs that it was made of: then the features are made anew of
+    /// their texts, for the documents that OLD has. Exit status: 1 where documents of OLD are missing in the end;
+    /// --rejects lists all of them.
     Reindex(Box<ReindexArgs>),
     #[command(flatten)]
     Manual(manual::Command),
@@ -248,11 +250,12 @@ pub(crate) struct DedupArgs {
     /// Which of near-duplicates stays: first, longest, newest or best:FIELD
     ///
     /// `first` is the one that comes first in the input. `longest` has the most characters, `newest` the latest time
-    /// (--time-field), and `best:FIELD` the highest number in a field, named as in --id-field, as doubles
-    /// have it: integers beyond 2^53 may be equal, and Parquet's half floats are not read. Of equals the first stays; a
-    /// document without a time or number comes after all others. What the index of --store has under other ids stays in any case.
-    /// All but `first` read the input twice, so it must be files, and hold some 200 bytes for each document, and its id twice,
-    /// in memory; a job with a --journal goes on in the second reading, after doing the first one again. Of an id that is used for several texts the best one counts, and the others are rejected.
+    /// (--time-field), and `best:FIELD` the highest number in a field, named as in --id-field, as doubles have it:
+    /// integers beyond 2^53 may be equal, and Parquet's half floats are not read. Of equals the first stays; a document
+    /// without a time or number comes after all others. What the index of --store has under other ids stays in any
+    /// case. All but `first` read the input twice, so it must be files, and hold some 200 bytes for each document, and
+    /// its id twice, in memory; a job with a --journal goes on in the second reading, after doing the first one again.
+    /// Of an id that is used for several texts the best one counts, and the others are rejected.
     #[arg(long, value_name = "POLICY", default_value = "first", help_heading = "Which one stays")]
     pub(crate) keep: Keep,
     /// The field that holds a document's time, for --keep newest [default: time, and in WARC WARC-Date]
@@ -264,12 +267,14 @@ pub(crate) struct DedupArgs {
     pub(crate) time_field: Option<FieldPath>,
     /// What an id means that the index of --store has from an earlier run: its document of then is the earlier version
     ///
-    /// It is for holding a corpus against the same one of before, as this month's crawl against last month's, and needs an index of
+    /// It is for holding a corpus against the same one of before, as this month's crawl against last month's, and needs
+    /// an index of
     /// --store. What this index has under another id counts as long as it is there, also where a later record of the input is
-    /// about to take its place. Of an id that comes twice in the input the first text that is kept counts, whatever was known.
+    /// about to take its place. Of an id that comes twice in the input the first text that is kept counts, whatever was
+    /// known.
     ///
-    /// Give a run that compares or replaces a --journal. Without one, compare drops what a run that broke off had stored as
-    /// copies of itself, so that it is in no output, and replace may keep what that run had dropped.
+    /// Give a run that compares or replaces a --journal. Without one, compare drops what a run that broke off had
+    /// stored as copies of itself, so that it is in no output, and replace may keep what that run had dropped.
     #[arg(
         long,
         value_name = "WHAT",

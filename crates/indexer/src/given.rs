@@ -24,7 +24,8 @@ impl Needs {
         Self { profile, signs, fields: fields.clone() }
     }
 
-    /// The features of a document, without what the index has no use for; the error is why it cannot be one of the index.
+    /// The features of a document, without what the index has no use for; the error is why it cannot be one of the
+    /// index.
     pub(crate) fn features(&self, given: &Given) -> Result<Features, String> {
         let (fingerprint, signature) = (&self.fields.fingerprint_field, &self.fields.signature_field);
         let simhash = match (&given.fingerprint, self.profile) {

@@ -142,8 +142,8 @@ impl Job {
         Self { needs: Some(needs), ..self }
     }
 
-    /// Refuses inputs that bring along none of what an index `needs`, as far as that can be told of their first records,
-    /// before there is an index. What can be read only once is not looked at.
+    /// Refuses inputs that bring along none of what an index `needs`, as far as that can be told of their first
+    /// records, before there is an index. What can be read only once is not looked at.
     pub(crate) fn try_first(&self, needs: &Needs) -> anyhow::Result<()> {
         let Ok(inputs) = self.inputs.again() else { return Ok(()) };
         let n_bytes_read = Arc::clone(&inputs.n_bytes_read);

@@ -1,9 +1,11 @@
-//! Whether the texts of a run are such that the profile of the index misses most of what is to be found, which is said once.
+//! Whether the texts of a run are such that the profile of the index misses most of what is to be found, which is said
+//! once.
 //!
-//! A word that differs moves the more bits of a simhash the shorter its text is, so of short texts simhashes alone find few. In
-//! the corpora that were measured they find .08 to .54 of the near-duplicates where the middle text has fewer than 1,000
-//! characters, and .77 to .95 where it has 3,400 and more (one of three where there are no more); of pieces of one length .33 to .64 at 250 characters, .53 to .76 at
-//! 1,000 and .75 to .89 at 2,000 (README.md of this crate, "Which one stays"). So at 1,000 a quarter is missed at least.
+//! A word that differs moves the more bits of a simhash the shorter its text is, so of short texts simhashes alone find
+//! few. In the corpora that were measured they find .08 to .54 of the near-duplicates where the middle text has fewer
+//! than 1,000 characters, and .77 to .95 where it has 3,400 and more (one of three where there are no more); of pieces
+//! of one length .33 to .64 at 250 characters, .53 to .76 at 1,000 and .75 to .89 at 2,000 (README.md of this crate,
+//! "Which one stays"). So at 1,000 a quarter is missed at least.
 
 use index::{Index, Profile};
 
@@ -22,8 +24,8 @@ pub(crate) fn matter(index: &Index) -> bool {
     index.kind().profile() == Profile::Classic
 }
 
-/// Says what a run over mostly short texts should be run with, where that is something else. `uri` is where the index stays,
-/// which keeps its profile.
+/// Says what a run over mostly short texts should be run with, where that is something else. `uri` is where the index
+/// stays, which keeps its profile.
 pub(crate) fn warn(report: &Report, uri: Option<&str>) {
     if let Some(what) = warning(report.n_read, report.n_short, uri) {
         complain(format_args!("{what}"));

@@ -34,7 +34,8 @@ impl Similarity {
         Self::clamped(n_common as f64 / (size_a + size_b).saturating_sub(n_common) as f64)
     }
 
-    /// The share as it is told: an estimate has no more than four decimals. Rounded down, so that only what is the same is 1.
+    /// The share as it is told: an estimate has no more than four decimals. Rounded down, so that only what is the same
+    /// is 1.
     #[must_use]
     pub fn four_decimals(self) -> f64 {
         (self.0 * 1e4 + 1e-5).floor() / 1e4

@@ -47,9 +47,10 @@ struct Cli {
 enum Command {
     /// Compare two texts: what they have in common, whether they are near-duplicates, and why
     ///
-    /// The similarity is the share of the character n-grams that both texts have, of those that either has, counted in the texts.
-    /// The verdict is that of an index, which keeps signatures and estimates the similarity of texts of more than some 50
-    /// characters by them. --why shows what makes the simhashes, which only propose: bits, margins and terms.
+    /// The similarity is the share of the character n-grams that both texts have, of those that either has, counted in
+    /// the texts. The verdict is that of an index, which keeps signatures and estimates the similarity of texts of more
+    /// than some 50 characters by them. --why shows what makes the simhashes, which only propose: bits, margins and
+    /// terms.
     Compare(compare::Args),
     /// Hold what is found in a corpus against the exact truth: recall, strict precision, misses and mistakes
     ///
@@ -136,7 +137,8 @@ const COMMON: [&str; 29] = [
     "why",
 ];
 
-/// What a file of settings says only in the command's own table: two texts are compared without an index, unless it is named.
+/// What a file of settings says only in the command's own table: two texts are compared without an index, unless it is
+/// named.
 const APART: [(&str, &str); 1] = [("compare", "store")];
 
 /// All that may be asked.

@@ -1,5 +1,5 @@
-//! `pigeonhole scheme`: by what documents are filed, what of the near ones is found, what a query costs, and where a table is
-//! split.
+//! `pigeonhole scheme`: by what documents are filed, what of the near ones is found, what a query costs, and where a
+//! table is split.
 
 mod bands;
 
@@ -30,8 +30,8 @@ pub(crate) struct Args {
     name: Option<String>,
     /// Print where an HBase table of this many regions is split: the segments, in hex, at which all but the first begin
     ///
-    /// Of an index of profile classic with a table scheme, of profile minhash with `minhash`. schema/create.rb makes those of a
-    /// profile full, too.
+    /// Of an index of profile classic with a table scheme, of profile minhash with `minhash`. schema/create.rb makes
+    /// those of a profile full, too.
     #[arg(long, value_name = "N", requires = "name")]
     regions: Option<u32>,
     #[command(flatten)]

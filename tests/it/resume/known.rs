@@ -8,8 +8,8 @@ use serde_json::json;
 use super::{Job, assert_same, n_frames};
 use crate::support::{Random, run};
 
-/// What the killed one has stored must count neither as an earlier version nor as another document, and what has left the index
-/// must be as gone as it was, or as there.
+/// What the killed one has stored must count neither as an earlier version nor as another document, and what has left
+/// the index must be as gone as it was, or as there.
 #[test]
 fn killed_while_ids_are_compared_and_replaced() {
     const N: usize = 5_000;
@@ -17,7 +17,8 @@ fn killed_while_ids_are_compared_and_replaced() {
     let mut random = Random(19);
     let mut word = || -> String { (0..7).map(|_| (b'a' + random.below(26) as u8) as char).collect() };
     let words: Vec<String> = (0..N / 5 * 11 + 60).map(|_| word()).collect();
-    // Five of the same words, and the next five of most of these, so that there are chains: a near b, b near c, a far from c.
+    // Five of the same words, and the next five of most of these, so that there are chains: a near b, b near c, a far
+    // from c.
     let mut chain = |n: usize| -> String {
         let mut text: Vec<&str> = words[n % N / 5 * 11..][..60].iter().map(|word| &**word).collect();
         for _ in 0..random.below(8) {

@@ -58,7 +58,8 @@ fn found(folder: &Path, path: &str) -> Vec<PathBuf> {
     })
 }
 
-/// Where no path of a line leads. A path is below the root, below `crates`, or beside or above what the line named before.
+/// Where no path of a line leads. A path is below the root, below `crates`, or beside or above what the line named
+/// before.
 fn lost(line: &str) -> Vec<String> {
     let mut before: Vec<PathBuf> = Vec::new();
     let mut lost = Vec::new();

@@ -9,8 +9,8 @@ use index::{
 
 use super::Candidate;
 
-/// What becomes of a document whose id the index has from before: its earlier version. Of two documents of one run under one
-/// id [`Kept`](super::Kept) tells.
+/// What becomes of a document whose id the index has from before: its earlier version. Of two documents of one run
+/// under one id [`Kept`](super::Kept) tells.
 ///
 /// | its text | `Keep` | `Compare` | `Replace` |
 /// |---|---|---|---|
@@ -20,7 +20,8 @@ use super::Candidate;
 /// | is near to another id | duplicate; the earlier version stays | duplicate; the earlier version stays | duplicate; the earlier version leaves |
 /// | has no features | kept; the earlier version stays | kept; the earlier version stays | kept; the earlier version leaves |
 ///
-/// What the index has under another id counts as long as it is there, also where a later document is about to take its place.
+/// What the index has under another id counts as long as it is there, also where a later document is about to take its
+/// place.
 ///
 /// ```
 /// use pigeonhole_engine::dedup::{Candidate, Kept, KnownIds, Verdict};
@@ -69,14 +70,15 @@ impl KnownIds {
         }
     }
 
-    /// Decides about documents, each before those after it, and takes those into the index that are new. The answers are of
-    /// those with features, in their order: what keeps each out, which may be its own earlier version. No id may be among
-    /// them twice, nor one that this run has kept.
+    /// Decides about documents, each before those after it, and takes those into the index that are new. The answers
+    /// are of those with features, in their order: what keeps each out, which may be its own earlier version. No id may
+    /// be among them twice, nor one that this run has kept.
     ///
     /// # Errors
-    /// Those of the store. A call that failed may have been made in part, and the same call answers otherwise then: under
-    /// [`Compare`](Self::Compare) what the first one has taken in is a duplicate of itself. A caller that must not take it for
-    /// that writes down what is [foreseen](Self::foresee), and [carries it out](Self::carry_out) as often as it takes.
+    /// Those of the store. A call that failed may have been made in part, and the same call answers otherwise then:
+    /// under [`Compare`](Self::Compare) what the first one has taken in is a duplicate of itself. A caller that must
+    /// not take it for that writes down what is [foreseen](Self::foresee), and [carries it out](Self::carry_out) as
+    /// often as it takes.
     pub fn insert_if_new(self, index: &Index, candidates: &[Candidate<'_>]) -> Result<Vec<Option<Match>>> {
         let documents = with_features(candidates);
         let decided = match self {
@@ -105,8 +107,8 @@ impl KnownIds {
         }
     }
 
-    /// Does what was [foreseen](Self::foresee) for the same candidates. What others have inserted since then keeps a document
-    /// out all the same, which the answers tell. Doing it again changes nothing.
+    /// Does what was [foreseen](Self::foresee) for the same candidates. What others have inserted since then keeps a
+    /// document out all the same, which the answers tell. Doing it again changes nothing.
     ///
     /// # Errors
     /// Those of the store, and `Internal` where something else was foreseen than for these candidates.

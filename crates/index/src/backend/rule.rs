@@ -56,8 +56,8 @@ pub fn insert<S: Shelf>(
     Ok(if was_there { Insertion::Replaced } else { Insertion::Inserted })
 }
 
-/// As [`insert`] with a rule of nearness, where what is there under the document's id neither counts nor stays: as if it were
-/// removed first.
+/// As [`insert`] with a rule of nearness, where what is there under the document's id neither counts nor stays: as if
+/// it were removed first.
 pub fn replace<S: Shelf>(shelf: &mut S, document: &Document, rule: &Rule) -> Result<Insertion, S::Error> {
     let old = shelf.find(&document.id)?;
     let near = shelf.nearest(&document.sketch, rule, old.as_ref().map(|&(number, _)| number))?;

@@ -232,8 +232,8 @@ impl Candidates {
         }
     }
 
-    /// Sorts it by queries, each document once, whichever facets proposed it. Of a query with more than the rule has judged the
-    /// most promising stay. Says of how many queries some were left.
+    /// Sorts it by queries, each document once, whichever facets proposed it. Of a query with more than the rule has
+    /// judged the most promising stay. Says of how many queries some were left.
     fn bound(&mut self, n_queries: usize, rule: &Rule) -> u64 {
         // Of a single query what is left is not even sorted. A document is proposed once by each family at most.
         let n_sorted_max =

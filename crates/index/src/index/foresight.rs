@@ -22,9 +22,9 @@ impl<'a> Foresight<'a> {
         self.overlay.insert_if_new(&self.index.documents(documents), &self.index.rule())
     }
 
-    /// What [`Index::insert_if_new`] would answer if, before each document, what is stored under its id were removed: that
-    /// neither counts nor stays, also where the document is a duplicate of another one. What has the same sketch is
-    /// `Unchanged` where nothing else is near to it.
+    /// What [`Index::insert_if_new`] would answer if, before each document, what is stored under its id were removed:
+    /// that neither counts nor stays, also where the document is a duplicate of another one. What has the same sketch
+    /// is `Unchanged` where nothing else is near to it.
     ///
     /// # Errors
     /// Those of a read.

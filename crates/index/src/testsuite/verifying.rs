@@ -72,7 +72,8 @@ fn what_bands_propose_is_confirmed(store: &dyn Store) {
     check(store, &signed(u64::MAX, 2_000..2_300), &[]);
 }
 
-/// Among texts that have much in common one that is near is found, however few may be judged; a store that leaves some counts it.
+/// Among texts that have much in common one that is near is found, however few may be judged; a store that leaves some
+/// counts it.
 fn the_most_promising_are_judged(store: &dyn Store) {
     let framed = |n: u64| signed(n * 0x1111, 80 * n..80 * n + 300);
     let names = ["a", "b", "c", "d", "e"];

@@ -1,4 +1,5 @@
-//! `indexer reindex`: carries an index over to another store, scheme or profile, from what it holds, or anew from its texts.
+//! `indexer reindex`: carries an index over to another store, scheme or profile, from what it holds, or anew from its
+//! texts.
 
 mod anew;
 mod like;

@@ -20,7 +20,8 @@ struct Original {
     similarity: Option<f64>,
 }
 
-/// Takes in those of `candidates` that are new; of every other one that has features, what keeps it out. See [`KnownIds`].
+/// Takes in those of `candidates` that are new; of every other one that has features, what keeps it out. See
+/// [`KnownIds`].
 ///
 /// The decision comes first and is written down, so that a call that is made again after a crash cannot change it: it
 /// meets documents of its own then, which came later than those that it met the first time. What somebody else has

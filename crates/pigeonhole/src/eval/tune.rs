@@ -22,7 +22,8 @@ use crate::progress::{Progress, complain};
 /// A profile is about as good as the best where its recall and its strict precision are not further below.
 const ABOUT: f64 = 0.01;
 
-/// Simhashes are not chosen where their recall may be below this, with 95 % confidence: by fewer than 35 pairs they never are.
+/// Simhashes are not chosen where their recall may be below this, with 95 % confidence: by fewer than 35 pairs they
+/// never are.
 const LEAST_RECALL: f64 = 0.9;
 
 /// Below it a pair that is called a near-duplicate is strictly wrong, unless less is asked for.

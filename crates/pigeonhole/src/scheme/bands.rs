@@ -19,9 +19,9 @@ const BINS: usize = minhash::LONG_BINS;
 pub(super) struct BandArgs {
     /// The cheapest bands that find this share of the pairs of --similarity, below 1 [default: 0.998]
     ///
-    /// The cost is in rows that a query reads: fifty for each band, those of other documents that are met in the bands, and
-    /// fifty for each of these that its suffix does not rule out. It is a calculation: an index is made with the built-in
-    /// bands, which are what it finds for a recall of 0.998 at 0.8.
+    /// The cost is in rows that a query reads: fifty for each band, those of other documents that are met in the bands,
+    /// and fifty for each of these that its suffix does not rule out. It is a calculation: an index is made with the
+    /// built-in bands, which are what it finds for a recall of 0.998 at 0.8.
     #[arg(long, value_name = "SHARE", help_heading = "The cheapest bands")]
     recall: Option<f64>,
     /// From which similarity on pairs are to be found, above 0 [default: 0.8]
