@@ -181,7 +181,8 @@ class Pigeonhole:
         # Which pairs those are: a second run, not timed.
         subprocess.run([*command, "--pairs", pairs], check=True, stdout=subprocess.DEVNULL)
         dropped = {int(line["id"]): int(line["duplicate_of"]) for line in lines_of(duplicates)}
-        return {**self.evaluated, "pairs": pairs_of_pairs(pairs), "dropped": list(dropped), "seconds": {"search": seconds}}
+        found = {"pairs": pairs_of_pairs(pairs), "dropped": list(dropped)}
+        return {**self.evaluated, **found, "seconds": {"search": seconds}}
 
 
 def lines_of(path):

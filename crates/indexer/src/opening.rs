@@ -116,7 +116,7 @@ impl StoreOptions {
                 let options = self.store.options(Mode::CreateIfMissing, &self.recipe)?;
                 Ok(Some(options.open_options().new_metadata()?))
             }
-            // Whoever opens it in earnest says what is wrong.
+            // The command opens it later, and says then what is wrong.
             _ => Ok(None),
         }
     }

@@ -63,7 +63,7 @@ pub(crate) struct WorkArgs {
 pub(crate) struct JournalArgs {
     /// Keep a journal in this directory: after a crash, a kill or a stop the same command goes on where it was
     ///
-    /// Nothing is lost or counted twice, and the outputs are those of a run that nobody disturbed; until they are whole
+    /// Nothing is lost or counted twice, and the outputs are those of a run without a stop; until they are whole
     /// they are called `.NAME.….partial`. When the job is done, the same command says so and does nothing. The first
     /// run makes the directory. A job with other inputs or options is refused; remove the directory to begin anew.
     /// Inputs and outputs must be files; it goes with neither --report nor --clusters, which are made of what one run

@@ -48,6 +48,7 @@ impl Rule {
 
     /// Says of how many documents not all candidates were judged.
     pub(crate) fn say_bounded(&self) {
+        // What is only said is no reason for a run to fail.
         let n_bounded = self.index.status().ok().and_then(|status| status.n_bounded);
         if let Some(n) = n_bounded.filter(|&n| n > 0) {
             complain(format_args!(

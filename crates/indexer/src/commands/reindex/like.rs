@@ -9,10 +9,9 @@ pub(super) fn options(asked: OpenOptions, old: &Metadata) -> OpenOptions {
     let needs_verifying = profile != Profile::Classic || asked.min_similarity.is_some();
     let verify = asked.verify.unwrap_or(old.min_similarity.is_some() || needs_verifying);
     let has_tables = profile != Profile::Minhash && old.kind.files_by_simhash();
-    let finds = |name: &String| {
-        let kind: Option<SketchKind> = name.parse().ok();
-        kind.is_some_and(|kind| kind.max_distance() >= old.max_distance)
-    };
+    // A name that is not known is refused where the index is made.
+    let finds =
+        |name: &String| name.parse::<SketchKind>().is_ok_and(|kind| kind.max_distance() >= old.max_distance);
     let keeps_distance = has_tables && asked.scheme.as_ref().is_none_or(finds);
     OpenOptions {
         scheme: asked.scheme.or_else(|| has_tables.then(|| old.kind.name().to_owned())),
