@@ -325,7 +325,7 @@ pub(crate) struct DedupArgs {
     /// They are found at the end of the run, which holds every document's id and signature until then: some 300 bytes.
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Pairs), help_heading = "Output")]
     pub(crate) pairs: Option<PathBuf>,
-    /// What becomes of a chained cluster, in which two nodes are further apart than the distance: A near B near C, but not A near C
+    /// What becomes of a chained cluster, in which two nodes are not near each other: A near B near C, but not A near C
     #[arg(
         long,
         value_name = "WHAT",

@@ -67,7 +67,7 @@ pub(crate) struct Deduplicated {
 pub(crate) struct Clustered {
     /// As they are written.
     pub(crate) n: u64,
-    /// Those in which two documents are further apart than the distance, before they are split.
+    /// Those in which two documents are not near each other, before they are split.
     pub(crate) n_chained: u64,
     pub(crate) is_split: bool,
 }
@@ -207,9 +207,7 @@ impl fmt::Display for Clustered {
         writeln!(f, "clusters      {:>12}", Grouped(self.n))?;
         let remark = match (self.n_chained, self.is_split) {
             (0, _) => "",
-            (_, false) => {
-                "  (some of their documents are further apart than the distance; --chains split parts them)"
-            }
+            (_, false) => "  (some of their documents are not near each other; --chains split parts them)",
             (_, true) => "  (split around the documents that stay)",
         };
         writeln!(f, "chained       {:>12}{remark}", Grouped(self.n_chained))

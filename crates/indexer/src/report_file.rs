@@ -173,7 +173,7 @@ pub(crate) struct Example {
 #[derive(Debug, Serialize)]
 pub(crate) struct Clusters {
     pub(crate) n: u64,
-    /// Those in which two documents are further apart than the distance.
+    /// Those in which two documents are not near each other.
     pub(crate) n_chained: u64,
     /// Whether those were split around the documents that stay, of which `n` counts the parts.
     pub(crate) split: bool,

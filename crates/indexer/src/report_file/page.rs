@@ -66,8 +66,8 @@ fn summary(report: &ReportFile) -> Markup {
             }
             @if let Some(clusters) = &report.clusters {
                 p {
-                    "Clusters of near-duplicates: " (Grouped(clusters.n).to_string()) ". Chained, with two documents further apart "
-                    "than the distance: " (Grouped(clusters.n_chained).to_string())
+                    "Clusters of near-duplicates: " (Grouped(clusters.n).to_string()) ". Chained, with two documents that are "
+                    "not near each other: " (Grouped(clusters.n_chained).to_string())
                     (if clusters.split && clusters.n_chained > 0 { ", split around the documents that stay." } else { "." })
                 }
             }
