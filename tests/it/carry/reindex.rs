@@ -128,6 +128,17 @@ fn what_the_old_index_lacks_is_made_anew() {
     let rejects = fs::read_to_string(rejects).unwrap();
     assert_eq!(rejects.lines().filter(|line| line.contains(r#""kind":"missing""#)).count(), 22);
     assert!(rejects.contains(r#"{"id":"short","kind":"missing"}"#), "{rejects}");
+    // A text that came into the place of the old one is not taken for it.
+    let [changed, new] = [at(folder, "changed.jsonl"), embedded(folder, "of-changed")];
+    let mut first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    first["text"] = "A ferry leaves for the islands in the morning, and another one at night.".into();
+    let rest = lines.lines().skip(1).map(|line| format!("{line}\n")).collect::<String>();
+    fs::write(&changed, format!("{first}\n{rest}")).unwrap();
+    let told = run("indexer", reindex(&old, &new, &[&[&*changed], &full[..]].concat())).expect(1);
+    for part in ["written                121", "rejected                 1", "missing                  1"] {
+        assert!(told.stdout.contains(part), "{}: {part}", told.stdout);
+    }
+    assert!(told.stderr.contains("it was made of another text"), "{}", told.stderr);
 }
 
 /// As the first programs made them: without an identity, too.

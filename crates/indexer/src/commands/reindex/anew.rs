@@ -1,8 +1,11 @@
 //! The documents of the old index with features made anew, of the texts in the inputs.
 
+use std::sync::Arc;
+
 use anyhow::Context;
+use corpus::Origin;
 use engine::Extractor;
-use index::{Features, Index, Metadata, NewDocument};
+use index::{DocumentId, Features, Index, Metadata, NewDocument};
 
 use super::{BATCH, Carried, FromInputs, missing};
 use crate::job::{Job, Sink};
@@ -36,21 +39,34 @@ struct Anew<'a> {
     old: &'a Index,
     new: &'a Index,
     shard: Option<Shard>,
-    taken: Vec<(index::DocumentId, Features)>,
+    taken: Vec<Taken>,
     n_unknown: u64,
     carried: Carried,
 }
 
+/// A text that was read.
+struct Taken {
+    id: DocumentId,
+    features: Features,
+    origin: Arc<Origin>,
+    number: u64,
+}
+
 impl Anew<'_> {
-    fn flush(&mut self) -> anyhow::Result<()> {
+    fn flush(&mut self, rejects: &mut Rejects) -> anyhow::Result<()> {
         let taken = std::mem::take(&mut self.taken);
-        let ids: Vec<_> = taken.iter().map(|(id, _)| id.clone()).collect();
+        let ids: Vec<_> = taken.iter().map(|taken| taken.id.clone()).collect();
         let mut documents = Vec::with_capacity(taken.len());
-        for ((id, features), stored) in taken.into_iter().zip(self.old.get(&ids)?) {
-            match stored {
-                Some(stored) => {
-                    documents.push(NewDocument { id, features, source: stored.document.source });
+        for (Taken { id, features, origin, number }, stored) in taken.into_iter().zip(self.old.get(&ids)?) {
+            match stored.map(|stored| stored.document) {
+                Some(old) if differ(old.sketch.features(), &features) => {
+                    let reason = format!(
+                        "the old index has other features under id {:?} than this text gives: it was made of another text",
+                        id.as_str()
+                    );
+                    rejects.reject(&origin, number, &reason)?;
                 }
+                Some(old) => documents.push(NewDocument { id, features, source: old.source }),
                 None => self.n_unknown += 1,
             }
         }
@@ -58,21 +74,31 @@ impl Anew<'_> {
     }
 }
 
+/// Whether two documents are of different texts, by what both have: the same recipe makes the same of one text.
+fn differ(a: &Features, b: &Features) -> bool {
+    let simhashes = a.simhash.zip(b.simhash).is_some_and(|(a, b)| a != b);
+    let signatures = a.signature.as_ref().zip(b.signature.as_ref()).is_some_and(|(a, b)| a != b);
+    simhashes || signatures
+}
+
 impl Sink for Anew<'_> {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
         let Fingerprinted { id, features, .. } = item.document;
         match features {
-            Some(features) => self.taken.push((id, features)),
+            Some(features) => {
+                let (origin, number) = (item.origin, item.number);
+                self.taken.push(Taken { id, features, origin, number });
+            }
             None => {
                 self.carried.n_without_features += 1;
                 rejects.not_indexed(&item.origin, item.number)?;
             }
         }
-        if self.taken.len() < BATCH { Ok(()) } else { self.flush() }
+        if self.taken.len() < BATCH { Ok(()) } else { self.flush(rejects) }
     }
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
-        self.flush()?;
+        self.flush(rejects)?;
         self.carried.n_missing =
             missing(self.old, self.new, self.shard, rejects, |_, found| found.is_some(), |_| {})?;
         Ok(Counts::Indexed(Indexed::default()))
