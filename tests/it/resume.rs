@@ -105,6 +105,18 @@ impl Job {
         command("indexer", &self.args).spawn().unwrap()
     }
 
+    /// Runs it until so many calls of the store are decided: once one is, those before it have been made.
+    fn kill_once_decided(&self, n_decided: usize) {
+        let mut child = self.spawn();
+        while child.try_wait().unwrap().is_none()
+            && n_frames(&self.folder.join("journal/calls.log")) < n_decided
+        {
+            thread::yield_now();
+        }
+        child.kill().unwrap();
+        assert!(!child.wait().unwrap().success(), "{:?} came to its end before it was killed", self.args);
+    }
+
     /// How many records had been read at the last checkpoint.
     fn n_read(&self) -> u64 {
         self.checkpoint().map_or(0, |checkpoint| checkpoint["n_read"].as_u64().unwrap())
@@ -268,18 +280,8 @@ fn killed_with_an_index_that_stays() {
             !report.lines().any(|line| line.starts_with("unchanged") && line.ends_with(" 0")),
             "{report}"
         );
-        // Once a call is decided those before it have been made.
         let killed = job("killed");
-        for n_decided in 2..=3 {
-            let mut child = killed.spawn();
-            while child.try_wait().unwrap().is_none()
-                && n_frames(&killed.folder.join("journal/calls.log")) < n_decided
-            {
-                thread::yield_now();
-            }
-            child.kill().unwrap();
-            assert!(!child.wait().unwrap().success(), "{what} came to its end before it was killed");
-        }
+        (2..=3).for_each(|n_decided| killed.kill_once_decided(n_decided));
         assert_same(&killed.finish(), &expected, what);
     }
 }

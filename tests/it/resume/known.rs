@@ -1,11 +1,10 @@
 //! Jobs that hold what they read against what an index has under the same ids, killed between two calls of the store.
 
 use std::fs;
-use std::thread;
 
 use serde_json::json;
 
-use super::{Job, assert_same, n_frames};
+use super::{Job, assert_same};
 use crate::support::{Random, run};
 
 /// What the killed one has stored must count neither as an earlier version nor as another document, and what has left
@@ -66,17 +65,7 @@ fn killed_while_ids_are_compared_and_replaced() {
         assert!(count("kept") > Some(500) && count("duplicates") > Some(500), "{report}");
         assert!(known_ids == "replace" || count("unchanged") > Some(200), "{report}");
         let killed = job("killed");
-        for n_decided in 2..=3 {
-            // Once a call is decided those before it have been made.
-            let mut child = killed.spawn();
-            while child.try_wait().unwrap().is_none()
-                && n_frames(&killed.folder.join("journal/calls.log")) < n_decided
-            {
-                thread::yield_now();
-            }
-            child.kill().unwrap();
-            assert!(!child.wait().unwrap().success(), "it came to its end before it was killed");
-        }
+        (2..=3).for_each(|n_decided| killed.kill_once_decided(n_decided));
         assert_same(&killed.finish(), &expected, &format!("{known_ids} {keep}"));
     }
 }
