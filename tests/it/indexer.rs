@@ -325,7 +325,26 @@ fn help_teaches() {
     assert!(run("indexer", ["--help"]).stdout.contains("Exit status"));
 }
 
-/// Somebody who types what the help shows, in a copy of the source.
+/// What is open may be appended to, and not replaced; what a link leads to may be, and not the link.
+#[test]
+fn an_output_is_never_put_in_the_place_of_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let [all, link] = ["all.txt", "link"].map(|name| folder.path().join(name));
+    let news = news();
+    let dedup = ["dedup", "-q", news.to_str().unwrap(), "--output"];
+    fs::write(&all, "before\n").unwrap();
+    let opened = fs::File::options().append(true).open(&all).unwrap();
+    let done = command("indexer", dedup.iter().chain(&["/dev/stdout"])).stdout(opened).status().unwrap();
+    assert_eq!(done.code(), Some(0));
+    let text = fs::read_to_string(&all).unwrap();
+    assert!(text.starts_with("before\n{") && text.contains("kept                    16"), "{text}");
+    symlink(folder.path().join("nothing"), &link).unwrap();
+    let refused = run("indexer", dedup.iter().chain(&[link.to_str().unwrap()])).expect(2);
+    assert!(refused.stderr.contains("leads to nothing"), "{refused:?}");
+    assert!(link.is_symlink() && !link.exists());
+}
+
+/// A user who types what the help shows, in a copy of the source.
 #[test]
 fn the_commands_of_the_help_work_as_they_stand() {
     let folder = tempfile::tempdir().unwrap();

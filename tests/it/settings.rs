@@ -61,6 +61,16 @@ fn whole_example() -> String {
 }
 
 #[test]
+fn a_share_may_be_a_number() {
+    let folder = tempfile::tempdir().unwrap();
+    for share in ["0.85", "\"0.85\""] {
+        let file = write(folder.path(), "share.toml", &format!("min-similarity = {share}\n"));
+        let printed = shown("indexer", &["dedup"], &["--config", &file]).expect(0).stdout;
+        assert!(values(&printed).contains(&"min-similarity = \"0.85\""), "{printed}");
+    }
+}
+
+#[test]
 fn the_example_is_for_every_command_of_every_program() {
     let folder = tempfile::tempdir().unwrap();
     let text = whole_example();

@@ -184,3 +184,14 @@ fn what_cannot_be_asked() {
         assert!(refused.stderr.contains(part), "{flags:?}: {}", refused.stderr);
     }
 }
+
+#[test]
+fn an_index_of_bands_has_no_scheme_to_insist_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("embedded:{}", folder.path().join("index").display());
+    let index = ["index", "-q", &news_arg(), "--store", &store];
+    run("indexer", [&index[..], &["--profile", "minhash"]].concat()).expect(0);
+    run("indexer", index).expect(0);
+    let refused = run("indexer", [&index[..], &["--scheme", "5c2"]].concat()).expect(2);
+    assert!(refused.stderr.contains("scheme is \"none\" in the index and \"5c2\""), "{}", refused.stderr);
+}
