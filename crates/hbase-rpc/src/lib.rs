@@ -1,0 +1,16 @@
+//! HBase's own RPC: what its Java client speaks to masters and region servers, without a gateway in between.
+//!
+//! Knows HBase, and nothing of what is kept there. [`Connection`] carries many calls at once to one server; [`messages`] are
+//! what is asked and answered, and [`Cells`] the rows that come with it.
+#![forbid(unsafe_code)]
+
+mod cell;
+mod connection;
+mod error;
+mod frame;
+pub mod messages;
+
+pub use cell::{Cell, CellError, CellType, Cells, LATEST};
+pub use connection::{Connection, ConnectionOptions};
+pub use error::{Advice, Error, RemoteError};
+pub use frame::{Answer, Service};
