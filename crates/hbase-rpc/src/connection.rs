@@ -13,8 +13,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time;
 
-use crate::frame::{self, Answer, Service};
 use crate::Error;
+use crate::frame::{self, Answer, Service};
 
 /// How a connection is opened.
 #[derive(Clone, Debug)]
@@ -205,9 +205,7 @@ impl Connection {
         };
         match time::timeout(deadline, asked).await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => {
-                Err(Error::Connection { source: io::ErrorKind::BrokenPipe.into(), was_sent: true })
-            }
+            Ok(Err(_)) => Err(Error::Connection { source: io::ErrorKind::BrokenPipe.into(), was_sent: true }),
             Err(_) => Err(Error::Deadline(deadline)),
         }
     }

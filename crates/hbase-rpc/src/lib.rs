@@ -5,12 +5,18 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+mod client;
 mod connection;
 mod error;
 mod frame;
 pub mod messages;
+mod regions;
+mod scan;
 
 pub use cell::{Cell, CellError, CellType, Cells, LATEST};
+pub use client::{Client, ClientOptions};
 pub use connection::{Connection, ConnectionOptions};
 pub use error::{Advice, Error, RemoteError};
 pub use frame::{Answer, Service};
+pub use regions::{Address, Region};
+pub use scan::{Scan, Scanner};

@@ -10,8 +10,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 async fn connected() -> (Connection, DuplexStream) {
     let (ours, mut theirs) = tokio::io::duplex(1 << 20);
-    let connection =
-        Connection::over(ours, Service::Client, ConnectionOptions::default()).await.unwrap();
+    let connection = Connection::over(ours, Service::Client, ConnectionOptions::default()).await.unwrap();
     let mut begin = [0; 10];
     theirs.read_exact(&mut begin).await.unwrap();
     assert_eq!(&begin[..6], b"HBas\0\x50");
@@ -100,7 +99,8 @@ async fn an_exception_is_of_one_call() {
             port: Some(16020),
             do_not_retry: Some(true),
         };
-        answer(&mut server, ResponseHeader { call_id: id, exception: Some(exception), cells: None }, &[]).await;
+        answer(&mut server, ResponseHeader { call_id: id, exception: Some(exception), cells: None }, &[])
+            .await;
     });
     let Err(Error::Remote(remote)) = first else { panic!("{first:?}") };
     assert_eq!(remote.moved_to, Some(("there".to_owned(), 16020)));

@@ -1,0 +1,218 @@
+//! Scans: rows in the order of their keys, page by page, across regions.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use bytes::Bytes;
+use prost::Message;
+
+use crate::client::{PAUSE_FIRST, specifier};
+use crate::messages::{
+    Column, Filter, MULTI_ROW_RANGE_FILTER, MultiRowRange, PREAD, RowRange, ScanRequest, ScanResponse,
+};
+use crate::regions::{Address, Region};
+use crate::{Answer, Cell, CellError, Client, Error, messages};
+
+/// Which rows.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// From here on, with it.
+    pub start: Bytes,
+    /// Up to here, without it; empty is the end of the table.
+    pub stop: Bytes,
+    /// Only these families; all where none is named.
+    pub families: Vec<Bytes>,
+    /// Only the rows of these ranges: each from a key on, up to another one without it. They ascend and do not overlap.
+    pub ranges: Vec<(Bytes, Bytes)>,
+    /// At most so many rows come at once.
+    pub page_len: u32,
+    /// Whether what is read stays in the server's cache.
+    pub cache_blocks: bool,
+}
+
+impl Default for Scan {
+    /// The whole table.
+    fn default() -> Self {
+        Self {
+            start: Bytes::new(),
+            stop: Bytes::new(),
+            families: Vec::new(),
+            ranges: Vec::new(),
+            page_len: 1_000,
+            cache_blocks: true,
+        }
+    }
+}
+
+/// A scan that is under way.
+#[derive(Debug)]
+pub struct Scanner<'a> {
+    client: &'a Client,
+    table: String,
+    scan: Scan,
+    /// Where a region is begun with; none once the end is reached.
+    next: Option<From>,
+    open: Option<Open>,
+    /// The cells of a row of which more is to come.
+    partial: Vec<Cell>,
+}
+
+/// Where a scan goes on.
+#[derive(Clone, Debug)]
+struct From {
+    row: Bytes,
+    inclusive: bool,
+}
+
+/// A scanner on a server.
+#[derive(Debug)]
+struct Open {
+    region: Region,
+    id: u64,
+    n_calls: u64,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(client: &'a Client, table: &str, scan: Scan) -> Self {
+        let next = Some(From { row: scan.start.clone(), inclusive: true });
+        Self { client, table: table.to_owned(), scan, next, open: None, partial: Vec::new() }
+    }
+
+    /// The next rows, each the cells of one; none after the last.
+    ///
+    /// # Errors
+    /// [`Error`]. After one the scan may be asked again, and goes on after the last whole row.
+    pub async fn next(&mut self) -> Result<Option<Vec<Vec<Cell>>>, Error> {
+        let (begun, mut pause) = (Instant::now(), PAUSE_FIRST);
+        while self.next.is_some() {
+            match self.page().await {
+                Ok(rows) if rows.is_empty() => {}
+                Ok(rows) => return Ok(Some(rows)),
+                Err(error) => {
+                    // What a server knew of the scan is lost with it; what came of a row that is not whole comes again.
+                    self.open = None;
+                    self.partial.clear();
+                    self.client.pause_after(&self.table, error, begun, &mut pause).await?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// One answer of one region. It may have no rows.
+    async fn page(&mut self) -> Result<Vec<Vec<Cell>>, Error> {
+        let common = self.request();
+        let (region, request) = match &mut self.open {
+            Some(open) => {
+                open.n_calls += 1;
+                let request = ScanRequest {
+                    scanner_id: Some(open.id),
+                    next_call_seq: Some(open.n_calls - 1),
+                    ..common
+                };
+                (open.region.clone(), request)
+            }
+            None => {
+                let from = self.next.clone().unwrap_or(From { row: Bytes::new(), inclusive: true });
+                let region = self.client.region(&self.table, &from.row).await?;
+                let scan = Some(self.message(&from));
+                let request = ScanRequest { region: Some(specifier(&region)), scan, ..common };
+                (region, request)
+            }
+        };
+        let answer = self.client.call_at(&region.server, "Scan", &request, &Bytes::new()).await?;
+        let message: ScanResponse = answer.message()?;
+        let rows = self.rows(answer, &message)?;
+        if let Some(last) = rows.last().and_then(|row| row.first()) {
+            self.next = Some(From { row: last.row.clone(), inclusive: false });
+        }
+        let is_over = message.more_results == Some(false) && message.more_results_in_region != Some(true);
+        if is_over || message.more_results_in_region == Some(false) {
+            let is_last = region.end.is_empty()
+                || !self.scan.stop.is_empty() && region.end >= self.scan.stop
+                || is_over && message.more_results_in_region.is_none();
+            self.open = None;
+            self.next = (!is_last).then_some(From { row: region.end, inclusive: true });
+        } else if self.open.is_none() {
+            let id = message.scanner_id.ok_or_else(|| Error::Protocol("a scan without an id".to_owned()))?;
+            self.open = Some(Open { region, id, n_calls: 1 });
+        }
+        Ok(rows)
+    }
+
+    /// What all calls have in common.
+    fn request(&self) -> ScanRequest {
+        ScanRequest {
+            number_of_rows: Some(self.scan.page_len),
+            client_handles_partials: Some(true),
+            client_handles_heartbeats: Some(true),
+            ..ScanRequest::default()
+        }
+    }
+
+    fn message(&self, from: &From) -> messages::Scan {
+        let Scan { stop, families, ranges, page_len, cache_blocks, .. } = &self.scan;
+        let column = |family: &Bytes| Column { family: family.clone(), qualifiers: Vec::new() };
+        messages::Scan {
+            columns: families.iter().map(column).collect(),
+            start_row: Some(from.row.clone()),
+            stop_row: Some(stop.clone()),
+            filter: (!ranges.is_empty()).then(|| range_filter(ranges)),
+            max_versions: Some(1),
+            cache_blocks: Some(*cache_blocks),
+            caching: Some(*page_len),
+            include_start_row: Some(from.inclusive),
+            include_stop_row: Some(false),
+            read_type: Some(PREAD),
+            ..messages::Scan::default()
+        }
+    }
+
+    /// The whole rows of an answer; what of a row is not whole waits for the rest.
+    fn rows(&mut self, answer: Answer, message: &ScanResponse) -> Result<Vec<Vec<Cell>>, Error> {
+        let torn = |error: CellError| Error::Protocol(format!("cells that cannot be read: {error:?}"));
+        let mut cells = answer.cells;
+        let mut rows: VecDeque<Vec<Cell>> = VecDeque::new();
+        for (place, &n) in message.cells_per_result.iter().enumerate() {
+            let piece = cells.take_n(n as usize).map_err(torn)?;
+            let is_same = self.partial.first().zip(piece.first()).is_some_and(|(a, b)| a.row == b.row);
+            if !is_same && !self.partial.is_empty() {
+                rows.push_back(std::mem::take(&mut self.partial));
+            }
+            self.partial.extend(piece);
+            if !message.partial_flag_per_result.get(place).copied().unwrap_or(false) {
+                rows.push_back(std::mem::take(&mut self.partial));
+            }
+        }
+        // A row ends with its region, whatever was said of its last piece.
+        if message.more_results_in_region == Some(false) && !self.partial.is_empty() {
+            rows.push_back(std::mem::take(&mut self.partial));
+        }
+        rows.retain(|row| !row.is_empty());
+        Ok(rows.into())
+    }
+
+    /// Tells the server that the scan is not gone on with, where it holds anything for it.
+    ///
+    /// # Errors
+    /// None: a server that cannot be told forgets it by itself.
+    pub async fn close(mut self) {
+        if let Some(Open { region, id, .. }) = self.open.take() {
+            let request =
+                ScanRequest { scanner_id: Some(id), close_scanner: Some(true), ..ScanRequest::default() };
+            let server: &Address = &region.server;
+            let _ = self.client.call_at(server, "Scan", &request, &Bytes::new()).await;
+        }
+    }
+}
+
+fn range_filter(ranges: &[(Bytes, Bytes)]) -> Filter {
+    let range = |(start, stop): &(Bytes, Bytes)| RowRange {
+        start: Some(start.clone()),
+        start_inclusive: Some(true),
+        stop: Some(stop.clone()),
+        stop_inclusive: Some(false),
+    };
+    let ranges = MultiRowRange { ranges: ranges.iter().map(range).collect() };
+    Filter { name: MULTI_ROW_RANGE_FILTER.to_owned(), serialized: Some(ranges.encode_to_vec().into()) }
+}
