@@ -83,8 +83,8 @@ fn of_row(row: &[Cell]) -> Result<Option<Region>, Error> {
 
 /// The rows of `hbase:meta` that tell of a table: from the first key, up to but without the second.
 pub(crate) fn rows_of(table: &str) -> (Bytes, Bytes) {
-    // What comes after a comma is a hyphen.
-    (Bytes::from(format!("{table},")), Bytes::from(format!("{table}-")))
+    // As HBase compares these keys, a table, a start key and a time, two commas come before all of them; a hyphen after a comma.
+    (Bytes::from(format!("{table},,")), Bytes::from(format!("{table}-")))
 }
 
 #[cfg(test)]
