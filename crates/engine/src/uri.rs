@@ -32,6 +32,12 @@ const BACKENDS: &[Backend] = &[
         usage: "hbase://HOST:PORT/NAME",
         parse: |rest| parse::<store_hbase::HbaseUri>(&format!("hbase:{rest}")),
     },
+    #[cfg(feature = "hbase")]
+    Backend {
+        scheme: "hbase+rpc",
+        usage: "hbase+rpc://HOST:PORT[,HOST:PORT…]/NAME",
+        parse: |rest| parse::<store_hbase::HbaseUri>(&format!("hbase+rpc:{rest}")),
+    },
     #[cfg(feature = "redis")]
     Backend {
         scheme: "redis",

@@ -1,73 +1,90 @@
-//! A cluster: its servers' connections, where its regions are, and calls that find their way.
+//! A cluster: the connections to its servers, and calls that find their way.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
 use tokio::sync::OnceCell;
-use tokio::time;
 
 use crate::messages::{
-    GetMetaRegionLocationsRequest, GetMetaRegionLocationsResponse, REGION_NAME, RegionSpecifier,
+    GetActiveMasterRequest, GetActiveMasterResponse, GetMetaRegionLocationsRequest,
+    GetMetaRegionLocationsResponse, GetTableDescriptorsRequest, GetTableDescriptorsResponse, ScanRequest,
+    ServerName, TableName, TableState,
 };
-use crate::regions::{self, Address, META_REGION, Region, Regions};
+use crate::regions::{self, Address, MAGIC, META, Regions};
+use crate::retry::Retry;
 use crate::scan::{Scan, Scanner};
-use crate::{Advice, Answer, Connection, ConnectionOptions, Error, RemoteError, Service};
+use crate::{Answer, Cell, Connection, ConnectionOptions, Error, Get, Service};
 
 /// How a cluster is asked.
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
     /// For each connection.
     pub connection: ConnectionOptions,
+    /// How many connections there are to each server. Each carries many calls.
+    pub n_connections: usize,
     /// How long one call may take on a server.
     pub call_timeout: Duration,
-    /// How long a call is tried again in all: while a region moves, or a server restarts.
+    /// How long a call is tried again in which nothing goes on: while a region moves, or a server restarts.
     pub patience: Duration,
+    /// The same as long as no server has ever answered: an address that is mistyped should not be waited for.
+    pub first_patience: Duration,
 }
 
 impl Default for ClientOptions {
     fn default() -> Self {
         Self {
             connection: ConnectionOptions::default(),
-            call_timeout: Duration::from_secs(10),
-            patience: Duration::from_secs(60),
+            n_connections: 1,
+            call_timeout: Duration::from_secs(20),
+            patience: Duration::from_secs(120),
+            first_patience: Duration::from_secs(5),
         }
     }
 }
 
-/// Pauses between two tries: at first, and at most.
-pub(crate) const PAUSE_FIRST: Duration = Duration::from_millis(10);
-const PAUSE_MAX: Duration = Duration::from_secs(2);
-
 type Slot<T> = Arc<OnceCell<Arc<T>>>;
 
-/// A cluster. Share it between tasks: each server has one connection, and what is looked up by one is known to all.
+/// A connection's server, what it is asked for, and which of several to the same one it is.
+type Lane = (Address, Service, usize);
+
+/// A cluster. Share it between tasks: all use the same connections, and what is looked up for one is known to all.
 #[derive(Debug)]
 pub struct Client {
     masters: Vec<Address>,
     options: ClientOptions,
-    connections: Mutex<HashMap<(Address, Service), Slot<Connection>>>,
+    connections: Mutex<HashMap<Lane, Slot<Connection>>>,
+    next_lane: AtomicUsize,
     tables: Mutex<HashMap<String, Slot<Regions>>>,
-    meta: Mutex<Slot<Region>>,
+    /// Servers that have told where `hbase:meta` is or had regions: where the masters are gone, they know, too.
+    known: Mutex<Vec<Address>>,
+    has_answered: AtomicBool,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+/// So many servers are asked where `hbase:meta` is, besides the masters.
+const KNOWN_MAX: usize = 8;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What they guard is whole between any two steps.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Client {
-    /// The cluster of some masters, of which one must answer when it is first asked.
+    /// The cluster of some masters. Region servers may be named, too: they know where the rest is. One of them must answer
+    /// when the cluster is first asked.
     #[must_use]
     pub fn new(masters: Vec<Address>, options: ClientOptions) -> Self {
         Self {
             masters,
             options,
             connections: Mutex::default(),
+            next_lane: AtomicUsize::new(0),
             tables: Mutex::default(),
-            meta: Mutex::default(),
+            known: Mutex::default(),
+            has_answered: AtomicBool::new(false),
         }
     }
 
@@ -77,160 +94,210 @@ impl Client {
         Scanner::new(self, table, scan)
     }
 
-    /// Asks the region that has a row. It is asked again, of whoever has the region then, until patience ends: so `param` must be
-    /// such that doing it twice does no harm.
-    ///
-    /// # Errors
-    /// [`Error`], the last that there was.
-    pub async fn call<M: Message>(
-        &self,
-        table: &str,
-        row: &[u8],
-        method: &str,
-        param: impl Fn(RegionSpecifier) -> M,
-        cells: &Bytes,
-    ) -> Result<Answer, Error> {
-        let begun = Instant::now();
-        let mut pause = PAUSE_FIRST;
-        loop {
-            let error = match self.region(table, row).await {
-                Ok(region) => {
-                    let param = param(specifier(&region));
-                    match self.call_at(&region.server, method, &param, cells).await {
-                        Ok(answer) => return Ok(answer),
-                        Err(error) => error,
-                    }
-                }
-                Err(error) => error,
-            };
-            self.pause_after(table, error, begun, &mut pause).await?;
+    /// How many connections are open.
+    #[must_use]
+    pub fn n_open(&self) -> usize {
+        let is_open = |slot: &&Slot<Connection>| slot.get().is_some_and(|connection| connection.is_open());
+        lock(&self.connections).values().filter(is_open).count()
+    }
+
+    pub(crate) fn patience(&self) -> Duration {
+        let ClientOptions { patience, first_patience, .. } = self.options;
+        if self.has_answered.load(Ordering::Relaxed) { patience } else { first_patience.min(patience) }
+    }
+
+    /// Makes the next call look up where the table is, unless that has been done since `regions` were.
+    pub(crate) fn forget(&self, table: &str, regions: Option<&Arc<Regions>>) {
+        let forget = |table: &str, is_stale: &dyn Fn(&Arc<Regions>) -> bool| {
+            let mut tables = lock(&self.tables);
+            if tables.get(table).is_some_and(|slot| slot.get().is_some_and(is_stale)) {
+                tables.remove(table);
+            }
+        };
+        match regions {
+            Some(regions) => forget(table, &|found| Arc::ptr_eq(found, regions)),
+            // The look-up failed, so where `hbase:meta` is may have changed.
+            None => forget(META, &|_| true),
         }
     }
 
-    /// Waits before another try, after what it is good to forget is forgotten; or hands the error back.
-    pub(crate) async fn pause_after(
-        &self,
-        table: &str,
-        error: Error,
-        begun: Instant,
-        pause: &mut Duration,
-    ) -> Result<(), Error> {
-        let advice = error.advice();
-        if advice == Advice::GiveUp || begun.elapsed() + *pause > self.options.patience {
-            return Err(error);
-        }
-        if advice == Advice::LookUpAgain {
-            self.forget(table);
-        }
-        time::sleep(jittered(*pause)).await;
-        *pause = (*pause * 2).min(PAUSE_MAX);
-        Ok(())
-    }
-
-    /// Makes the next call look up where the table is.
-    fn forget(&self, table: &str) {
-        lock(&self.tables).remove(table);
-        *lock(&self.meta) = Slot::default();
-        lock(&self.connections).retain(|_, slot| slot.get().is_none_or(|connection| connection.is_open()));
-    }
-
+    /// Asks a server once.
     pub(crate) async fn call_at(
         &self,
         server: &Address,
+        service: Service,
         method: &str,
         param: &impl Message,
-        cells: &Bytes,
+        cells: &[Bytes],
     ) -> Result<Answer, Error> {
-        let connection = self.connection(server, Service::Client).await?;
-        connection.call(method, param, cells, self.options.call_timeout).await
-    }
-
-    /// The region that a row falls into.
-    ///
-    /// # Errors
-    /// [`Error::Remote`] of class `TableNotFoundException` where there is no such table, and what the look-up meets.
-    pub async fn region(&self, table: &str, row: &[u8]) -> Result<Region, Error> {
-        if table == "hbase:meta" {
-            return Ok((*self.meta().await?).clone());
+        let connection = self.connection(server, service).await?;
+        let outcome = connection.call(method, param, cells, self.options.call_timeout).await;
+        if !self.has_answered.load(Ordering::Relaxed) && matches!(outcome, Ok(_) | Err(Error::Remote(_))) {
+            self.has_answered.store(true, Ordering::Relaxed);
         }
-        let slot = Arc::clone(lock(&self.tables).entry(table.to_owned()).or_default());
-        // One looks it up, and the others wait for that.
-        let regions =
-            slot.get_or_try_init(|| async { Box::pin(self.look_up(table)).await.map(Arc::new) }).await?;
-        if regions.is_empty() {
-            return Err(not_there("TableNotFoundException", table, true));
+        outcome
+    }
+
+    /// Tells a server in passing that a scan is not gone on with. It would forget it by itself after a minute.
+    pub(crate) fn close_scanner(&self, server: &Address, id: u64) {
+        let lane = (server.clone(), Service::Client, 0);
+        let connection = lock(&self.connections).get(&lane).and_then(|slot| slot.get().cloned());
+        let deadline = self.options.call_timeout;
+        if let Some(connection) = connection {
+            tokio::spawn(async move {
+                let close =
+                    ScanRequest { scanner_id: Some(id), close_scanner: Some(true), ..ScanRequest::default() };
+                let _ = connection.call("Scan", &close, &[], deadline).await;
+            });
         }
-        regions.of_key(row).cloned().ok_or_else(|| not_there("NotServingRegionException", table, false))
-    }
-
-    async fn look_up(&self, table: &str) -> Result<Regions, Error> {
-        let (start, stop) = regions::rows_of(table);
-        let scan = Scan { start, stop, families: vec!["info".into()], ..Scan::default() };
-        let mut scanner = self.scan("hbase:meta", scan);
-        let mut rows = Vec::new();
-        while let Some(page) = scanner.next().await? {
-            rows.extend(page);
-        }
-        Regions::of_meta(&rows)
-    }
-
-    /// Where `hbase:meta` is, as a master says.
-    async fn meta(&self) -> Result<Arc<Region>, Error> {
-        let slot = Arc::clone(&lock(&self.meta));
-        let look_up = || async {
-            let mut error = Error::Protocol("no master is named".to_owned());
-            for master in &self.masters {
-                match self.meta_by(master).await {
-                    Ok(region) => return Ok(Arc::new(region)),
-                    Err(found) => error = found,
-                }
-            }
-            Err(error)
-        };
-        slot.get_or_try_init(look_up).await.cloned()
-    }
-
-    async fn meta_by(&self, master: &Address) -> Result<Region, Error> {
-        let connection = self.connection(master, Service::ClientMeta).await?;
-        let asked = GetMetaRegionLocationsRequest {};
-        let method = "GetMetaRegionLocations";
-        let answer = connection.call(method, &asked, &Bytes::new(), self.options.call_timeout).await?;
-        let found: GetMetaRegionLocationsResponse = answer.message()?;
-        let server = found.locations.into_iter().next().and_then(|location| location.server);
-        let server = server.ok_or_else(|| not_there("NotServingRegionException", "hbase:meta", false))?;
-        let port = server.port.and_then(|port| u16::try_from(port).ok()).unwrap_or(0);
-        let name = Bytes::from_static(META_REGION);
-        Ok(Region { name, start: Bytes::new(), end: Bytes::new(), server: (server.host, port) })
     }
 
     async fn connection(&self, server: &Address, service: Service) -> Result<Arc<Connection>, Error> {
-        let slot = Arc::clone(lock(&self.connections).entry((server.clone(), service)).or_default());
+        let n_lanes = if service == Service::Client { self.options.n_connections.max(1) } else { 1 };
+        let lane = match n_lanes {
+            1 => 0,
+            n => self.next_lane.fetch_add(1, Ordering::Relaxed) % n,
+        };
+        let slot = {
+            let mut connections = lock(&self.connections);
+            let slot = connections.entry((server.clone(), service, lane)).or_default();
+            if slot.get().is_some_and(|connection| !connection.is_open()) {
+                *slot = Slot::default();
+            }
+            Arc::clone(slot)
+        };
         let open = || async {
             let (host, port) = server;
             Connection::open((host, *port), service, self.options.connection.clone()).await.map(Arc::new)
         };
         slot.get_or_try_init(open).await.cloned()
     }
+
+    /// The regions of a table, as far as is known.
+    ///
+    /// # Errors
+    /// [`Error::Remote`] of class `TableNotFoundException` where there is no such table, and what the look-up meets.
+    pub(crate) async fn regions(&self, table: &str) -> Result<Arc<Regions>, Error> {
+        let slot = Arc::clone(lock(&self.tables).entry(table.to_owned()).or_default());
+        // One looks it up, and the others wait for that.
+        let look_up = || async {
+            if table == META { self.look_up_meta().await } else { Box::pin(self.look_up(table)).await }
+        };
+        slot.get_or_try_init(|| async { look_up().await.map(Arc::new) }).await.cloned()
+    }
+
+    async fn look_up(&self, table: &str) -> Result<Regions, Error> {
+        let (start, stop) = regions::rows_of(table);
+        let scan = Scan { start, stop, families: vec!["info".into()], ..Scan::default() };
+        let mut scanner = self.scan(META, scan);
+        let mut rows = Vec::new();
+        while let Some(page) = scanner.next().await? {
+            rows.extend(page);
+        }
+        let regions = Regions::of_meta(&rows)?;
+        if regions.is_empty() && self.is_enabled(table).await?.is_none() {
+            return Err(Error::remote("TableNotFoundException", table));
+        }
+        let mut known = lock(&self.known);
+        for region in regions.iter() {
+            if known.len() < KNOWN_MAX && !known.contains(&region.server) {
+                known.push(region.server.clone());
+            }
+        }
+        Ok(regions)
+    }
+
+    /// Whether a table is enabled, `None` where there is no such table.
+    pub(crate) async fn is_enabled(&self, table: &str) -> Result<Option<bool>, Error> {
+        if table == META {
+            return Ok(Some(true));
+        }
+        let get = Get::new(table.to_owned().into_bytes()).column("table", "state");
+        let cells = self.get(META, get).await?;
+        let Some(Cell { value, .. }) = cells.into_iter().next() else { return Ok(None) };
+        let value = value.strip_prefix(MAGIC).unwrap_or(&value);
+        let state = TableState::decode(value).map_err(|_| {
+            Error::Protocol("a state of a table in hbase:meta that cannot be read".to_owned())
+        })?;
+        Ok(Some(state.state == 0))
+    }
+
+    /// Where `hbase:meta` is, as a master says, or another server.
+    async fn look_up_meta(&self) -> Result<Regions, Error> {
+        let request = GetMetaRegionLocationsRequest {};
+        let answer: GetMetaRegionLocationsResponse =
+            self.ask_registry("GetMetaRegionLocations", &request).await?;
+        let server = answer.locations.into_iter().next().and_then(|location| location.server);
+        let server = server.ok_or_else(|| Error::remote("NotServingRegionException", META))?;
+        Ok(Regions::of_meta_itself(address(&server)?))
+    }
+
+    /// The first answer of the servers that are known.
+    async fn ask_registry<M: Message + Default>(
+        &self,
+        method: &str,
+        request: &impl Message,
+    ) -> Result<M, Error> {
+        let known = lock(&self.known).clone();
+        let mut error = Error::Protocol("no server is named".to_owned());
+        for server in self.masters.iter().chain(&known) {
+            match self.call_at(server, Service::ClientMeta, method, request, &[]).await {
+                Ok(answer) => return answer.message(),
+                Err(found) => error = found,
+            }
+        }
+        Err(error)
+    }
+
+    /// For how long the cells of a family stay, `None` for good.
+    ///
+    /// # Errors
+    /// [`Error::Remote`] of class `TableNotFoundException` or `NoSuchColumnFamilyException` where it is not there.
+    pub async fn time_to_live(&self, table: &str, family: &[u8]) -> Result<Option<Duration>, Error> {
+        let mut retry = Retry::new(self, table);
+        loop {
+            match self.time_to_live_once(table, family).await {
+                Ok(found) => return Ok(found),
+                Err(error) => retry.after(error, None).await?,
+            }
+        }
+    }
+
+    async fn time_to_live_once(&self, table: &str, family: &[u8]) -> Result<Option<Duration>, Error> {
+        let master: GetActiveMasterResponse =
+            self.ask_registry("GetActiveMaster", &GetActiveMasterRequest {}).await?;
+        let master =
+            master.server.ok_or_else(|| Error::remote("ServerNotRunningYetException", "no active master"))?;
+        let (namespace, qualifier) = table.split_once(':').unwrap_or(("default", table));
+        let name = TableName {
+            namespace: namespace.to_owned().into_bytes().into(),
+            qualifier: qualifier.to_owned().into_bytes().into(),
+        };
+        let request = GetTableDescriptorsRequest { tables: vec![name] };
+        let (master, method) = (address(&master)?, "GetTableDescriptors");
+        let answer = self.call_at(&master, Service::Master, method, &request, &[]).await?;
+        let answer: GetTableDescriptorsResponse = answer.message()?;
+        let Some(schema) = answer.tables.into_iter().next() else {
+            return Err(Error::remote("TableNotFoundException", table));
+        };
+        let family = schema.families.into_iter().find(|found| found.name == family);
+        let family = family.ok_or_else(|| Error::remote("NoSuchColumnFamilyException", "no such family"))?;
+        let seconds = family.attributes.iter().find(|pair| &pair.first[..] == b"TTL");
+        let Some(seconds) = seconds else { return Ok(None) };
+        let seconds: u32 =
+            std::str::from_utf8(&seconds.second)
+                .ok()
+                .and_then(|digits| digits.parse().ok())
+                .ok_or_else(|| Error::Protocol("a time to live that is no number of seconds".to_owned()))?;
+        Ok((seconds != FOREVER).then(|| Duration::from_secs(seconds.into())))
+    }
 }
 
-/// How a request names a region.
-pub(crate) fn specifier(region: &Region) -> RegionSpecifier {
-    RegionSpecifier { kind: REGION_NAME, value: region.name.clone() }
-}
+/// The time to live of a family without one, in seconds.
+const FOREVER: u32 = i32::MAX as u32;
 
-/// What a server would say.
-fn not_there(class: &str, what: &str, do_not_retry: bool) -> Error {
-    Error::Remote(RemoteError {
-        class: format!("org.apache.hadoop.hbase.{class}"),
-        stack_trace: what.to_owned(),
-        do_not_retry,
-        moved_to: None,
-    })
-}
-
-/// Between a half and all of it, so that callers do not come together again.
-fn jittered(pause: Duration) -> Duration {
-    let nanos =
-        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().subsec_nanos();
-    pause.mul_f64(0.5 + f64::from(nanos % 1000) / 2000.0)
+fn address(server: &ServerName) -> Result<Address, Error> {
+    let port = server.port.and_then(|port| u16::try_from(port).ok());
+    let port = port.ok_or_else(|| Error::Protocol(format!("the server {} has no port", server.host)))?;
+    Ok((server.host.clone(), port))
 }

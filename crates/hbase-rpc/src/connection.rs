@@ -13,8 +13,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio::time;
 
-use crate::Error;
 use crate::frame::{self, Answer, Service};
+use crate::{Error, RemoteError};
 
 /// How a connection is opened.
 #[derive(Clone, Debug)]
@@ -46,6 +46,9 @@ const QUEUE_LEN: usize = 256;
 /// Requests up to so many bytes together are written at once.
 const WRITE_LEN: usize = 64 << 10;
 
+/// The greatest id of a call: servers take ids as signed, and say what concerns the connection under negative ones.
+const ID_MAX: u32 = i32::MAX as u32;
+
 /// A connection. Calls may be made from many tasks at once; dropping it gives up those that are under way.
 #[derive(Debug)]
 pub struct Connection {
@@ -70,7 +73,29 @@ struct State {
     last_id: u32,
     waiting: HashMap<u32, oneshot::Sender<Result<Answer, Error>>>,
     /// Why there can be no more.
-    closed: Option<(io::ErrorKind, String)>,
+    closed: Option<Closed>,
+    /// How often something has come from the server.
+    n_heard: u64,
+}
+
+/// Why a connection carries no more calls.
+#[derive(Clone, Debug)]
+enum Closed {
+    /// It broke, or what came was no answer.
+    Broken(io::ErrorKind, String),
+    /// The server does not want to be asked by us.
+    Refused(RemoteError),
+}
+
+impl Closed {
+    fn to_error(&self, was_sent: bool) -> Error {
+        match self {
+            Self::Broken(kind, why) => {
+                Error::Connection { source: io::Error::new(*kind, why.clone()), was_sent }
+            }
+            Self::Refused(remote) => Error::Remote(remote.clone()),
+        }
+    }
 }
 
 impl Calls {
@@ -82,12 +107,11 @@ impl Calls {
     /// A call with an id that no other one under way has.
     fn begin(&self) -> Result<(u32, oneshot::Receiver<Result<Answer, Error>>), Error> {
         let mut state = self.lock();
-        if let Some((kind, why)) = &state.closed {
-            return Err(Error::Connection { source: io::Error::new(*kind, why.clone()), was_sent: false });
+        if let Some(closed) = &state.closed {
+            return Err(closed.to_error(false));
         }
         loop {
-            // Servers take ids as signed.
-            state.last_id = (state.last_id + 1) & 0x7fff_ffff;
+            state.last_id = (state.last_id + 1) & ID_MAX;
             if !state.waiting.contains_key(&state.last_id) {
                 break;
             }
@@ -98,21 +122,30 @@ impl Calls {
         Ok((id, receiver))
     }
 
-    /// An answer to nobody is to a call that was given up.
-    fn end(&self, id: u32, outcome: Result<Answer, Error>) {
-        if let Some(waiting) = self.lock().waiting.remove(&id) {
-            let _ = waiting.send(outcome);
+    /// An answer without a caller is to a call that was given up.
+    fn end(&self, id: u32, outcome: Result<Answer, RemoteError>) {
+        // Of a server that has taken no call yet, and will take none.
+        if let (Err(remote), true) = (&outcome, id > ID_MAX) {
+            return self.close(Closed::Refused(remote.clone()));
+        }
+        let mut state = self.lock();
+        state.n_heard += 1;
+        if let Some(waiting) = state.waiting.remove(&id) {
+            let _ = waiting.send(outcome.map_err(Error::Remote));
         }
     }
 
     /// Ends all calls, and lets no other begin.
-    fn close(&self, error: &io::Error) {
+    fn close(&self, why: Closed) {
         let mut state = self.lock();
-        let (kind, why) = state.closed.get_or_insert_with(|| (error.kind(), error.to_string())).clone();
+        let why = state.closed.get_or_insert(why).clone();
         for (_, waiting) in state.waiting.drain() {
-            let source = io::Error::new(kind, why.clone());
-            let _ = waiting.send(Err(Error::Connection { source, was_sent: true }));
+            let _ = waiting.send(Err(why.to_error(true)));
         }
+    }
+
+    fn break_off(&self, error: &io::Error) {
+        self.close(Closed::Broken(error.kind(), error.to_string()));
     }
 }
 
@@ -164,13 +197,13 @@ impl Connection {
         let (of_writer, of_reader) = (Arc::clone(&calls), Arc::clone(&calls));
         let writer = tokio::spawn(async move {
             if let Err(error) = write_all(write, queue).await {
-                of_writer.close(&error);
+                of_writer.break_off(&error);
             }
         });
         let answer_len_max = options.answer_len_max;
         let reader = tokio::spawn(async move {
             let error = read_all(read, &of_reader, answer_len_max).await;
-            of_reader.close(&error);
+            of_reader.break_off(&error);
         });
         let tasks = [writer.abort_handle(), reader.abort_handle()];
         Ok(Self { calls, requests, options, tasks })
@@ -190,23 +223,30 @@ impl Connection {
         &self,
         method: &str,
         param: &impl Message,
-        cells: &Bytes,
+        cells: &[Bytes],
         deadline: Duration,
     ) -> Result<Answer, Error> {
         let (id, answer) = self.calls.begin()?;
+        let n_heard = self.calls.lock().n_heard;
         let _under_way = UnderWay { calls: &self.calls, id };
         let request = frame::request(id, method, param, cells, deadline, self.options.request_len_max)?;
         let asked = async {
             if self.requests.send(request).await.is_err() {
                 // Why it is closed is in the answer.
-                self.calls.close(&io::ErrorKind::BrokenPipe.into());
+                self.calls.break_off(&io::ErrorKind::BrokenPipe.into());
             }
             answer.await
         };
         match time::timeout(deadline, asked).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => Err(Error::Connection { source: io::ErrorKind::BrokenPipe.into(), was_sent: true }),
-            Err(_) => Err(Error::Deadline(deadline)),
+            Err(_) => {
+                // Not even to other calls: the other end is gone, and has not said so.
+                if self.calls.lock().n_heard == n_heard {
+                    self.calls.break_off(&io::ErrorKind::TimedOut.into());
+                }
+                Err(Error::Deadline(deadline))
+            }
         }
     }
 }
@@ -243,7 +283,7 @@ async fn read_all(read: impl AsyncRead + Unpin, calls: &Calls, len_max: usize) -
 async fn read_one(
     read: &mut (impl AsyncRead + Unpin),
     len_max: usize,
-) -> Result<(u32, Result<Answer, Error>), Error> {
+) -> Result<(u32, Result<Answer, RemoteError>), Error> {
     let failed = |source| Error::Connection { source, was_sent: true };
     let mut len = [0; 4];
     read.read_exact(&mut len).await.map_err(failed)?;
@@ -254,8 +294,7 @@ async fn read_one(
     if n < len {
         return Err(failed(io::ErrorKind::UnexpectedEof.into()));
     }
-    let (id, outcome) = frame::answer(bytes.into())?;
-    Ok((id, outcome.map_err(Error::Remote)))
+    frame::answer(bytes.into())
 }
 
 #[cfg(test)]

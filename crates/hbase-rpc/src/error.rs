@@ -23,6 +23,15 @@ pub enum Error {
     Protocol(String),
     /// The request is longer than a server takes, or than its length can be written.
     TooLong(usize),
+    /// A request that HBase could not understand: it was not sent.
+    Invalid(&'static str),
+    /// It was tried again for so long, and this is what came last.
+    GaveUp {
+        /// Since anything had gone on.
+        waited: Duration,
+        /// What came last.
+        source: Box<Self>,
+    },
 }
 
 /// An exception of the server.
@@ -49,18 +58,22 @@ pub enum Advice {
     GiveUp,
 }
 
-/// Of a server that is up and cannot take the call now.
+/// Of a server that is up and cannot take the call now. It has not done what it was asked.
 const BUSY: [&str; 6] = [
     "CallQueueTooBigException",
     "CallDroppedException",
     "RegionTooBusyException",
     "RpcThrottlingException",
-    "OutOfOrderScannerNextException",
+    "MultiActionResultTooLarge",
     "RetryImmediatelyException",
 ];
 
-/// Of a region that is not where it was asked for.
-const ELSEWHERE: [&str; 9] = [
+/// Of a scan that the server knows no more: it is begun again where it was.
+const FORGOTTEN: [&str; 4] =
+    ["LeaseException", "OutOfOrderScannerNextException", "ScannerResetException", "UnknownScannerException"];
+
+/// Of a region that is not where it was asked for. Nothing was done there.
+const ELSEWHERE: [&str; 8] = [
     "NotServingRegionException",
     "RegionMovedException",
     "RegionOpeningException",
@@ -69,10 +82,33 @@ const ELSEWHERE: [&str; 9] = [
     "RegionServerAbortedException",
     "ServerNotRunningYetException",
     "WrongRegionException",
+];
+
+/// Of what will not change by itself. The exceptions of single actions do not say it, as those of whole calls do.
+const FINAL: [&str; 8] = [
+    "AccessDeniedException",
+    "DoNotRetryIOException",
     "FailedSanityCheckException",
+    "InvalidFamilyOperationException",
+    "NoSuchColumnFamilyException",
+    "NamespaceNotFoundException",
+    "TableNotEnabledException",
+    "TableNotFoundException",
 ];
 
 impl RemoteError {
+    /// Whether the region was not there.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        ELSEWHERE.contains(&self.name())
+    }
+
+    /// Whether the server has certainly not done what it was asked.
+    #[must_use]
+    pub fn is_not_done(&self) -> bool {
+        self.is_elsewhere() || BUSY.contains(&self.name()) || FINAL.contains(&self.name())
+    }
+
     /// The class without its package.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -91,11 +127,11 @@ impl RemoteError {
     #[must_use]
     pub fn advice(&self) -> Advice {
         let name = self.name();
-        if BUSY.contains(&name) {
+        if BUSY.contains(&name) || FORGOTTEN.contains(&name) {
             Advice::RetryHere
-        } else if name == "FailedSanityCheckException" {
+        } else if FINAL.contains(&name) {
             Advice::GiveUp
-        } else if ELSEWHERE.contains(&name) || !self.do_not_retry {
+        } else if self.is_elsewhere() || !self.do_not_retry {
             // The server says of a region that has moved not to ask *it* again.
             Advice::LookUpAgain
         } else {
@@ -111,7 +147,32 @@ impl Error {
         match self {
             Self::Remote(remote) => remote.advice(),
             Self::Connection { .. } | Self::Deadline(_) | Self::Protocol(_) => Advice::LookUpAgain,
-            Self::TooLong(_) => Advice::GiveUp,
+            Self::TooLong(_) | Self::Invalid(_) | Self::GaveUp { .. } => Advice::GiveUp,
+        }
+    }
+
+    /// An exception, as a server would throw it.
+    pub(crate) fn remote(class: &str, message: &str) -> Self {
+        let class = format!("org.apache.hadoop.hbase.{class}");
+        let stack_trace = format!("{class}: {message}");
+        Self::Remote(RemoteError { class, stack_trace, do_not_retry: false, moved_to: None })
+    }
+
+    /// The same once more, for another item of the same call.
+    pub(crate) fn again(&self) -> Self {
+        match self {
+            Self::Connection { source, was_sent } => {
+                let source = io::Error::new(source.kind(), source.to_string());
+                Self::Connection { source, was_sent: *was_sent }
+            }
+            Self::Deadline(time) => Self::Deadline(*time),
+            Self::Remote(remote) => Self::Remote(remote.clone()),
+            Self::Protocol(what) => Self::Protocol(what.clone()),
+            Self::TooLong(len) => Self::TooLong(*len),
+            Self::Invalid(what) => Self::Invalid(what),
+            Self::GaveUp { waited, source } => {
+                Self::GaveUp { waited: *waited, source: Box::new(source.again()) }
+            }
         }
     }
 
@@ -121,7 +182,9 @@ impl Error {
         match self {
             Self::Connection { was_sent, .. } => *was_sent,
             Self::Deadline(_) | Self::Protocol(_) => true,
-            Self::Remote(_) | Self::TooLong(_) => false,
+            Self::Remote(remote) => !remote.is_not_done(),
+            Self::TooLong(_) | Self::Invalid(_) => false,
+            Self::GaveUp { source, .. } => source.may_be_done(),
         }
     }
 }
@@ -133,6 +196,8 @@ impl fmt::Display for Error {
             Self::Deadline(time) => write!(f, "no answer in {} ms", time.as_millis()),
             Self::Remote(remote) => write!(f, "{}: {}", remote.name(), remote.message()),
             Self::Protocol(what) => write!(f, "no answer of this protocol: {what}"),
+            Self::Invalid(what) => write!(f, "a request that cannot be: {what}"),
+            Self::GaveUp { waited, source } => write!(f, "{source} (tried for {} s)", waited.as_secs()),
             Self::TooLong(len) => write!(f, "a request of {len} bytes is too long; send less at once"),
         }
     }
@@ -142,6 +207,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Connection { source, .. } => Some(source),
+            Self::GaveUp { source, .. } => Some(source),
             _ => None,
         }
     }

@@ -26,6 +26,8 @@ pub enum Service {
     Client,
     /// Where the regions are, of a master.
     ClientMeta,
+    /// What tables are like, of the active master.
+    Master,
 }
 
 impl Service {
@@ -33,6 +35,7 @@ impl Service {
         match self {
             Self::Client => "ClientService",
             Self::ClientMeta => "ClientMetaService",
+            Self::Master => "MasterService",
         }
     }
 }
@@ -56,20 +59,21 @@ pub(crate) fn request(
     call_id: u32,
     method: &str,
     param: &impl Message,
-    cells: &Bytes,
+    cells: &[Bytes],
     deadline: Duration,
     len_max: usize,
 ) -> Result<Bytes, Error> {
-    let length = |bytes: &Bytes| CellBlockMeta { length: u32::try_from(bytes.len()).ok() };
+    let n_cell_bytes: usize = cells.iter().map(Bytes::len).sum();
+    let length = || CellBlockMeta { length: u32::try_from(n_cell_bytes).ok() };
     let header = RequestHeader {
         call_id: Some(call_id),
         method: Some(method.to_owned()),
         has_param: Some(true),
-        cells: (!cells.is_empty()).then(|| length(cells)),
+        cells: (n_cell_bytes > 0).then(length),
         timeout: u32::try_from(deadline.as_millis()).ok(),
     };
     let delimited = |len: usize| prost::length_delimiter_len(len) + len;
-    let len = delimited(header.encoded_len()) + delimited(param.encoded_len()) + cells.len();
+    let len = delimited(header.encoded_len()) + delimited(param.encoded_len()) + n_cell_bytes;
     if len > len_max || i32::try_from(len).is_err() {
         return Err(Error::TooLong(len));
     }
@@ -78,7 +82,7 @@ pub(crate) fn request(
     for result in [header.encode_length_delimited(&mut bytes), param.encode_length_delimited(&mut bytes)] {
         result.map_err(|_| Error::TooLong(len))?;
     }
-    bytes.put_slice(cells);
+    cells.iter().for_each(|cells| bytes.put_slice(cells));
     Ok(bytes.freeze())
 }
 

@@ -6,14 +6,17 @@ use std::ops::Bound;
 use bytes::Bytes;
 use prost::Message;
 
-use crate::messages::RegionInfo;
+use crate::messages::{REGION_NAME, RegionInfo, RegionSpecifier};
 use crate::{Cell, Error};
 
 /// The name of the one region of `hbase:meta`.
-pub(crate) const META_REGION: &[u8] = b"hbase:meta,,1";
+const META_REGION: &[u8] = b"hbase:meta,,1";
+
+/// The table that says where all others are.
+pub(crate) const META: &str = "hbase:meta";
 
 /// Before a message that is stored as the value of a cell.
-const MAGIC: &[u8] = b"PBUF";
+pub(crate) const MAGIC: &[u8] = b"PBUF";
 
 /// The host and port of a server.
 pub type Address = (String, u16);
@@ -27,7 +30,7 @@ pub struct Region {
     pub start: Bytes,
     /// The key after the last one, empty for the last region.
     pub end: Bytes,
-    /// Who has it, as far as is known.
+    /// Which has it, as far as is known.
     pub server: Address,
 }
 
@@ -47,10 +50,25 @@ impl Regions {
         Ok(Self(regions))
     }
 
+    /// Those of `hbase:meta`, which is one.
+    pub(crate) fn of_meta_itself(server: Address) -> Self {
+        let name = Bytes::from_static(META_REGION);
+        let region = Region { name, start: Bytes::new(), end: Bytes::new(), server };
+        Self(BTreeMap::from([(Bytes::new(), region)]))
+    }
+
+    /// In the order of their keys.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Region> {
+        self.0.values()
+    }
+
     /// The one that a key falls into, unless it is on its way.
-    pub(crate) fn of_key(&self, key: &[u8]) -> Option<&Region> {
-        let (_, region) = self.0.range::<[u8], _>((Bound::Unbounded, Bound::Included(key))).next_back()?;
-        (region.end.is_empty() || key < &region.end[..]).then_some(region)
+    pub(crate) fn of_key(&self, key: &[u8]) -> Result<&Region, Error> {
+        let before = self.0.range::<[u8], _>((Bound::Unbounded, Bound::Included(key))).next_back();
+        before
+            .map(|(_, region)| region)
+            .filter(|region| region.end.is_empty() || key < &region.end[..])
+            .ok_or_else(|| Error::remote("NotServingRegionException", "no server has that region now"))
     }
 
     /// Whether it has none at all: then there is no such table.
@@ -79,6 +97,11 @@ fn of_row(row: &[Cell]) -> Result<Option<Region>, Error> {
     let name = row.first().map(|cell| cell.row.clone()).unwrap_or_default();
     let (start, end) = (info.start_key.unwrap_or_default(), info.end_key.unwrap_or_default());
     Ok(Some(Region { name, start, end, server: (host.to_owned(), port) }))
+}
+
+/// How a request names a region.
+pub(crate) fn specifier(region: &Region) -> RegionSpecifier {
+    RegionSpecifier { kind: REGION_NAME, value: region.name.clone() }
 }
 
 /// The rows of `hbase:meta` that tell of a table: from the first key, up to but without the second.
@@ -125,7 +148,7 @@ mod tests {
             row("x", "", Some("c:3"), |info| info.split = Some(true)),
         ])
         .unwrap();
-        let server = |key: &str| regions.of_key(key.as_bytes()).map(|region| region.server.1);
+        let server = |key: &str| regions.of_key(key.as_bytes()).ok().map(|region| region.server.1);
         for (key, expected) in
             [("", Some(1)), ("c\u{ff}", Some(1)), ("d", None), ("l", None), ("m", Some(2)), ("z", Some(2))]
         {

@@ -1,17 +1,14 @@
 //! Scans: rows in the order of their keys, page by page, across regions.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use prost::Message;
 
-use crate::client::{PAUSE_FIRST, specifier};
-use crate::messages::{
-    Column, Filter, MULTI_ROW_RANGE_FILTER, MultiRowRange, PREAD, RowRange, ScanRequest, ScanResponse,
-};
-use crate::regions::{Address, Region};
-use crate::{Answer, Cell, CellError, Client, Error, messages};
+use crate::messages::{Column, ScanRequest, ScanResponse};
+use crate::regions::{Region, Regions, specifier};
+use crate::retry::Retry;
+use crate::{Answer, Cell, CellError, Client, Error, Service, messages};
 
 /// Which rows.
 #[derive(Clone, Debug)]
@@ -22,8 +19,6 @@ pub struct Scan {
     pub stop: Bytes,
     /// Only these families; all where none is named.
     pub families: Vec<Bytes>,
-    /// Only the rows of these ranges: each from a key on, up to another one without it. They ascend and do not overlap.
-    pub ranges: Vec<(Bytes, Bytes)>,
     /// At most so many rows come at once.
     pub page_len: u32,
     /// Whether what is read stays in the server's cache.
@@ -37,7 +32,6 @@ impl Default for Scan {
             start: Bytes::new(),
             stop: Bytes::new(),
             families: Vec::new(),
-            ranges: Vec::new(),
             page_len: 1_000,
             cache_blocks: true,
         }
@@ -67,6 +61,7 @@ struct From {
 /// A scanner on a server.
 #[derive(Debug)]
 struct Open {
+    regions: Arc<Regions>,
     region: Region,
     id: u64,
     n_calls: u64,
@@ -83,24 +78,27 @@ impl<'a> Scanner<'a> {
     /// # Errors
     /// [`Error`]. After one the scan may be asked again, and goes on after the last whole row.
     pub async fn next(&mut self) -> Result<Option<Vec<Vec<Cell>>>, Error> {
-        let (begun, mut pause) = (Instant::now(), PAUSE_FIRST);
+        let table = self.table.clone();
+        let mut retry = Retry::new(self.client, &table);
         while self.next.is_some() {
-            match self.page().await {
-                Ok(rows) if rows.is_empty() => {}
+            let mut regions = None;
+            match self.page(&mut regions).await {
+                // It is at work.
+                Ok(rows) if rows.is_empty() => retry.has_gone_on(),
                 Ok(rows) => return Ok(Some(rows)),
                 Err(error) => {
                     // What a server knew of the scan is lost with it; what came of a row that is not whole comes again.
                     self.open = None;
                     self.partial.clear();
-                    self.client.pause_after(&self.table, error, begun, &mut pause).await?;
+                    retry.after(error, regions.as_ref()).await?;
                 }
             }
         }
         Ok(None)
     }
 
-    /// One answer of one region. It may have no rows.
-    async fn page(&mut self) -> Result<Vec<Vec<Cell>>, Error> {
+    /// One answer of one region, found by the regions that are noted. It may have no rows.
+    async fn page(&mut self, known: &mut Option<Arc<Regions>>) -> Result<Vec<Vec<Cell>>, Error> {
         let common = self.request();
         let (region, request) = match &mut self.open {
             Some(open) => {
@@ -110,17 +108,19 @@ impl<'a> Scanner<'a> {
                     next_call_seq: Some(open.n_calls - 1),
                     ..common
                 };
+                *known = Some(Arc::clone(&open.regions));
                 (open.region.clone(), request)
             }
             None => {
                 let from = self.next.clone().unwrap_or(From { row: Bytes::new(), inclusive: true });
-                let region = self.client.region(&self.table, &from.row).await?;
+                let regions = self.client.regions(&self.table).await?;
+                let region = known.insert(regions).of_key(&from.row)?.clone();
                 let scan = Some(self.message(&from));
                 let request = ScanRequest { region: Some(specifier(&region)), scan, ..common };
                 (region, request)
             }
         };
-        let answer = self.client.call_at(&region.server, "Scan", &request, &Bytes::new()).await?;
+        let answer = self.client.call_at(&region.server, Service::Client, "Scan", &request, &[]).await?;
         let message: ScanResponse = answer.message()?;
         let rows = self.rows(answer, &message)?;
         if let Some(last) = rows.last().and_then(|row| row.first()) {
@@ -135,7 +135,8 @@ impl<'a> Scanner<'a> {
             self.next = (!is_last).then_some(From { row: region.end, inclusive: true });
         } else if self.open.is_none() {
             let id = message.scanner_id.ok_or_else(|| Error::Protocol("a scan without an id".to_owned()))?;
-            self.open = Some(Open { region, id, n_calls: 1 });
+            let regions = known.take().unwrap_or_default();
+            self.open = Some(Open { regions, region, id, n_calls: 1 });
         }
         Ok(rows)
     }
@@ -151,36 +152,32 @@ impl<'a> Scanner<'a> {
     }
 
     fn message(&self, from: &From) -> messages::Scan {
-        let Scan { stop, families, ranges, page_len, cache_blocks, .. } = &self.scan;
+        let Scan { stop, families, page_len, cache_blocks, .. } = &self.scan;
         let column = |family: &Bytes| Column { family: family.clone(), qualifiers: Vec::new() };
         messages::Scan {
             columns: families.iter().map(column).collect(),
             start_row: Some(from.row.clone()),
             stop_row: Some(stop.clone()),
-            filter: (!ranges.is_empty()).then(|| range_filter(ranges)),
             max_versions: Some(1),
             cache_blocks: Some(*cache_blocks),
             caching: Some(*page_len),
             include_start_row: Some(from.inclusive),
             include_stop_row: Some(false),
-            read_type: Some(PREAD),
             ..messages::Scan::default()
         }
     }
 
     /// The whole rows of an answer; what of a row is not whole waits for the rest.
     fn rows(&mut self, answer: Answer, message: &ScanResponse) -> Result<Vec<Vec<Cell>>, Error> {
-        let torn = |error: CellError| Error::Protocol(format!("cells that cannot be read: {error:?}"));
-        let mut cells = answer.cells;
         let mut rows: VecDeque<Vec<Cell>> = VecDeque::new();
-        for (place, &n) in message.cells_per_result.iter().enumerate() {
-            let piece = cells.take_n(n as usize).map_err(torn)?;
+        for piece in pieces(answer, message) {
+            let (piece, is_open) = piece?;
             let is_same = self.partial.first().zip(piece.first()).is_some_and(|(a, b)| a.row == b.row);
             if !is_same && !self.partial.is_empty() {
                 rows.push_back(std::mem::take(&mut self.partial));
             }
             self.partial.extend(piece);
-            if !message.partial_flag_per_result.get(place).copied().unwrap_or(false) {
+            if !is_open {
                 rows.push_back(std::mem::take(&mut self.partial));
             }
         }
@@ -192,27 +189,23 @@ impl<'a> Scanner<'a> {
         Ok(rows.into())
     }
 
-    /// Tells the server that the scan is not gone on with, where it holds anything for it.
-    ///
-    /// # Errors
-    /// None: a server that cannot be told forgets it by itself.
-    pub async fn close(mut self) {
+    /// Tells the server that the scan is not gone on with, where it holds anything for it. A server that cannot be told forgets it by itself.
+    pub fn close(mut self) {
         if let Some(Open { region, id, .. }) = self.open.take() {
-            let request =
-                ScanRequest { scanner_id: Some(id), close_scanner: Some(true), ..ScanRequest::default() };
-            let server: &Address = &region.server;
-            let _ = self.client.call_at(server, "Scan", &request, &Bytes::new()).await;
+            self.client.close_scanner(&region.server, id);
         }
     }
 }
 
-fn range_filter(ranges: &[(Bytes, Bytes)]) -> Filter {
-    let range = |(start, stop): &(Bytes, Bytes)| RowRange {
-        start: Some(start.clone()),
-        start_inclusive: Some(true),
-        stop: Some(stop.clone()),
-        stop_inclusive: Some(false),
-    };
-    let ranges = MultiRowRange { ranges: ranges.iter().map(range).collect() };
-    Filter { name: MULTI_ROW_RANGE_FILTER.to_owned(), serialized: Some(ranges.encode_to_vec().into()) }
+/// The results of an answer: the cells of each, and whether the row goes on in the next one.
+pub(crate) fn pieces(
+    answer: Answer,
+    message: &ScanResponse,
+) -> impl Iterator<Item = Result<(Vec<Cell>, bool), Error>> {
+    let torn = |error: CellError| Error::Protocol(format!("cells that cannot be read: {error:?}"));
+    let mut cells = answer.cells;
+    message.cells_per_result.iter().enumerate().map(move |(place, &n)| {
+        let is_open = message.partial_flag_per_result.get(place).copied().unwrap_or(false);
+        Ok((cells.take_n(n as usize).map_err(torn)?, is_open))
+    })
 }

@@ -16,7 +16,7 @@
 //! region has moved, what the call is cut into now. Then it is an arm of [`Transport`], which is how a URL names it, a line
 //! of `engine/src/uri.rs`, and has to pass `index::testsuite` like any store.
 #![cfg_attr(
-    not(feature = "thrift"),
+    not(any(feature = "thrift", feature = "rpc")),
     expect(dead_code, unused_imports, reason = "without a transport no row comes or goes")
 )]
 
@@ -37,6 +37,8 @@ mod plan;
 mod remove;
 mod retention;
 mod rows;
+#[cfg(feature = "rpc")]
+mod rpc;
 #[cfg(test)]
 #[cfg(feature = "thrift")]
 mod tests;
@@ -107,10 +109,10 @@ impl HbaseStore {
     /// # Errors
     /// `InvalidArgument` where the transport of the URL is not in this build.
     pub fn open(uri: &HbaseUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
-        let HbaseUri { transport, server, name, n_connections } = uri;
+        let HbaseUri { transport, server, name, user, n_connections } = uri;
         let mut options = Options { n_connections: *n_connections, ..Options::default() };
         options.patience = patience.unwrap_or(options.patience);
-        Ok(Self::over(transport.open(server, name, options)?, clock))
+        Ok(Self::over(transport.open(server, name, user, options)?, clock))
     }
 
     fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {

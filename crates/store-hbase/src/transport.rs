@@ -1,11 +1,13 @@
 //! What carries rows between this process and HBase.
 
-#[cfg(not(feature = "thrift"))]
+#[cfg(not(all(feature = "thrift", feature = "rpc")))]
 use index::Error;
 use index::Result;
 
 use crate::plan::Options;
 use crate::rows::Rows;
+#[cfg(feature = "rpc")]
+use crate::rpc::RpcRows;
 #[cfg(feature = "thrift")]
 use crate::thrift::ThriftRows;
 
@@ -14,17 +16,21 @@ use crate::thrift::ThriftRows;
 pub enum Transport {
     /// `hbase`: a gateway, HBase's Thrift1 server. It is in this build where the crate's feature `thrift` is.
     Gateway,
+    /// `hbase+rpc`: HBase's own RPC, spoken to its masters and region servers. It is in this build where the crate's feature
+    /// `rpc` is.
+    Rpc,
 }
 
 impl Transport {
     /// All that URLs can name, whether or not they are in this build.
-    pub(crate) const ALL: [Self; 1] = [Self::Gateway];
+    pub(crate) const ALL: [Self; 2] = [Self::Gateway, Self::Rpc];
 
     /// What a URL begins with, up to the colon.
     #[must_use]
     pub fn scheme(self) -> &'static str {
         match self {
             Self::Gateway => "hbase",
+            Self::Rpc => "hbase+rpc",
         }
     }
 
@@ -32,6 +38,7 @@ impl Transport {
     pub(crate) fn server(self) -> &'static str {
         match self {
             Self::Gateway => "gateway",
+            Self::Rpc => "master",
         }
     }
 
@@ -39,25 +46,56 @@ impl Transport {
     pub(crate) fn port(self) -> u16 {
         match self {
             Self::Gateway => 9090,
+            Self::Rpc => 16000,
         }
     }
 
-    /// The rows of the index `name` behind `server`, `HOST:PORT`. Nothing is asked of it yet.
+    /// The connections to a server, unless the URL says how many.
+    pub(crate) fn n_connections(self) -> usize {
+        match self {
+            // Each carries one call at a time: enough to keep a server of a few cores busy.
+            Self::Gateway => 8,
+            // Each carries many.
+            Self::Rpc => 2,
+        }
+    }
+
+    /// Whether a URL may name several servers, of which one has to answer.
+    pub(crate) fn has_many_servers(self) -> bool {
+        self == Self::Rpc
+    }
+
+    /// Whether HBase is told a user's name.
+    pub(crate) fn has_user(self) -> bool {
+        self == Self::Rpc
+    }
+
+    /// The rows of the index `name` behind `server`, `HOST:PORT`, asked for by a user. Nothing is asked of it yet.
     #[cfg_attr(
-        not(feature = "thrift"),
+        not(any(feature = "thrift", feature = "rpc")),
         expect(unused_variables, reason = "this build has no transport that takes the options")
     )]
-    pub(crate) fn open(self, server: &str, name: &str, options: Options) -> Result<Box<dyn Rows>> {
+    pub(crate) fn open(
+        self,
+        server: &str,
+        name: &str,
+        user: &str,
+        options: Options,
+    ) -> Result<Box<dyn Rows>> {
         match self {
             #[cfg(feature = "thrift")]
             Self::Gateway => Ok(Box::new(ThriftRows::new(server.to_owned(), name, options))),
             #[cfg(not(feature = "thrift"))]
             Self::Gateway => Err(self.missing(server, name, "thrift")),
+            #[cfg(feature = "rpc")]
+            Self::Rpc => Ok(Box::new(RpcRows::new(server, name, user, options)?)),
+            #[cfg(not(feature = "rpc"))]
+            Self::Rpc => Err(self.missing(server, name, "rpc")),
         }
     }
 
     /// The error where it is not in this build.
-    #[cfg(not(feature = "thrift"))]
+    #[cfg(not(all(feature = "thrift", feature = "rpc")))]
     fn missing(self, server: &str, name: &str, feature: &str) -> Error {
         let (scheme, what) = (self.scheme(), self.server());
         Error::invalid(format!(

@@ -14,16 +14,15 @@ use crate::{HbaseStore, Transport};
 pub struct HbaseUri {
     /// What carries rows there and back.
     pub transport: Transport,
-    /// `HOST:PORT` of what the transport leads to.
+    /// `HOST:PORT` of what the transport leads to, or several with commas between them.
     pub server: String,
     /// The table of the index; the documents' has `_docs` after it. With its namespace, where it has one.
     pub name: String,
-    /// The most connections to the server at a time.
+    /// The name that HBase is told, by a transport that tells it one.
+    pub user: String,
+    /// The most connections to a server at a time.
     pub n_connections: usize,
 }
-
-/// Enough to keep a server of a few cores busy.
-const HBASE_CONNECTIONS: usize = 8;
 
 /// More would be the server's threads, not ours.
 const HBASE_CONNECTIONS_MAX: usize = 1_000;
@@ -46,27 +45,75 @@ impl FromStr for HbaseUri {
         let malformed =
             |what: String| Error::invalid(format!("{what}; write {scheme}://HOST:PORT/NAME, {example}"));
         let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
-        let (host, port, name) = split_authority(place, port).map_err(malformed)?;
+        // The last of several servers stands before the name.
+        let (others, last) = match place.split_once('/') {
+            Some((servers, _)) if transport.has_many_servers() => {
+                servers.rfind(',').map_or(("", place), |comma| place.split_at(comma + 1))
+            }
+            _ => ("", place),
+        };
+        let (host, port, name) = split_authority(last, transport.port()).map_err(malformed)?;
         check_table_name(name)?;
-        let mut n_connections = HBASE_CONNECTIONS;
-        if query.is_some_and(|query| query.matches("connections=").count() > 1) {
-            return Err(malformed("connections is there twice".to_owned()));
+        let mut servers = Vec::new();
+        for other in others.split_terminator(',') {
+            let other = format!("{other}/");
+            let (host, port, _) = split_authority(&other, transport.port()).map_err(malformed)?;
+            servers.push(format!("{host}:{port}"));
         }
+        servers.push(format!("{host}:{port}"));
+        let mut parameters = Parameters::default();
         for parameter in query.into_iter().flat_map(|query| query.split('&')) {
-            let number = match parameter.split_once('=') {
-                Some(("connections", number)) => number.parse().ok(),
-                _ => None,
-            };
-            n_connections = number.filter(|number| (1..=HBASE_CONNECTIONS_MAX).contains(number)).ok_or_else(
-                || {
-                    malformed(format!(
-                        "{parameter:?} is not a parameter; there is connections=N, from 1 to {HBASE_CONNECTIONS_MAX}"
-                    ))
-                },
-            )?;
+            parameters.read(transport, parameter).map_err(malformed)?;
         }
-        Ok(Self { transport, server: format!("{host}:{port}"), name: name.to_owned(), n_connections })
+        Ok(Self {
+            transport,
+            server: servers.join(","),
+            name: name.to_owned(),
+            user: parameters.user.unwrap_or_else(default_user),
+            n_connections: parameters.n_connections.unwrap_or(transport.n_connections()),
+        })
     }
+}
+
+/// What comes after the question mark.
+#[derive(Default)]
+struct Parameters {
+    n_connections: Option<usize>,
+    user: Option<String>,
+}
+
+impl Parameters {
+    fn read(&mut self, transport: Transport, parameter: &str) -> Result<(), String> {
+        let known = || {
+            let user = if transport.has_user() { ", and user=NAME" } else { "" };
+            format!(
+                "{parameter:?} is not a parameter; there is connections=N, from 1 to {HBASE_CONNECTIONS_MAX}{user}"
+            )
+        };
+        let is_new = match parameter.split_once('=') {
+            Some(("connections", number)) => {
+                let number =
+                    number.parse().ok().filter(|number| (1..=HBASE_CONNECTIONS_MAX).contains(number));
+                self.n_connections.replace(number.ok_or_else(known)?).is_none()
+            }
+            Some(("user", name)) if transport.has_user() && is_user(name) => {
+                self.user.replace(name.to_owned()).is_none()
+            }
+            _ => return Err(known()),
+        };
+        let name = parameter.split('=').next().unwrap_or_default();
+        if is_new { Ok(()) } else { Err(format!("{name} is there twice")) }
+    }
+}
+
+fn is_user(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-@".contains(c))
+}
+
+/// As Hadoop's clients have it: who the environment says, or else the name of the user at work.
+fn default_user() -> String {
+    let named = |variable: &&str| std::env::var(variable).ok().filter(|name| is_user(name));
+    ["HADOOP_USER_NAME", "USER", "LOGNAME"].iter().find_map(named).unwrap_or_else(|| "hbase".to_owned())
 }
 
 impl fmt::Display for HbaseUri {

@@ -4,7 +4,9 @@ use bytes::{Buf, BufMut};
 use tokio::io::DuplexStream;
 
 use super::*;
-use crate::messages::{CellBlockMeta, ExceptionResponse, GetRequest, RequestHeader, ResponseHeader};
+use crate::messages::{
+    CellBlockMeta, ExceptionResponse, GetMetaRegionLocationsRequest, RequestHeader, ResponseHeader,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -37,7 +39,7 @@ async fn answer(server: &mut DuplexStream, header: ResponseHeader, rest: &[u8]) 
 }
 
 async fn get(connection: &Connection, deadline: Duration) -> Result<Answer, Error> {
-    connection.call("Get", &GetRequest::default(), &Bytes::new(), deadline).await
+    connection.call("Get", &GetMetaRegionLocationsRequest {}, &[], deadline).await
 }
 
 #[tokio::test]
@@ -153,6 +155,7 @@ async fn what_is_no_answer_ends_the_connection() {
 async fn too_long_a_request_is_not_sent() {
     let (connection, _server) = connected().await;
     let cells = Bytes::from(vec![0; 65 << 20]);
-    let refused = connection.call("Multi", &GetRequest::default(), &cells, SECOND).await.unwrap_err();
+    let refused =
+        connection.call("Multi", &GetMetaRegionLocationsRequest {}, &[cells], SECOND).await.unwrap_err();
     assert!(matches!(refused, Error::TooLong(_)) && connection.is_open(), "{refused:?}");
 }

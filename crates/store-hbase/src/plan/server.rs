@@ -71,7 +71,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// The error of a failure that trying again does not help.
-    pub(super) fn refusal(&self, meaning: Meaning, tables: &TableNames) -> Option<Error> {
+    pub(crate) fn refusal(&self, meaning: Meaning, tables: &TableNames) -> Option<Error> {
         let Self { address, kind, denied, way, foreign, .. } = self;
         Some(match meaning {
             Meaning::Passing | Meaning::Strange => return None,
@@ -84,7 +84,7 @@ impl Server {
     }
 
     /// The error where it has not answered for as long as it is waited for.
-    pub(super) fn unavailable(&self, tried: &str) -> Error {
+    pub(crate) fn unavailable(&self, tried: &str) -> Error {
         let Self { address, role, away, .. } = self;
         Error::new(
             ErrorKind::Unavailable,
@@ -93,7 +93,7 @@ impl Server {
     }
 
     /// The error where its answers are none again and again.
-    pub(super) fn strange(&self, progress: &str) -> Error {
+    pub(crate) fn strange(&self, progress: &str) -> Error {
         let Self { address, kind, strange, .. } = self;
         Error::new(
             ErrorKind::Unavailable,

@@ -1,0 +1,112 @@
+//! The same for callers that wait: each call blocks its thread until it is answered.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::regions::Address;
+use crate::{Cell, CheckAndMutate, Checked, ClientOptions, Error, Get, Mutation, PageOptions, Pages, Range};
+
+/// A cluster, asked from threads. Calls may be made from many at once, but from no asynchronous task, which they would keep
+/// from going on.
+#[derive(Debug)]
+pub struct Client {
+    client: crate::Client,
+    /// Its one thread moves what comes and goes; the callers' threads do the rest.
+    runtime: Option<Runtime>,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // What is under way belongs to nobody any more. To wait for it is not allowed where tasks run.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Client {
+    /// As [`crate::Client::new`].
+    ///
+    /// # Errors
+    /// Where the system gives no thread.
+    pub fn new(masters: Vec<Address>, options: ClientOptions) -> io::Result<Self> {
+        let runtime =
+            Builder::new_multi_thread().worker_threads(1).thread_name("hbase-rpc").enable_all().build()?;
+        Ok(Self { client: crate::Client::new(masters, options), runtime: Some(runtime) })
+    }
+
+    fn wait<T>(&self, task: impl Future<Output = T>) -> T {
+        self.runtime.as_ref().expect("it is there until the client is dropped").block_on(task)
+    }
+
+    /// How many connections are open.
+    #[must_use]
+    pub fn n_open(&self) -> usize {
+        self.client.n_open()
+    }
+
+    /// As [`crate::Client::get_many`].
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn get_many(
+        &self,
+        table: &str,
+        gets: &[Get],
+        last: Option<(&str, &Get)>,
+    ) -> Result<(Vec<Vec<Cell>>, Vec<Cell>), Error> {
+        self.wait(self.client.get_many(table, gets, last))
+    }
+
+    /// As [`crate::Client::mutate_many`].
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn mutate_many(
+        &self,
+        table: &str,
+        mutations: &[Mutation],
+        last: Option<(&str, &Get)>,
+    ) -> Result<Vec<Cell>, Error> {
+        self.wait(self.client.mutate_many(table, mutations, last))
+    }
+
+    /// As [`crate::Client::check_and_mutate_many`].
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn check_and_mutate_many(
+        &self,
+        table: &str,
+        checks: &[CheckAndMutate],
+        last: Option<(&str, &Get)>,
+    ) -> Result<(Vec<Checked>, Vec<Cell>), Error> {
+        self.wait(self.client.check_and_mutate_many(table, checks, last))
+    }
+
+    /// As [`crate::Client::pages`].
+    ///
+    /// # Errors
+    /// [`Error`], and the first of `visit`.
+    pub fn pages<E: From<Error>>(
+        &self,
+        table: &str,
+        family: &Bytes,
+        ranges: &[Range],
+        options: &PageOptions,
+        visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.wait(self.client.pages(table, family, ranges, options, visit))
+    }
+
+    /// As [`crate::Client::time_to_live`].
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn time_to_live(&self, table: &str, family: &[u8]) -> Result<Option<Duration>, Error> {
+        self.wait(self.client.time_to_live(table, family))
+    }
+}

@@ -1,0 +1,390 @@
+//! A page of each of many ranges: short scans side by side, or one scan of a region that seeks from range to range.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use prost::Message;
+
+use crate::messages::{
+    self, COLUMN_RANGE_FILTER, Column, ColumnRange, Filter, MULTI_ROW_RANGE_FILTER, MultiRowRange, PREAD,
+    RowRange, ScanRequest, ScanResponse,
+};
+use crate::regions::{Region, Regions, specifier};
+use crate::retry::Retry;
+use crate::scan::pieces;
+use crate::{Cell, Client, Error, Service};
+
+/// Rows from one key to another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Range {
+    /// From here on, with it.
+    pub start: Bytes,
+    /// Up to here, without it; empty is the end of the table.
+    pub stop: Bytes,
+    /// Only the row `start`, and of that the columns after this one.
+    pub after: Option<Bytes>,
+}
+
+impl Range {
+    /// All rows from `start` on, before `stop`.
+    #[must_use]
+    pub fn new(start: impl Into<Bytes>, stop: impl Into<Bytes>) -> Self {
+        Self { start: start.into(), stop: stop.into(), after: None }
+    }
+
+    /// Whether a row from the start on is in it.
+    fn is_before_stop(&self, row: &[u8]) -> bool {
+        self.stop.is_empty() || row < &self.stop[..]
+    }
+}
+
+/// How pages are read.
+#[derive(Clone, Copy, Debug)]
+pub struct PageOptions {
+    /// The most pieces of rows that a page has.
+    pub pieces_max: usize,
+    /// The most cells of a piece. A row with more comes in several, all but the last one of so many.
+    pub cells_max: usize,
+    /// Of so many ranges in one region, one scan reads them all. Of fewer, each has a scan of its own.
+    pub together_min: usize,
+    /// Whether what is read stays in the server's cache.
+    pub cache_blocks: bool,
+}
+
+/// The pieces of rows of a page: each the cells of one row.
+pub type Pages = Vec<Vec<Cell>>;
+
+/// The most ranges of one scan.
+const RANGES_MAX: usize = 1_024;
+
+/// The most pieces of one answer.
+const ANSWER_PIECES: usize = 4_096;
+
+/// The most bytes of one answer, but for a piece that is longer.
+const ANSWER_LEN: u64 = 2 << 20;
+
+/// So many scans are under way at once.
+const SCANS_MAX: usize = 64;
+
+/// From so many pieces a page on, a server reads ahead.
+const LONG: usize = 2_048;
+
+/// A range that is read, and for whom.
+#[derive(Debug)]
+struct Part {
+    numbers: Vec<usize>,
+    range: Range,
+    /// Where it is gone on with, which is past what `page` has.
+    from: Bytes,
+    page: Pages,
+    /// Whether there may be more cells of the last piece's row.
+    is_open: bool,
+}
+
+impl Part {
+    fn new(number: usize, range: Range) -> Self {
+        Self { numbers: vec![number], from: range.start.clone(), range, page: Vec::new(), is_open: false }
+    }
+
+    /// Back to its beginning.
+    fn reset(&mut self) {
+        self.from = self.range.start.clone();
+        self.page.clear();
+        self.is_open = false;
+    }
+
+    fn is_full(&self, options: &PageOptions) -> bool {
+        let is_whole = |piece: &Vec<Cell>| !self.is_open || piece.len() >= options.cells_max;
+        match self.page.len().cmp(&options.pieces_max) {
+            std::cmp::Ordering::Less => false,
+            std::cmp::Ordering::Equal => self.page.last().is_none_or(is_whole),
+            std::cmp::Ordering::Greater => true,
+        }
+    }
+
+    /// What a server sends as pieces may be shorter than they have to be.
+    fn push(&mut self, mut cells: Vec<Cell>, is_open: bool, options: &PageOptions) {
+        let is_same = |last: &Vec<Cell>| last.first().zip(cells.first()).is_some_and(|(a, b)| a.row == b.row);
+        if let Some(last) = self.page.last_mut().filter(|last| is_same(last)) {
+            let n = options.cells_max.saturating_sub(last.len()).min(cells.len());
+            last.extend(cells.drain(..n));
+        }
+        while !cells.is_empty() {
+            let rest = cells.split_off(cells.len().min(options.cells_max));
+            self.page.push(std::mem::replace(&mut cells, rest));
+        }
+        self.is_open = is_open;
+    }
+}
+
+/// What came of some parts in one region.
+#[derive(Default)]
+struct Outcome {
+    done: Vec<Part>,
+    /// To be gone on with in a later region, or again.
+    left: Vec<Part>,
+    error: Option<Error>,
+}
+
+impl Client {
+    /// Reads one page of each range, of one family, and hands it to `visit` with the number of the range: pages come in any
+    /// order, each once. A page that has not as many pieces as it may have is the end of its range.
+    ///
+    /// # Errors
+    /// [`Error`], and the first of `visit`, which ends the call.
+    pub async fn pages<E: From<Error>>(
+        &self,
+        table: &str,
+        family: &Bytes,
+        ranges: &[Range],
+        options: &PageOptions,
+        visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut retry = Retry::new(self, table);
+        let mut left = parts(ranges);
+        while !left.is_empty() {
+            let regions = match self.regions(table).await {
+                Ok(regions) => regions,
+                Err(error) => {
+                    retry.after(error, None).await?;
+                    continue;
+                }
+            };
+            let (jobs, lost, mut failure) = jobs(&regions, std::mem::take(&mut left), options);
+            left = lost;
+            let mut waiting = jobs.into_iter();
+            let read = |(region, parts)| self.read(table, family, region, parts, options);
+            let mut under_way = FuturesUnordered::new();
+            under_way.extend(waiting.by_ref().take(SCANS_MAX).map(read));
+            while let Some(Outcome { done, left: again, error }) = under_way.next().await {
+                under_way.extend(waiting.next().map(read));
+                if !done.is_empty() {
+                    retry.has_gone_on();
+                }
+                for part in done {
+                    part.visit(options, visit)?;
+                }
+                left.extend(again);
+                failure = error.or(failure);
+            }
+            if let Some(error) = failure {
+                retry.after(error, Some(&regions)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads parts of one region, in the order of their keys. Those of several follow each other without a gap in it.
+    async fn read(
+        &self,
+        table: &str,
+        family: &Bytes,
+        region: &Region,
+        mut parts: VecDeque<Part>,
+        options: &PageOptions,
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        while !parts.is_empty() {
+            if let Err(error) = self.read_on(family, region, &mut parts, options, &mut outcome).await {
+                tracing::debug!(table, %error, "a scan is begun again");
+                parts.iter_mut().for_each(Part::reset);
+                outcome.left.extend(parts);
+                outcome.error = Some(error);
+                break;
+            }
+        }
+        outcome
+    }
+
+    /// One scan, until the region has no more or a page is full.
+    async fn read_on(
+        &self,
+        family: &Bytes,
+        region: &Region,
+        parts: &mut VecDeque<Part>,
+        options: &PageOptions,
+        outcome: &mut Outcome,
+    ) -> Result<(), Error> {
+        let n_pieces =
+            (options.pieces_max.saturating_mul(parts.len())).clamp(1, ANSWER_PIECES.max(options.pieces_max));
+        let mut request = ScanRequest {
+            region: Some(specifier(region)),
+            scan: Some(message(family, parts, options)),
+            number_of_rows: u32::try_from(n_pieces).ok(),
+            client_handles_partials: Some(true),
+            client_handles_heartbeats: Some(true),
+            ..ScanRequest::default()
+        };
+        let mut n_calls = 0;
+        loop {
+            let answer = self.call_at(&region.server, Service::Client, "Scan", &request, &[]).await?;
+            let message: ScanResponse = answer.message()?;
+            for piece in pieces(answer, &message) {
+                let (cells, is_open) = piece?;
+                let Some(row) = cells.first().map(|cell| cell.row.clone()) else { continue };
+                while let Some(part) = parts.pop_front_if(|part| !part.range.is_before_stop(&row)) {
+                    outcome.done.push(part);
+                }
+                if let Some(part) = parts.front_mut().filter(|part| !part.is_full(options)) {
+                    part.push(cells, is_open, options);
+                }
+            }
+            if !message.more_results_in_region.or(message.more_results).unwrap_or(false) {
+                for mut part in parts.drain(..) {
+                    part.is_open = false;
+                    if part.is_full(options)
+                        || region.end.is_empty()
+                        || !part.range.is_before_stop(&region.end)
+                    {
+                        outcome.done.push(part);
+                    } else {
+                        part.from = region.end.clone();
+                        outcome.left.push(part);
+                    }
+                }
+                return Ok(());
+            }
+            let id = message.scanner_id.or(request.scanner_id);
+            let id = id.ok_or_else(|| Error::Protocol("a scan without an id".to_owned()))?;
+            if let Some(part) = parts.pop_front_if(|part| part.is_full(options)) {
+                outcome.done.push(part);
+                self.close_scanner(&region.server, id);
+                return Ok(());
+            }
+            n_calls += 1;
+            request = ScanRequest {
+                scanner_id: Some(id),
+                next_call_seq: Some(n_calls),
+                region: None,
+                scan: None,
+                ..request
+            };
+        }
+    }
+}
+
+impl Part {
+    fn visit<E>(
+        mut self,
+        options: &PageOptions,
+        visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.page.truncate(options.pieces_max);
+        let (last, others) = match self.numbers.split_last() {
+            Some((last, others)) => (*last, others),
+            None => return Ok(()),
+        };
+        for number in others {
+            visit(*number, self.page.clone())?;
+        }
+        visit(last, self.page)
+    }
+}
+
+/// Ranges in the order of their keys; one that several ask for is read once.
+fn parts(ranges: &[Range]) -> Vec<Part> {
+    let mut numbers: Vec<usize> = (0..ranges.len()).collect();
+    numbers.sort_by(|&a, &b| ranges[a].cmp(&ranges[b]));
+    let mut parts: Vec<Part> = Vec::with_capacity(ranges.len());
+    for number in numbers {
+        let range = &ranges[number];
+        match parts.last_mut().filter(|part| part.range == *range) {
+            Some(part) => part.numbers.push(number),
+            None => parts.push(Part::new(number, range.clone())),
+        }
+    }
+    parts
+}
+
+/// What is read by one scan each; and what no server has now, with the error that says so.
+#[expect(clippy::type_complexity, reason = "it is taken apart by its only caller")]
+fn jobs<'a>(
+    regions: &'a Arc<Regions>,
+    parts: Vec<Part>,
+    options: &PageOptions,
+) -> (Vec<(&'a Region, VecDeque<Part>)>, Vec<Part>, Option<Error>) {
+    let (mut jobs, mut lost, mut failure) = (Vec::new(), Vec::new(), None);
+    let mut by_region: BTreeMap<&Bytes, (&Region, VecDeque<Part>)> = BTreeMap::new();
+    for part in parts {
+        match regions.of_key(&part.from) {
+            Ok(region) => {
+                let of_region =
+                    &mut by_region.entry(&region.start).or_insert_with(|| (region, VecDeque::new())).1;
+                // Those that one scan reads do not overlap, and none of them is a part of a row.
+                let fits = |last: &Part| !last.range.stop.is_empty() && last.range.stop <= part.from;
+                if part.range.after.is_none() && of_region.back().is_none_or(fits) {
+                    of_region.push_back(part);
+                } else {
+                    jobs.push((region, VecDeque::from([part])));
+                }
+            }
+            Err(error) => {
+                lost.push(part);
+                failure = Some(error);
+            }
+        }
+    }
+    for (region, mut parts) in by_region.into_values() {
+        let len = if parts.len() < options.together_min { 1 } else { RANGES_MAX };
+        while !parts.is_empty() {
+            let later = parts.split_off(len.min(parts.len()));
+            jobs.push((region, std::mem::replace(&mut parts, later)));
+        }
+    }
+    (jobs, lost, failure)
+}
+
+fn message(family: &Bytes, parts: &VecDeque<Part>, options: &PageOptions) -> messages::Scan {
+    let (first, last) = (parts.front(), parts.back());
+    let start = first.map(|part| part.from.clone());
+    let filter = match first.and_then(|part| part.range.after.as_ref()) {
+        Some(after) => Some(after_column(after)),
+        None => (parts.len() > 1).then(|| of_ranges(parts)),
+    };
+    let n_pieces = u32::try_from(options.pieces_max.max(1)).ok();
+    messages::Scan {
+        columns: vec![Column { family: family.clone(), qualifiers: Vec::new() }],
+        start_row: start,
+        stop_row: last.map(|part| match part.range.after {
+            Some(_) => [&part.from[..], &[0]].concat().into(),
+            None => part.range.stop.clone(),
+        }),
+        filter,
+        max_versions: Some(1),
+        cache_blocks: Some(options.cache_blocks),
+        batch_size: u32::try_from(options.cells_max).ok(),
+        max_result_size: Some(ANSWER_LEN),
+        caching: n_pieces,
+        include_start_row: Some(true),
+        include_stop_row: Some(false),
+        read_type: (options.pieces_max < LONG).then_some(PREAD),
+        ..messages::Scan::default()
+    }
+}
+
+fn of_ranges(parts: &VecDeque<Part>) -> Filter {
+    let range = |part: &Part| RowRange {
+        start: Some(part.from.clone()),
+        start_inclusive: Some(true),
+        stop: Some(part.range.stop.clone()),
+        stop_inclusive: Some(false),
+    };
+    filter(MULTI_ROW_RANGE_FILTER, &MultiRowRange { ranges: parts.iter().map(range).collect() })
+}
+
+fn after_column(column: &Bytes) -> Filter {
+    let range = ColumnRange {
+        min: Some(column.clone()),
+        min_inclusive: Some(false),
+        max: None,
+        max_inclusive: Some(false),
+    };
+    filter(COLUMN_RANGE_FILTER, &range)
+}
+
+fn filter(name: &str, message: &impl Message) -> Filter {
+    Filter { name: name.to_owned(), serialized: Some(message.encode_to_vec().into()) }
+}

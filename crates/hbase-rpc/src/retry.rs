@@ -1,0 +1,69 @@
+//! How often a call is made again, and how long it is waited in between.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::time;
+
+use crate::regions::Regions;
+use crate::{Advice, Client, Error};
+
+/// Pauses between two tries: at first, and at most.
+const PAUSE_FIRST: Duration = Duration::from_millis(10);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// A call that is made until it succeeds, or there is no hope.
+pub(crate) struct Retry<'a> {
+    client: &'a Client,
+    table: &'a str,
+    /// Since when nothing has come of it.
+    since: Instant,
+    pause: Duration,
+}
+
+impl<'a> Retry<'a> {
+    pub(crate) fn new(client: &'a Client, table: &'a str) -> Self {
+        Self { client, table, since: Instant::now(), pause: PAUSE_FIRST }
+    }
+
+    /// Something was done: patience begins anew.
+    pub(crate) fn has_gone_on(&mut self) {
+        self.since = Instant::now();
+        self.pause = PAUSE_FIRST;
+    }
+
+    /// Waits before another try; or hands the error back. `regions` are those that were gone by: they are looked up anew
+    /// where they may be what was wrong.
+    pub(crate) async fn after(&mut self, error: Error, regions: Option<&Arc<Regions>>) -> Result<(), Error> {
+        let advice = error.advice();
+        if advice == Advice::GiveUp {
+            return Err(error);
+        }
+        let waited = self.since.elapsed();
+        if waited + self.pause > self.client.patience() {
+            return Err(Error::GaveUp { waited, source: Box::new(error) });
+        }
+        if advice == Advice::LookUpAgain {
+            self.client.forget(self.table, regions);
+            // A region of a disabled table is nowhere, as one that is on its way.
+            if let Error::Remote(remote) = &error
+                && remote.is_elsewhere()
+                && let Ok(Some(false)) = Box::pin(self.client.is_enabled(self.table)).await
+            {
+                return Err(Error::remote("TableNotEnabledException", self.table));
+            }
+        }
+        if self.pause == PAUSE_MAX {
+            tracing::warn!(table = self.table, %error, "waiting for HBase, {} s so far", waited.as_secs());
+        }
+        time::sleep(jittered(self.pause)).await;
+        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        Ok(())
+    }
+}
+
+/// Between a half and all of it, so that callers do not come together again.
+fn jittered(pause: Duration) -> Duration {
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
+    pause.mul_f64(0.5 + f64::from(nanos % 1000) / 2000.0)
+}

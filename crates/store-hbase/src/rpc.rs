@@ -1,0 +1,264 @@
+//! Rows by HBase's own RPC, from the servers that have them: the crate `hbase-rpc`, which looks regions up and tries again.
+
+use std::time::Duration;
+
+use hbase_rpc::blocking::Client;
+use hbase_rpc::{
+    Advice, Cell as RpcCell, CellType, CheckAndMutate, Checked, ClientOptions, ConnectionOptions, Get,
+    LATEST, Mutation as RpcMutation, PageOptions, Pages, Range,
+};
+use index::backend::Known;
+use index::{ConnectionCounts, Error, Result};
+
+use crate::layout::{METADATA_COLUMN, METADATA_ROW};
+use crate::plan::{Failure, Meaning, Options, Server, Witness};
+use crate::rows::{
+    Cell, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table, TableNames,
+    Visit,
+};
+
+/// The rows of one index on the servers of a cluster.
+pub(crate) struct RpcRows {
+    tables: TableNames,
+    known: Known,
+    client: Client,
+    server: Server,
+    n_connections: usize,
+}
+
+impl RpcRows {
+    /// The tables of the index `name`, in the cluster that `servers` belong to, `HOST:PORT[,HOST:PORT…]`. Nothing is asked of
+    /// it yet.
+    pub(crate) fn new(servers: &str, name: &str, user: &str, options: Options) -> Result<Self> {
+        let addresses = servers.split(',').map(|server| {
+            let (host, port) = server.rsplit_once(':')?;
+            Some((host.trim_start_matches('[').trim_end_matches(']').to_owned(), port.parse().ok()?))
+        });
+        let addresses = addresses.collect::<Option<Vec<_>>>();
+        let addresses = addresses
+            .ok_or_else(|| Error::invalid(format!("{servers:?} are no servers; write HOST:PORT")))?;
+        let connection = ConnectionOptions {
+            user: user.to_owned(),
+            connect_timeout: options.connect_timeout,
+            ..ConnectionOptions::default()
+        };
+        let client_options = ClientOptions {
+            connection,
+            n_connections: options.n_connections,
+            call_timeout: options.reply_timeout.min(options.patience),
+            patience: options.patience,
+            first_patience: options.first_patience,
+        };
+        let client = Client::new(addresses, client_options).map_err(|error| {
+            Error::new(index::ErrorKind::Unavailable, "the system gives no thread").caused_by(error)
+        })?;
+        Ok(Self {
+            known: Known::new(format!("hbase+rpc://{servers}/{name}")),
+            tables: TableNames::new(name),
+            client,
+            server: server(servers, user),
+            n_connections: options.n_connections,
+        })
+    }
+
+    fn failed(&self, error: hbase_rpc::Error) -> Error {
+        let meaning = error.means();
+        if let Some(refusal) = self.server.refusal(meaning, &self.tables) {
+            return refusal.caused_by(error);
+        }
+        let tried = match &error {
+            hbase_rpc::Error::GaveUp { waited, .. } => format!("for {:.0} s", waited.as_secs_f32()),
+            _ => "once".to_owned(),
+        };
+        match meaning {
+            Meaning::Strange => self.server.strange(&tried),
+            _ => self.server.unavailable(&tried),
+        }
+        .caused_by(error)
+    }
+
+    /// What is asked behind a call, to hold the index to what it was.
+    fn metadata(&self) -> Get {
+        let (family, qualifier) = family_and_qualifier(METADATA_COLUMN);
+        Get::new(METADATA_ROW).column(family.to_vec(), qualifier.to_vec())
+    }
+
+    /// Does a call with that behind it.
+    fn witnessed<T>(
+        &self,
+        call: impl FnOnce(Option<(&str, &Get)>) -> Result<(T, Vec<RpcCell>), hbase_rpc::Error>,
+    ) -> Result<T> {
+        let mut witness = Witness::new(&self.known);
+        let metadata = self.metadata();
+        let last = witness.ask().then(|| (self.name(Table::Documents), &metadata));
+        let (answer, of_last) = call(last).map_err(|error| self.failed(error))?;
+        witness.answer(of_last.into_iter().next().map(|cell| cell.value.to_vec()));
+        witness.check()?;
+        Ok(answer)
+    }
+}
+
+/// What messages say of a cluster.
+fn server(servers: &str, user: &str) -> Server {
+    Server {
+        address: servers.to_owned(),
+        role: "cluster",
+        kind: "an HBase master or region server",
+        denied: format!(
+            "HBase does not let the user {user:?} do this; grant it read and write, or name another with ?user=NAME. A \
+             cluster with Kerberos is reached through a gateway, hbase://"
+        ),
+        way: format!("of the servers that {servers} knows"),
+        away: "do its master and region servers run, and can this machine resolve and reach the names that they go by?",
+        strange: "is it one, of a version that this program knows, and not its Thrift gateway or web page?",
+        foreign: "is the port that of a master or a region server (16000, 16020)?",
+    }
+}
+
+impl Failure for hbase_rpc::Error {
+    fn means(&self) -> Meaning {
+        match self {
+            Self::Remote(remote) => Meaning::of_exception(&remote.class, remote.advice() != Advice::GiveUp),
+            Self::Connection { .. } | Self::Deadline(_) => Meaning::Passing,
+            Self::Protocol(_) => Meaning::Strange,
+            Self::TooLong(_) | Self::Invalid(_) => Meaning::Refused,
+            Self::GaveUp { source, .. } => source.means(),
+        }
+    }
+}
+
+/// From so many ranges in one region on, one scan reads them all.
+const TOGETHER_MIN: usize = 4;
+
+const PAGES: PageOptions = PageOptions {
+    pieces_max: PAGE_RESULTS,
+    cells_max: RESULT_CELLS,
+    together_min: TOGETHER_MIN,
+    cache_blocks: true,
+};
+
+impl Rows for RpcRows {
+    fn scan(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()> {
+        let ranges: Vec<_> = spans.iter().map(to_range).collect();
+        let mut pages: Vec<(usize, Pages)> = Vec::new();
+        let family = vec![family].into();
+        // A page is shown once it is known that it is of this index.
+        self.witnessed(|last| {
+            self.client.pages(self.name(table), &family, &ranges, &PAGES, &mut |number, page| {
+                pages.push((number, page));
+                Ok::<_, hbase_rpc::Error>(())
+            })?;
+            let of_last = match last {
+                Some((table, get)) => self.client.get_many(table, std::slice::from_ref(get), None)?.0,
+                None => Vec::new(),
+            };
+            Ok(((), of_last.into_iter().next().unwrap_or_default()))
+        })?;
+        pages.into_iter().try_for_each(|(number, page)| visit(number, page.into_iter().map(to_row).collect()))
+    }
+
+    fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>> {
+        let mut wanted: Vec<(bytes::Bytes, Vec<bytes::Bytes>)> = Vec::new();
+        for column in columns {
+            let (family, qualifier) = family_and_qualifier(column);
+            let place = wanted.iter().position(|(of, _)| of == family).unwrap_or(wanted.len());
+            if place == wanted.len() {
+                wanted.push((family.to_vec().into(), Vec::new()));
+            }
+            wanted[place].1.extend((!qualifier.is_empty()).then(|| qualifier.to_vec().into()));
+        }
+        let get = |row: &Vec<u8>| Get { row: row.clone().into(), columns: wanted.clone() };
+        let gets: Vec<_> = rows.iter().map(get).collect();
+        let found = self.witnessed(|last| self.client.get_many(self.name(table), &gets, last))?;
+        Ok(found.into_iter().map(|cells| cells.into_iter().map(to_cell).collect()).collect())
+    }
+
+    fn time_to_live(&self, table: Table, family: u8) -> Result<Option<Duration>> {
+        self.client.time_to_live(self.name(table), &[family]).map_err(|error| self.failed(error))
+    }
+
+    fn name(&self, table: Table) -> &str {
+        self.tables.of(table)
+    }
+
+    fn known(&self) -> &Known {
+        &self.known
+    }
+
+    fn apply(&self, mutations: &Mutations) -> Result<()> {
+        let Mutations { table, timestamp, time_to_live, mutations } = mutations;
+        let to_rpc = |Mutation { row, column, value }: &Mutation| RpcMutation {
+            cells: vec![cell(row, column, *timestamp, value.as_deref())],
+            time_to_live: time_to_live.filter(|_| value.is_some()),
+        };
+        let mutations: Vec<_> = mutations.iter().map(to_rpc).collect();
+        self.witnessed(|last| {
+            self.client.mutate_many(self.name(*table), &mutations, last).map(|of_last| ((), of_last))
+        })
+    }
+
+    fn swap(&self, table: Table, swaps: &[Swap]) -> Result<Vec<Swapped>> {
+        let to_rpc = |Swap { row, column, from, to, time_to_live }: &Swap| {
+            let (family, qualifier) = family_and_qualifier(column);
+            CheckAndMutate {
+                family: family.to_vec().into(),
+                qualifier: qualifier.to_vec().into(),
+                expected: from.clone().map(Into::into),
+                mutation: RpcMutation {
+                    cells: vec![cell(row, column, LATEST, Some(to))],
+                    time_to_live: *time_to_live,
+                },
+            }
+        };
+        let checks: Vec<_> = swaps.iter().map(to_rpc).collect();
+        let answers =
+            self.witnessed(|last| self.client.check_and_mutate_many(self.name(table), &checks, last))?;
+        let to_swapped = |checked| match checked {
+            Checked::Done => Swapped::Done,
+            Checked::Refused => Swapped::Refused,
+            Checked::Unknown => Swapped::Unknown,
+        };
+        Ok(answers.into_iter().map(to_swapped).collect())
+    }
+
+    fn connections(&self) -> ConnectionCounts {
+        let n_open = self.client.n_open();
+        ConnectionCounts { n_max: self.n_connections, n_open, n_in_use: n_open }
+    }
+}
+
+fn to_range(span: &Span) -> Range {
+    let Span { start, end, within } = span;
+    let after = within.clone().map(Into::into);
+    Range { after, ..Range::new(start.clone(), end.clone()) }
+}
+
+fn to_row(cells: Vec<RpcCell>) -> Row {
+    let key = cells.first().map(|cell| cell.row.to_vec()).unwrap_or_default();
+    Row { key, cells: cells.into_iter().map(to_cell).collect() }
+}
+
+fn to_cell(cell: RpcCell) -> Cell {
+    Cell { qualifier: cell.qualifier.to_vec(), value: cell.value.to_vec(), timestamp: cell.timestamp }
+}
+
+/// A cell that puts a value, or deletes all that is not newer.
+fn cell(row: &[u8], column: &[u8], timestamp: i64, value: Option<&[u8]>) -> RpcCell {
+    let (family, qualifier) = family_and_qualifier(column);
+    RpcCell {
+        row: row.to_vec().into(),
+        family: family.to_vec().into(),
+        qualifier: qualifier.to_vec().into(),
+        timestamp,
+        kind: if value.is_some() { CellType::Put } else { CellType::DeleteColumn },
+        value: value.unwrap_or_default().to_vec().into(),
+    }
+}
+
+/// What stands before the first colon, and after it; a family alone has no colon.
+fn family_and_qualifier(column: &[u8]) -> (&[u8], &[u8]) {
+    match column.iter().position(|&byte| byte == b':') {
+        Some(colon) => (&column[..colon], &column[colon + 1..]),
+        None => (column, &[]),
+    }
+}
