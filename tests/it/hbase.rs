@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use hbase_thrift::hbase::{BatchMutation, HbaseSyncClient, Mutation, THbaseSyncClient, TRowResult, TScan};
 use index::{Clock, Cursor, Mode, OpenOptions, SketchKind, testsuite};
 use serde_json::{Value, json};
-use store_hbase::HbaseStore;
+use store_hbase::{HbaseStore, HbaseUri};
 use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 
@@ -90,26 +90,48 @@ pub(crate) fn url(gateway: SocketAddr, table: &str) -> String {
     format!("hbase://{gateway}/{table}")
 }
 
-/// The suite wants a store without contents each time, and HBase takes seconds to make a table: a few tables are used in
-/// turn, and emptied. More than one, because some cases have two stores at once.
+/// The same index without a gateway.
+pub(crate) fn direct_url(hbase: &Hbase, table: &str) -> String {
+    format!("hbase+rpc://{}/{table}", hbase.master)
+}
+
+/// Through the gateway.
 #[test]
 fn conformance() {
     let Some(hbase) = hbase() else { return };
+    let open = |table: &str, clock| HbaseStore::with_clock(hbase.gateway.to_string(), table, 4, clock);
+    check_conformance(hbase, "suite", &open);
+}
+
+/// By HBase's own protocol.
+#[test]
+fn conformance_of_rpc() {
+    let Some(hbase) = hbase() else { return };
+    let open = |table: &str, clock| {
+        let uri: HbaseUri = direct_url(hbase, table).parse().unwrap();
+        HbaseStore::open(&uri, clock, None).unwrap()
+    };
+    check_conformance(hbase, "suite_rpc", &open);
+}
+
+/// The suite wants a store without contents each time, and HBase takes seconds to make a table: a few tables are used in
+/// turn, and emptied. More than one, because some cases have two stores at once.
+fn check_conformance(hbase: &Hbase, name: &str, open: &dyn Fn(&str, Clock) -> HbaseStore) {
     let _alone = alone();
-    let tables = ["suite_0", "suite_1", "suite_2", "suite_3"];
-    create(hbase, "create_suite", &tables.map(|table| (table, "5c2")));
+    let tables = [0, 1, 2, 3].map(|number| format!("{name}_{number}"));
+    create(hbase, &format!("create_{name}"), &tables.each_ref().map(|table| (&**table, "5c2")));
     let clocks: Mutex<Vec<Clock>> = Mutex::default();
     testsuite::check_what_stays(&|clock| {
         let mut clocks = clocks.lock().unwrap_or_else(PoisonError::into_inner);
-        // Some cases turn their clocks on, and what they removed bears that time, or some milliseconds more: nobody can
+        // Some cases turn their clocks on, and what they removed bears that time, or some milliseconds more: no caller can
         // see it, and it would hide what is written before.
         let latest = clocks.iter().map(|clock| clock.now().as_ms()).max().unwrap_or_default();
         wait_until_after(latest + 10);
-        let table = tables[clocks.len() % tables.len()];
+        let table = &tables[clocks.len() % tables.len()];
         clocks.push(clock.clone());
         empty(hbase.gateway, table);
         empty(hbase.gateway, &format!("{table}_docs"));
-        Box::new(HbaseStore::with_clock(hbase.gateway.to_string(), table, 4, clock))
+        Box::new(open(table, clock))
     });
 }
 

@@ -30,6 +30,8 @@ for role in $3; do "$1" kill "$role" --data "$2"; done
 pub(crate) struct Hbase {
     /// Where Thrift listens.
     pub(crate) gateway: SocketAddr,
+    /// Where the master listens, for HBase's own protocol.
+    pub(crate) master: SocketAddr,
     /// `--data` of the start script. Deleted when the tests end.
     pub(crate) data: PathBuf,
     /// Whether its master had begun its work when the start script said that it is up.
@@ -74,8 +76,9 @@ impl Hbase {
                 Started::Up => {
                     let log = fs::read_to_string(data.join("logs/server.log")).unwrap_or_default();
                     let was_initialised = log.contains("Master has completed initialization");
-                    let gateway = SocketAddr::from((Ipv4Addr::LOCALHOST, gateway));
-                    return Ok(Self { gateway, data, was_initialised, _until_the_end: until_the_end });
+                    let [gateway, master] =
+                        [gateway, others[1]].map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+                    return Ok(Self { gateway, master, data, was_initialised, _until_the_end: until_the_end });
                 }
                 // Somebody was faster; there are others.
                 Started::PortTaken => {}
