@@ -1,18 +1,22 @@
 //! One connection to one server, on which many calls are under way at once.
 
+mod writer;
+
 use std::collections::HashMap;
+use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use prost::Message;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio::time;
 
+use self::writer::Writer;
 use crate::frame::{self, Answer, Service};
 use crate::{Error, RemoteError};
 
@@ -40,22 +44,24 @@ impl Default for ConnectionOptions {
     }
 }
 
-/// So many requests wait to be written before callers wait.
-const QUEUE_LEN: usize = 256;
-
-/// Requests up to so many bytes together are written at once.
-const WRITE_LEN: usize = 64 << 10;
+/// So many bytes are read at once, and room for so many is made before they have come.
+const READ_LEN: usize = 64 << 10;
 
 /// The greatest id of a call: servers take ids as signed, and say what concerns the connection under negative ones.
 const ID_MAX: u32 = i32::MAX as u32;
 
 /// A connection. Calls may be made from many tasks at once; dropping it gives up those that are under way.
-#[derive(Debug)]
 pub struct Connection {
     calls: Arc<Calls>,
-    requests: mpsc::Sender<Bytes>,
+    writer: Arc<Writer>,
     options: ConnectionOptions,
     tasks: [AbortHandle; 2],
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection").field("is_open", &self.is_open()).finish_non_exhaustive()
+    }
 }
 
 impl Drop for Connection {
@@ -193,20 +199,20 @@ impl Connection {
         write.write_all(&frame::preamble(&options.user, service)).await.map_err(failed)?;
         write.flush().await.map_err(failed)?;
         let calls = Arc::new(Calls::default());
-        let (requests, queue) = mpsc::channel(QUEUE_LEN);
         let (of_writer, of_reader) = (Arc::clone(&calls), Arc::clone(&calls));
-        let writer = tokio::spawn(async move {
-            if let Err(error) = write_all(write, queue).await {
-                of_writer.break_off(&error);
-            }
+        let writer = Arc::new(Writer::new(write));
+        let left_over = Arc::clone(&writer);
+        let write = tokio::spawn(async move {
+            let error = left_over.run().await;
+            of_writer.break_off(&error);
         });
         let answer_len_max = options.answer_len_max;
-        let reader = tokio::spawn(async move {
+        let read = tokio::spawn(async move {
             let error = read_all(read, &of_reader, answer_len_max).await;
             of_reader.break_off(&error);
         });
-        let tasks = [writer.abort_handle(), reader.abort_handle()];
-        Ok(Self { calls, requests, options, tasks })
+        let tasks = [write.abort_handle(), read.abort_handle()];
+        Ok(Self { calls, writer, options, tasks })
     }
 
     /// Whether a call can be made still.
@@ -231,9 +237,9 @@ impl Connection {
         let _under_way = UnderWay { calls: &self.calls, id };
         let request = frame::request(id, method, param, cells, deadline, self.options.request_len_max)?;
         let asked = async {
-            if self.requests.send(request).await.is_err() {
-                // Why it is closed is in the answer.
-                self.calls.break_off(&io::ErrorKind::BrokenPipe.into());
+            if let Err(error) = self.writer.send(request).await {
+                // The answer says so.
+                self.calls.break_off(&error);
             }
             answer.await
         };
@@ -251,26 +257,9 @@ impl Connection {
     }
 }
 
-/// Writes requests, those that wait together at once.
-async fn write_all(mut write: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Bytes>) -> io::Result<()> {
-    let mut together = BytesMut::new();
-    while let Some(request) = queue.recv().await {
-        together.extend_from_slice(&request);
-        while together.len() < WRITE_LEN
-            && let Ok(request) = queue.try_recv()
-        {
-            together.extend_from_slice(&request);
-        }
-        write.write_all(&together).await?;
-        write.flush().await?;
-        together.clear();
-    }
-    write.shutdown().await
-}
-
 /// Reads answers until that fails.
 async fn read_all(read: impl AsyncRead + Unpin, calls: &Calls, len_max: usize) -> io::Error {
-    let mut read = BufReader::with_capacity(WRITE_LEN, read);
+    let mut read = BufReader::with_capacity(READ_LEN, read);
     loop {
         match read_one(&mut read, len_max).await {
             Ok((id, outcome)) => calls.end(id, outcome),
@@ -289,7 +278,7 @@ async fn read_one(
     read.read_exact(&mut len).await.map_err(failed)?;
     let len = frame::answer_len(&len, len_max)?;
     // Room is made as bytes come, not as they are announced.
-    let mut bytes = Vec::with_capacity(len.min(WRITE_LEN));
+    let mut bytes = Vec::with_capacity(len.min(READ_LEN));
     let n = read.take(len as u64).read_to_end(&mut bytes).await.map_err(failed)?;
     if n < len {
         return Err(failed(io::ErrorKind::UnexpectedEof.into()));

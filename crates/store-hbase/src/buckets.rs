@@ -1,6 +1,6 @@
 //! Reading the buckets of several queries, a page of each at a time.
 
-use index::{DocumentId, Family, Result, Rule, Sketch};
+use index::{DocumentId, Error, ErrorKind, Family, Result, Rule, Sketch};
 use simhash::{BucketKey, Distance, Facet, Fingerprint, KeyRange, RowKey};
 
 use super::layout::{INDEX_FAMILY, decode_id, decode_index_row, in_row};
@@ -60,14 +60,24 @@ impl Buckets {
         }
     }
 
-    /// Reads on; `None` after the last page.
+    /// Reads on; `None` after the last page. What it says holds once another call to `rows` has said that the tables are
+    /// those of the index.
     pub(super) fn next(&mut self, rows: &dyn Rows) -> Result<Option<BucketPages>> {
         if self.spans.is_empty() {
             return Ok(None);
         }
+        // What is no row of this index may be one of another index.
+        let of_this_index = |error: Error| match error.kind() {
+            ErrorKind::Corrupt => rows.check().err().unwrap_or(error),
+            _ => error,
+        };
+        self.read(rows).map_err(of_this_index).map(Some)
+    }
+
+    fn read(&mut self, rows: &dyn Rows) -> Result<BucketPages> {
         let mut rest = Self::default();
         let mut pages = BucketPages::default();
-        rows.scan(Table::Index, INDEX_FAMILY, &self.spans, &mut |number, page| {
+        rows.scan_ahead(Table::Index, INDEX_FAMILY, &self.spans, &mut |number, page| {
             let bucket = self.whose[number];
             let Bucket { query, family, key, fingerprint, within } = bucket;
             let span = &self.spans[number];
@@ -96,7 +106,7 @@ impl Buckets {
             Ok(())
         })?;
         *self = rest;
-        Ok(Some(pages))
+        Ok(pages)
     }
 }
 

@@ -102,7 +102,9 @@ pub(super) fn meet(
     }
     let mut found: Vec<Found> = Vec::new();
     found.resize_with(lookouts.len(), Found::default);
+    let mut is_checked = true;
     while let Some(pages) = buckets.next(access.rows)? {
+        is_checked = !pages.candidates.is_empty();
         let rows = documents::read(access, pages.candidates.iter().map(|candidate| &candidate.id))?;
         let nowhere = Stored::default();
         for candidate in &pages.candidates {
@@ -113,6 +115,9 @@ pub(super) fn meet(
                 found[candidate.query].take(lookout, &candidate.id, stored);
             }
         }
+    }
+    if !is_checked {
+        access.rows.check()?;
     }
     Ok(found.into_iter().map(Found::into_rows).collect())
 }

@@ -183,8 +183,10 @@ fn run(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
         begun.insert(number);
     }
     let hasher = RandomState::new();
-    loop {
-        let Some(mut pages) = buckets.next(access.rows)? else { break };
+    let mut is_checked = true;
+    while let Some(mut pages) = buckets.next(access.rows)? {
+        // Reading records says that the tables are those of the index, and were for the pages before.
+        is_checked = !pages.candidates.is_empty();
         for number in pages.rows {
             searches[number].cost.n_candidates += 1;
         }
@@ -200,6 +202,9 @@ fn run(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
                 }
             }
         }
+    }
+    if !is_checked {
+        access.rows.check()?;
     }
     judge_moving(access, searches, &begun)
 }

@@ -178,6 +178,17 @@ pub(crate) trait Rows: Send + Sync {
     /// Pages come in any order, each once; [`Span::rest`] says what is left. An error of `visit` ends the call.
     fn scan(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()>;
 
+    /// As [`scan`](Self::scan), but it may leave open whether the tables are still those of the index. What it has read says
+    /// nothing until another call, or [`check`](Self::check), has said so after it.
+    fn scan_ahead(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()> {
+        self.scan(table, family, spans, visit)
+    }
+
+    /// Fails where the tables are not those of the index any more, if [`scan_ahead`](Self::scan_ahead) leaves that open.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Some columns of each of these rows, in their order, each row as of one moment. A family alone stands for all of
     /// its columns.
     fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>>;

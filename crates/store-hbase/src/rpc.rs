@@ -127,8 +127,20 @@ impl Failure for hbase_rpc::Error {
     }
 }
 
+/// Why reading pages ends early.
+enum Broken {
+    Rpc(hbase_rpc::Error),
+    Visit(Error),
+}
+
+impl From<hbase_rpc::Error> for Broken {
+    fn from(error: hbase_rpc::Error) -> Self {
+        Self::Rpc(error)
+    }
+}
+
 /// From so many ranges in one region on, one scan reads them all.
-const TOGETHER_MIN: usize = 4;
+const TOGETHER_MIN: usize = 2;
 
 const PAGES: PageOptions = PageOptions {
     pieces_max: PAGE_RESULTS,
@@ -139,22 +151,35 @@ const PAGES: PageOptions = PageOptions {
 
 impl Rows for RpcRows {
     fn scan(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()> {
-        let ranges: Vec<_> = spans.iter().map(to_range).collect();
-        let mut pages: Vec<(usize, Pages)> = Vec::new();
-        let family = vec![family].into();
-        // A page is shown once it is known that it is of this index.
-        self.witnessed(|last| {
-            self.client.pages(self.name(table), &family, &ranges, &PAGES, &mut |number, page| {
-                pages.push((number, page));
-                Ok::<_, hbase_rpc::Error>(())
-            })?;
-            let of_last = match last {
-                Some((table, get)) => self.client.get_many(table, std::slice::from_ref(get), None)?.0,
-                None => Vec::new(),
-            };
-            Ok(((), of_last.into_iter().next().unwrap_or_default()))
+        let mut pages: Vec<(usize, Vec<Row>)> = Vec::new();
+        self.scan_ahead(table, family, spans, &mut |number, page| {
+            pages.push((number, page));
+            Ok(())
         })?;
-        pages.into_iter().try_for_each(|(number, page)| visit(number, page.into_iter().map(to_row).collect()))
+        self.check()?;
+        pages.into_iter().try_for_each(|(number, page)| visit(number, page))
+    }
+
+    fn scan_ahead(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()> {
+        let ranges: Vec<_> = spans.iter().map(to_range).collect();
+        let pages = self.client.pages(
+            self.name(table),
+            &vec![family].into(),
+            &ranges,
+            &PAGES,
+            &mut |number, page: Pages| {
+                visit(number, page.into_iter().map(to_row).collect()).map_err(Broken::Visit)
+            },
+        );
+        pages.map_err(|broken| match broken {
+            Broken::Rpc(error) => self.failed(error),
+            Broken::Visit(error) => error,
+        })
+    }
+
+    fn check(&self) -> Result<()> {
+        // Asked for as what is behind nothing.
+        self.witnessed(|last| self.client.get_many(self.name(Table::Documents), &[], last)).map(drop)
     }
 
     fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>> {

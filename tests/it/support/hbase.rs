@@ -78,7 +78,13 @@ impl Hbase {
                     let was_initialised = log.contains("Master has completed initialization");
                     let [gateway, master] =
                         [gateway, others[1]].map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-                    return Ok(Self { gateway, master, data, was_initialised, _until_the_end: until_the_end });
+                    return Ok(Self {
+                        gateway,
+                        master,
+                        data,
+                        was_initialised,
+                        _until_the_end: until_the_end,
+                    });
                 }
                 // Somebody was faster; there are others.
                 Started::PortTaken => {}
