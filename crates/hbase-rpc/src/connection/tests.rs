@@ -1,6 +1,6 @@
 //! Against a server of a few lines.
 
-use bytes::{Buf, BufMut};
+use bytes::{Buf, BufMut, BytesMut};
 use tokio::io::DuplexStream;
 
 use super::*;
@@ -116,16 +116,64 @@ async fn an_exception_is_of_one_call() {
 #[tokio::test(start_paused = true)]
 async fn a_late_answer_is_passed_over() {
     let (connection, mut server) = connected().await;
-    let late = get(&connection, SECOND).await.unwrap_err();
-    assert!(matches!(late, Error::Deadline(SECOND)) && late.may_be_done(), "{late:?}");
-    let id = asked(&mut server).await.call_id;
-    answer(&mut server, ResponseHeader { call_id: id, exception: None, cells: None }, &[0]).await;
+    let ok = |id| ResponseHeader { call_id: id, exception: None, cells: None };
+    let mut late = None;
+    let (first, second, ()) = tokio::join!(get(&connection, SECOND), get(&connection, SECOND), async {
+        late = asked(&mut server).await.call_id;
+        let second = asked(&mut server).await.call_id;
+        answer(&mut server, ok(second), &[0]).await;
+    });
+    second.unwrap();
+    let first = first.unwrap_err();
+    assert!(matches!(first, Error::Deadline(SECOND)) && first.may_be_done(), "{first:?}");
+    answer(&mut server, ok(late), &[0]).await;
     let (next, ()) = tokio::join!(get(&connection, SECOND), async {
         let next = asked(&mut server).await.call_id;
-        assert_ne!(next, id);
-        answer(&mut server, ResponseHeader { call_id: next, exception: None, cells: None }, &[0]).await;
+        assert_ne!(next, late);
+        answer(&mut server, ok(next), &[0]).await;
     });
     next.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_silent_is_given_up() {
+    let (connection, _server) = connected().await;
+    let silent = get(&connection, SECOND).await.unwrap_err();
+    assert!(matches!(silent, Error::Deadline(SECOND)), "{silent:?}");
+    assert!(!connection.is_open());
+}
+
+/// As a server with Kerberos answers a name alone.
+#[tokio::test]
+async fn a_server_that_refuses_the_connection_says_why() {
+    let (connection, mut server) = connected().await;
+    let (outcome, ()) = tokio::join!(get(&connection, SECOND), async {
+        asked(&mut server).await;
+        let exception = ExceptionResponse {
+            class: Some("org.apache.hadoop.hbase.security.AccessDeniedException".to_owned()),
+            stack_trace: Some("Authentication is required".to_owned()),
+            ..ExceptionResponse::default()
+        };
+        let header = ResponseHeader { call_id: Some(u32::MAX), exception: Some(exception), cells: None };
+        answer(&mut server, header, &[]).await;
+    });
+    let error = outcome.unwrap_err();
+    assert_eq!(error.advice(), crate::Advice::GiveUp, "{error:?}");
+    assert!(!connection.is_open());
+}
+
+/// A request that its caller has queued and not written.
+#[tokio::test]
+async fn a_caller_that_goes_away_leaves_a_whole_request() {
+    let (connection, mut server) = connected().await;
+    {
+        let mut call = Box::pin(get(&connection, SECOND));
+        // Once: it is in the queue then.
+        let polled =
+            std::future::poll_fn(|context| std::task::Poll::Ready(call.as_mut().poll(context).is_pending()));
+        assert!(polled.await);
+    }
+    assert_eq!(asked(&mut server).await.method.as_deref(), Some("Get"));
 }
 
 #[tokio::test]
