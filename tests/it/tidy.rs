@@ -18,7 +18,7 @@ use crate::support::root;
 
 /// Who may know whom, to build, to run or to test. An edge more is a decision about the design, not a detail: change
 /// `README.md` with it.
-const EDGES: [(&str, &[&str]); 18] = [
+const EDGES: [(&str, &[&str]); 19] = [
     ("pigeonhole-simhash", &[]),
     ("pigeonhole-minhash", &[]),
     ("pigeonhole-features", &["pigeonhole-minhash", "pigeonhole-simhash"]),
@@ -32,9 +32,11 @@ const EDGES: [(&str, &[&str]); 18] = [
         "pigeonhole-store-embedded",
         &["pigeonhole-index", "pigeonhole-minhash", "pigeonhole-simhash", "pigeonhole-tables"],
     ),
+    // HBase's protocol, for any program.
+    ("hbase-rpc", &[]),
     (
         "pigeonhole-store-hbase",
-        &["pigeonhole-index", "pigeonhole-minhash", "pigeonhole-simhash", "pigeonhole-tables"],
+        &["hbase-rpc", "pigeonhole-index", "pigeonhole-minhash", "pigeonhole-simhash", "pigeonhole-tables"],
     ),
     ("pigeonhole-store-redis", &["pigeonhole-index", "pigeonhole-minhash", "pigeonhole-simhash"]),
     (

@@ -30,9 +30,14 @@ pub struct PlaceArgs {
     /// embedded:PATH keeps it in a directory of this machine; several programs may use it at once. Example:
     /// --store embedded:./news-index
     ///
-    /// hbase://HOST:PORT/NAME keeps it in two tables of HBase, which schema/create.rb makes; HOST:PORT is a Thrift
-    /// gateway, best one beside the program. Any number of programs on any number of machines may use it at once.
-    /// ?connections=N after it allows up to N connections [default: 8]. Example: --store hbase://localhost:9090/news
+    /// hbase+rpc://HOST:PORT/NAME keeps it in two tables of HBase, which schema/create.rb makes; HOST:PORT is a master
+    /// (or several, with commas between them), and the region servers must be reachable from here. Any number of
+    /// programs on any number of machines may use it at once. ?user=NAME after it is the name that HBase is told
+    /// [default: that of HADOOP_USER_NAME or of the user]. Example: --store hbase+rpc://master-1:16000,master-2:16000/news
+    ///
+    /// hbase://HOST:PORT/NAME is the same index through a Thrift gateway, best one beside the program: for a cluster with
+    /// Kerberos, or behind a firewall. ?connections=N after it allows up to N connections [default: 8]. Example:
+    /// --store hbase://localhost:9090/news
     ///
     /// redis://HOST:PORT/NAME keeps it in a Redis server, under keys that begin with pigeonhole:{NAME}:. Any number of
     /// programs on any number of machines may use it at once. ?db=N after it names another database than 0, and

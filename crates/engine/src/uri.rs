@@ -161,6 +161,20 @@ mod tests {
             ("hbase://localhost/a?connection=4", None),
             ("hbase://localhost/a?connections=4&connections=5", None),
             ("hbase://localhost/a_docs", None),
+            ("hbase://a,b/news", None),
+            ("hbase://localhost/a?user=me", None),
+            ("hbase+rpc://m/news?user=me", Some("hbase+rpc://m:16000/news?connections=2&user=me")),
+            (
+                "hbase+rpc://m1:1,m2,[::1]/n:a?connections=3&user=a.b",
+                Some("hbase+rpc://m1:1,m2:16000,[::1]:16000/n:a?connections=3&user=a.b"),
+            ),
+            ("hbase+rpc:m/news", None),
+            ("hbase+rpc://m,/news", None),
+            ("hbase+rpc://,m/news", None),
+            ("hbase+rpc://m", None),
+            ("hbase+rpc://m/a?user=", None),
+            ("hbase+rpc://m/a?user=a&user=b", None),
+            ("hbase+rpc://m/a?user=a/b", None),
             ("redis://localhost:6380/news", Some("redis://localhost:6380/news?db=0")),
             ("redis://10.0.0.1/crawl:news-2.v1", Some("redis://10.0.0.1:6379/crawl:news-2.v1?db=0")),
             ("redis://[::1]/a?db=3", Some("redis://[::1]:6379/a?db=3")),
@@ -196,6 +210,7 @@ mod tests {
             ("memory:", None, false, "memory:"),
             ("embedded:/var/lib/x", Some("/var/lib/x"), true, "embedded:/var/lib/x"),
             ("hbase://h/a?connections=3", None, true, "hbase://h:9090/a"),
+            ("hbase+rpc://h,i/a?user=me", None, true, "hbase+rpc://h:16000,i:16000/a"),
             ("redis://h/a?password-file=/run/x", None, true, "redis://h:6379/a"),
         ] {
             let uri: StoreUri = uri.parse().unwrap();

@@ -1,4 +1,4 @@
-//! `hbase://HOST:PORT/NAME`: documents in two tables of HBase, for billions of them.
+//! `hbase+rpc://HOST:PORT/NAME` and `hbase://HOST:PORT/NAME`: documents in two tables of HBase, for billions of them.
 //!
 //! A simhash is a row for each table of its scheme, and a signature one for each of its bands, `simhash::RowKey`, with a cell
 //! for each document that has it; a query reads one short range of rows for each. What is stored is drawn in `schema/README.md`. The module is made of
@@ -7,7 +7,8 @@
 //!
 //! # Adding a transport
 //!
-//! Behind the seam is a transport, one module and one cargo feature each, which nothing else of the crate knows. It is made of
+//! Behind the seam is a transport, one module and one cargo feature each, which nothing else of the crate knows. `rpc` leaves
+//! connections, look-up and retries to the crate `hbase-rpc`, and takes of `plan` the `Witness` and what messages say. `thrift` is made of
 //! the parts in `plan`: a `Connection` with its `Failure`, which says what it means for the call (`Meaning`); a `Call` for
 //! each kind of request (a page of ranges, cells of rows, mutations, swaps, the time to live of families), each with a
 //! `Witness`, and the swaps `Once`; and a `Server`, which is how messages speak of the other end and what they advise. An

@@ -53,6 +53,9 @@ impl FromStr for HbaseUri {
             _ => ("", place),
         };
         let (host, port, name) = split_authority(last, transport.port()).map_err(malformed)?;
+        if host.contains(',') {
+            return Err(malformed(format!("{host:?} are several; {scheme}: takes one {}", transport.server())));
+        }
         check_table_name(name)?;
         let mut servers = Vec::new();
         for other in others.split_terminator(',') {
@@ -118,7 +121,11 @@ fn default_user() -> String {
 
 impl fmt::Display for HbaseUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}?connections={}", self.public_name(), self.n_connections)
+        write!(f, "{}?connections={}", self.public_name(), self.n_connections)?;
+        if self.transport.has_user() {
+            write!(f, "&user={}", self.user)?;
+        }
+        Ok(())
     }
 }
 
@@ -189,6 +196,8 @@ mod tests {
         for (uri, says) in [
             ("hbase:h/a", "hbase: needs a gateway and a name, for example hbase://localhost:9090/news"),
             ("hbase://h", "write hbase://HOST:PORT/NAME, for example hbase://localhost:9090/news"),
+            ("hbase+rpc:m/a", "needs a master and a name, for example hbase+rpc://localhost:16000/news"),
+            ("hbase+rpc://m/a?use=me", "connections=N, from 1 to 1000, and user=NAME"),
             ("hbase+carrier-pigeon://h/a", "is not a place in HBase"),
             ("h:9090/a", "is not a place in HBase"),
         ] {
