@@ -2,6 +2,7 @@
 
 mod bulk;
 mod carried;
+mod direct;
 mod made_anew;
 mod schema;
 
@@ -215,13 +216,15 @@ fn now_ms() -> i64 {
 #[test]
 fn the_stores_agree() {
     let Some(hbase) = hbase() else { return };
-    create(hbase, "create_agree", &[("agree", "5c2"), ("agree_dedup", "5c2")]);
+    let tables = ["agree", "agree_dedup", "agree_direct"];
+    create(hbase, "create_agree", &tables.map(|table| (table, "5c2")));
     let folder = tempfile::tempdir().unwrap();
     let corpus = folder.path().join("corpus.jsonl");
     fs::write(&corpus, [fs::read_to_string(news()).unwrap(), made_up_corpus(2_000, 11)].concat()).unwrap();
     let corpus = corpus.to_str().unwrap();
     let embedded = format!("embedded:{}", folder.path().join("index").display());
     let in_hbase = url(hbase.gateway, "agree");
+    let direct = direct_url(hbase, "agree");
 
     for store in [&embedded, &in_hbase] {
         run("indexer", ["index", "-q", "--store", store, corpus]).expect(0);
@@ -229,25 +232,28 @@ fn the_stores_agree() {
     assert_eq!(digest(&embedded), digest(&in_hbase));
 
     let mut found = [0; 2];
-    let workers = [&embedded, &in_hbase].map(|store| Worker::start(store, &[]));
+    let workers = [&embedded, &in_hbase, &direct].map(|store| Worker::start(store, &[]));
     for line in fs::read_to_string(corpus).unwrap().lines().step_by(40) {
         let text = &serde_json::from_str::<Value>(line).unwrap()["text"];
         let query = json!({ "text": text, "limit": 1000 });
         let answers = workers.each_ref().map(|worker| worker.post("/v1/query", &query));
-        assert_eq!(answers[0].0, answers[1].0);
-        assert_eq!(matches(&answers[0].1), matches(&answers[1].1));
-        assert_eq!(answers[0].1["n_matches"], answers[1].1["n_matches"]);
+        for other in &answers[1..] {
+            assert_eq!(answers[0].0, other.0);
+            assert_eq!(matches(&answers[0].1), matches(&other.1));
+            assert_eq!(answers[0].1["n_matches"], other.1["n_matches"]);
+        }
         let Some(text) = text.as_str().filter(|_| answers[0].0 == 200) else { continue };
         let found_matches = answers[0].1["matches"].as_array().unwrap();
         found[0] += 1;
         found[1] += found_matches.len();
-        let printed = [&embedded, &in_hbase].map(|store| {
+        let printed = [&embedded, &in_hbase, &direct].map(|store| {
             let args = ["query", "--store", store, "--limit", "1000", "--", text];
             let printed = run("pigeonhole", args).expect(0).stdout;
             // Bits of different signatures may be equal, and are one row then, but not one entry in memory.
             printed.split("; read ").next().unwrap().to_owned()
         });
         assert_eq!(printed[0], printed[1]);
+        assert_eq!(printed[0], printed[2]);
         for found in found_matches {
             assert!(printed[1].contains(found["id"].as_str().unwrap()));
         }
@@ -257,6 +263,7 @@ fn the_stores_agree() {
     let expected = kept("memory:", "5c2", corpus);
     assert!(expected.lines().count() < 2_000);
     assert_eq!(kept(&url(hbase.gateway, "agree_dedup"), "5c2", corpus), expected);
+    assert_eq!(kept(&direct_url(hbase, "agree_direct"), "5c2", corpus), expected);
 }
 
 #[test]

@@ -54,7 +54,10 @@ impl FromStr for HbaseUri {
         };
         let (host, port, name) = split_authority(last, transport.port()).map_err(malformed)?;
         if host.contains(',') {
-            return Err(malformed(format!("{host:?} are several; {scheme}: takes one {}", transport.server())));
+            return Err(malformed(format!(
+                "{host:?} are several; {scheme}: takes one {}",
+                transport.server()
+            )));
         }
         check_table_name(name)?;
         let mut servers = Vec::new();
