@@ -10,8 +10,15 @@ use crate::messages::{
 
 const SECOND: Duration = Duration::from_secs(1);
 
+const MINUTE: Duration = Duration::from_secs(60);
+
 async fn connected() -> (Connection, DuplexStream) {
-    let (ours, mut theirs) = tokio::io::duplex(1 << 20);
+    connected_by(1 << 20).await
+}
+
+/// By a stream that holds so many bytes.
+async fn connected_by(len: usize) -> (Connection, DuplexStream) {
+    let (ours, mut theirs) = tokio::io::duplex(len);
     let connection = Connection::over(ours, Service::Client, ConnectionOptions::default()).await.unwrap();
     let mut begin = [0; 10];
     theirs.read_exact(&mut begin).await.unwrap();
@@ -160,6 +167,28 @@ async fn a_server_that_refuses_the_connection_says_why() {
     let error = outcome.unwrap_err();
     assert_eq!(error.advice(), crate::Advice::GiveUp, "{error:?}");
     assert!(!connection.is_open());
+}
+
+/// More at once than is queued, to a server that takes it at once, and to one that takes a little at a time.
+#[tokio::test]
+async fn callers_wait_for_room() {
+    for len in [64 << 20, 10_000] {
+        let (connection, mut server) = connected_by(len).await;
+        let n = 30;
+        let server = tokio::spawn(async move {
+            for _ in 0..n {
+                let id = asked(&mut server).await.call_id;
+                answer(&mut server, ResponseHeader { call_id: id, exception: None, cells: None }, &[0]).await;
+            }
+            server
+        });
+        let cells = [Bytes::from(vec![0; 200_000])];
+        let calls =
+            (0..n).map(|_| connection.call("Multi", &GetMetaRegionLocationsRequest {}, &cells, MINUTE));
+        let answers = time::timeout(MINUTE / 2, futures_of(calls)).await.unwrap();
+        assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+        drop(server.await.unwrap());
+    }
 }
 
 /// A request that its caller has queued and not written.

@@ -70,6 +70,9 @@ impl Writer {
     fn write_now(&self) -> io::Result<()> {
         let mut state = self.lock();
         let State { sink: Some(sink), queue } = &mut *state else { return Ok(()) };
+        if queue.is_empty() {
+            return Ok(());
+        }
         let mut context = Context::from_waker(Waker::noop());
         let mut sink = Pin::new(sink);
         while !queue.is_empty() {
@@ -77,12 +80,14 @@ impl Writer {
                 Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
                 Poll::Ready(Ok(n)) => queue.advance(n),
                 Poll::Ready(Err(error)) => return Err(error),
+                // The task makes room, too.
                 Poll::Pending => {
                     self.is_left.notify_one();
                     return Ok(());
                 }
             }
         }
+        self.has_room.notify_waiters();
         match sink.poll_flush(&mut context) {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => {
