@@ -75,8 +75,9 @@ fn regions_that_move_meanwhile() {
     let expected: Vec<_> = queries.iter().map(ask).collect();
     assert!(expected.iter().any(|(_, found)| found.len() > 1));
 
-    let mut loading = command("indexer", ["index", "-q", "--store", &store, corpus]).spawn().unwrap();
+    let ready = folder.path().join("ready");
     let script = r#"
+File.write(READY, '')
 split 'moving', "\x01\x00\x00\x00\x01".b
 split 'moving_docs', '8000'
 java_import org.apache.hadoop.hbase.HBaseConfiguration
@@ -99,7 +100,13 @@ end
 "#;
     let mut n_rounds = 0;
     thread::scope(|scope| {
-        let shell = scope.spawn(|| hbase.shell_text("move", script));
+        let script = script.replace("READY", &format!("'{}'", ready.display()));
+        let shell = scope.spawn(move || hbase.shell_text("move", &script));
+        // The shell takes longer to start than the load takes.
+        while !ready.exists() && !shell.is_finished() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        let mut loading = command("indexer", ["index", "-q", "--store", &store, corpus]).spawn().unwrap();
         while !shell.is_finished() || n_rounds < 3 {
             for (query, expected) in queries.iter().zip(&expected) {
                 assert_eq!(ask(query), *expected);
@@ -109,8 +116,8 @@ end
         }
         let moved = shell.join().unwrap();
         assert_eq!(moved.expect(0).stdout.matches("merging").count(), 2);
+        assert!(loading.wait().unwrap().success());
     });
-    assert!(loading.wait().unwrap().success());
     let embedded = format!("embedded:{}", folder.path().join("index").display());
     run("indexer", ["index", "-q", "--store", &embedded, corpus, news.to_str().unwrap()]).expect(0);
     assert_eq!(digest(&store), digest(&embedded));
