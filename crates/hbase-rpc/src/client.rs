@@ -15,7 +15,7 @@ use crate::messages::{
     ServerName, TableName, TableState,
 };
 use crate::regions::{self, Address, MAGIC, META, Regions};
-use crate::retry::Retry;
+use crate::retry::{Retry, Watch};
 use crate::scan::{Scan, Scanner};
 use crate::{Answer, Cell, Connection, ConnectionOptions, Error, Get, Service};
 
@@ -32,6 +32,8 @@ pub struct ClientOptions {
     pub patience: Duration,
     /// The same as long as no server has ever answered: an address that is mistyped should not be waited for.
     pub first_patience: Duration,
+    /// Is told of servers that are waited for.
+    pub watch: Option<Arc<dyn Watch>>,
 }
 
 impl Default for ClientOptions {
@@ -42,6 +44,7 @@ impl Default for ClientOptions {
             call_timeout: Duration::from_secs(20),
             patience: Duration::from_secs(120),
             first_patience: Duration::from_secs(5),
+            watch: None,
         }
     }
 }
@@ -99,6 +102,10 @@ impl Client {
     pub fn n_open(&self) -> usize {
         let is_open = |slot: &&Slot<Connection>| slot.get().is_some_and(|connection| connection.is_open());
         lock(&self.connections).values().filter(is_open).count()
+    }
+
+    pub(crate) fn watch(&self) -> Option<&dyn Watch> {
+        self.options.watch.as_deref()
     }
 
     pub(crate) fn patience(&self) -> Duration {

@@ -25,4 +25,5 @@ pub use error::{Advice, Error, RemoteError};
 pub use frame::{Answer, Service};
 pub use pages::{PageOptions, Pages, Range};
 pub use regions::{Address, Region};
+pub use retry::Watch;
 pub use scan::{Scan, Scanner};

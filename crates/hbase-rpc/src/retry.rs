@@ -1,5 +1,6 @@
 //! How often a call is made again, and how long it is waited in between.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -19,17 +20,33 @@ pub(crate) struct Retry<'a> {
     /// Since when nothing has come of it.
     since: Instant,
     pause: Duration,
+    /// Whether the client's watcher was told.
+    is_told: bool,
+}
+
+/// Is told of servers that are waited for: by many calls at once, so it says so once, if at all.
+pub trait Watch: fmt::Debug + Send + Sync {
+    /// A call has not been answered for some time, and is made again.
+    fn waits(&self, error: &Error);
+
+    /// One that has waited is going on.
+    fn goes_on(&self);
 }
 
 impl<'a> Retry<'a> {
     pub(crate) fn new(client: &'a Client, table: &'a str) -> Self {
-        Self { client, table, since: Instant::now(), pause: PAUSE_FIRST }
+        Self { client, table, since: Instant::now(), pause: PAUSE_FIRST, is_told: false }
     }
 
     /// Something was done: patience begins anew.
     pub(crate) fn has_gone_on(&mut self) {
         self.since = Instant::now();
         self.pause = PAUSE_FIRST;
+        if std::mem::take(&mut self.is_told)
+            && let Some(watch) = self.client.watch()
+        {
+            watch.goes_on();
+        }
     }
 
     /// Waits before another try; or hands the error back. `regions` are those that were gone by: they are looked up anew
@@ -53,8 +70,11 @@ impl<'a> Retry<'a> {
                 return Err(Error::remote("TableNotEnabledException", self.table));
             }
         }
-        if self.pause == PAUSE_MAX {
-            tracing::warn!(table = self.table, %error, "waiting for HBase, {} s so far", waited.as_secs());
+        if self.pause == PAUSE_MAX
+            && let Some(watch) = self.client.watch()
+        {
+            watch.waits(&error);
+            self.is_told = true;
         }
         time::sleep(jittered(self.pause)).await;
         self.pause = (self.pause * 2).min(PAUSE_MAX);

@@ -1,5 +1,7 @@
 //! Rows by HBase's own RPC, from the servers that have them: the crate `hbase-rpc`, which looks regions up and tries again.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hbase_rpc::blocking::Client;
@@ -7,7 +9,7 @@ use hbase_rpc::{
     Advice, Cell as RpcCell, CellType, CheckAndMutate, Checked, ClientOptions, ConnectionOptions, Get,
     LATEST, Mutation as RpcMutation, PageOptions, Pages, Range,
 };
-use index::backend::Known;
+use index::backend::{Away, Known};
 use index::{ConnectionCounts, Error, Result};
 
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
@@ -48,6 +50,7 @@ impl RpcRows {
             call_timeout: options.reply_timeout.min(options.patience),
             patience: options.patience,
             first_patience: options.first_patience,
+            watch: Some(Arc::new(Watch { away: Away::default(), servers: servers.to_owned() })),
         };
         let client = Client::new(addresses, client_options).map_err(|error| {
             Error::new(index::ErrorKind::Unavailable, "the system gives no thread").caused_by(error)
@@ -95,6 +98,28 @@ impl RpcRows {
         witness.answer(of_last.into_iter().next().map(|cell| cell.value.to_vec()));
         witness.check()?;
         Ok(answer)
+    }
+}
+
+/// Says once that the cluster is waited for.
+struct Watch {
+    away: Away,
+    servers: String,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("servers", &self.servers).finish_non_exhaustive()
+    }
+}
+
+impl hbase_rpc::Watch for Watch {
+    fn waits(&self, error: &hbase_rpc::Error) {
+        self.away.waits(&self.servers, error);
+    }
+
+    fn goes_on(&self) {
+        self.away.is_back(&self.servers);
     }
 }
 
