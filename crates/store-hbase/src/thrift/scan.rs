@@ -9,7 +9,7 @@ use super::calls::{Exceptions, read_rows};
 use super::connection::{Connection, Exception, Failure};
 use super::witness::Witness;
 use crate::plan::Call;
-use crate::rows::{PAGE_RESULTS, RESULT_CELLS, Row, Span, successor};
+use crate::rows::{RESULT_CELLS, Row, Span, successor};
 
 /// One page of each of a few spans: all scanners are opened in one round, read and closed in the next.
 pub(super) struct Scan<'a> {
@@ -72,7 +72,7 @@ impl<'a> Scan<'a> {
             stop_row: Some(end),
             timestamp: None,
             columns: Some(vec![vec![self.family]]),
-            caching: Some(PAGE_RESULTS as i32),
+            caching: Some(span.n_results as i32),
             filter_string: filter,
             batch_size: Some(RESULT_CELLS as i32),
             sort_columns: None,
@@ -88,10 +88,10 @@ impl<'a> Scan<'a> {
 
     /// Reads and closes what is open.
     fn request_pages(&mut self, connection: &mut Connection) -> Result<(), Failure> {
-        for &scanner in &self.open {
+        for (&scanner, span) in self.open.iter().zip(self.spans) {
             connection.request("scannerGetList", |fields| {
                 fields.i32(1, scanner)?;
-                fields.i32(2, PAGE_RESULTS as i32)
+                fields.i32(2, span.n_results as i32)
             })?;
             request_close(connection, scanner)?;
         }
