@@ -203,9 +203,9 @@ pub(crate) enum Command {
     /// the same time, in bounded memory, and each becomes a file of the folder. A part that is there is not made again: so the same
     /// command goes on after a kill, and with --shard several workers fill one folder.
     ///
-    /// HBase is read in its own order. Any other store is read once and sorted in the folder, in a file that takes some 600
-    /// bytes a document, ten times its id included, and is gone in the end. The index may be written to meanwhile: then a pair of
-    /// what is written may be there or not, or twice where a document is replaced.
+    /// HBase is read in its own order. Any other store is read once and its rows are sorted in the folder, where they take 900
+    /// bytes a document and 52 times its id until the end. The index may be written to meanwhile: then a pair of what is
+    /// written may be there or not, or twice where a document is replaced.
     ///
     /// Of n copies of one text there are n (n - 1) / 2 pairs. `dedup --pairs` has the pairs of texts without an index.
     Pairs(PairsArgs),

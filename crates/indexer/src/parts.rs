@@ -84,13 +84,15 @@ impl Parts {
         self.path_of(part).exists()
     }
 
-    /// Once a part is there: removes what runs that were killed have left of it.
-    pub(crate) fn tidy(&self, part: u32) -> io::Result<()> {
-        let prefix = format!(".part-{part:05}.");
+    /// Removes what runs that were killed have left of files that are there by now.
+    pub(crate) fn tidy(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.path)? {
             let name = entry?.file_name();
             let name = name.to_string_lossy();
-            if name.starts_with(&prefix) && name.ends_with(".partial") {
+            let of_whom = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+            // What is between the two is the file's own name, a dot and what tells several apart.
+            let of_whom = of_whom.and_then(|name| name.rsplit_once('.')).map(|(whole, _)| whole);
+            if of_whom.is_some_and(|whole| self.path.join(whole).exists()) {
                 crate::durable::remove(&self.path.join(&*name))?;
             }
         }
@@ -165,7 +167,8 @@ fn begin(path: &Path, asked: &Asked<'_>) -> anyhow::Result<Manifest> {
     }
     let manifest = asked.manifest();
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".manifest.").suffix(".partial");
+    let prefix = format!(".{MANIFEST}.");
+    builder.prefix(&prefix).suffix(".partial");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -177,8 +180,11 @@ fn begin(path: &Path, asked: &Asked<'_>) -> anyhow::Result<Manifest> {
     file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).with_context(failed)?;
     match file.persist_noclobber(path.join(MANIFEST)) {
         Ok(_) => crate::durable::sync(path).with_context(failed).map(|()| manifest),
-        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => read(path)?.with_context(failed),
-        Err(error) => Err(error.error).with_context(failed),
+        // Another worker was faster.
+        Err(error) => match read(path)? {
+            Some(manifest) => Ok(manifest),
+            None => Err(error.error).with_context(failed),
+        },
     }
 }
 
@@ -239,16 +245,16 @@ mod tests {
     }
 
     #[test]
-    fn what_the_killed_leave_goes_with_the_part() {
+    fn what_the_killed_leave_goes_once_the_part_is_there() {
         let folder = tempfile::tempdir().unwrap();
         let parts = Parts::open(folder.path(), &asked("one", Some(4))).unwrap();
         let left = |name: &str| folder.path().join(name);
-        for name in [".part-00001.jsonl.x1.partial", ".part-00002.jsonl.x2.partial"] {
-            fs::write(left(name), "").unwrap();
-        }
-        parts.tidy(1).unwrap();
-        assert!(
-            !left(".part-00001.jsonl.x1.partial").exists() && left(".part-00002.jsonl.x2.partial").exists()
-        );
+        let of =
+            [".part-00001.jsonl.x1.partial", ".part-00002.jsonl.x2.partial", ".manifest.json.x3.partial"];
+        of.iter().for_each(|name| fs::write(left(name), "").unwrap());
+        fs::write(parts.path_of(1), "").unwrap();
+        parts.tidy().unwrap();
+        assert_eq!(of.map(|name| left(name).exists()), [false, true, false]);
+        assert!(parts.has(1) && Parts::open(folder.path(), &asked("one", None)).is_ok());
     }
 }

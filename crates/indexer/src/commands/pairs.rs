@@ -108,6 +108,7 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
     let joined = joining.run(&missing, n_threads, &mut progress)?;
     time += progress.elapsed();
     drop(progress);
+    parts.tidy().with_context(|| format!("failed to tidy {}", output.display()))?;
     let n_before = ours.len() - missing.len();
     print_to_stdout(&Report { n_made: missing.len(), n_before, n_parts: parts.len(), joined, time })
 }
@@ -177,7 +178,6 @@ impl<'a> Joining<'a> {
         });
         let joined = join.run(pages, &mut |pair: NearPair<'_>| table.add(pair.into()))?;
         table.finish()?;
-        self.parts.tidy(part)?;
         Ok(joined)
     }
 }
