@@ -6,15 +6,16 @@
 //! [first](Rule::first_shared) alone. So no pair has to be remembered, and parts of an index can be joined apart from each other,
 //! wherever no bucket is cut.
 //!
-//! Memory is bounded: by [`BLOCK_CELLS`] cells twice, and their documents. A bucket with more is written to a file first,
+//! Memory is bounded: by [`BLOCK_CELLS`] cells twice in each thread, and their documents, and 256 MB
+//! for documents that were looked up, as near ones meet again in other buckets. A bucket with more is written to a file first,
 //! and each block of it is held against all that come after it. Time is that of reading the cells, plus m² comparisons of 64 bits
 //! for a bucket of m.
 
 mod crowd;
+mod shelf;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 
@@ -22,6 +23,7 @@ use index::{Cell, DocumentId, Family, Index, MAX_BATCH, Nearness, Result as Inde
 use simhash::BucketKey;
 
 use self::crowd::Crowd;
+use self::shelf::{Kept, Shelf};
 
 /// So many cells of one bucket are held against each other at a time.
 pub const BLOCK_CELLS: usize = MAX_BATCH;
@@ -29,13 +31,12 @@ pub const BLOCK_CELLS: usize = MAX_BATCH;
 /// Makes empty files for what memory should not hold. They are read and written, and not needed after the join.
 pub type Scratch<'a> = &'a dyn Fn() -> io::Result<File>;
 
-/// Finds the near pairs of an index.
-#[derive(Clone, Copy)]
+/// Finds the near pairs of an index, in any number of threads.
 pub struct CellJoin<'a> {
     index: &'a Index,
     rule: Rule,
-    scratch: Scratch<'a>,
     block: usize,
+    kept: Kept,
 }
 
 /// Two near documents.
@@ -73,9 +74,9 @@ impl<'a> CellJoin<'a> {
     ///
     /// # Errors
     /// See [`Index::check_rule`].
-    pub fn new(index: &'a Index, rule: Rule, scratch: Scratch<'a>) -> IndexResult<Self> {
+    pub fn new(index: &'a Index, rule: Rule) -> IndexResult<Self> {
         index.check_rule(&rule)?;
-        Ok(Self { index, rule, scratch, block: BLOCK_CELLS })
+        Ok(Self { index, rule, block: BLOCK_CELLS, kept: Kept::default() })
     }
 
     /// Calls `visit` for each near pair that counts in a bucket of these cells, always in the same order for the same cells. They
@@ -86,10 +87,12 @@ impl<'a> CellJoin<'a> {
     pub fn run<E: From<index::Error> + From<io::Error>>(
         &self,
         pages: impl Iterator<Item = Result<Vec<Cell>, E>>,
+        scratch: Scratch<'_>,
         visit: &mut dyn FnMut(NearPair<'_>) -> Result<(), E>,
     ) -> Result<Joined, E> {
         let mut work = Work {
-            join: *self,
+            join: self,
+            scratch,
             visit,
             last: None,
             run: Vec::new(),
@@ -109,7 +112,8 @@ impl<'a> CellJoin<'a> {
 
 /// A join under way.
 struct Work<'a, 'v, E> {
-    join: CellJoin<'a>,
+    join: &'a CellJoin<'a>,
+    scratch: Scratch<'v>,
     visit: &'v mut dyn FnMut(NearPair<'_>) -> Result<(), E>,
     last: Option<Cell>,
     /// The cells so far of the bucket of the last cell, unless they are a crowd.
@@ -138,7 +142,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         }
         self.run.push(cell);
         if self.run.len() > self.join.block {
-            let mut crowd = Crowd::new((self.join.scratch)()?);
+            let mut crowd = Crowd::new((self.scratch)()?);
             self.run.drain(..).try_for_each(|cell| crowd.push(&cell))?;
             self.crowd = Some(crowd);
         }
@@ -165,7 +169,7 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
     /// What the cells of the run propose, if there are several.
     fn meeting(&self) -> Option<Meeting<'_>> {
         let [first, _, ..] = &self.run[..] else { return None };
-        Some(Meeting::new(&self.join, first))
+        Some(Meeting::new(self.join, first))
     }
 
     fn judge_pending(&mut self) -> Result<(), E> {
@@ -173,11 +177,11 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         let runs = std::mem::take(&mut self.pending);
         self.n_pending = 0;
         runs.iter().flatten().for_each(|cell| shelf.want(cell));
-        shelf.fetch(self.join.index)?;
+        shelf.fetch(self.join.index, &self.join.kept)?;
         for run in &runs {
             let Some(first) = run.first() else { continue };
             let (join, sketches) = (self.join, shelf.sketches(run));
-            let meeting = Meeting::new(&join, first);
+            let meeting = Meeting::new(join, first);
             for at in 0..run.len() {
                 self.judge(&meeting, Side(&run[..at], &sketches), (&run[at], sketches[at]))?;
             }
@@ -192,12 +196,12 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
         loop {
             let (block, after_block) = crowd.read(start, join.block)?;
             let Some(first) = block.first() else { return Ok(()) };
-            let meeting = Meeting::new(&join, first);
+            let meeting = Meeting::new(join, first);
             let mut shelf = Shelf::default();
             let mut near = vec![false; block.len()];
             meeting.mark(&block, &mut near);
             shelf.want_marked(&block, &near);
-            shelf.fetch(join.index)?;
+            shelf.fetch(join.index, &join.kept)?;
             let sketches = shelf.sketches(&block);
             for at in 0..block.len() {
                 self.judge(&meeting, Side(&block[..at], &sketches), (&block[at], sketches[at]))?;
@@ -217,9 +221,9 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
                 }
                 let mut of_page = Shelf::default();
                 shelf.want_marked(&block, &near);
-                shelf.fetch(join.index)?;
+                shelf.fetch(join.index, &join.kept)?;
                 of_page.want_marked(&page, &near_page);
-                of_page.fetch(join.index)?;
+                of_page.fetch(join.index, &join.kept)?;
                 let (sketches, of_page) = (shelf.sketches(&block), of_page.sketches(&page));
                 for (cell, sketch) in page.iter().zip(of_page) {
                     self.judge(&meeting, Side(&block, &sketches), (cell, sketch))?;
@@ -300,41 +304,5 @@ impl<'a> Meeting<'a> {
                 }
             }
         }
-    }
-}
-
-/// Sketches of documents, by id.
-#[derive(Default)]
-struct Shelf {
-    /// None of those that are not there.
-    known: HashMap<DocumentId, Option<Sketch>>,
-    wanted: BTreeSet<DocumentId>,
-}
-
-impl Shelf {
-    fn want(&mut self, cell: &Cell) {
-        if !self.known.contains_key(&cell.id) {
-            self.wanted.insert(cell.id.clone());
-        }
-    }
-
-    fn want_marked(&mut self, cells: &[Cell], marks: &[bool]) {
-        cells.iter().zip(marks).filter(|(_, mark)| **mark).for_each(|(cell, _)| self.want(cell));
-    }
-
-    /// Reads what is wanted.
-    fn fetch(&mut self, index: &Index) -> IndexResult<()> {
-        let wanted: Vec<DocumentId> = std::mem::take(&mut self.wanted).into_iter().collect();
-        for ids in wanted.chunks(MAX_BATCH) {
-            let sketches = index.get(ids)?.into_iter().map(|stored| Some(stored?.document.sketch));
-            self.known.extend(ids.iter().cloned().zip(sketches));
-        }
-        Ok(())
-    }
-
-    /// For each cell the sketch of its document, if that is known and filed there.
-    fn sketches(&self, cells: &[Cell]) -> Vec<Option<&Sketch>> {
-        let sketch = |cell: &Cell| self.known.get(&cell.id)?.as_ref().filter(|sketch| cell.is_of(sketch));
-        cells.iter().map(sketch).collect()
     }
 }

@@ -4,7 +4,7 @@ use index::{Cell, CellPage, Cursor, Error, Result, Segments};
 use simhash::{ROW_KEY_LEN, RowKey};
 
 use super::Access;
-use super::layout::{INDEX_FAMILY, decode_id, in_row};
+use super::layout::{INDEX_FAMILY, decode_owned_id, in_row};
 use super::rows::{LONG_PAGE_RESULTS, Row, Span, Table};
 
 /// What a cursor begins with: the first row is still to be read, or the cells of it that come after a qualifier.
@@ -46,12 +46,12 @@ pub(super) fn cells(
             in_row(&key, Error::corrupt(format!("{error}; {why}")))
         })?;
         for cell in cells {
-            let id = decode_id(&cell.qualifier).map_err(|error| in_row(&key, error))?;
             if page.cells.len() == limit {
                 // Of rows with several documents there are more cells than rows.
                 page.next = page.cells.last().map(after_cell);
                 return Ok(page);
             }
+            let id = decode_owned_id(cell.qualifier).map_err(|error| in_row(&key, error))?;
             page.cells.push(Cell { row, id });
         }
     }

@@ -21,7 +21,7 @@ fn id(name: &str) -> DocumentId {
 }
 
 fn cell_join(index: &Index, block: usize) -> CellJoin<'_> {
-    CellJoin { block, ..CellJoin::new(index, index.rule(), &scratch).unwrap() }
+    CellJoin { block, ..CellJoin::new(index, index.rule()).unwrap() }
 }
 
 fn documents(index: &Index) -> Vec<StoredDocument> {
@@ -47,7 +47,7 @@ fn joined(index: &Index, cells: &[Cell], page: usize, block: usize) -> (Pairs, J
         pairs.push((pair.a.as_str().to_owned(), pair.b.as_str().to_owned(), pair.nearness));
         Ok(())
     };
-    let joined = cell_join(index, block).run(pages, &mut visit).unwrap();
+    let joined = cell_join(index, block).run(pages, &scratch, &mut visit).unwrap();
     assert_eq!(joined.n_pairs, pairs.len() as u64);
     (pairs, joined)
 }
@@ -178,9 +178,9 @@ fn a_narrower_rule_finds_less_and_a_wider_one_is_refused() {
     let n_pairs = |min_similarity: f64, n_bits: u32| -> IndexResult<u64> {
         let min_similarity = minhash::Similarity::new(min_similarity);
         let rule = Rule { min_similarity, max_distance: n_bits.to_string().parse().unwrap(), ..index.rule() };
-        let join = CellJoin::new(&index, rule, &scratch)?;
+        let join = CellJoin::new(&index, rule)?;
         let visit = &mut |_: NearPair<'_>| Ok::<(), Failed>(());
-        Ok(join.run(std::iter::once(Ok(cells.clone())), visit).unwrap().n_pairs)
+        Ok(join.run(std::iter::once(Ok(cells.clone())), &scratch, visit).unwrap().n_pairs)
     };
     let (own, narrower) = (n_pairs(0.8, 3).unwrap(), n_pairs(1.0, 0).unwrap());
     assert!(0 < narrower && narrower < own, "{narrower} {own}");

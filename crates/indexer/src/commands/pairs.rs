@@ -14,7 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow, ensure};
 use crossbeam_channel::RecvTimeoutError;
 use engine::join::{CellJoin, Joined, NearPair};
-use index::{Cell, Index, Rule, Segments};
+use index::{Cell, Rule, Segments};
 use minhash::Similarity;
 use simhash::Distance;
 
@@ -104,7 +104,7 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
         None => n_cores,
     };
     let mut progress = PartsProgress::new(missing.len() as u64, options.quiet);
-    let joining = Joining::new(&index, rule, &walk, &parts);
+    let joining = Joining::new(CellJoin::new(&index, rule)?, &walk, &parts);
     let joined = joining.run(&missing, n_threads, &mut progress)?;
     time += progress.elapsed();
     drop(progress);
@@ -115,8 +115,7 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
 
 /// What the threads share.
 struct Joining<'a> {
-    index: &'a Index,
-    rule: Rule,
+    join: CellJoin<'a>,
     walk: &'a Walk<'a>,
     parts: &'a Parts,
     /// Cells that were taken so far, of all parts.
@@ -126,8 +125,8 @@ struct Joining<'a> {
 }
 
 impl<'a> Joining<'a> {
-    fn new(index: &'a Index, rule: Rule, walk: &'a Walk<'a>, parts: &'a Parts) -> Self {
-        Self { index, rule, walk, parts, n_cells: AtomicU64::new(0), is_over: AtomicBool::new(false) }
+    fn new(join: CellJoin<'a>, walk: &'a Walk<'a>, parts: &'a Parts) -> Self {
+        Self { join, walk, parts, n_cells: AtomicU64::new(0), is_over: AtomicBool::new(false) }
     }
 
     fn run(&self, missing: &[u32], n_threads: usize, progress: &mut PartsProgress) -> anyhow::Result<Joined> {
@@ -169,14 +168,13 @@ impl<'a> Joining<'a> {
     fn part(&self, part: u32) -> anyhow::Result<Joined> {
         let mut table = Table::<PairsFile>::open(&self.parts.path_of(part), None)?;
         let scratch = || tempfile::tempfile_in(self.parts.folder());
-        let join = CellJoin::new(self.index, self.rule, &scratch)?;
         let pages = self.walk.pages(part).map(|page: anyhow::Result<Vec<Cell>>| {
             let page = page?;
             self.n_cells.fetch_add(page.len() as u64, Ordering::Relaxed);
             ensure!(!self.is_over.load(Ordering::Relaxed), anyhow!("another part has failed"));
             Ok(page)
         });
-        let joined = join.run(pages, &mut |pair: NearPair<'_>| table.add(pair.into()))?;
+        let joined = self.join.run(pages, &scratch, &mut |pair: NearPair<'_>| table.add(pair.into()))?;
         table.finish()?;
         Ok(joined)
     }

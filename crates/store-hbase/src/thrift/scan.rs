@@ -9,7 +9,7 @@ use super::calls::{Exceptions, read_rows};
 use super::connection::{Connection, Exception, Failure};
 use super::witness::Witness;
 use crate::plan::Call;
-use crate::rows::{RESULT_CELLS, Row, Span, successor};
+use crate::rows::{PAGE_RESULTS, RESULT_CELLS, Row, Span, successor};
 
 /// One page of each of a few spans: all scanners are opened in one round, read and closed in the next.
 pub(super) struct Scan<'a> {
@@ -77,7 +77,8 @@ impl<'a> Scan<'a> {
             batch_size: Some(RESULT_CELLS as i32),
             sort_columns: None,
             reversed: None,
-            cache_blocks: None,
+            // What goes through a whole table would push out what searches read again and again.
+            cache_blocks: (span.n_results > PAGE_RESULTS).then_some(false),
         };
         connection.request("scannerOpenWithScan", |fields| {
             fields.bytes(1, self.table)?;
