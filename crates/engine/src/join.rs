@@ -20,7 +20,7 @@ use std::fs::File;
 use std::io;
 
 use index::{Cell, DocumentId, Family, Index, MAX_BATCH, Nearness, Result as IndexResult, Rule, Sketch};
-use simhash::BucketKey;
+use simhash::{BucketKey, RowKey};
 
 use self::crowd::Crowd;
 use self::shelf::{Kept, Shelf};
@@ -94,7 +94,7 @@ impl<'a> CellJoin<'a> {
             join: self,
             scratch,
             visit,
-            last: None,
+            row: None,
             run: Vec::new(),
             crowd: None,
             pending: Vec::new(),
@@ -115,8 +115,9 @@ struct Work<'a, 'v, E> {
     join: &'a CellJoin<'a>,
     scratch: Scratch<'v>,
     visit: &'v mut dyn FnMut(NearPair<'_>) -> Result<(), E>,
-    last: Option<Cell>,
-    /// The cells so far of the bucket of the last cell, unless they are a crowd.
+    /// Of the last cell.
+    row: Option<RowKey>,
+    /// The cells so far of its bucket; of a crowd the last one.
     run: Vec<Cell>,
     crowd: Option<Crowd>,
     /// Of buckets that are over, the cells that are near another one: they are looked up together.
@@ -127,30 +128,32 @@ struct Work<'a, 'v, E> {
 
 impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
     fn take(&mut self, cell: Cell) -> Result<(), E> {
-        if self.last.as_ref() == Some(&cell) {
+        if self.row != Some(cell.row) {
+            self.joined.n_rows += 1;
+            if self.row.is_some_and(|last| last.bucket() != cell.row.bucket()) {
+                self.end_run()?;
+            }
+            self.row = Some(cell.row);
+        } else if self.run.last() == Some(&cell) {
             return Ok(());
         }
-        let last = self.last.as_ref().map(|last| last.row);
-        self.joined.n_rows += u64::from(last != Some(cell.row));
-        if last.is_some_and(|last| last.bucket() != cell.row.bucket()) {
-            self.end_run()?;
-        }
-        self.last = Some(cell.clone());
         if let Some(crowd) = &mut self.crowd {
             crowd.push(&cell)?;
-            return Ok(());
-        }
-        self.run.push(cell);
-        if self.run.len() > self.join.block {
+            // The last one stays, to be compared with the next.
+            self.run.clear();
+        } else if self.run.len() == self.join.block {
             let mut crowd = Crowd::new((self.scratch)()?);
-            self.run.drain(..).try_for_each(|cell| crowd.push(&cell))?;
+            self.run.iter().chain([&cell]).try_for_each(|cell| crowd.push(cell))?;
+            self.run.clear();
             self.crowd = Some(crowd);
         }
+        self.run.push(cell);
         Ok(())
     }
 
     fn end_run(&mut self) -> Result<(), E> {
         if let Some(crowd) = self.crowd.take() {
+            self.run.clear();
             self.judge_pending()?;
             return self.judge_crowd(crowd);
         }

@@ -132,7 +132,7 @@ fn it_finds_what_the_rule_says_of_all_pairs() {
         for block in [1, 2, 3, 10] {
             let (crowded, _) = joined(&index, &cells, 5, block);
             assert_eq!(names(&crowded), expected, "{profile}, blocks of {block}");
-            assert_eq!(joined(&index, &cells, 1_000, block).0, crowded);
+            assert_eq!(joined(&index, &twice, 1_000, block).0, crowded);
         }
         // The parts are the whole.
         let parts = Segments::parts(index.kind(), 7).unwrap();
