@@ -18,6 +18,7 @@ mod indexer;
 mod known_ids;
 mod licences;
 mod pages;
+mod pairs;
 mod pigeonhole;
 mod printed;
 mod race;

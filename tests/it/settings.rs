@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::support::{Run, command, news, root, run};
 
 /// All that take settings.
-const COMMANDS: [(&str, &[&str]); 22] = [
+const COMMANDS: [(&str, &[&str]); 23] = [
     ("indexer", &["fingerprint"]),
     ("indexer", &["index"]),
     ("indexer", &["bulk-rows"]),
@@ -17,6 +17,7 @@ const COMMANDS: [(&str, &[&str]); 22] = [
     ("indexer", &["export"]),
     ("indexer", &["import"]),
     ("indexer", &["reindex"]),
+    ("indexer", &["pairs"]),
     ("indexer", &["idf"]),
     ("indexer", &["idf-merge"]),
     ("pigeonhole", &["compare"]),

@@ -31,6 +31,7 @@ mod engine;
 mod error;
 mod extractor;
 pub mod in_common;
+pub mod join;
 mod options;
 mod uri;
 

@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 use simhash::Distance;
 
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Features, Insertion, Metadata, Mode,
-    NearDocuments, Neighbours, OpenOptions, Overlay, Page, Result, Rule, Selection, Sketch, SketchKind,
-    Source, Status, Store, StoredDocument,
+    CellPage, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Features, Insertion, Metadata, Mode,
+    NearDocuments, Neighbours, OpenOptions, Overlay, Page, Result, Rule, Segments, Selection, Sketch,
+    SketchKind, Source, Status, Store, StoredDocument,
 };
 
 pub use self::foresight::Foresight;
@@ -247,6 +247,14 @@ impl Index {
     /// Those of the store.
     pub fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         self.store.scan(after, limit)
+    }
+
+    /// See [`Store::cells`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn cells(&self, segments: Segments, after: &Cursor, limit: usize) -> Result<Option<CellPage>> {
+        self.store.cells(segments, after, limit)
     }
 
     /// See [`Store::examine`].

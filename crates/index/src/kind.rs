@@ -224,6 +224,17 @@ impl SketchKind {
         }
     }
 
+    /// Whether two simhashes in one bucket meet in an earlier bucket as well, if both are filed as this kind files them: so
+    /// much row keys tell by themselves, of simhashes only.
+    #[must_use]
+    pub fn meet_earlier(&self, a: RowKey, b: RowKey) -> bool {
+        let differ = a.fingerprint.0 ^ b.fingerprint.0;
+        let mut tables = self.scheme.iter().flat_map(TableScheme::tables);
+        tables.any(|table| table.flag() < a.flag && differ & table.mask() == 0)
+            && self.check(a).is_ok()
+            && self.check(b).is_ok()
+    }
+
     /// Whether it files every document under the same keys as `other`, whatever the two are called.
     #[must_use]
     pub fn files_like(&self, other: &Self) -> bool {

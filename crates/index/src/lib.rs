@@ -9,6 +9,7 @@
 //! How long documents stay is an index's own ([`Retention`]), and every store keeps to it.
 
 pub mod backend;
+mod cells;
 mod document;
 mod error;
 mod examine;
@@ -30,6 +31,7 @@ mod store;
 pub mod testsuite;
 mod time;
 
+pub use cells::{Cell, Segments};
 pub use document::{
     Document, DocumentId, Insertion, InvalidDocumentId, MAX_ID_BYTES, Match, NearDocuments, Neighbours,
     StoredDocument,
@@ -49,6 +51,8 @@ pub use rule::{CANDIDATES_MAX, Nearness, Rule};
 pub use selection::Selection;
 pub use sketch::{Family, Features, Sketch};
 pub use source::{InvalidSource, MAX_SOURCE_BYTES, Source};
-pub use store::{ClaimCounts, ConnectionCounts, Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store};
+pub use store::{
+    CellPage, ClaimCounts, ConnectionCounts, Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store,
+};
 pub use tables::{Cost, Groups, Pair};
 pub use time::{AHEAD_MAX, Clock, InvalidTimestamp, Timestamp};

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use minhash::{Basis, Comparison, SetKind, Signature, Similarity};
-use simhash::{Distance, Facet};
+use simhash::{BucketKey, Distance, Facet};
 
 use crate::sketch::Family;
 use crate::{Features, Sketch};
@@ -91,14 +91,20 @@ impl Rule {
     /// Whether two documents are candidates for each other.
     #[must_use]
     pub fn proposes(&self, a: &Sketch, b: &Sketch) -> bool {
+        self.first_shared(a, b).is_some()
+    }
+
+    /// The bucket in which two documents meet first, by the families ascending, then by the buckets: there a pair counts that
+    /// meets in several.
+    #[must_use]
+    pub fn first_shared(&self, a: &Sketch, b: &Sketch) -> Option<(Family, BucketKey)> {
         let meets = |(family, a): &(Family, Facet)| {
-            let same_family = b.facets().iter().find(|(other, _)| other == family);
-            same_family.is_some_and(|(_, b)| {
-                a.fingerprint().distance(b.fingerprint()) <= self.within(*family)
-                    && a.keys().iter().any(|key| b.keys().binary_search(key).is_ok())
-            })
+            let (_, b) = b.facets().iter().find(|(other, _)| other == family)?;
+            let is_near = a.fingerprint().distance(b.fingerprint()) <= self.within(*family);
+            let is_shared = |key: &BucketKey| is_near && b.keys().binary_search(key).is_ok();
+            Some((*family, a.keys().iter().copied().find(is_shared)?))
         };
-        a.facets().iter().any(meets)
+        a.facets().iter().find_map(meets)
     }
 
     /// How near a candidate is, if it is confirmed.

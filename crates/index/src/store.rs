@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::{
-    Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Result, Rule, Selection,
-    Sketch, StoredDocument,
+    Cell, Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Result, Rule,
+    Segments, Selection, Sketch, StoredDocument,
 };
 
 /// The most documents, ids or queries in one call, and the most documents in one page of a scan.
@@ -176,6 +176,21 @@ pub trait Store: Send + Sync {
     /// As [`get`](Self::get); `InvalidArgument` for a limit of 0 or another store's cursor.
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page>;
 
+    /// The next cells of these buckets in their order, at most `limit` and at most [`MAX_BATCH`], where the store keeps them
+    /// in that order; elsewhere `None`, always, and what [`scan`](Self::scan) gives has to be sorted. From
+    /// [`Cursor::start`] until [`CellPage::next`] is `None`, a cell of a document that is there all the time comes once; pages
+    /// end anywhere, also inside of a bucket or a row, and one before the last may be empty.
+    ///
+    /// A cell only leads to a document: there are some of versions that were replaced a moment ago, of insertions that are
+    /// under way, and of writers that died. It counts where it [is of](Cell::is_of) what [`get`](Self::get) says is there.
+    ///
+    /// # Errors
+    /// As [`scan`](Self::scan).
+    fn cells(&self, segments: Segments, after: &Cursor, limit: usize) -> Result<Option<CellPage>> {
+        let _ = (segments, after, limit);
+        Ok(None)
+    }
+
     /// Looks at everything that is stored, and tells `report` what is not as it should be. With `mends` it is mended, where it
     /// can be; else nothing is changed. Others may write meanwhile. A store that keeps nothing that could come to differ has
     /// only to be read.
@@ -242,6 +257,15 @@ pub struct Page {
     /// Documents, in the store's order.
     pub documents: Vec<StoredDocument>,
     /// Where to go on, `None` after the last document.
+    pub next: Option<Cursor>,
+}
+
+/// A piece of the index in the order of its cells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CellPage {
+    /// Ascending.
+    pub cells: Vec<Cell>,
+    /// Where to go on, `None` after the last cell.
     pub next: Option<Cursor>,
 }
 

@@ -1,5 +1,6 @@
 //! What every store has to do, and a store that fails on purpose. For tests: everything in here panics on a surprise.
 
+mod cells;
 mod deleting;
 mod fail_at;
 mod failures;
@@ -79,6 +80,8 @@ pub fn check_what_stays(open: &dyn Fn(Clock) -> Box<dyn Store>) {
         finding::only_what_is_there,
         finding::pages,
         finding::pages_while_it_changes,
+        cells::in_their_order,
+        cells::all_of_one_row,
         keys::keys_that_do_not_follow_from_the_fingerprint,
         keys::keys_alone_make_another_sketch,
         keys::no_keys,
@@ -98,6 +101,9 @@ pub fn check_what_stays(open: &dyn Fn(Clock) -> Box<dyn Store>) {
         create_with(&*store, &verifying_metadata());
         case(&*store);
     }
+    let store = open();
+    create_with(&*store, &verifying_metadata());
+    cells::of_every_family(&*store);
     races::creators_at_once(&*open());
     failures::every_call_can_fail(open);
     for seed in 1..=model::SEEDS {

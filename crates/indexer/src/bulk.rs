@@ -4,14 +4,12 @@
 
 mod folder;
 mod row_file;
-mod sorter;
 mod versions;
 mod writer;
 
 use folder::Description;
 pub(crate) use folder::RowsFolder;
 use row_file::RowFiles;
-pub(crate) use sorter::Sorter;
 pub(crate) use versions::{Version, encode};
 pub(crate) use writer::Writer;
 

@@ -4,6 +4,7 @@ mod carry;
 mod collect;
 mod idf;
 mod options;
+mod pairs;
 mod run;
 mod values;
 
@@ -19,6 +20,7 @@ use program::settings;
 use self::carry::{ExportArgs, ImportArgs, ReindexArgs};
 use self::collect::CollectArgs;
 use self::idf::{CountingArgs, IdfArgs, IdfMergeArgs};
+use self::pairs::PairsArgs;
 use self::run::{InputArgs, JournalArgs, RunArgs, SourceArgs, WorkArgs};
 use self::values::{known_ids, path_for};
 use crate::clusters::Chains;
@@ -194,6 +196,19 @@ pub(crate) enum Command {
     /// their texts, for the documents that OLD has. Exit status: 1 where documents of OLD are missing in the end;
     /// --rejects lists all of them.
     Reindex(Box<ReindexArgs>),
+    /// Write all near-duplicates of an index, pair by pair, to a folder
+    ///
+    /// An index is sorted so that documents which may be near stand side by side: one pass over it finds every pair that
+    /// searches for all of its documents would, each once, and confirms it as they do. Parts of the index are gone through at
+    /// the same time, in bounded memory, and each becomes a file of the folder. A part that is there is not made again: so the same
+    /// command goes on after a kill, and with --shard several workers fill one folder.
+    ///
+    /// HBase is read in its own order. Any other store is read once and its rows are sorted in the folder, where they take 900
+    /// bytes a document and 52 times its id until the end. The index may be written to meanwhile: then a pair of what is
+    /// written may be there or not, or twice where a document is replaced.
+    ///
+    /// Of n copies of one text there are n (n - 1) / 2 pairs. `dedup --pairs` has the pairs of texts without an index.
+    Pairs(PairsArgs),
     #[command(flatten)]
     Manual(manual::Command),
 }

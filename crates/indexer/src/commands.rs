@@ -8,6 +8,7 @@ mod fingerprint;
 mod idf;
 mod idf_merge;
 mod index;
+mod pairs;
 mod reindex;
 
 use std::path::Path;
@@ -21,6 +22,7 @@ pub(crate) use self::fingerprint::FingerprintOptions;
 pub(crate) use self::idf::{CountingOptions, IdfOptions};
 pub(crate) use self::idf_merge::IdfMergeOptions;
 pub(crate) use self::index::IndexOptions;
+pub(crate) use self::pairs::PairsOptions;
 pub(crate) use self::reindex::ReindexOptions;
 use crate::collect::CollectOptions;
 use crate::job::{Job, JobOptions};
@@ -37,6 +39,7 @@ pub(crate) enum Task {
     Collect(Box<CollectOptions>),
     Export(ExportOptions),
     Reindex(Box<ReindexOptions>),
+    Pairs(PairsOptions),
     Idf(IdfOptions),
     IdfMerge(IdfMergeOptions),
 }
@@ -51,6 +54,7 @@ pub(crate) fn run(task: &Task) -> anyhow::Result<u64> {
         Task::Collect(options) => collect::run(options)?,
         Task::Export(options) => return export::run(options).map(|()| 0),
         Task::Reindex(options) => return reindex::run(options),
+        Task::Pairs(options) => return pairs::run(options).map(|()| 0),
         Task::Idf(options) => idf::run(options)?,
         Task::IdfMerge(options) => return idf_merge::run(options).map(|()| 0),
     };

@@ -1,8 +1,10 @@
-//! `dedup --pairs`: which documents of the run are near to each other, every pair once.
+//! Pairs of near documents as files have them; and `dedup --pairs`: which documents of the run are near to each other, every pair
+//! once.
 //!
-//! Pairs are known at the end of the run only, so until then the documents are held, without their texts.
+//! Those of a run are known at its end only, so until then the documents are held, without their texts.
 
 use engine::clusters::{Groups, Join};
+use engine::join::NearPair;
 use index::{DocumentId, Features, Index, Nearness};
 use minhash::Similarity;
 use simhash::Distance;
@@ -13,12 +15,18 @@ use crate::table::{Columns, Schema, Table};
 
 pub(crate) enum PairsFile {}
 
-/// Two documents, the first of the input first.
+/// Two documents: those of a run the first of the input first, those of an index the lesser id.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<'a> {
     a: &'a DocumentId,
     b: &'a DocumentId,
     nearness: Nearness,
+}
+
+impl<'a> From<NearPair<'a>> for Pair<'a> {
+    fn from(NearPair { a, b, nearness }: NearPair<'a>) -> Self {
+        Self { a, b, nearness }
+    }
 }
 
 impl Schema for PairsFile {

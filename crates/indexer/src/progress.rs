@@ -1,5 +1,6 @@
 //! What a person sees while it runs, all of it on stderr: a bar on a terminal, a line now and then elsewhere.
 
+mod parts;
 mod scanned;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::numbers::{Grouped, megabytes, megabytes_per_second};
 
+pub(crate) use self::parts::PartsProgress;
 pub(crate) use self::scanned::Scanned;
 
 /// Time between two lines where stderr is no terminal.

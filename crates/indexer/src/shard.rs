@@ -15,6 +15,11 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
+    /// Whether it has this one of several parts that are counted from 0.
+    pub(crate) fn takes(self, part: u32) -> bool {
+        part % self.n_shards == self.n
+    }
+
     /// Whether a document of this id, or whatever else names a record, is in it.
     pub(crate) fn holds(self, name: &str) -> bool {
         crc32fast::hash(name.as_bytes()) % self.n_shards == self.n

@@ -57,6 +57,15 @@ pub(crate) fn decode_id(bytes: &[u8]) -> Result<DocumentId> {
     id.ok_or_else(|| damaged("the column", bytes, "is not a document id"))
 }
 
+/// As [`decode_id`], of bytes that are given away.
+pub(crate) fn decode_owned_id(bytes: Vec<u8>) -> Result<DocumentId> {
+    match String::from_utf8(bytes).map(DocumentId::new) {
+        Ok(Ok(id)) => Ok(id),
+        Ok(Err(why)) => Err(Error::corrupt(format!("{why}; somebody else has written to the table"))),
+        Err(error) => decode_id(error.as_bytes()),
+    }
+}
+
 /// The id in the key of a document's row.
 pub(crate) fn decode_document_row(key: &[u8]) -> Result<DocumentId> {
     let id = key.get(5..).map(decode_id).transpose()?;

@@ -23,6 +23,7 @@
 
 mod buckets;
 mod bulk;
+mod cells;
 mod claiming;
 mod counters;
 mod documents;
@@ -65,8 +66,9 @@ pub use self::uri::HbaseUri;
 use index::backend::Horizon;
 use index::backend::{check_batch, check_documents, not_created, page_len};
 use index::{
-    Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, NearDocuments,
-    Neighbours, Page, Result, Rule, Selection, Sketch, SketchKind, Status, Store, StoredDocument,
+    CellPage, Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata,
+    NearDocuments, Neighbours, Page, Result, Rule, Segments, Selection, Sketch, SketchKind, Status, Store,
+    StoredDocument,
 };
 
 /// A store in HBase.
@@ -221,6 +223,11 @@ impl Store for HbaseStore {
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         let limit = page_len(limit)?;
         documents::scan(&self.access()?, &after, limit)
+    }
+
+    fn cells(&self, segments: Segments, after: &Cursor, limit: usize) -> Result<Option<CellPage>> {
+        let limit = page_len(limit)?;
+        cells::cells(&self.access()?, segments, after, limit).map(Some)
     }
 
     fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {

@@ -115,12 +115,7 @@ impl<'a> Search<'a> {
 
     /// The bucket in which a document counts that meets the query in several.
     fn first_shared(&self, sketch: &Sketch) -> Option<(Family, BucketKey)> {
-        self.query.facets().iter().find_map(|(family, facet)| {
-            let other = facet_of(sketch, *family)?;
-            let is_near = facet.fingerprint().distance(other.fingerprint()) <= self.rule.within(*family);
-            let is_shared = |key: &BucketKey| is_near && other.keys().binary_search(key).is_ok();
-            Some((*family, facet.keys().iter().copied().find(is_shared)?))
-        })
+        self.rule.first_shared(self.query, sketch)
     }
 
     fn nearness(&self, sketch: &Sketch) -> Option<Nearness> {

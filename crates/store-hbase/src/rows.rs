@@ -8,6 +8,9 @@ use index::{ConnectionCounts, Error, ErrorKind, Result};
 /// The most results of one page: rows, or pieces of rows.
 pub(crate) const PAGE_RESULTS: usize = 512;
 
+/// The same of who goes through a whole table: opening a scanner for each page takes a good part of the time of a short one.
+pub(crate) const LONG_PAGE_RESULTS: usize = 4_096;
+
 /// The most cells of a row in one result; a row with more comes in pieces.
 pub(crate) const RESULT_CELLS: usize = 64;
 
@@ -85,23 +88,25 @@ pub(crate) struct Span {
     pub(crate) end: Vec<u8>,
     /// Where a page ended inside of a row: only the cells of the row `start` that come after this qualifier.
     pub(crate) within: Option<Vec<u8>>,
+    /// The most results of a page of it.
+    pub(crate) n_results: usize,
 }
 
 impl Span {
     /// All rows from `start` on, before `end`.
     pub(crate) fn new(start: &[u8], end: &[u8]) -> Self {
-        Self { start: start.to_vec(), end: end.to_vec(), within: None }
+        Self { start: start.to_vec(), end: end.to_vec(), within: None, n_results: PAGE_RESULTS }
     }
 
     /// What is left after a page of this span, `None` if that was all. A page that is not full is the last one.
     pub(crate) fn rest(&self, page: &[Row]) -> Option<Self> {
-        let Some(last) = page.last().filter(|_| page.len() >= PAGE_RESULTS) else {
+        let Some(last) = page.last().filter(|_| page.len() >= self.n_results) else {
             return self.within.as_ref().and_then(|_| self.after(&self.start));
         };
         match last.cells.last() {
             Some(cell) if last.cells.len() >= RESULT_CELLS => {
                 let within = Some(cell.qualifier.clone());
-                Some(Self { start: last.key.clone(), end: self.end.clone(), within })
+                Some(Self { start: last.key.clone(), end: self.end.clone(), within, ..*self })
             }
             _ => self.after(&last.key),
         }
@@ -110,7 +115,7 @@ impl Span {
     /// From the row after `key`, whose key is the least byte string above it.
     fn after(&self, key: &[u8]) -> Option<Self> {
         let start = successor(key);
-        (start < self.end).then(|| Self { start, end: self.end.clone(), within: None })
+        (start < self.end).then(|| Self { start, end: self.end.clone(), within: None, ..*self })
     }
 }
 
@@ -173,7 +178,7 @@ pub(crate) type Visit<'a> = &'a mut dyn FnMut(usize, Vec<Row>) -> Result<()>;
 /// All but `swap` are harmless to repeat and are repeated, each request by itself, while there is hope and time:
 /// an error in the end says what it was, and how much of the call was done.
 pub(crate) trait Rows: Send + Sync {
-    /// Reads one page of each span: of a family, up to [`PAGE_RESULTS`] results of up to [`RESULT_CELLS`] cells.
+    /// Reads one page of each span: of a family, up to [`n_results`](Span::n_results) results of up to [`RESULT_CELLS`] cells.
     ///
     /// Pages come in any order, each once; [`Span::rest`] says what is left. An error of `visit` ends the call.
     fn scan(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()>;

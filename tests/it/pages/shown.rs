@@ -21,7 +21,7 @@ static VARIES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         // In a column.
         (r"pid +\d+ *", "PID "),
         (r"port +\d+", "PORT"),
-        (r"\d[\d,.]* (ms|s|us|documents/s|queries/s)\b", "N $1"),
+        (r"\d[\d,.]* (ms|s|us|documents/s|queries/s|rows/s)\b", "N $1"),
         (r"p(50|99) \d+", "p$1 N"),
         (r"(?m)[ \t]+$", ""),
     ];

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
-    Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page, Result,
-    Rule, Selection, Sketch, Status, Store, StoredDocument,
+    CellPage, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours,
+    Page, Result, Rule, Segments, Selection, Sketch, Status, Store, StoredDocument,
 };
 
 /// Passes every call on to the store below, except that the n-th fails with `Unavailable`. A search for documents is two
@@ -89,6 +89,10 @@ impl Store for FailAt {
 
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         self.pass(|store| store.scan(after, limit))
+    }
+
+    fn cells(&self, segments: Segments, after: &Cursor, limit: usize) -> Result<Option<CellPage>> {
+        self.pass(|store| store.cells(segments, after, limit))
     }
 
     fn status(&self) -> Result<Status> {

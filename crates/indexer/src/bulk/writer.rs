@@ -6,8 +6,9 @@ use simhash::ROW_KEY_LEN;
 use store_hbase::{BulkLoad, Standing};
 
 use super::versions::{Version, Versions, decode};
-use super::{Description, RowFiles, RowsFolder, SORTING, Sorter};
+use super::{Description, RowFiles, RowsFolder, SORTING};
 use crate::report::Indexed;
+use crate::sorter::Sorter;
 
 /// Documents in one question to the index.
 const BATCH: usize = 2048;

@@ -39,6 +39,7 @@ impl Command {
             Self::Export(args) => Task::Export(args.options()?),
             Self::Import(args) => args.task()?,
             Self::Reindex(args) => Task::Reindex(Box::new(args.options()?)),
+            Self::Pairs(args) => Task::Pairs(args.options()?),
             Self::Idf(args) => Task::Idf(args.options()?),
             Self::IdfMerge(args) => Task::IdfMerge(args.options()),
             Self::Manual(_) => return Ok(None),
@@ -213,10 +214,7 @@ impl RunArgs {
         source: Option<SourceArgs>,
     ) -> anyhow::Result<JobOptions> {
         let Self { work, ids, rejects, shard, shards } = self;
-        let shard = match shards {
-            None => shard,
-            Some(n_shards) => Some(shard_of(env::var(JOB_COMPLETION_INDEX), n_shards)?),
-        };
+        let shard = shard_asked(shard, shards)?;
         Ok(JobOptions {
             n_threads: work.threads,
             quiet: work.quiet,
@@ -226,6 +224,14 @@ impl RunArgs {
             rejects,
             shard,
         })
+    }
+}
+
+/// Which part of the work is this worker's, by one of the two flags that say so.
+pub(super) fn shard_asked(shard: Option<Shard>, shards: Option<u32>) -> anyhow::Result<Option<Shard>> {
+    match shards {
+        None => Ok(shard),
+        Some(n_shards) => shard_of(env::var(JOB_COMPLETION_INDEX), n_shards).map(Some),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use store_hbase::BulkLoad;
 
-use crate::bulk::{RowsFolder, SORTING, Sorter, Version, Writer, encode};
+use crate::bulk::{RowsFolder, SORTING, Version, Writer, encode};
 use crate::given::Needs;
 use crate::job::{Job, JobOptions, Sink};
 use crate::numbers::Grouped;
@@ -19,6 +19,7 @@ use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::progress::Console;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
+use crate::sorter::Sorter;
 
 /// Memory for the documents, and for the rows of the index made of them. Both are at work for a while.
 const DOCUMENTS_BYTES_MAX: usize = 256 << 20;

@@ -55,6 +55,8 @@ pub(crate) enum Role {
     Journal,
     /// The folder of rows for a bulk load.
     Rows,
+    /// The folder of files with the pairs of an index.
+    PairParts,
     /// The folder of what is collected, in files of this format.
     Results(ResultsFormat),
 }
@@ -144,7 +146,7 @@ impl Role {
             Self::Rejects => &[Written::JsonLines],
             Self::Report => &[Written::Json, Written::Page],
             Self::Frequencies => &[Written::Frequencies],
-            Self::Journal | Self::Rows | Self::Results(_) => &[Written::Folder],
+            Self::Journal | Self::Rows | Self::PairParts | Self::Results(_) => &[Written::Folder],
         }
     }
 
@@ -194,7 +196,7 @@ impl Role {
     fn instead(self) -> String {
         let show = |written: &Written| format!("{} ({})", written.what(), written.endings().join(" "));
         match self {
-            Self::Journal | Self::Rows => {
+            Self::Journal | Self::Rows | Self::PairParts => {
                 "a folder is written, of files with names of their own; name it like a folder".to_owned()
             }
             Self::Results(format) => format!(
@@ -270,7 +272,7 @@ impl Written {
 mod tests {
     use super::*;
 
-    const ROLES: [Role; 11] = [
+    const ROLES: [Role; 12] = [
         Role::Kept,
         Role::Duplicates,
         Role::Clusters,
@@ -281,6 +283,7 @@ mod tests {
         Role::Frequencies,
         Role::Journal,
         Role::Rows,
+        Role::PairParts,
         Role::Results(ResultsFormat::Jsonl),
     ];
 

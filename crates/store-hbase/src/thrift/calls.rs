@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use hbase_thrift::hbase::{BatchMutation, ColumnDescriptor, Mutation as ThriftMutation, TRowResult};
+use hbase_thrift::hbase::{BatchMutation, ColumnDescriptor, Mutation as ThriftMutation};
 use thrift::protocol::{TInputProtocol, TType};
 
 use super::connection::{Connection, Failure};
@@ -221,28 +221,75 @@ impl Exceptions {
     }
 }
 
+/// Reads a list of `TRowResult`, past its generated type, which would hold each byte string twice and the cells in a map: of
+/// who goes through a whole table that takes the time.
 pub(super) fn read_rows(input: &mut dyn TInputProtocol) -> thrift::Result<Vec<Row>> {
     let list = input.read_list_begin()?;
-    let mut rows = Vec::new();
+    let mut rows = Vec::with_capacity(usize::try_from(list.size).unwrap_or_default());
     for _ in 0..list.size {
-        rows.push(to_row(TRowResult::read_from_in_protocol(input)?)?);
+        rows.push(read_row(input)?);
     }
     input.read_list_end()?;
     Ok(rows)
 }
 
-fn to_row(row: TRowResult) -> thrift::Result<Row> {
+fn read_row(input: &mut dyn TInputProtocol) -> thrift::Result<Row> {
+    let (mut key, mut cells) = (None, None);
+    read_fields(input, &mut |input, id, kind| {
+        match (id, kind) {
+            (1, TType::String) => key = Some(input.read_bytes()?),
+            (2, TType::Map) => cells = Some(read_cells(input)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
     let missing = |what: &str| protocol_error(format!("a row came without its {what}"));
-    let key = row.row.ok_or_else(|| missing("key"))?;
-    let columns = row.columns.ok_or_else(|| missing("columns"))?;
-    let mut cells = Vec::with_capacity(columns.len());
-    for (column, cell) in columns {
-        let colon = column.iter().position(|&byte| byte == b':').ok_or_else(|| missing("families"))?;
-        cells.push(Cell {
-            qualifier: column[colon + 1..].to_vec(),
-            value: cell.value.ok_or_else(|| missing("values"))?,
-            timestamp: cell.timestamp.ok_or_else(|| missing("timestamps"))?,
-        });
+    let key = key.ok_or_else(|| missing("key"))?;
+    Ok(Row { key, cells: cells.ok_or_else(|| missing("columns"))? })
+}
+
+/// A map from columns to cells, in an order of the gateway's own.
+fn read_cells(input: &mut dyn TInputProtocol) -> thrift::Result<Vec<Cell>> {
+    let map = input.read_map_begin()?;
+    let mut cells = Vec::with_capacity(usize::try_from(map.size).unwrap_or_default());
+    let missing = |what: &str| protocol_error(format!("a row came without its {what}"));
+    for _ in 0..map.size {
+        let mut qualifier = input.read_bytes()?;
+        let colon = qualifier.iter().position(|&byte| byte == b':').ok_or_else(|| missing("families"))?;
+        qualifier.drain(..=colon);
+        let (mut value, mut timestamp) = (None, None);
+        read_fields(input, &mut |input, id, kind| {
+            match (id, kind) {
+                (1, TType::String) => value = Some(input.read_bytes()?),
+                (2, TType::I64) => timestamp = Some(input.read_i64()?),
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let value = value.ok_or_else(|| missing("values"))?;
+        cells.push(Cell { qualifier, value, timestamp: timestamp.ok_or_else(|| missing("timestamps"))? });
     }
-    Ok(Row { key, cells })
+    input.read_map_end()?;
+    if !cells.is_sorted_by(|a, b| a.qualifier < b.qualifier) {
+        cells.sort_unstable_by(|a, b| a.qualifier.cmp(&b.qualifier));
+    }
+    Ok(cells)
+}
+
+/// Calls `read` for each field of a struct, which reads it or says that it does not know it.
+fn read_fields(
+    input: &mut dyn TInputProtocol,
+    read: &mut dyn FnMut(&mut dyn TInputProtocol, i16, TType) -> thrift::Result<bool>,
+) -> thrift::Result<()> {
+    input.read_struct_begin()?;
+    loop {
+        let field = input.read_field_begin()?;
+        if field.field_type == TType::Stop {
+            return input.read_struct_end();
+        }
+        if !read(input, field.id.unwrap_or_default(), field.field_type)? {
+            input.skip(field.field_type)?;
+        }
+        input.read_field_end()?;
+    }
 }

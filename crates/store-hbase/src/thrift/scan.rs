@@ -72,12 +72,13 @@ impl<'a> Scan<'a> {
             stop_row: Some(end),
             timestamp: None,
             columns: Some(vec![vec![self.family]]),
-            caching: Some(PAGE_RESULTS as i32),
+            caching: Some(span.n_results as i32),
             filter_string: filter,
             batch_size: Some(RESULT_CELLS as i32),
             sort_columns: None,
             reversed: None,
-            cache_blocks: None,
+            // What goes through a whole table would push out what searches read again and again.
+            cache_blocks: (span.n_results > PAGE_RESULTS).then_some(false),
         };
         connection.request("scannerOpenWithScan", |fields| {
             fields.bytes(1, self.table)?;
@@ -88,10 +89,10 @@ impl<'a> Scan<'a> {
 
     /// Reads and closes what is open.
     fn request_pages(&mut self, connection: &mut Connection) -> Result<(), Failure> {
-        for &scanner in &self.open {
+        for (&scanner, span) in self.open.iter().zip(self.spans) {
             connection.request("scannerGetList", |fields| {
                 fields.i32(1, scanner)?;
-                fields.i32(2, PAGE_RESULTS as i32)
+                fields.i32(2, span.n_results as i32)
             })?;
             request_close(connection, scanner)?;
         }

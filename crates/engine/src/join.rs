@@ -1,0 +1,311 @@
+//! All pairs of near documents of an index, once each, from its cells in their order: those of a bucket are neighbours, so one
+//! pass over them meets every pair that a search would.
+//!
+//! In a bucket those cells propose each other whose bits are near. Of these the documents are read, and they decide: a cell
+//! that their record does not confirm leads nowhere, and a pair that meets in several buckets counts in the
+//! [first](Rule::first_shared) alone. So no pair has to be remembered, and parts of an index can be joined apart from each other,
+//! wherever no bucket is cut.
+//!
+//! Memory is bounded: by [`BLOCK_CELLS`] cells twice in each thread, and their documents, and 256 MB
+//! for documents that were looked up, as near ones meet again in other buckets. A bucket with more is written to a file first,
+//! and each block of it is held against all that come after it. Time is that of reading the cells, plus m² comparisons of 64 bits
+//! for a bucket of m.
+
+mod crowd;
+mod shelf;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io;
+
+use index::{Cell, DocumentId, Family, Index, MAX_BATCH, Nearness, Result as IndexResult, Rule, Sketch};
+use simhash::{BucketKey, RowKey};
+
+use self::crowd::Crowd;
+use self::shelf::{Kept, Shelf};
+
+/// So many cells of one bucket are held against each other at a time.
+pub const BLOCK_CELLS: usize = MAX_BATCH;
+
+/// Makes empty files for what memory should not hold. They are read and written, and not needed after the join.
+pub type Scratch<'a> = &'a dyn Fn() -> io::Result<File>;
+
+/// Finds the near pairs of an index, in any number of threads.
+pub struct CellJoin<'a> {
+    index: &'a Index,
+    rule: Rule,
+    block: usize,
+    kept: Kept,
+}
+
+/// Two near documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NearPair<'a> {
+    /// The lesser id.
+    pub a: &'a DocumentId,
+    /// The other one.
+    pub b: &'a DocumentId,
+    /// How near they are.
+    pub nearness: Nearness,
+}
+
+/// What a join has gone through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Joined {
+    /// Row keys.
+    pub n_rows: u64,
+    /// Pairs of cells whose documents were compared.
+    pub n_candidates: u64,
+    /// Near pairs.
+    pub n_pairs: u64,
+}
+
+impl std::ops::AddAssign for Joined {
+    fn add_assign(&mut self, more: Self) {
+        self.n_rows += more.n_rows;
+        self.n_candidates += more.n_candidates;
+        self.n_pairs += more.n_pairs;
+    }
+}
+
+impl<'a> CellJoin<'a> {
+    /// By a rule that is the index's own, or a narrower one.
+    ///
+    /// # Errors
+    /// See [`Index::check_rule`].
+    pub fn new(index: &'a Index, rule: Rule) -> IndexResult<Self> {
+        index.check_rule(&rule)?;
+        Ok(Self { index, rule, block: BLOCK_CELLS, kept: Kept::default() })
+    }
+
+    /// Calls `visit` for each near pair that counts in a bucket of these cells, always in the same order for the same cells. They
+    /// come in pages of any length, ascending, and of a bucket all or none; one that comes twice in a row counts once.
+    ///
+    /// # Errors
+    /// Those of the pages, of reading documents, of scratch files, and of `visit`.
+    pub fn run<E: From<index::Error> + From<io::Error>>(
+        &self,
+        pages: impl Iterator<Item = Result<Vec<Cell>, E>>,
+        scratch: Scratch<'_>,
+        visit: &mut dyn FnMut(NearPair<'_>) -> Result<(), E>,
+    ) -> Result<Joined, E> {
+        let mut work = Work {
+            join: self,
+            scratch,
+            visit,
+            row: None,
+            run: Vec::new(),
+            crowd: None,
+            pending: Vec::new(),
+            n_pending: 0,
+            joined: Joined::default(),
+        };
+        for page in pages {
+            page?.into_iter().try_for_each(|cell| work.take(cell))?;
+        }
+        work.end_run()?;
+        work.judge_pending()?;
+        Ok(work.joined)
+    }
+}
+
+/// A join under way.
+struct Work<'a, 'v, E> {
+    join: &'a CellJoin<'a>,
+    scratch: Scratch<'v>,
+    visit: &'v mut dyn FnMut(NearPair<'_>) -> Result<(), E>,
+    /// Of the last cell.
+    row: Option<RowKey>,
+    /// The cells so far of its bucket; of a crowd the last one.
+    run: Vec<Cell>,
+    crowd: Option<Crowd>,
+    /// Of buckets that are over, the cells that are near another one: they are looked up together.
+    pending: Vec<Vec<Cell>>,
+    n_pending: usize,
+    joined: Joined,
+}
+
+impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
+    fn take(&mut self, cell: Cell) -> Result<(), E> {
+        if self.row != Some(cell.row) {
+            self.joined.n_rows += 1;
+            if self.row.is_some_and(|last| last.bucket() != cell.row.bucket()) {
+                self.end_run()?;
+            }
+            self.row = Some(cell.row);
+        } else if self.run.last() == Some(&cell) {
+            return Ok(());
+        }
+        if let Some(crowd) = &mut self.crowd {
+            crowd.push(&cell)?;
+            // The last one stays, to be compared with the next.
+            self.run.clear();
+        } else if self.run.len() == self.join.block {
+            let mut crowd = Crowd::new((self.scratch)()?);
+            self.run.iter().chain([&cell]).try_for_each(|cell| crowd.push(cell))?;
+            self.run.clear();
+            self.crowd = Some(crowd);
+        }
+        self.run.push(cell);
+        Ok(())
+    }
+
+    fn end_run(&mut self) -> Result<(), E> {
+        if let Some(crowd) = self.crowd.take() {
+            self.run.clear();
+            self.judge_pending()?;
+            return self.judge_crowd(crowd);
+        }
+        if let Some(meeting) = self.meeting() {
+            let mut near = vec![false; self.run.len()];
+            meeting.mark(&self.run, &mut near);
+            let run = std::mem::take(&mut self.run).into_iter().zip(near);
+            let run: Vec<Cell> = run.filter(|(_, is_near)| *is_near).map(|(cell, _)| cell).collect();
+            self.n_pending += run.len();
+            self.pending.extend(Some(run).filter(|run| !run.is_empty()));
+        }
+        self.run.clear();
+        if self.n_pending >= self.join.block { self.judge_pending() } else { Ok(()) }
+    }
+
+    /// What the cells of the run propose, if there are several.
+    fn meeting(&self) -> Option<Meeting<'_>> {
+        let [first, _, ..] = &self.run[..] else { return None };
+        Some(Meeting::new(self.join, first))
+    }
+
+    fn judge_pending(&mut self) -> Result<(), E> {
+        let mut shelf = Shelf::default();
+        let runs = std::mem::take(&mut self.pending);
+        self.n_pending = 0;
+        runs.iter().flatten().for_each(|cell| shelf.want(cell));
+        shelf.fetch(self.join.index, &self.join.kept)?;
+        for run in &runs {
+            let Some(first) = run.first() else { continue };
+            let (join, sketches) = (self.join, shelf.sketches(run));
+            let meeting = Meeting::new(join, first);
+            for at in 0..run.len() {
+                self.judge(&meeting, Side(&run[..at], &sketches), (&run[at], sketches[at]))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Holds each block of a crowd against itself, and against all pages that come after it.
+    fn judge_crowd(&mut self, mut crowd: Crowd) -> Result<(), E> {
+        let join = self.join;
+        let mut start = crowd.start()?;
+        loop {
+            let (block, after_block) = crowd.read(start, join.block)?;
+            let Some(first) = block.first() else { return Ok(()) };
+            let meeting = Meeting::new(join, first);
+            let mut shelf = Shelf::default();
+            let mut near = vec![false; block.len()];
+            meeting.mark(&block, &mut near);
+            shelf.want_marked(&block, &near);
+            shelf.fetch(join.index, &join.kept)?;
+            let sketches = shelf.sketches(&block);
+            for at in 0..block.len() {
+                self.judge(&meeting, Side(&block[..at], &sketches), (&block[at], sketches[at]))?;
+            }
+            let mut at = after_block;
+            loop {
+                let (page, after) = crowd.read(at, join.block)?;
+                if page.is_empty() {
+                    break;
+                }
+                at = after;
+                let mut near_page = vec![false; page.len()];
+                near.fill(false);
+                meeting.mark_between(&block, &mut near, &page, &mut near_page);
+                if !near_page.contains(&true) {
+                    continue;
+                }
+                let mut of_page = Shelf::default();
+                shelf.want_marked(&block, &near);
+                shelf.fetch(join.index, &join.kept)?;
+                of_page.want_marked(&page, &near_page);
+                of_page.fetch(join.index, &join.kept)?;
+                let (sketches, of_page) = (shelf.sketches(&block), of_page.sketches(&page));
+                for (cell, sketch) in page.iter().zip(of_page) {
+                    self.judge(&meeting, Side(&block, &sketches), (cell, sketch))?;
+                }
+            }
+            start = after_block;
+        }
+    }
+
+    /// Decides about a cell and all on the other side that are near it.
+    fn judge(
+        &mut self,
+        meeting: &Meeting<'_>,
+        Side(cells, sketches): Side<'_>,
+        (cell, sketch): (&Cell, Option<&Sketch>),
+    ) -> Result<(), E> {
+        let Some(sketch) = sketch else { return Ok(()) };
+        for (other, of_other) in cells.iter().zip(sketches) {
+            let Some(of_other) = of_other.filter(|_| meeting.proposes(other, cell)) else { continue };
+            self.joined.n_candidates += 1;
+            let rule = &self.join.rule;
+            if rule.first_shared(of_other, sketch) == Some((meeting.family, meeting.bucket))
+                && let Some(nearness) = rule.confirms(of_other.features(), sketch.features())
+            {
+                self.joined.n_pairs += 1;
+                let (a, b) = ((&cell.id).min(&other.id), (&cell.id).max(&other.id));
+                (self.visit)(NearPair { a, b, nearness })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Cells of a bucket, and of as many the sketches that are filed there now.
+struct Side<'a>(&'a [Cell], &'a [Option<&'a Sketch>]);
+
+/// Which cells of a bucket propose each other.
+struct Meeting<'a> {
+    join: &'a CellJoin<'a>,
+    family: Family,
+    bucket: BucketKey,
+    /// In how many bits they differ at most.
+    n_bits_max: u32,
+}
+
+impl<'a> Meeting<'a> {
+    /// In the bucket of a cell.
+    fn new(join: &'a CellJoin<'a>, Cell { row, .. }: &Cell) -> Self {
+        let family = join.index.kind().family(row.flag);
+        let n_bits_max = join.rule.within(family).as_bits();
+        Self { join, family, bucket: row.bucket(), n_bits_max }
+    }
+
+    fn proposes(&self, one: &Cell, other: &Cell) -> bool {
+        (one.row.fingerprint.0 ^ other.row.fingerprint.0).count_ones() <= self.n_bits_max
+            && one.id != other.id
+            // Of signatures only the documents can tell.
+            && !(self.family == Family::Simhash && self.join.index.kind().meet_earlier(one.row, other.row))
+    }
+
+    /// Sets what is near another one.
+    fn mark(&self, cells: &[Cell], near: &mut [bool]) {
+        for at in 1..cells.len() {
+            for before in 0..at {
+                if self.proposes(&cells[before], &cells[at]) {
+                    (near[before], near[at]) = (true, true);
+                }
+            }
+        }
+    }
+
+    /// Sets what is near one of the other side.
+    fn mark_between(&self, cells: &[Cell], near: &mut [bool], others: &[Cell], near_others: &mut [bool]) {
+        for (other, near_other) in others.iter().zip(near_others) {
+            for (cell, near) in cells.iter().zip(near.iter_mut()) {
+                if self.proposes(cell, other) {
+                    (*near, *near_other) = (true, true);
+                }
+            }
+        }
+    }
+}

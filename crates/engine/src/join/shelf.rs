@@ -1,0 +1,100 @@
+//! Sketches of documents, by id: what a join has looked up. Near documents meet in many buckets, in one after the other part
+//! of the index, so that what was looked up once is kept for a while.
+
+use std::collections::{BTreeSet, HashMap};
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use index::{Cell, DocumentId, Index, MAX_BATCH, Result, Sketch};
+
+/// About so many bytes are kept, twice.
+const KEPT_BYTES: usize = 128 << 20;
+
+/// What a sketch takes beside its id and its buckets.
+const SKETCH_BYTES: usize = 350;
+
+/// What was looked up last, for all threads.
+#[derive(Default)]
+pub(super) struct Kept(Mutex<Generations>);
+
+/// Two of them: when the young one is full it becomes the old one, and what was in that is forgotten.
+#[derive(Default)]
+struct Generations {
+    young: HashMap<DocumentId, Arc<Sketch>>,
+    old: HashMap<DocumentId, Arc<Sketch>>,
+    n_young_bytes: usize,
+}
+
+/// What is at hand of the documents of some cells.
+#[derive(Default)]
+pub(super) struct Shelf {
+    known: HashMap<DocumentId, Arc<Sketch>>,
+    wanted: BTreeSet<DocumentId>,
+}
+
+impl Generations {
+    fn get(&mut self, id: &DocumentId) -> Option<Arc<Sketch>> {
+        if let Some(sketch) = self.young.get(id) {
+            return Some(Arc::clone(sketch));
+        }
+        let (id, sketch) = self.old.remove_entry(id)?;
+        self.put(id, Arc::clone(&sketch));
+        Some(sketch)
+    }
+
+    fn put(&mut self, id: DocumentId, sketch: Arc<Sketch>) {
+        self.n_young_bytes += SKETCH_BYTES + id.as_str().len() + 8 * sketch.n_keys();
+        self.young.insert(id, sketch);
+        if self.n_young_bytes > KEPT_BYTES {
+            self.old = mem::take(&mut self.young);
+            self.n_young_bytes = 0;
+        }
+    }
+}
+
+impl Shelf {
+    pub(super) fn want(&mut self, cell: &Cell) {
+        if !self.known.contains_key(&cell.id) {
+            self.wanted.insert(cell.id.clone());
+        }
+    }
+
+    pub(super) fn want_marked(&mut self, cells: &[Cell], marks: &[bool]) {
+        cells.iter().zip(marks).filter(|(_, mark)| **mark).for_each(|(cell, _)| self.want(cell));
+    }
+
+    /// Reads what is wanted, and keeps it.
+    pub(super) fn fetch(&mut self, index: &Index, kept: &Kept) -> Result<()> {
+        // Whoever panicked with it has left it whole.
+        let lock = || kept.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut missing = Vec::new();
+        {
+            let mut kept = lock();
+            for id in mem::take(&mut self.wanted) {
+                match kept.get(&id) {
+                    Some(sketch) => drop(self.known.insert(id, sketch)),
+                    None => missing.push(id),
+                }
+            }
+        }
+        for ids in missing.chunks(MAX_BATCH) {
+            let stored = index.get(ids)?;
+            let mut kept = lock();
+            for (id, stored) in ids.iter().zip(stored) {
+                if let Some(stored) = stored {
+                    let sketch = Arc::new(stored.document.sketch);
+                    kept.put(id.clone(), Arc::clone(&sketch));
+                    self.known.insert(id.clone(), sketch);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// For each cell the sketch of its document, if that is there and filed in this place.
+    pub(super) fn sketches(&self, cells: &[Cell]) -> Vec<Option<&Sketch>> {
+        let sketch =
+            |cell: &Cell| self.known.get(&cell.id).map(Arc::as_ref).filter(|sketch| cell.is_of(sketch));
+        cells.iter().map(sketch).collect()
+    }
+}

@@ -1,0 +1,208 @@
+//! `indexer pairs`: all near-duplicates of an index, pair by pair, in a folder of parts.
+//!
+//! Each thread joins one part at a time (`engine::join`), and its file appears when it is whole. What others have done, or an
+//! earlier run, is there and left alone.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, ensure};
+use crossbeam_channel::RecvTimeoutError;
+use engine::join::{CellJoin, Joined, NearPair};
+use index::{Cell, Rule, Segments};
+use minhash::Similarity;
+use simhash::Distance;
+
+use crate::job::refuse_remote;
+use crate::numbers::Grouped;
+use crate::opening::{check_outlives, open_existing};
+use crate::output::{ResultsFormat, place_of, print_to_stdout};
+use crate::pairs::PairsFile;
+use crate::parts::{Asked, Parts};
+use crate::progress::{PartsProgress, Scanned};
+use crate::shard::Shard;
+use crate::table::Table;
+use crate::walk::{Walk, is_in_order};
+
+/// How many parts there are of an index that is read in its order, and of one that is sorted here.
+const N_PARTS_IN_ORDER: u32 = 64;
+const N_PARTS_SORTED: u32 = 16;
+
+/// Parts of an index behind a server are joined at a time, at least: while one waits for it, others are at work.
+const N_THREADS_IN_ORDER: usize = 8;
+
+/// Between two looks at how far the threads are.
+const SHOW_INTERVAL: Duration = Duration::from_millis(200);
+
+#[derive(Debug)]
+pub(crate) struct PairsOptions {
+    pub(crate) uri: String,
+    /// The folder.
+    pub(crate) output: PathBuf,
+    pub(crate) results_format: ResultsFormat,
+    pub(crate) n_parts: Option<u32>,
+    pub(crate) min_similarity: Option<Similarity>,
+    pub(crate) max_distance: Option<Distance>,
+    pub(crate) n_threads: Option<u16>,
+    pub(crate) quiet: bool,
+    pub(crate) shard: Option<Shard>,
+}
+
+pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
+    let PairsOptions { uri, output, .. } = options;
+    check_outlives(uri)?;
+    refuse_remote(std::iter::once(output.as_path()), None)?;
+    if let Some(folder) = engine::local_path(uri) {
+        let inside = place_of(output).starts_with(place_of(&folder));
+        ensure!(!inside, "{} lies in the directory of the index; write elsewhere", output.display());
+    }
+    let index = open_existing(uri, BTreeMap::new())?;
+    let max_distance = options.max_distance.unwrap_or(index.max_distance());
+    let min_similarity = options.min_similarity.or(index.min_similarity());
+    let rule = Rule { max_distance, min_similarity, ..index.rule() };
+    index.check_rule(&rule)?;
+    let is_in_order = is_in_order(&index).with_context(|| format!("failed to read index `{uri}`"))?;
+    let n_parts_max = index.kind().n_regions_max();
+    let parts = Parts::open(
+        output,
+        &Asked {
+            index: index.metadata().identity.to_string(),
+            store: uri,
+            max_distance: max_distance.as_bits(),
+            min_similarity: min_similarity.map(Similarity::get),
+            n_parts: options.n_parts,
+            n_parts_default: n_parts_max.min(if is_in_order { N_PARTS_IN_ORDER } else { N_PARTS_SORTED }),
+            suffix: options.results_format.suffix(),
+        },
+    )?;
+    let segments =
+        Segments::parts(index.kind(), parts.len()).with_context(|| format!("--parts {}", parts.len()))?;
+    let is_ours = |part: &u32| options.shard.is_none_or(|shard| shard.takes(*part));
+    let ours: Vec<u32> = (0..parts.len()).filter(is_ours).collect();
+    let missing: Vec<u32> = ours.iter().copied().filter(|&part| !parts.has(part)).collect();
+    let mut time = Duration::ZERO;
+    let walk = if is_in_order || missing.is_empty() {
+        Walk::in_order(&index, segments)
+    } else {
+        let mut wanted = vec![false; parts.len() as usize];
+        missing.iter().for_each(|&part| wanted[part as usize] = true);
+        let mut progress = Scanned::new(&index, options.quiet)?;
+        progress.begin_pass("sorting: ");
+        let walk = Walk::sorted(&index, segments, &wanted, parts.folder(), &mut |n| progress.show(n))?;
+        time += progress.elapsed();
+        walk
+    };
+    let n_cores = thread::available_parallelism().map_or(1, usize::from);
+    let n_threads = match options.n_threads {
+        Some(n_threads) => usize::from(n_threads),
+        None if is_in_order => n_cores.max(N_THREADS_IN_ORDER),
+        None => n_cores,
+    };
+    let mut progress = PartsProgress::new(missing.len() as u64, options.quiet);
+    let joining = Joining::new(CellJoin::new(&index, rule)?, &walk, &parts);
+    let joined = joining.run(&missing, n_threads, &mut progress)?;
+    time += progress.elapsed();
+    drop(progress);
+    parts.tidy().with_context(|| format!("failed to tidy {}", output.display()))?;
+    let n_before = ours.len() - missing.len();
+    print_to_stdout(&Report { n_made: missing.len(), n_before, n_parts: parts.len(), joined, time })
+}
+
+/// What the threads share.
+struct Joining<'a> {
+    join: CellJoin<'a>,
+    walk: &'a Walk<'a>,
+    parts: &'a Parts,
+    /// Cells that were taken so far, of all parts.
+    n_cells: AtomicU64,
+    /// Somebody has failed.
+    is_over: AtomicBool,
+}
+
+impl<'a> Joining<'a> {
+    fn new(join: CellJoin<'a>, walk: &'a Walk<'a>, parts: &'a Parts) -> Self {
+        Self { join, walk, parts, n_cells: AtomicU64::new(0), is_over: AtomicBool::new(false) }
+    }
+
+    fn run(&self, missing: &[u32], n_threads: usize, progress: &mut PartsProgress) -> anyhow::Result<Joined> {
+        let queue = Mutex::new(missing.iter().copied());
+        let (done, results) = crossbeam_channel::unbounded();
+        thread::scope(|scope| {
+            for _ in 0..n_threads.min(missing.len()) {
+                let (done, queue) = (done.clone(), &queue);
+                scope.spawn(move || {
+                    let next = || queue.lock().ok()?.next().filter(|_| !self.is_over.load(Ordering::Relaxed));
+                    while let Some(part) = next() {
+                        let joined = self.part(part).with_context(|| format!("part {part} is not whole"));
+                        let failed = joined.is_err();
+                        if done.send(joined).is_err() || failed {
+                            self.is_over.store(true, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+            drop(done);
+            let (mut joined, mut n_done, mut failed) = (Joined::default(), 0, None);
+            loop {
+                match results.recv_timeout(SHOW_INTERVAL) {
+                    Ok(Ok(of_part)) => {
+                        joined += of_part;
+                        n_done += 1;
+                    }
+                    // What comes after the first failure is that others stop.
+                    Ok(Err(error)) => failed = failed.or(Some(error)),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                progress.show(n_done, self.n_cells.load(Ordering::Relaxed));
+            }
+            failed.map_or(Ok(joined), Err)
+        })
+    }
+
+    fn part(&self, part: u32) -> anyhow::Result<Joined> {
+        let mut table = Table::<PairsFile>::open(&self.parts.path_of(part), None)?;
+        let scratch = || tempfile::tempfile_in(self.parts.folder());
+        let pages = self.walk.pages(part).map(|page: anyhow::Result<Vec<Cell>>| {
+            let page = page?;
+            self.n_cells.fetch_add(page.len() as u64, Ordering::Relaxed);
+            ensure!(!self.is_over.load(Ordering::Relaxed), anyhow!("another part has failed"));
+            Ok(page)
+        });
+        let joined = self.join.run(pages, &scratch, &mut |pair: NearPair<'_>| table.add(pair.into()))?;
+        table.finish()?;
+        Ok(joined)
+    }
+}
+
+struct Report {
+    n_made: usize,
+    /// Of this worker's, those that were there.
+    n_before: usize,
+    n_parts: u32,
+    joined: Joined,
+    time: Duration,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { n_made, n_before, n_parts, joined, time } = *self;
+        write!(f, "parts         {:>12}", Grouped(n_made as u64))?;
+        if n_before > 0 {
+            write!(f, "  ({} were there already)", Grouped(n_before as u64))?;
+        }
+        if n_made + n_before < n_parts as usize {
+            write!(f, "  (of {}; the others are other workers')", Grouped(n_parts.into()))?;
+        }
+        writeln!(f, "\nrows          {:>12}", Grouped(joined.n_rows))?;
+        writeln!(f, "candidates    {:>12}", Grouped(joined.n_candidates))?;
+        writeln!(f, "pairs         {:>12}", Grouped(joined.n_pairs))?;
+        let per_second = (joined.n_rows as f64 / time.as_secs_f64().max(1e-3)) as u64;
+        writeln!(f, "seconds       {:>12.2}  ({} rows/s)", time.as_secs_f64(), Grouped(per_second))
+    }
+}

@@ -1,0 +1,260 @@
+//! A folder of results in parts, each a file that is whole or not there. What is there is not made again, so whoever is killed
+//! goes on with the same command, and several workers fill one folder.
+//!
+//! A file beside them says of what index the parts are and how they were made: parts of something else are refused.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+const MANIFEST: &str = "manifest.json";
+
+/// Of the file that says what the parts are.
+const FORMAT: u32 = 1;
+
+/// What the parts are, for people too. All but the store decides what is in them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Manifest {
+    format: u32,
+    /// Which index, whatever its URL.
+    index: String,
+    /// Its URL, as the run was given it that made the folder.
+    store: String,
+    max_distance: u32,
+    min_similarity: Option<f64>,
+    parts: u32,
+    results_format: String,
+}
+
+/// What is asked for.
+pub(crate) struct Asked<'a> {
+    pub(crate) index: String,
+    pub(crate) store: &'a str,
+    pub(crate) max_distance: u32,
+    pub(crate) min_similarity: Option<f64>,
+    /// As many as there are where they were begun, or else as many.
+    pub(crate) n_parts: Option<u32>,
+    pub(crate) n_parts_default: u32,
+    pub(crate) suffix: &'static str,
+}
+
+/// The folder.
+pub(crate) struct Parts {
+    path: PathBuf,
+    n_parts: u32,
+    suffix: String,
+}
+
+impl Parts {
+    /// Makes the folder, or goes on with one that was made for the same.
+    pub(crate) fn open(path: &Path, asked: &Asked<'_>) -> anyhow::Result<Self> {
+        fs::create_dir_all(path).with_context(|| format!("failed to make the folder {}", path.display()))?;
+        let manifest = match read(path)? {
+            Some(manifest) => manifest,
+            None => begin(path, asked)?,
+        };
+        if let Some((what, theirs, ours)) = asked.difference(&manifest) {
+            bail!(
+                "{} has pairs {what} {theirs}, and these are {what} {ours}; name another folder, or remove it to begin anew",
+                path.display()
+            );
+        }
+        let Manifest { parts: n_parts, results_format: suffix, .. } = manifest;
+        Ok(Self { path: path.to_owned(), n_parts, suffix })
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        self.n_parts
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where a part is, or is to be.
+    pub(crate) fn path_of(&self, part: u32) -> PathBuf {
+        self.path.join(format!("part-{part:05}.{}", self.suffix))
+    }
+
+    pub(crate) fn has(&self, part: u32) -> bool {
+        self.path_of(part).exists()
+    }
+
+    /// Removes what runs that were killed have left of files that are there by now.
+    pub(crate) fn tidy(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.path)? {
+            let name = entry?.file_name();
+            let name = name.to_string_lossy();
+            let of_whom = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
+            // What is between the two is the file's own name, a dot and what tells several apart.
+            let of_whom = of_whom.and_then(|name| name.rsplit_once('.')).map(|(whole, _)| whole);
+            if of_whom.is_some_and(|whole| self.path.join(whole).exists()) {
+                crate::durable::remove(&self.path.join(&*name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Asked<'_> {
+    fn manifest(&self) -> Manifest {
+        Manifest {
+            format: FORMAT,
+            index: self.index.clone(),
+            store: self.store.to_owned(),
+            max_distance: self.max_distance,
+            min_similarity: self.min_similarity,
+            parts: self.n_parts.unwrap_or(self.n_parts_default),
+            results_format: self.suffix.to_owned(),
+        }
+    }
+
+    /// What the folder has and what is asked for, where that differs.
+    fn difference(&self, there: &Manifest) -> Option<(&'static str, String, String)> {
+        let ours = self.manifest();
+        let similarity = |manifest: &Manifest| format!("{:?}", manifest.min_similarity.unwrap_or(0.0));
+        if there.index != ours.index {
+            let name = |manifest: &Manifest| format!("{} ({})", manifest.index, manifest.store);
+            Some(("of the index", name(there), name(&ours)))
+        } else if there.max_distance != ours.max_distance {
+            Some(("by --max-distance", there.max_distance.to_string(), ours.max_distance.to_string()))
+        } else if there.min_similarity != ours.min_similarity {
+            Some(("by --min-similarity", similarity(there), similarity(&ours)))
+        } else if there.results_format != ours.results_format {
+            Some(("as --results-format", there.results_format.clone(), ours.results_format))
+        } else {
+            let n_parts = self.n_parts.filter(|&n_parts| n_parts != there.parts)?;
+            Some(("in --parts", there.parts.to_string(), n_parts.to_string()))
+        }
+    }
+}
+
+/// What the folder says it has, if it says so.
+fn read(path: &Path) -> anyhow::Result<Option<Manifest>> {
+    let file = path.join(MANIFEST);
+    let bytes = match fs::read(&file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        read => read.with_context(|| format!("failed to read {}", file.display()))?,
+    };
+    let manifest: Manifest = serde_json::from_slice(&bytes)
+        .with_context(|| format!("{} is not one of `indexer pairs`; name another folder", file.display()))?;
+    ensure!(
+        manifest.format == FORMAT,
+        "{} is of format {}, and this program knows {FORMAT}; name another folder",
+        file.display(),
+        manifest.format
+    );
+    Ok(Some(manifest))
+}
+
+/// Says what the folder is for, unless another worker has just done so.
+fn begin(path: &Path, asked: &Asked<'_>) -> anyhow::Result<Manifest> {
+    let failed = || format!("failed to begin the folder {}", path.display());
+    for entry in fs::read_dir(path).with_context(failed)? {
+        let name = entry.with_context(failed)?.file_name();
+        let name = name.to_string_lossy();
+        if !name.starts_with('.') {
+            // Whoever was faster has written that first.
+            let manifest = read(path)?;
+            return manifest.with_context(|| {
+                format!("{} has other files ({name}); name a new folder for the pairs", path.display())
+            });
+        }
+    }
+    let manifest = asked.manifest();
+    let mut builder = tempfile::Builder::new();
+    let prefix = format!(".{MANIFEST}.");
+    builder.prefix(&prefix).suffix(".partial");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(path).with_context(failed)?;
+    let mut bytes = serde_json::to_vec_pretty(&manifest)?;
+    bytes.push(b'\n');
+    file.write_all(&bytes).and_then(|()| file.as_file().sync_all()).with_context(failed)?;
+    match file.persist_noclobber(path.join(MANIFEST)) {
+        Ok(_) => crate::durable::sync(path).with_context(failed).map(|()| manifest),
+        // Another worker was faster.
+        Err(error) => match read(path)? {
+            Some(manifest) => Ok(manifest),
+            None => Err(error.error).with_context(failed),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(index: &str, n_parts: Option<u32>) -> Asked<'static> {
+        Asked {
+            index: index.to_owned(),
+            store: "embedded:x",
+            max_distance: 3,
+            min_similarity: Some(0.8),
+            n_parts,
+            n_parts_default: 16,
+            suffix: "jsonl",
+        }
+    }
+
+    fn refused(path: &Path, asked: &Asked<'_>) -> String {
+        format!("{:#}", Parts::open(path, asked).err().unwrap())
+    }
+
+    #[test]
+    fn a_folder_is_for_one_index_and_one_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("new/pairs");
+        let parts = Parts::open(path, &asked("one", Some(4))).unwrap();
+        assert_eq!((parts.len(), parts.has(3)), (4, false));
+        assert_eq!(parts.path_of(3), path.join("part-00003.jsonl"));
+        // As many parts as it was begun with, from wherever the index is asked.
+        let again = Asked { store: "hbase://h:1/x", ..asked("one", None) };
+        assert_eq!(Parts::open(path, &again).unwrap().len(), 4);
+        for (asked, part) in [
+            (asked("other", None), "of the index one (embedded:x), and these are of the index other"),
+            (asked("one", Some(5)), "in --parts 4, and these are in --parts 5"),
+            (Asked { max_distance: 2, ..asked("one", None) }, "by --max-distance 3"),
+            (
+                Asked { min_similarity: Some(0.9), ..asked("one", None) },
+                "--min-similarity 0.8, and these are",
+            ),
+            (Asked { suffix: "parquet", ..asked("one", None) }, "as --results-format jsonl"),
+        ] {
+            let refused = refused(path, &asked);
+            assert!(refused.contains(part) && refused.contains("name another folder"), "{refused}");
+        }
+        fs::write(path.join(MANIFEST), "{}").unwrap();
+        assert!(refused(path, &asked("one", None)).contains("is not one of `indexer pairs`"));
+    }
+
+    #[test]
+    fn a_folder_of_something_else_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("thesis.txt"), "x").unwrap();
+        let refused = refused(folder.path(), &asked("one", None));
+        assert!(refused.contains("has other files (thesis.txt)"), "{refused}");
+        assert!(!folder.path().join(MANIFEST).exists());
+    }
+
+    #[test]
+    fn what_the_killed_leave_goes_once_the_part_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let parts = Parts::open(folder.path(), &asked("one", Some(4))).unwrap();
+        let left = |name: &str| folder.path().join(name);
+        let of =
+            [".part-00001.jsonl.x1.partial", ".part-00002.jsonl.x2.partial", ".manifest.json.x3.partial"];
+        of.iter().for_each(|name| fs::write(left(name), "").unwrap());
+        fs::write(parts.path_of(1), "").unwrap();
+        parts.tidy().unwrap();
+        assert_eq!(of.map(|name| left(name).exists()), [false, true, false]);
+        assert!(parts.has(1) && Parts::open(folder.path(), &asked("one", None)).is_ok());
+    }
+}

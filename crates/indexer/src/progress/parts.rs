@@ -1,0 +1,74 @@
+//! How far a run over the parts of an index has come, in parts and rows.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::{LINE_INTERVAL, View, complain};
+use crate::numbers::Grouped;
+
+pub(crate) struct PartsProgress {
+    start: Instant,
+    next_line: Instant,
+    n_parts: u64,
+    view: View,
+}
+
+impl PartsProgress {
+    /// Of so many parts that are to be done.
+    pub(crate) fn new(n_parts: u64, quiet: bool) -> Self {
+        let view = if quiet {
+            View::Nothing
+        } else if program::stderr().is_terminal() {
+            View::Bar(bar(n_parts))
+        } else {
+            View::Lines
+        };
+        let start = Instant::now();
+        Self { start, next_line: start + LINE_INTERVAL, n_parts, view }
+    }
+
+    /// Time at work.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Shows how far it is, if it is time for that again.
+    pub(crate) fn show(&mut self, n_done: u64, n_rows: u64) {
+        let per_second = (n_rows as f64 / self.elapsed().as_secs_f64().max(1e-3)) as u64;
+        match &self.view {
+            View::Nothing => {}
+            View::Bar(bar) => {
+                bar.set_position(n_done);
+                bar.set_message(format!("{} rows  {}/s", Grouped(n_rows), Grouped(per_second)));
+            }
+            View::Lines if Instant::now() < self.next_line => {}
+            View::Lines => {
+                self.next_line = Instant::now() + LINE_INTERVAL;
+                complain(format_args!(
+                    "{n_done} of {} parts, {} rows, {}/s, in {}",
+                    self.n_parts,
+                    Grouped(n_rows),
+                    Grouped(per_second),
+                    HumanDuration(self.elapsed())
+                ));
+            }
+        }
+    }
+}
+
+impl Drop for PartsProgress {
+    fn drop(&mut self) {
+        if let View::Bar(bar) = &self.view {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn bar(n_parts: u64) -> ProgressBar {
+    let bar = ProgressBar::new(n_parts);
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(5));
+    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} parts  {msg}  {elapsed}");
+    bar.set_style(style.expect("the template is fixed and well-formed"));
+    bar
+}

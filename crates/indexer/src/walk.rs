@@ -1,0 +1,153 @@
+//! The cells of an index in their order, part by part: from a store that keeps them so, or sorted here.
+//!
+//! What has to be sorted is read once, by documents, and goes into a file without a name, which vanishes with the process.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use anyhow::Context;
+use index::{Cell, Cursor, DocumentId, Index, MAX_BATCH, Segments};
+use simhash::{ROW_KEY_LEN, RowKey};
+
+use crate::sorter::{Sorted, Sorter};
+
+/// Memory for what is sorted.
+const SORTED_BYTES_MAX: usize = 256 << 20;
+
+/// What is read at once of the file of sorted cells.
+const PAGE_BYTES: usize = 256 << 10;
+
+/// The parts of an index.
+pub(crate) struct Walk<'a> {
+    index: &'a Index,
+    parts: Vec<Segments>,
+    /// Where the store has no order.
+    sorted: Option<SortedCells>,
+}
+
+/// Cells in a file, each after its length in four bytes.
+struct SortedCells {
+    file: File,
+    /// Where each part begins, and where the last one ends.
+    places: Vec<u64>,
+}
+
+/// Whether a store keeps the index in the order of its cells.
+pub(crate) fn is_in_order(index: &Index) -> index::Result<bool> {
+    Ok(index.cells(Segments::ALL, &Cursor::start(), 1)?.is_some())
+}
+
+impl<'a> Walk<'a> {
+    /// Of an index that its store keeps in order.
+    pub(crate) fn in_order(index: &'a Index, parts: Vec<Segments>) -> Self {
+        Self { index, parts, sorted: None }
+    }
+
+    /// Reads all documents, and sorts in `folder` those of their cells that are in a part which is `wanted`. `progress` is
+    /// called with the number of documents read so far.
+    pub(crate) fn sorted(
+        index: &'a Index,
+        parts: Vec<Segments>,
+        wanted: &[bool],
+        folder: &Path,
+        progress: &mut dyn FnMut(u64),
+    ) -> anyhow::Result<Self> {
+        let failed = || format!("failed to sort in {}", folder.display());
+        let part_of = |row: &RowKey| parts.partition_point(|part| part.start() <= row.segment) - 1;
+        let mut sorter = Sorter::new(folder, SORTED_BYTES_MAX);
+        let mut entry = Vec::new();
+        let mut n_read = 0;
+        let mut next = Some(Cursor::start());
+        while let Some(after) = next {
+            let page = index.scan(after, MAX_BATCH)?;
+            for stored in &page.documents {
+                let id = stored.document.id.as_str().as_bytes();
+                for row in stored.document.sketch.rows().filter(|row| wanted[part_of(row)]) {
+                    entry.clear();
+                    entry.extend(row.encode());
+                    entry.extend(id);
+                    sorter.push(&entry).with_context(failed)?;
+                }
+            }
+            n_read += page.documents.len() as u64;
+            progress(n_read);
+            next = page.next;
+        }
+        let sorted = sorter.finish().and_then(|sorted| SortedCells::write(sorted, &parts, folder));
+        Ok(Self { index, sorted: Some(sorted.with_context(failed)?), parts })
+    }
+
+    /// The cells of a part, ascending.
+    pub(crate) fn pages(&self, part: u32) -> Box<dyn Iterator<Item = anyhow::Result<Vec<Cell>>> + '_> {
+        match &self.sorted {
+            None => {
+                let mut next = Some(Cursor::start());
+                let segments = self.parts[part as usize];
+                Box::new(std::iter::from_fn(move || {
+                    let page = self.index.cells(segments, &next.take()?, MAX_BATCH);
+                    let page = page.map(Option::unwrap_or_default);
+                    if let Ok(page) = &page {
+                        next.clone_from(&page.next);
+                    }
+                    Some(page.map(|page| page.cells).map_err(anyhow::Error::from))
+                }))
+            }
+            Some(sorted) => {
+                let mut place = sorted.places[part as usize];
+                let end = sorted.places[part as usize + 1];
+                Box::new(std::iter::from_fn(move || {
+                    (place < end)
+                        .then(|| sorted.read(&mut place, end).context("failed to read what was sorted"))
+                }))
+            }
+        }
+    }
+}
+
+impl SortedCells {
+    fn write(mut sorted: Sorted, parts: &[Segments], folder: &Path) -> io::Result<Self> {
+        let mut file = BufWriter::with_capacity(PAGE_BYTES, tempfile::tempfile_in(folder)?);
+        let mut places = vec![0];
+        let mut place = 0;
+        while let Some(entry) = sorted.next()? {
+            let segment = entry.first_chunk().copied().map(u32::from_be_bytes).unwrap_or_default();
+            while parts[places.len() - 1].end().is_some_and(|end| end <= segment) {
+                places.push(place);
+            }
+            file.write_all(&(entry.len() as u32).to_be_bytes())?;
+            file.write_all(entry)?;
+            place += 4 + entry.len() as u64;
+        }
+        places.resize(parts.len() + 1, place);
+        Ok(Self { file: file.into_inner()?, places })
+    }
+
+    /// The cells from a place on that lie in one page, and sets the place behind them.
+    fn read(&self, place: &mut u64, end: u64) -> io::Result<Vec<Cell>> {
+        let len = (end - *place).min(PAGE_BYTES as u64) as usize;
+        let mut bytes = vec![0; len];
+        self.file.read_exact_at(&mut bytes, *place)?;
+        let mut cells = Vec::new();
+        let mut rest = &bytes[..];
+        while let Some((len, entry)) = rest.split_first_chunk() {
+            let Some((entry, after)) = entry.split_at_checked(u32::from_be_bytes(*len) as usize) else {
+                break;
+            };
+            cells.push(decode(entry).ok_or_else(|| io::Error::other("it was changed"))?);
+            rest = after;
+        }
+        if cells.is_empty() {
+            return Err(io::Error::other("it was changed"));
+        }
+        *place += (bytes.len() - rest.len()) as u64;
+        Ok(cells)
+    }
+}
+
+fn decode(entry: &[u8]) -> Option<Cell> {
+    let (row, id) = entry.split_at_checked(ROW_KEY_LEN)?;
+    let id = DocumentId::new(std::str::from_utf8(id).ok()?).ok()?;
+    Some(Cell { row: RowKey::decode(row).ok()?, id })
+}

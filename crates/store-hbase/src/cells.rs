@@ -1,0 +1,70 @@
+//! The index table from one end of a key range to the other, in long pages: for who goes through all of it.
+
+use index::{Cell, CellPage, Cursor, Error, Result, Segments};
+use simhash::{ROW_KEY_LEN, RowKey};
+
+use super::Access;
+use super::layout::{INDEX_FAMILY, decode_owned_id, in_row};
+use super::rows::{LONG_PAGE_RESULTS, Row, Span, Table};
+
+/// What a cursor begins with: the first row is still to be read, or the cells of it that come after a qualifier.
+const AT_ROW: u8 = b'r';
+const WITHIN_ROW: u8 = b'w';
+
+/// The contract of [`Store::cells`](index::Store::cells).
+pub(super) fn cells(
+    access: &Access<'_>,
+    segments: Segments,
+    after: &Cursor,
+    limit: usize,
+) -> Result<CellPage> {
+    let end = match segments.end() {
+        Some(end) => end.to_be_bytes().to_vec(),
+        None => vec![0xff; ROW_KEY_LEN + 1],
+    };
+    let (start, within) = match after.bytes().split_first() {
+        None => (&segments.start().to_be_bytes()[..], None),
+        Some((&AT_ROW, start)) => (start, None),
+        Some((&WITHIN_ROW, rest)) if rest.len() >= ROW_KEY_LEN => {
+            let (row, qualifier) = rest.split_at(ROW_KEY_LEN);
+            (row, Some(qualifier.to_vec()))
+        }
+        Some(_) => return Err(Error::invalid("the cursor is another store's; begin the walk anew")),
+    };
+    let n_results = limit.min(LONG_PAGE_RESULTS);
+    let span = Span { within, n_results, ..Span::new(start, &end) };
+    let mut rows: Vec<Row> = Vec::new();
+    access.rows.scan(Table::Index, INDEX_FAMILY, std::slice::from_ref(&span), &mut |_, read| {
+        rows = read;
+        Ok(())
+    })?;
+    let mut page =
+        CellPage { cells: Vec::with_capacity(rows.len()), next: span.rest(&rows).as_ref().map(cursor) };
+    for Row { key, cells } in rows {
+        let row = RowKey::decode(&key).map_err(|error| {
+            let why = "somebody else has written to the table: delete it in the HBase shell";
+            in_row(&key, Error::corrupt(format!("{error}; {why}")))
+        })?;
+        for cell in cells {
+            if page.cells.len() == limit {
+                // Of rows with several documents there are more cells than rows.
+                page.next = page.cells.last().map(after_cell);
+                return Ok(page);
+            }
+            let id = decode_owned_id(cell.qualifier).map_err(|error| in_row(&key, error))?;
+            page.cells.push(Cell { row, id });
+        }
+    }
+    Ok(page)
+}
+
+fn cursor(span: &Span) -> Cursor {
+    Cursor::from_bytes(match &span.within {
+        None => [&[AT_ROW], &span.start[..]].concat(),
+        Some(qualifier) => [&[WITHIN_ROW], &span.start[..], qualifier].concat(),
+    })
+}
+
+fn after_cell(cell: &Cell) -> Cursor {
+    Cursor::from_bytes([&[WITHIN_ROW], &cell.row.encode()[..], cell.id.as_str().as_bytes()].concat())
+}
