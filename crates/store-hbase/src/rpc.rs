@@ -15,8 +15,7 @@ use index::{ConnectionCounts, Error, Result};
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
 use crate::plan::{Failure, Meaning, Options, Server, Witness};
 use crate::rows::{
-    Cell, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table, TableNames,
-    Visit,
+    Cell, Mutation, Mutations, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table, TableNames, Visit,
 };
 
 /// The rows of one index on the servers of a cluster.
@@ -167,13 +166,6 @@ impl From<hbase_rpc::Error> for Broken {
 /// From so many ranges in one region on, one scan reads them all.
 const TOGETHER_MIN: usize = 2;
 
-const PAGES: PageOptions = PageOptions {
-    pieces_max: PAGE_RESULTS,
-    cells_max: RESULT_CELLS,
-    together_min: TOGETHER_MIN,
-    cache_blocks: true,
-};
-
 impl Rows for RpcRows {
     fn scan(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()> {
         let mut pages: Vec<(usize, Vec<Row>)> = Vec::new();
@@ -186,20 +178,27 @@ impl Rows for RpcRows {
     }
 
     fn scan_ahead(&self, table: Table, family: u8, spans: &[Span], visit: Visit<'_>) -> Result<()> {
-        let ranges: Vec<_> = spans.iter().map(to_range).collect();
-        let pages = self.client.pages(
-            self.name(table),
-            &vec![family].into(),
-            &ranges,
-            &PAGES,
-            &mut |number, page: Pages| {
-                visit(number, page.into_iter().map(to_row).collect()).map_err(Broken::Visit)
-            },
-        );
-        pages.map_err(|broken| match broken {
-            Broken::Rpc(error) => self.failed(error),
-            Broken::Visit(error) => error,
-        })
+        let mut first = 0;
+        // Pages of one length at a time; few calls have several.
+        for spans in spans.chunk_by(|a, b| a.n_results == b.n_results) {
+            let ranges: Vec<_> = spans.iter().map(to_range).collect();
+            let options = PageOptions {
+                pieces_max: spans[0].n_results,
+                cells_max: RESULT_CELLS,
+                together_min: TOGETHER_MIN,
+                cache_blocks: true,
+            };
+            let visit = &mut |number, page: Pages| {
+                visit(first + number, page.into_iter().map(to_row).collect()).map_err(Broken::Visit)
+            };
+            let read = self.client.pages(self.name(table), &vec![family].into(), &ranges, &options, visit);
+            read.map_err(|broken| match broken {
+                Broken::Rpc(error) => self.failed(error),
+                Broken::Visit(error) => error,
+            })?;
+            first += spans.len();
+        }
+        Ok(())
     }
 
     fn check(&self) -> Result<()> {
@@ -278,7 +277,7 @@ impl Rows for RpcRows {
 }
 
 fn to_range(span: &Span) -> Range {
-    let Span { start, end, within } = span;
+    let Span { start, end, within, .. } = span;
     let after = within.clone().map(Into::into);
     Range { after, ..Range::new(start.clone(), end.clone()) }
 }
