@@ -151,3 +151,44 @@ fn decode(entry: &[u8]) -> Option<Cell> {
     let id = DocumentId::new(std::str::from_utf8(id).ok()?).ok()?;
     Some(Cell { row: RowKey::decode(row).ok()?, id })
 }
+
+#[cfg(test)]
+mod tests {
+    use index::{OpenOptions, Profile};
+    use simhash::Fingerprint;
+
+    use super::*;
+
+    /// Of long ids, so that a part is more than a page of the file.
+    #[test]
+    fn what_is_sorted_comes_part_by_part() {
+        let options =
+            OpenOptions { profile: Some(Profile::Classic), verify: Some(false), ..OpenOptions::default() };
+        let index = engine::open_index("memory:", &options).unwrap();
+        assert!(!is_in_order(&index).unwrap());
+        let id = |n: u64| DocumentId::new(format!("{n}{}", "x".repeat(4_000))).unwrap();
+        let bits = |n: u64| Fingerprint((n / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let documents: Vec<_> = (0..300).map(|n| (id(n), bits(n))).collect();
+        index.insert(&documents).unwrap();
+        let sketch = |n: u64| index.kind().sketch(bits(n));
+        let cells = (0..300).flat_map(|n| Cell::of_document(&id(n), &sketch(n)).collect::<Vec<_>>());
+        let mut expected: Vec<Cell> = cells.collect();
+        expected.sort();
+        let folder = tempfile::tempdir().unwrap();
+        let parts = Segments::parts(index.kind(), 3).unwrap();
+        for wanted in [[true; 3], [false, true, false], [false; 3]] {
+            let mut n_read = 0;
+            let progress = &mut |n| n_read = n;
+            let walk = Walk::sorted(&index, parts.clone(), &wanted, folder.path(), progress).unwrap();
+            for (part, segments) in (0..).zip(&parts) {
+                let pages: Vec<Vec<Cell>> = walk.pages(part).map(Result::unwrap).collect();
+                let is_wanted = wanted[part as usize];
+                assert_eq!(pages.len() > 1, is_wanted);
+                let of_part = |cell: &&Cell| is_wanted && segments.contains(cell.row.bucket());
+                assert!(pages.iter().flatten().eq(expected.iter().filter(of_part)), "part {part}");
+            }
+            assert_eq!(n_read, 300);
+        }
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0, "the file has no name");
+    }
+}
