@@ -10,6 +10,8 @@ mod cell;
 mod client;
 mod connection;
 mod error;
+#[cfg(feature = "testsuite")]
+pub mod fake;
 mod frame;
 pub mod messages;
 mod pages;
