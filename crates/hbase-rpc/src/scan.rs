@@ -136,7 +136,8 @@ impl<'a> Scanner<'a> {
         } else if self.open.is_none() {
             let id = message.scanner_id.ok_or_else(|| Error::Protocol("a scan without an id".to_owned()))?;
             let regions = known.take().unwrap_or_default();
-            self.open = Some(Open { regions, region, id, n_calls: 1 });
+            // Calls are counted from the second on.
+            self.open = Some(Open { regions, region, id, n_calls: 0 });
         }
         Ok(rows)
     }
