@@ -67,6 +67,12 @@ pub struct Client {
 /// So many servers are asked where `hbase:meta` is, besides the masters.
 const KNOWN_MAX: usize = 8;
 
+/// A number for the n-th call: callers that ask servers in turn would else meet only some lanes of each.
+fn spread(n: usize) -> usize {
+    // By the golden ratio, so that every second one, or third, comes to all lanes, too.
+    ((n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What they guard is whole between any two steps.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -156,7 +162,7 @@ impl Client {
         let n_lanes = if service == Service::Client { self.options.n_connections.max(1) } else { 1 };
         let lane = match n_lanes {
             1 => 0,
-            n => self.next_lane.fetch_add(1, Ordering::Relaxed) % n,
+            n => spread(self.next_lane.fetch_add(1, Ordering::Relaxed)) % n,
         };
         let slot = {
             let mut connections = lock(&self.connections);
