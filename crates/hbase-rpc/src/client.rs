@@ -9,6 +9,7 @@ use bytes::Bytes;
 use prost::Message;
 use tokio::sync::OnceCell;
 
+use crate::bounds::{REGISTRY_LEN_MAX, SCHEMA_LEN_MAX};
 use crate::messages::{
     GetActiveMasterRequest, GetActiveMasterResponse, GetMetaRegionLocationsRequest,
     GetMetaRegionLocationsResponse, GetTableDescriptorsRequest, GetTableDescriptorsResponse, ScanRequest,
@@ -248,7 +249,7 @@ impl Client {
         let mut error = Error::Protocol("no server is named".to_owned());
         for server in self.masters.iter().chain(&known) {
             match self.call_at(server, Service::ClientMeta, method, request, &[]).await {
-                Ok(answer) => return answer.message(),
+                Ok(answer) => return answer.short_message(REGISTRY_LEN_MAX),
                 Err(found) => error = found,
             }
         }
@@ -282,7 +283,7 @@ impl Client {
         let request = GetTableDescriptorsRequest { tables: vec![name] };
         let (master, method) = (address(&master)?, "GetTableDescriptors");
         let answer = self.call_at(&master, Service::Master, method, &request, &[]).await?;
-        let answer: GetTableDescriptorsResponse = answer.message()?;
+        let answer: GetTableDescriptorsResponse = answer.short_message(SCHEMA_LEN_MAX)?;
         let Some(schema) = answer.tables.into_iter().next() else {
             return Err(Error::remote("TableNotFoundException", table));
         };

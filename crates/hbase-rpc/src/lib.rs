@@ -6,6 +6,7 @@
 
 mod batch;
 pub mod blocking;
+mod bounds;
 mod cell;
 mod client;
 mod connection;

@@ -178,7 +178,8 @@ impl<'a> Scanner<'a> {
                 rows.push_back(std::mem::take(&mut self.partial));
             }
             self.partial.extend(piece);
-            if !is_open {
+            // A peer may say of many results that they have no cell.
+            if !is_open && !self.partial.is_empty() {
                 rows.push_back(std::mem::take(&mut self.partial));
             }
         }
@@ -186,7 +187,6 @@ impl<'a> Scanner<'a> {
         if message.more_results_in_region == Some(false) && !self.partial.is_empty() {
             rows.push_back(std::mem::take(&mut self.partial));
         }
-        rows.retain(|row| !row.is_empty());
         Ok(rows.into())
     }
 

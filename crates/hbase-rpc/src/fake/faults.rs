@@ -19,6 +19,9 @@ pub struct Fault {
 /// What a test does in the middle of a call.
 type Deed = Arc<dyn Fn(&Cluster) + Send + Sync>;
 
+/// What a test makes of an answer, with the length before it.
+type Rewrite = Arc<dyn Fn(Vec<u8>) -> Vec<u8> + Send + Sync>;
+
 /// How it goes wrong. Those called `After` do the call's work first.
 #[derive(Clone)]
 pub enum FaultKind {
@@ -45,6 +48,8 @@ pub enum FaultKind {
     CutAfter(usize),
     /// The call is executed, these bytes are sent in place of the answer, and the connection stays open.
     GarbageAfter(Vec<u8>),
+    /// The call is executed, and what a test makes of the answer is sent in its place.
+    RewriteAfter(Rewrite),
     /// Nothing is done and this call is never answered.
     Stall,
     /// The call is executed and never answered.
@@ -64,6 +69,7 @@ impl fmt::Debug for FaultKind {
             Self::Delay(time) => return write!(f, "Delay({time:?})"),
             Self::CutAfter(n) => return write!(f, "CutAfter({n})"),
             Self::GarbageAfter(bytes) => return write!(f, "GarbageAfter({} bytes)", bytes.len()),
+            Self::RewriteAfter(_) => "RewriteAfter",
             Self::Heartbeat => "Heartbeat",
             Self::Close => "Close",
             Self::CloseAfter => "CloseAfter",
@@ -92,6 +98,18 @@ impl Fault {
     #[must_use]
     pub fn before(method: &str, deed: impl Fn(&Cluster) + Send + Sync + 'static) -> Self {
         Self::on(method, FaultKind::Do(Arc::new(deed)))
+    }
+
+    /// Sends what is made of the answer to the next call, with the length before it.
+    #[must_use]
+    pub fn rewrite(rewrite: impl Fn(Vec<u8>) -> Vec<u8> + Send + Sync + 'static) -> Self {
+        Self::any(FaultKind::RewriteAfter(Arc::new(rewrite)))
+    }
+
+    /// Only at calls of this method.
+    #[must_use]
+    pub fn of(self, method: &str) -> Self {
+        Self { method: Some(method.to_owned()), ..self }
     }
 
     /// At the n-th matching call from now, the next one being the first.

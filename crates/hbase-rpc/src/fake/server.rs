@@ -141,6 +141,7 @@ async fn answer(
     match fault {
         Some(FaultKind::ExceptionAfter(class)) => bytes = frame(call_id, Err(Failure::new(class, "as told"))),
         Some(FaultKind::GarbageAfter(garbage)) => bytes = garbage.into(),
+        Some(FaultKind::RewriteAfter(rewrite)) => bytes = rewrite(bytes.into()).into(),
         Some(FaultKind::CutAfter(n)) => {
             let whole = bytes.slice(..bytes.len().saturating_sub(n));
             answers.write.lock().await.write_all(&whole).await?;
