@@ -225,8 +225,8 @@ impl Client {
             for piece in pieces(answer, &message) {
                 let (cells, is_open) = piece?;
                 let Some(row) = cells.first().map(|cell| cell.row.clone()) else { continue };
-                while let Some(part) = parts.pop_front_if(|part| !part.range.is_before_stop(&row)) {
-                    outcome.done.push(part);
+                while parts.front().is_some_and(|part| !part.range.is_before_stop(&row)) {
+                    outcome.done.extend(parts.pop_front());
                 }
                 if let Some(part) = parts.front_mut().filter(|part| !part.is_full(options)) {
                     part.push(cells, is_open, options);
@@ -249,8 +249,8 @@ impl Client {
             }
             let id = message.scanner_id.or(request.scanner_id);
             let id = id.ok_or_else(|| Error::Protocol("a scan without an id".to_owned()))?;
-            if let Some(part) = parts.pop_front_if(|part| part.is_full(options)) {
-                outcome.done.push(part);
+            if parts.front().is_some_and(|part| part.is_full(options)) {
+                outcome.done.extend(parts.pop_front());
                 self.close_scanner(&region.server, id);
                 return Ok(());
             }

@@ -1,4 +1,5 @@
 //! The client against a cluster in this process that fails as told.
+#![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 #[path = "cluster/batches.rs"]
 mod batches;

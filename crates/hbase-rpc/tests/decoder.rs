@@ -2,13 +2,14 @@
 //! are. Nothing may panic, nothing may hang, and no more memory may be taken than the answer is long, times a small number,
 //! whatever lengths it announces.
 #![expect(unsafe_code, reason = "an allocator that counts")]
+#![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 #[path = "decoder/mutate.rs"]
 mod mutate;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes};
@@ -54,9 +55,9 @@ const TIMES: usize = 24;
 const BESIDES: usize = 4 << 20;
 
 /// One test at a time: they measure the memory of the whole process.
-fn alone() -> MutexGuard<'static, ()> {
-    static LOCK: Mutex<()> = Mutex::new(());
-    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+async fn alone() -> tokio::sync::MutexGuard<'static, ()> {
+    static LOCK: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+    LOCK.lock().await
 }
 
 /// The most bytes that were taken at once while `work` went on, and what came of it.
@@ -154,7 +155,7 @@ async fn seeds(cluster: &FakeCluster) -> Vec<Vec<u8>> {
 /// Whole, through all that a client makes of it.
 #[tokio::test]
 async fn a_client_takes_whatever_a_server_answers() {
-    let _alone = alone();
+    let _alone = alone().await;
     let cluster = cluster();
     let seeds = Arc::new(seeds(&cluster).await);
     let (mut n_ok, mut n_failed) = (0, 0);
@@ -213,7 +214,7 @@ fn to_first_call(frame: &[u8]) -> Vec<u8> {
 /// Many more of them, through the parts that can be had by themselves.
 #[tokio::test(start_paused = true)]
 async fn a_connection_takes_whatever_comes() {
-    let _alone = alone();
+    let _alone = alone().await;
     let cluster = cluster();
     tokio::time::resume();
     let seeds: Vec<Vec<u8>> = seeds(&cluster).await.iter().map(|frame| to_first_call(frame)).collect();
@@ -249,7 +250,7 @@ async fn a_connection_takes_whatever_comes() {
 /// for.
 #[tokio::test]
 async fn what_is_short_on_the_wire_is_not_long_in_memory() {
-    let _alone = alone();
+    let _alone = alone().await;
     let cluster = cluster();
     const N: usize = 2 << 20;
     let empty = |tag: u8| [tag << 3 | 2, 0].repeat(N);
@@ -301,7 +302,7 @@ async fn what_is_short_on_the_wire_is_not_long_in_memory() {
 /// A length that is announced is believed up to the bound, and room is made for what comes.
 #[tokio::test]
 async fn an_announced_length_takes_no_memory() {
-    let _alone = alone();
+    let _alone = alone().await;
     for len in [1_u32, 7 << 20, 9 << 20, u32::MAX] {
         let (peak, outcome) = peak_of(answered(&len.to_be_bytes())).await;
         assert!(outcome.is_err());

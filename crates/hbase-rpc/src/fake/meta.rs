@@ -60,15 +60,14 @@ pub(super) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     parts(a).cmp(&parts(b))
 }
 
-fn parts(key: &[u8]) -> (&[u8], Option<(&[u8], Option<&[u8]>)>) {
+fn parts(key: &[u8]) -> [Option<&[u8]>; 3] {
     let comma = |byte: &u8| *byte == b',';
-    let Some(first) = key.iter().position(comma) else { return (key, None) };
-    let rest = &key[first + 1..];
-    let rest = match rest.iter().rposition(comma) {
-        Some(last) => (&rest[..last], Some(&rest[last + 1..])),
-        None => (rest, None),
-    };
-    (&key[..first], Some(rest))
+    let Some(first) = key.iter().position(comma) else { return [Some(key), None, None] };
+    let (table, rest) = (&key[..first], &key[first + 1..]);
+    match rest.iter().rposition(comma) {
+        Some(last) => [Some(table), Some(&rest[..last]), Some(&rest[last + 1..])],
+        None => [Some(table), Some(rest), None],
+    }
 }
 
 #[cfg(test)]
