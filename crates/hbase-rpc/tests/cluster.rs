@@ -7,6 +7,8 @@ mod batches;
 mod lookups;
 #[path = "cluster/pages.rs"]
 mod pages;
+#[path = "cluster/random.rs"]
+mod random;
 #[path = "cluster/retries.rs"]
 mod retries;
 #[path = "cluster/scans.rs"]
