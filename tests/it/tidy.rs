@@ -244,7 +244,8 @@ fn lints_and_versions_are_stated_once() {
     }
 }
 
-/// Those that are published bear the name of the project. What only the programs use is not, and keeps its short name.
+/// Those that are published bear the name of the project, but for one that knows nothing of it. What only the programs use
+/// is not, and keeps its short name.
 #[test]
 fn the_libraries_can_be_published() {
     for package in packages() {
@@ -252,7 +253,8 @@ fn the_libraries_can_be_published() {
         let folder = Path::new(manifest).parent().unwrap().strip_prefix(root().join("crates"));
         let name = folder.ok().map(|folder| format!("pigeonhole-{}", folder.display()));
         let is_published = package["publish"].is_null();
-        assert_eq!(is_published, name.is_some_and(|name| package["name"] == name), "{manifest}");
+        let is_named = name.is_some_and(|name| package["name"] == name) || package["name"] == "hbase-rpc";
+        assert_eq!(is_published, is_named, "{manifest}");
         if !is_published {
             continue;
         }

@@ -434,6 +434,7 @@ impl<'a> Call<'a> {
     }
 
     fn results(&self, answer: Answer) -> Result<Results, Error> {
+        answer.check_results(&self.request)?;
         let message: MultiResponse = answer.message()?;
         let mut cells = answer.cells;
         if message.regions.len() != self.request.regions.len() {

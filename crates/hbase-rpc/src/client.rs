@@ -9,6 +9,7 @@ use bytes::Bytes;
 use prost::Message;
 use tokio::sync::OnceCell;
 
+use crate::bounds::{REGISTRY_LEN_MAX, SCHEMA_LEN_MAX};
 use crate::messages::{
     GetActiveMasterRequest, GetActiveMasterResponse, GetMetaRegionLocationsRequest,
     GetMetaRegionLocationsResponse, GetTableDescriptorsRequest, GetTableDescriptorsResponse, ScanRequest,
@@ -69,6 +70,12 @@ pub struct Client {
 
 /// So many servers are asked where `hbase:meta` is, besides the masters.
 const KNOWN_MAX: usize = 8;
+
+/// A number for the n-th call: callers that ask servers in turn would else meet only some lanes of each.
+fn spread(n: usize) -> usize {
+    // By the golden ratio, so that every second one, or third, comes to all lanes, too.
+    ((n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize
+}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What they guard is whole between any two steps.
@@ -163,7 +170,7 @@ impl Client {
         let n_lanes = if service == Service::Client { self.options.n_connections.max(1) } else { 1 };
         let lane = match n_lanes {
             1 => 0,
-            n => self.next_lane.fetch_add(1, Ordering::Relaxed) % n,
+            n => spread(self.next_lane.fetch_add(1, Ordering::Relaxed)) % n,
         };
         let slot = {
             let mut connections = lock(&self.connections);
@@ -249,7 +256,7 @@ impl Client {
         let mut error = Error::Protocol("no server is named".to_owned());
         for server in self.masters.iter().chain(&known) {
             match self.call_at(server, Service::ClientMeta, method, request, &[]).await {
-                Ok(answer) => return answer.message(),
+                Ok(answer) => return answer.short_message(REGISTRY_LEN_MAX),
                 Err(found) => error = found,
             }
         }
@@ -283,7 +290,7 @@ impl Client {
         let request = GetTableDescriptorsRequest { tables: vec![name] };
         let (master, method) = (address(&master)?, "GetTableDescriptors");
         let answer = self.call_at(&master, Service::Master, method, &request, &[]).await?;
-        let answer: GetTableDescriptorsResponse = answer.message()?;
+        let answer: GetTableDescriptorsResponse = answer.short_message(SCHEMA_LEN_MAX)?;
         let Some(schema) = answer.tables.into_iter().next() else {
             return Err(Error::remote("TableNotFoundException", table));
         };

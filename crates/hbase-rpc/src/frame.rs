@@ -96,6 +96,10 @@ pub struct Answer {
 }
 
 impl Answer {
+    pub(crate) fn bytes(&self) -> &Bytes {
+        &self.message
+    }
+
     /// What it says.
     ///
     /// # Errors

@@ -254,7 +254,6 @@ impl Client {
                 self.close_scanner(&region.server, id);
                 return Ok(());
             }
-            n_calls += 1;
             request = ScanRequest {
                 scanner_id: Some(id),
                 next_call_seq: Some(n_calls),
@@ -262,6 +261,8 @@ impl Client {
                 scan: None,
                 ..request
             };
+            // Counted from the second on.
+            n_calls += 1;
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::messages::{REGION_NAME, RegionInfo, RegionSpecifier};
 use crate::{Cell, Error};
 
 /// The name of the one region of `hbase:meta`.
-const META_REGION: &[u8] = b"hbase:meta,,1";
+pub(crate) const META_REGION: &[u8] = b"hbase:meta,,1";
 
 /// The table that says where all others are.
 pub(crate) const META: &str = "hbase:meta";

@@ -136,7 +136,8 @@ impl<'a> Scanner<'a> {
         } else if self.open.is_none() {
             let id = message.scanner_id.ok_or_else(|| Error::Protocol("a scan without an id".to_owned()))?;
             let regions = known.take().unwrap_or_default();
-            self.open = Some(Open { regions, region, id, n_calls: 1 });
+            // Calls are counted from the second on.
+            self.open = Some(Open { regions, region, id, n_calls: 0 });
         }
         Ok(rows)
     }
@@ -177,7 +178,8 @@ impl<'a> Scanner<'a> {
                 rows.push_back(std::mem::take(&mut self.partial));
             }
             self.partial.extend(piece);
-            if !is_open {
+            // A peer may say of many results that they have no cell.
+            if !is_open && !self.partial.is_empty() {
                 rows.push_back(std::mem::take(&mut self.partial));
             }
         }
@@ -185,7 +187,6 @@ impl<'a> Scanner<'a> {
         if message.more_results_in_region == Some(false) && !self.partial.is_empty() {
             rows.push_back(std::mem::take(&mut self.partial));
         }
-        rows.retain(|row| !row.is_empty());
         Ok(rows.into())
     }
 

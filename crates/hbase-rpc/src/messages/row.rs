@@ -56,7 +56,7 @@ pub struct Get {
     /// Of each cell.
     #[prost(uint32, optional, tag = "6")]
     pub max_versions: Option<u32>,
-    /// [`TIMELINE`] lets replicas answer, which may be behind.
+    /// [`TIMELINE`](super::TIMELINE) lets replicas answer, which may be behind.
     #[prost(int32, optional, tag = "12")]
     pub consistency: Option<i32>,
 }

@@ -1,0 +1,147 @@
+//! An HBase within the process, for tests: a master and region servers on ports of the loopback, which speak HBase's own RPC.
+//!
+//! It holds to HBase 2.6 in what a client can see: regions and `hbase:meta`, the order of a scan's calls, rows in pieces, what is
+//! atomic and what is not, times of cells and what hides them, and the classes of exceptions. Regions are split, merged and
+//! moved, tables disabled and dropped, and servers killed, when a test says so, also in the middle of a call; and calls go wrong
+//! in the ways that servers and networks have ([`FaultKind`]).
+//!
+//! Absent on purpose: what [`crate::Client`] does not call, access control, versions beyond one, and compactions.
+
+mod calls;
+mod cluster;
+mod faults;
+mod filter;
+mod meta;
+mod multi;
+mod scans;
+mod server;
+mod state;
+mod table;
+
+use std::fmt;
+use std::net::TcpListener;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use prost::Message;
+use tokio::runtime::{Builder, Handle, Runtime};
+
+pub use self::faults::{Fault, FaultKind};
+use self::server::Listener;
+use self::state::State;
+use crate::regions::META_REGION;
+
+/// What is done to a cluster, from any thread; also in the middle of a call, which may have a copy of it.
+#[derive(Clone, Debug)]
+pub struct Cluster(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    listeners: Mutex<Vec<Option<Listener>>>,
+    runtime: Handle,
+}
+
+/// A cluster that runs. Dropping it ends it.
+pub struct FakeCluster {
+    cluster: Cluster,
+    runtime: Option<Runtime>,
+}
+
+impl fmt::Debug for FakeCluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FakeCluster").field(&self.master()).finish()
+    }
+}
+
+impl Deref for FakeCluster {
+    type Target = Cluster;
+
+    fn deref(&self) -> &Cluster {
+        &self.cluster
+    }
+}
+
+impl Drop for FakeCluster {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl FakeCluster {
+    /// A master and so many region servers, at least one, without tables. The first region server has `hbase:meta`.
+    ///
+    /// # Panics
+    /// Where the system gives no port or no thread.
+    #[must_use]
+    pub fn start(n_servers: usize) -> Self {
+        let mut builder = Builder::new_multi_thread();
+        let runtime = builder.worker_threads(2).thread_name("fake-hbase").enable_all().build();
+        let runtime = runtime.expect("the system gives threads");
+        let bind = |_| TcpListener::bind((HOST, 0)).expect("loopback has a free port");
+        let listeners: Vec<TcpListener> = (0..=n_servers.max(1)).map(bind).collect();
+        let port = |listener: &TcpListener| listener.local_addr().expect("it is bound").port();
+        let ports: Vec<u16> = listeners.iter().map(port).collect();
+        let cluster = Cluster(Arc::new(Shared {
+            state: Mutex::new(State::new(HOST, &ports)),
+            listeners: Mutex::default(),
+            runtime: runtime.handle().clone(),
+        }));
+        let start = |(server, listener)| Listener::start(&cluster, server, listener).ok();
+        let listeners = listeners.into_iter().enumerate().map(start).collect();
+        *lock(&cluster.0.listeners) = listeners;
+        Self { cluster, runtime: Some(runtime) }
+    }
+}
+
+const HOST: &str = "127.0.0.1";
+
+/// A test that panicked elsewhere has its own message; here the data are still good.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An answer: a message, and the cells that go with it.
+#[derive(Debug)]
+struct Reply {
+    message: Vec<u8>,
+    block: Bytes,
+}
+
+impl Reply {
+    fn new(message: &impl Message, block: Bytes) -> Self {
+        Self { message: message.encode_to_vec(), block }
+    }
+}
+
+/// An exception in place of an answer.
+#[derive(Clone, Debug)]
+struct Failure {
+    class: String,
+    message: String,
+    is_final: bool,
+    moved_to: Option<(String, u16)>,
+}
+
+impl Failure {
+    /// Of a class of HBase, unless it has a package of its own.
+    fn new(class: &str, message: &str) -> Self {
+        let class = match class.starts_with("java.") {
+            true => class.to_owned(),
+            false => format!("org.apache.hadoop.hbase.{class}"),
+        };
+        Self { class, message: message.to_owned(), is_final: false, moved_to: None }
+    }
+
+    /// One that says not to try again.
+    fn last(class: &str, message: &str) -> Self {
+        Self { is_final: true, ..Self::new(class, message) }
+    }
+
+    fn stack_trace(&self) -> String {
+        format!("{}: {}\n\tat java.base/java.lang.Thread.run(Thread.java:840)", self.class, self.message)
+    }
+}

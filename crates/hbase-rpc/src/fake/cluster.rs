@@ -1,0 +1,258 @@
+//! What tests do to a cluster, and what they see of it.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::calls::MASTER;
+use super::faults::{Fault, FaultKind};
+use super::server::Listener;
+use super::table::Table;
+use super::{Cluster, HOST, lock};
+use crate::Cell;
+use crate::regions::Address;
+
+impl Cluster {
+    /// Where the master is, or was.
+    #[must_use]
+    pub fn master(&self) -> Address {
+        self.address(MASTER)
+    }
+
+    /// Where a region server is, or was.
+    #[must_use]
+    pub fn region_server(&self, server: usize) -> Address {
+        self.address(server + 1)
+    }
+
+    fn address(&self, server: usize) -> Address {
+        let state = lock(&self.0.state);
+        (state.host.clone(), state.servers[server].port)
+    }
+
+    /// Creates a table whose regions, all but the first, begin at these keys; in place of one of this name.
+    pub fn create_table(&self, name: &str, families: &[&str], splits: &[&[u8]]) {
+        let families: Vec<_> = families.iter().map(|family| (*family, None)).collect();
+        self.create_table_with_lives(name, &families, splits);
+    }
+
+    /// The same, of families whose cells vanish after so many seconds.
+    pub fn create_table_with_lives(&self, name: &str, families: &[(&str, Option<u32>)], splits: &[&[u8]]) {
+        self.drop_table(name);
+        let mut state = lock(&self.0.state);
+        let family = |(name, life): &(&str, Option<u32>)| (Bytes::copy_from_slice(name.as_bytes()), *life);
+        let families = families.iter().map(family).collect();
+        state.tables.insert(name.to_owned(), Table { families, is_enabled: true, ..Table::default() });
+        let mut starts: Vec<Bytes> = splits.iter().map(|start| Bytes::copy_from_slice(start)).collect();
+        starts.insert(0, Bytes::new());
+        for (place, start) in starts.iter().enumerate() {
+            let end = starts.get(place + 1).cloned().unwrap_or_default();
+            let server = state.idlest();
+            state.add_region(name, start.clone(), end, server);
+        }
+    }
+
+    /// Drops a table, if it is there.
+    pub fn drop_table(&self, name: &str) {
+        let mut state = lock(&self.0.state);
+        state.tables.remove(name);
+        state.regions.retain(|_, region| region.table != name);
+    }
+
+    /// Enables or disables a table: its regions are served, or nowhere.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub fn enable_table(&self, name: &str, is_enabled: bool) {
+        let mut state = lock(&self.0.state);
+        state.tables.get_mut(name).expect("the table was created").is_enabled = is_enabled;
+    }
+
+    /// Splits the region that has a key there, unless it begins with it. The second half goes to another server, where there is one.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub fn split(&self, table: &str, key: &[u8]) {
+        let mut state = lock(&self.0.state);
+        let name = state.name_of(table, key);
+        if state.regions[&name].start == key {
+            return;
+        }
+        let region = state.regions.remove(&name).expect("it was found");
+        let key = Bytes::copy_from_slice(key);
+        state.add_region(table, region.start, key.clone(), region.server);
+        let server = state.idlest();
+        state.add_region(table, key, region.end, server);
+    }
+
+    /// Merges the region that has a key with the one after it, unless it is the last.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub fn merge(&self, table: &str, key: &[u8]) {
+        let mut state = lock(&self.0.state);
+        let name = state.name_of(table, key);
+        if state.regions[&name].end.is_empty() {
+            return;
+        }
+        let first = state.regions.remove(&name).expect("it was found");
+        let name = state.name_of(table, &first.end);
+        let second = state.regions.remove(&name).expect("it was found");
+        state.add_region(table, first.start, second.end, second.server);
+    }
+
+    /// Moves the region that has a key to another server. The one it was on says where it is.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub fn move_region(&self, table: &str, key: &[u8], server: usize) {
+        let mut state = lock(&self.0.state);
+        let name = state.name_of(table, key);
+        state.regions.get_mut(&name).expect("it was found").server = server + 1;
+    }
+
+    /// The region server that has a key of a table.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    #[must_use]
+    pub fn server_of(&self, table: &str, key: &[u8]) -> usize {
+        let state = lock(&self.0.state);
+        let name = state.name_of(table, key);
+        state.regions[&name].server - 1
+    }
+
+    /// How many regions a table has.
+    #[must_use]
+    pub fn n_regions(&self, table: &str) -> usize {
+        lock(&self.0.state).regions.values().filter(|region| region.table == table).count()
+    }
+
+    /// Kills the master: its port is closed.
+    pub fn kill_master(&self) {
+        self.stop(MASTER);
+    }
+
+    /// Kills a region server: its port is closed, its regions are nowhere, and the scans on it are lost.
+    pub fn kill(&self, server: usize) {
+        self.stop(server + 1);
+    }
+
+    fn stop(&self, server: usize) {
+        lock(&self.0.state).servers[server].is_up = false;
+        let listener = lock(&self.0.listeners)[server].take();
+        if let Some(listener) = listener {
+            listener.stop();
+        }
+        lock(&self.0.state).scans.retain(|_, open| open.server() != server);
+    }
+
+    /// Brings the regions of a server that was killed up elsewhere, as the master does after a while; `hbase:meta` too.
+    ///
+    /// # Panics
+    /// Where no other server is up.
+    pub fn recover(&self, server: usize) {
+        let mut state = lock(&self.0.state);
+        let lost = server + 1;
+        let names: Vec<Bytes> = state.regions.keys().cloned().collect();
+        for name in names {
+            let to = state.idlest();
+            if let Some(region) = state.regions.get_mut(&name).filter(|region| region.server == lost) {
+                region.server = to;
+            }
+        }
+        if state.meta == lost {
+            state.meta = state.idlest();
+        }
+    }
+
+    /// Starts a server that was killed again, on its port.
+    ///
+    /// # Panics
+    /// Where another program has taken the port.
+    pub fn start_again(&self, server: usize) {
+        let (number, port) = (server + 1, self.region_server(server).1);
+        let listener = TcpListener::bind((HOST, port)).expect("the port is free");
+        let listener = Listener::start(self, number, listener).expect("the port can be listened on");
+        lock(&self.0.listeners)[number] = Some(listener);
+        lock(&self.0.state).servers[number].is_up = true;
+    }
+
+    /// Moves `hbase:meta` to another region server.
+    pub fn move_meta(&self, server: usize) {
+        lock(&self.0.state).meta = server + 1;
+    }
+
+    /// Forgets all scans, as after their leases have run out.
+    pub fn forget_scans(&self) {
+        lock(&self.0.state).scans.clear();
+    }
+
+    /// How many scans are open.
+    #[must_use]
+    pub fn n_scans(&self) -> usize {
+        lock(&self.0.state).scans.len()
+    }
+
+    /// Lets answers to scans end after so many bytes of cells, whatever clients say.
+    pub fn limit_answers(&self, n_bytes: u64) {
+        lock(&self.0.state).answer_len_max = n_bytes;
+    }
+
+    /// Turns the clock of all servers on.
+    pub fn advance(&self, time: Duration) {
+        lock(&self.0.state).ahead_ms += i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    }
+
+    /// Lets something go wrong.
+    pub fn fail(&self, fault: Fault) {
+        lock(&self.0.state).faults.push(fault);
+    }
+
+    /// How many of the faults are still to come.
+    #[must_use]
+    pub fn n_faults(&self) -> usize {
+        lock(&self.0.state).faults.len()
+    }
+
+    /// Nothing goes wrong any more.
+    pub fn clear_faults(&self) {
+        lock(&self.0.state).faults.clear();
+    }
+
+    /// How often a method was called, faults included.
+    #[must_use]
+    pub fn n_calls(&self, method: &str) -> u64 {
+        lock(&self.0.state).n_calls.get(method).copied().unwrap_or(0)
+    }
+
+    /// All rows of a table that a reader would see.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    #[must_use]
+    pub fn rows(&self, table: &str) -> Vec<Vec<Cell>> {
+        let state = lock(&self.0.state);
+        let (table, now) = (&state.tables[table], state.now());
+        let rows = table.rows.keys().map(|key| table.visible(key, &[], now));
+        rows.filter(|cells| !cells.is_empty()).collect()
+    }
+
+    /// Puts cells past all servers.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub fn put(&self, table: &str, cells: Vec<Cell>) {
+        let mut state = lock(&self.0.state);
+        let now = state.now();
+        state.tables.get_mut(table).expect("the table was created").apply(cells, None, now);
+    }
+
+    /// Counts a call and says what goes wrong with it.
+    pub(super) fn count(&self, method: &str, server: usize) -> Option<FaultKind> {
+        let mut state = lock(&self.0.state);
+        *state.n_calls.entry(method.to_owned()).or_default() += 1;
+        state.faults.hit(method, server)
+    }
+}

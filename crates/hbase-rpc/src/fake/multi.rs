@@ -1,0 +1,199 @@
+//! `Multi`: gets and changes of many rows, region after region.
+
+use bytes::{Bytes, BytesMut};
+use prost::Message;
+
+use super::faults::FaultKind;
+use super::state::{Place, State};
+use super::{Failure, Reply, meta};
+use crate::messages::{
+    Action, BinaryComparator, CellResult, Condition, Get, MultiRequest, MultiResponse, Mutation,
+    NameBytesPair, RegionAction, RegionActionResult, ResultOrException, TIME_TO_LIVE,
+};
+use crate::{Cell, Cells};
+
+/// # Errors
+/// Of a request as a whole; what is wrong with a region or an action is in the reply.
+pub(super) fn multi(
+    state: &mut State,
+    server: usize,
+    request: &MultiRequest,
+    block: Bytes,
+    fault: Option<&FaultKind>,
+) -> Result<Reply, Failure> {
+    let mut call =
+        Call { state, server, sent: Cells::new(block), found: BytesMut::new(), n_actions: 0, fault };
+    let mut answer = MultiResponse::default();
+    for (place, region) in request.regions.iter().enumerate() {
+        answer.regions.push(call.region(place, region)?);
+    }
+    let block = call.found.freeze();
+    Ok(Reply::new(&answer, block))
+}
+
+/// A call under way.
+struct Call<'a> {
+    state: &'a mut State,
+    server: usize,
+    /// The cells that came with it, which are not used up yet.
+    sent: Cells,
+    /// Those that go with the answer.
+    found: BytesMut,
+    n_actions: usize,
+    fault: Option<&'a FaultKind>,
+}
+
+impl Call<'_> {
+    fn region(&mut self, number: usize, asked: &RegionAction) -> Result<RegionActionResult, Failure> {
+        // Taken from the block in any case: those of the next region come after them.
+        let mut changes = Vec::new();
+        for action in &asked.actions {
+            let n = action.mutation.as_ref().and_then(|mutation| mutation.associated_cell_count).unwrap_or(0);
+            let cells = self.sent.take_n(usize::try_from(n).unwrap_or(0));
+            changes.push(cells.map_err(|_| Failure::last("DoNotRetryIOException", "cells are missing"))?);
+        }
+        let name = asked.region.as_ref().map(|region| region.value.clone()).unwrap_or_default();
+        let first_action = self.n_actions;
+        self.n_actions += asked.actions.len();
+        let place = match self.fault {
+            Some(FaultKind::Region(wanted, class)) if *wanted == number => {
+                Err(Failure::new(class, "as told"))
+            }
+            _ => self.state.place(&name, self.server),
+        };
+        let outcome = place.and_then(|place| match &asked.condition {
+            None => Ok(self.actions(&place, asked, changes, first_action)),
+            Some(condition) => self.checked(&place, condition, asked, changes, first_action),
+        });
+        Ok(outcome.unwrap_or_else(|failure| RegionActionResult {
+            exception: Some(failure.pair()),
+            ..RegionActionResult::default()
+        }))
+    }
+
+    /// Each action by itself.
+    fn actions(
+        &mut self,
+        place: &Place,
+        asked: &RegionAction,
+        changes: Vec<Vec<Cell>>,
+        first: usize,
+    ) -> RegionActionResult {
+        let mut result = RegionActionResult::default();
+        for (number, (action, cells)) in asked.actions.iter().zip(changes).enumerate() {
+            let outcome = self.told(first + number).and_then(|()| self.action(place, action, cells));
+            let (found, exception) = match outcome {
+                Ok(found) => (Some(found), None),
+                Err(failure) => (None, Some(failure.pair())),
+            };
+            result.results.push(ResultOrException { index: action.index, result: found, exception });
+        }
+        result
+    }
+
+    /// All actions or none.
+    fn checked(
+        &mut self,
+        place: &Place,
+        condition: &Condition,
+        asked: &RegionAction,
+        changes: Vec<Vec<Cell>>,
+        first: usize,
+    ) -> Result<RegionActionResult, Failure> {
+        (first..first + asked.actions.len()).try_for_each(|number| self.told(number))?;
+        let holds = self.holds(place, condition)?;
+        if holds {
+            for (action, cells) in asked.actions.iter().zip(changes) {
+                self.action(place, action, cells)?;
+            }
+        }
+        Ok(RegionActionResult { processed: Some(holds), ..RegionActionResult::default() })
+    }
+
+    fn holds(&self, place: &Place, condition: &Condition) -> Result<bool, Failure> {
+        let torn = || Failure::last("DoNotRetryIOException", "a condition that cannot be read");
+        let (Some(row), Some(family), Some(qualifier)) =
+            (&condition.row, &condition.family, &condition.qualifier)
+        else {
+            return Err(torn());
+        };
+        let comparator = condition.comparator.as_ref().and_then(|comparator| comparator.serialized.clone());
+        let comparator = BinaryComparator::decode(comparator.unwrap_or_default()).map_err(|_| torn())?;
+        let expected = comparator.comparable.value.unwrap_or_default();
+        let column = crate::messages::Column { family: family.clone(), qualifiers: vec![qualifier.clone()] };
+        let get = Get { row: row.clone(), columns: vec![column], ..Get::default() };
+        let found = self.get(place, &get)?.into_iter().next();
+        // An empty value stands for no cell, too.
+        Ok(found.map_or(expected.is_empty(), |cell| cell.value == expected))
+    }
+
+    /// What a test told to go wrong with the action of this number.
+    fn told(&self, number: usize) -> Result<(), Failure> {
+        match self.fault {
+            Some(FaultKind::Action(wanted, class)) if *wanted == number => {
+                Err(Failure::new(class, "as told"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn action(&mut self, place: &Place, action: &Action, cells: Vec<Cell>) -> Result<CellResult, Failure> {
+        if let Some(get) = &action.get {
+            let found = self.get(place, get)?;
+            for cell in &found {
+                cell.encode(&mut self.found).map_err(|_| Failure::new("java.io.IOException", "too long"))?;
+            }
+            let associated_cell_count = i32::try_from(found.len()).ok();
+            return Ok(CellResult { associated_cell_count, ..CellResult::default() });
+        }
+        if let Some(mutation) = &action.mutation {
+            self.change(place, mutation, cells)?;
+        }
+        Ok(CellResult::default())
+    }
+
+    fn get(&self, place: &Place, get: &Get) -> Result<Vec<Cell>, Failure> {
+        match place {
+            Place::Meta => {
+                let row = meta::rows(self.state).into_iter().find(|(key, _)| *key == get.row);
+                let mut cells = row.map(|(_, cells)| cells).unwrap_or_default();
+                let families: Vec<_> = get.columns.iter().map(|column| &column.family).collect();
+                cells.retain(|cell| families.is_empty() || families.contains(&&cell.family));
+                Ok(cells)
+            }
+            Place::Region(region) => {
+                if !region.has(&get.row) {
+                    return Err(Failure::new("regionserver.WrongRegionException", "the row is elsewhere"));
+                }
+                let table = &self.state.tables[&region.table];
+                get.columns.iter().try_for_each(|column| table.check_family(&column.family))?;
+                Ok(table.visible(&get.row, &get.columns, self.state.now()))
+            }
+        }
+    }
+
+    fn change(&mut self, place: &Place, mutation: &Mutation, cells: Vec<Cell>) -> Result<(), Failure> {
+        let Place::Region(region) = place else {
+            return Err(Failure::last("DoNotRetryIOException", "hbase:meta is made by the cluster"));
+        };
+        let now = self.state.now();
+        let table = self.state.tables.get_mut(&region.table);
+        let table = table.ok_or_else(|| Failure::new("NotServingRegionException", "no such table"))?;
+        for cell in &cells {
+            table.check_family(&cell.family)?;
+            if !region.has(&cell.row) {
+                return Err(Failure::new("regionserver.WrongRegionException", "the row is elsewhere"));
+            }
+        }
+        let life = mutation.attributes.iter().find(|pair| pair.name == TIME_TO_LIVE);
+        let life = life.and_then(|pair| pair.value.as_deref()?.try_into().ok()).map(i64::from_be_bytes);
+        table.apply(cells, life, now);
+        Ok(())
+    }
+}
+
+impl Failure {
+    fn pair(&self) -> NameBytesPair {
+        NameBytesPair { name: self.class.clone(), value: Some(self.stack_trace().into_bytes().into()) }
+    }
+}

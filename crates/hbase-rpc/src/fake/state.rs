@@ -1,0 +1,142 @@
+//! What the cluster is: tables, their regions, and the servers that have these.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+
+use super::faults::Faults;
+use super::scans::OpenScan;
+use super::table::Table;
+use super::{Failure, META_REGION};
+
+/// Everything, behind one lock.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) host: String,
+    pub(super) tables: BTreeMap<String, Table>,
+    /// By their names, which requests have.
+    pub(super) regions: BTreeMap<Bytes, Region>,
+    /// The first one is the master, which has no regions.
+    pub(super) servers: Vec<Server>,
+    /// Which of them has `hbase:meta`.
+    pub(super) meta: usize,
+    pub(super) scans: HashMap<u64, OpenScan>,
+    pub(super) faults: Faults,
+    pub(super) n_calls: BTreeMap<String, u64>,
+    /// The most bytes of cells in one answer to a scan.
+    pub(super) answer_len_max: u64,
+    pub(super) ahead_ms: i64,
+    last_id: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    pub(super) id: u64,
+    pub(super) table: String,
+    pub(super) start: Bytes,
+    pub(super) end: Bytes,
+    pub(super) server: usize,
+}
+
+impl Region {
+    pub(super) fn has(&self, key: &[u8]) -> bool {
+        self.start <= key && (self.end.is_empty() || key < &self.end[..])
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Server {
+    pub(super) port: u16,
+    pub(super) is_up: bool,
+}
+
+/// What a request names.
+pub(super) enum Place {
+    Meta,
+    Region(Region),
+}
+
+impl State {
+    pub(super) fn new(host: &str, ports: &[u16]) -> Self {
+        let servers = ports.iter().map(|&port| Server { port, is_up: true }).collect();
+        Self {
+            host: host.to_owned(),
+            tables: BTreeMap::new(),
+            regions: BTreeMap::new(),
+            servers,
+            meta: 1,
+            scans: HashMap::new(),
+            faults: Faults::default(),
+            n_calls: BTreeMap::new(),
+            answer_len_max: u64::MAX,
+            ahead_ms: 0,
+            last_id: 0,
+        }
+    }
+
+    pub(super) fn now(&self) -> i64 {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(wall.as_millis()).unwrap_or(i64::MAX) + self.ahead_ms
+    }
+
+    pub(super) fn next_id(&mut self) -> u64 {
+        self.last_id += 1;
+        self.last_id
+    }
+
+    /// The region of a name, on the server that is asked.
+    ///
+    /// # Errors
+    /// As HBase has them where it is elsewhere, or nowhere.
+    pub(super) fn place(&self, name: &Bytes, server: usize) -> Result<Place, Failure> {
+        let not_here = || {
+            let name = String::from_utf8_lossy(name);
+            Failure::new("NotServingRegionException", &format!("{name} is not online"))
+        };
+        if name == META_REGION {
+            return if server == self.meta { Ok(Place::Meta) } else { Err(not_here()) };
+        }
+        let region = self.regions.get(name).ok_or_else(not_here)?;
+        if !self.tables.get(&region.table).is_some_and(|table| table.is_enabled) {
+            return Err(not_here());
+        }
+        if region.server != server {
+            let mut moved = Failure::new("exceptions.RegionMovedException", "Region moved");
+            // The server says not to ask it again.
+            moved.is_final = true;
+            moved.moved_to = Some((self.host.clone(), self.servers[region.server].port));
+            return Err(moved);
+        }
+        Ok(Place::Region(region.clone()))
+    }
+
+    /// A region with a name of its own; those that were in its place are gone.
+    pub(super) fn add_region(&mut self, table: &str, start: Bytes, end: Bytes, server: usize) {
+        let id = self.next_id();
+        // In place of a digest: nothing looks into it.
+        let mut name = [table.as_bytes(), b",", &start, b","].concat();
+        name.extend_from_slice(format!("{id}.{id:032x}.").as_bytes());
+        let region = Region { id, table: table.to_owned(), start, end, server };
+        self.regions.insert(name.into(), region);
+    }
+
+    /// The region of a table that has a key.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub(super) fn name_of(&self, table: &str, key: &[u8]) -> Bytes {
+        let found = self.regions.iter().find(|(_, region)| region.table == table && region.has(key));
+        found.expect("the table was created").0.clone()
+    }
+
+    /// The region server that has the fewest regions, of those that are up.
+    pub(super) fn idlest(&self) -> usize {
+        let n_regions =
+            |server: &usize| self.regions.values().filter(|region| region.server == *server).count();
+        (1..self.servers.len())
+            .filter(|&server| self.servers[server].is_up)
+            .min_by_key(n_regions)
+            .expect("a region server is up")
+    }
+}

@@ -1,0 +1,155 @@
+//! How long a call is tried again, and what is said in the end.
+
+use std::time::Instant;
+
+use hbase_rpc::fake::{Fault, FaultKind};
+use hbase_rpc::{Error, Get};
+
+use super::*;
+
+const PATIENCE: Duration = Duration::from_millis(700);
+
+#[tokio::test]
+async fn patience_ends_with_what_came_last() {
+    for (kind, last) in [
+        (FaultKind::Exception("CallQueueTooBigException"), "CallQueueTooBigException: as told"),
+        (FaultKind::Exception("RegionTooBusyException"), "RegionTooBusyException: as told"),
+        (FaultKind::Exception("NotServingRegionException"), "NotServingRegionException: as told"),
+        (FaultKind::Close, "the connection failed"),
+    ] {
+        let cluster = cluster();
+        let client = hasty(&cluster, PATIENCE);
+        client.mutate_many("t", &[put("b", "v")], None).await.unwrap();
+        // The other server, which has `hbase:meta`, answers.
+        let server = cluster.server_of("t", b"b");
+        assert_ne!(server, 0);
+        cluster.fail(Fault::on("Multi", kind).at(server).times(1_000_000));
+        let begun = Instant::now();
+        let n = cluster.n_calls("Multi");
+        let error = client.mutate_many("t", &[put("b", "w")], None).await.unwrap_err();
+        let Error::GaveUp { waited, source } = &error else { panic!("{error:?}") };
+        assert!(source.to_string().starts_with(last), "{source}");
+        assert!(*waited <= 2 * PATIENCE && begun.elapsed() >= *waited, "{waited:?}");
+        // Each pause is longer than the one before it.
+        let n = cluster.n_calls("Multi") - n;
+        assert!((3..40).contains(&n), "{n} calls");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_busy_is_waited_for() {
+    for class in ["CallQueueTooBigException", "RegionTooBusyException", "quotas.RpcThrottlingException"] {
+        let cluster = cluster();
+        let client = client(&cluster);
+        let n = cluster.n_calls("GetMetaRegionLocations");
+        cluster.fail(Fault::on("Multi", FaultKind::Exception(class)).times(4));
+        client.mutate_many("t", &[put("a", "v")], None).await.unwrap();
+        assert_eq!(cluster.n_calls("Multi"), 5, "{class}");
+        // It is asked again where it was.
+        assert_eq!(
+            (cluster.n_calls("GetMetaRegionLocations") - n, cluster.n_calls("Scan")),
+            (1, 1),
+            "{class}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_would_fail_again_is_not_tried_again() {
+    let cluster = cluster();
+    let client = client(&cluster);
+    client.get("t", Get::new("a")).await.unwrap();
+    for kind in [
+        FaultKind::FinalException("DoNotRetryIOException"),
+        FaultKind::FinalException("security.AccessDeniedException"),
+        FaultKind::FinalException("SomethingNewException"),
+    ] {
+        let n = cluster.n_calls("Multi");
+        cluster.fail(Fault::on("Multi", kind.clone()));
+        let error = client.get("t", Get::new("a")).await.unwrap_err();
+        assert!(matches!(error, Error::Remote(_)), "{error:?}");
+        assert_eq!(cluster.n_calls("Multi") - n, 1, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_late_is_given_up_and_tried_again() {
+    let cluster = cluster();
+    let call_timeout = Duration::from_millis(200);
+    let client = Client::new(vec![cluster.master()], ClientOptions { call_timeout, ..options() });
+    client.mutate_many("t", &[put("a", "v")], None).await.unwrap();
+    cluster.fail(Fault::on("Multi", FaultKind::Delay(Duration::from_millis(600))));
+    let begun = Instant::now();
+    assert_eq!(client.get("t", Get::new("a")).await.unwrap().len(), 1);
+    assert!(begun.elapsed() >= call_timeout);
+    // The late answer is passed over.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(client.get("t", Get::new("a")).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_goes_silent_is_left() {
+    let cluster = cluster();
+    let call_timeout = Duration::from_millis(300);
+    let client = Client::new(vec![cluster.master()], ClientOptions { call_timeout, ..options() });
+    let server = cluster.server_of("t", b"b");
+    client.mutate_many("t", &[put("b", "v")], None).await.unwrap();
+    cluster.fail(Fault::any(FaultKind::Stall).at(server).times(1_000_000));
+    let get = tokio::time::timeout(Duration::from_secs(8), client.get("t", Get::new("b")));
+    let (found, ()) = tokio::join!(get, async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        // As a master does that no longer hears from it. It does not answer for that.
+        cluster.move_region("t", b"b", 1 - server);
+    });
+    assert_eq!(found.unwrap().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn an_address_where_nobody_answers_is_not_waited_for_long() {
+    let cluster = cluster();
+    cluster.kill_master();
+    let options = ClientOptions { first_patience: Duration::from_millis(300), ..options() };
+    let client = Client::new(vec![cluster.master()], options);
+    let begun = Instant::now();
+    let error = client.get("t", Get::new("a")).await.unwrap_err();
+    assert!(matches!(error, Error::GaveUp { .. }), "{error:?}");
+    assert!(!error.may_be_done(), "{error:?}");
+    assert!(begun.elapsed() < Duration::from_secs(4));
+}
+
+#[tokio::test]
+async fn a_cluster_that_comes_back_is_gone_on_with() {
+    let cluster = cluster();
+    let keys = fill(&cluster, 40);
+    let client = client(&cluster);
+    scanned(&client, 100).await;
+    cluster.kill(0);
+    cluster.kill(1);
+    let (rows, ()) = tokio::join!(scanned(&client, 6), async {
+        tokio::time::sleep(Duration::from_millis(400)).await;
+        cluster.start_again(1);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        cluster.start_again(0);
+    });
+    assert_eq!(of_rows(&rows), keys);
+}
+
+/// The same by threads that wait.
+#[test]
+fn callers_may_wait_in_threads() {
+    let cluster = cluster();
+    let keys = fill(&cluster, 100);
+    let client = hbase_rpc::blocking::Client::new(vec![cluster.master()], options()).unwrap();
+    std::thread::scope(|scope| {
+        for keys in keys.chunks(25) {
+            let client = &client;
+            scope.spawn(move || {
+                for key in keys {
+                    let (rows, _) = client.get_many("t", &[Get::new(key.clone())], None).unwrap();
+                    assert_eq!(&rows[0][0].value[..], key.as_bytes());
+                }
+            });
+        }
+    });
+    assert_eq!(client.time_to_live("t", b"f").unwrap(), None);
+}
