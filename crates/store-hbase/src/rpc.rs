@@ -15,7 +15,7 @@ use index::{ConnectionCounts, Error, Result};
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
 use crate::plan::{Failure, Meaning, Options, Server, Witness};
 use crate::rows::{
-    Cell, Mutation, Mutations, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table, TableNames, Visit,
+    Cell, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table, TableNames, Visit,
 };
 
 /// The rows of one index on the servers of a cluster.
@@ -186,7 +186,8 @@ impl Rows for RpcRows {
                 pieces_max: spans[0].n_results,
                 cells_max: RESULT_CELLS,
                 together_min: TOGETHER_MIN,
-                cache_blocks: true,
+                // What goes through a whole table would push out what searches read again and again.
+                cache_blocks: spans[0].n_results <= PAGE_RESULTS,
             };
             let visit = &mut |number, page: Pages| {
                 visit(first + number, page.into_iter().map(to_row).collect()).map_err(Broken::Visit)
