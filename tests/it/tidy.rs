@@ -279,7 +279,10 @@ fn rows_know_no_transport() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let below = path.strip_prefix(&place).unwrap().with_extension("");
-            if ["thrift", "rpc", "fake", "tests", "transport", "lib"].iter().any(|room| below.starts_with(room)) {
+            if ["thrift", "rpc", "fake", "tests", "transport", "lib"]
+                .iter()
+                .any(|room| below.starts_with(room))
+            {
                 continue;
             }
             if path.is_dir() {

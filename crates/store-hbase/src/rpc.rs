@@ -15,7 +15,8 @@ use index::{ConnectionCounts, Error, Result};
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
 use crate::plan::{Failure, Meaning, Options, Server, Witness};
 use crate::rows::{
-    Cell, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table, TableNames, Visit,
+    Cell, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table, TableNames,
+    Visit,
 };
 
 /// The rows of one index on the servers of a cluster.

@@ -1,12 +1,13 @@
-//! The store passes the suite that every store passes, on the fake gateway; the real one is in the package of the tests that
-//! need installed programs.
+//! The store passes the suite that every store passes, on the fake gateway and on the fake cluster; the real ones are in the
+//! package of the tests that need installed programs.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use hbase_rpc::fake::FakeCluster;
 use index::testsuite::{self, Place};
-use index::{Metadata, Store};
-use pigeonhole_store_hbase::{FakeGateway, HbaseStore};
+use index::{Clock, Metadata, Store};
+use pigeonhole_store_hbase::{FakeGateway, HbaseStore, HbaseUri};
 
 #[test]
 fn hbase() {
@@ -56,4 +57,58 @@ fn hbase_made_anew() {
         Place { store, remake: Box::new(remake), reopen: Box::new(reopen) }
     });
     assert_eq!(gateway.n_open_scanners(), 0);
+}
+
+/// Without a gateway: both tables lie on two servers.
+#[test]
+fn hbase_rpc() {
+    let cluster = FakeCluster::start(2);
+    let n_tables = AtomicUsize::new(0);
+    let open = |clock, seconds| -> Box<dyn Store> {
+        let name = format!("t{}", n_tables.fetch_add(1, Ordering::Relaxed));
+        make_tables(&cluster, &name, seconds);
+        direct(&cluster, &name, clock)
+    };
+    testsuite::check_what_stays(&|clock| open(clock, None));
+    testsuite::check_retention(&|clock| open(clock, Some(testsuite::RETAIN.as_secs() as u32)));
+}
+
+#[test]
+fn hbase_rpc_made_anew() {
+    let cluster = Rc::new(FakeCluster::start(2));
+    let n_tables = AtomicUsize::new(0);
+    testsuite::check_made_anew(&|| {
+        let name = format!("t{}", n_tables.fetch_add(1, Ordering::Relaxed));
+        make_tables(&cluster, &name, None);
+        let reopen = {
+            let (cluster, name) = (Rc::clone(&cluster), name.clone());
+            move || direct(&cluster, &name, Clock::system())
+        };
+        let (store, other) = (reopen(), reopen.clone());
+        let cluster = Rc::clone(&cluster);
+        let remake = move |metadata: Option<&Metadata>| {
+            for table in [name.clone(), format!("{name}_docs")] {
+                cluster.drop_table(&table);
+            }
+            make_tables(&cluster, &name, None);
+            if let Some(metadata) = metadata {
+                other().create(metadata).unwrap();
+            }
+        };
+        Place { store, remake: Box::new(remake), reopen: Box::new(reopen) }
+    });
+}
+
+fn direct(cluster: &FakeCluster, name: &str, clock: Clock) -> Box<dyn Store> {
+    let (host, port) = cluster.master();
+    let uri: HbaseUri = format!("hbase+rpc://{host}:{port}/{name}").parse().unwrap();
+    Box::new(HbaseStore::open(&uri, clock, None).unwrap())
+}
+
+fn make_tables(cluster: &FakeCluster, name: &str, seconds: Option<u32>) {
+    cluster.create_table_with_lives(name, &[("f", seconds)], &[b"\x00\x80\x00\x00", b"\x01\x80"]);
+    let documents = format!("{name}_docs");
+    cluster.create_table_with_lives(&documents, &[("d", seconds), ("m", None)], &[b"8"]);
+    cluster.move_region(name, b"\x01", 1);
+    cluster.move_region(&documents, b"9", 1);
 }
