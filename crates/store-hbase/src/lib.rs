@@ -17,8 +17,12 @@
 //! region has moved, what the call is cut into now. Then it is an arm of [`Transport`], which is how a URL names it, a line
 //! of `engine/src/uri.rs`, and has to pass `index::testsuite` like any store.
 #![cfg_attr(
-    not(any(feature = "thrift", feature = "rpc")),
-    expect(dead_code, unused_imports, reason = "without a transport no row comes or goes")
+    not(feature = "thrift"),
+    expect(
+        dead_code,
+        unused_imports,
+        reason = "the parts in `plan` are what the gateway's transport is made of"
+    )
 )]
 
 mod buckets;

@@ -72,7 +72,7 @@ impl Transport {
 
     /// The rows of the index `name` behind `server`, `HOST:PORT`, asked for by a user. Nothing is asked of it yet.
     #[cfg_attr(
-        not(any(feature = "thrift", feature = "rpc")),
+        not(feature = "rpc"),
         expect(unused_variables, reason = "this build has no transport that takes the options")
     )]
     pub(crate) fn open(

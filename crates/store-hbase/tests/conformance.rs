@@ -101,8 +101,8 @@ fn hbase_rpc_made_anew() {
 
 fn direct(cluster: &FakeCluster, name: &str, clock: Clock) -> Box<dyn Store> {
     let (host, port) = cluster.master();
-    let uri: HbaseUri = format!("hbase+rpc://{host}:{port}/{name}").parse().unwrap();
-    Box::new(HbaseStore::open(&uri, clock, None).unwrap())
+    let uri: HbaseUri = format!("hbase+rpc://{host}:{port}/{name}").parse().expect("it is a place");
+    Box::new(HbaseStore::open(&uri, clock, None).expect("it is in this build"))
 }
 
 fn make_tables(cluster: &FakeCluster, name: &str, seconds: Option<u32>) {
