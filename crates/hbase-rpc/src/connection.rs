@@ -31,6 +31,9 @@ pub struct ConnectionOptions {
     pub answer_len_max: usize,
     /// The longest request, in bytes; servers take 256 MiB unless they were told otherwise.
     pub request_len_max: usize,
+    /// TLS, where the servers speak it.
+    #[cfg(feature = "tls")]
+    pub tls: Option<crate::Tls>,
 }
 
 impl Default for ConnectionOptions {
@@ -40,6 +43,8 @@ impl Default for ConnectionOptions {
             connect_timeout: Duration::from_secs(5),
             answer_len_max: 128 << 20,
             request_len_max: 64 << 20,
+            #[cfg(feature = "tls")]
+            tls: None,
         }
     }
 }
@@ -91,6 +96,8 @@ enum Closed {
     Broken(io::ErrorKind, String),
     /// The server does not want to be asked by us.
     Refused(RemoteError),
+    /// One of the two does not trust the other.
+    Tls(String),
 }
 
 impl Closed {
@@ -100,6 +107,7 @@ impl Closed {
                 Error::Connection { source: io::Error::new(*kind, why.clone()), was_sent }
             }
             Self::Refused(remote) => Error::Remote(remote.clone()),
+            Self::Tls(what) => Error::Tls(what.clone()),
         }
     }
 }
@@ -151,8 +159,21 @@ impl Calls {
     }
 
     fn break_off(&self, error: &io::Error) {
-        self.close(Closed::Broken(error.kind(), error.to_string()));
+        self.close(if is_of_tls(error) {
+            Closed::Tls(error.to_string())
+        } else {
+            Closed::Broken(error.kind(), error.to_string())
+        });
     }
+}
+
+/// Whether it is not the system that failed, nor the other end that went away.
+fn is_of_tls(error: &io::Error) -> bool {
+    #[cfg(feature = "tls")]
+    let is = |inner: &(dyn std::error::Error + Send + Sync + 'static)| inner.is::<rustls::Error>();
+    #[cfg(not(feature = "tls"))]
+    let is = |_: &(dyn std::error::Error + Send + Sync + 'static)| false;
+    error.get_ref().is_some_and(is)
 }
 
 /// A call whose caller may go away: then its id is free again.
@@ -182,6 +203,15 @@ impl Connection {
         let stream =
             connecting.await.map_err(|_| Error::Deadline(options.connect_timeout))?.map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &options.tls {
+            let shaking_hands = time::timeout(options.connect_timeout, tls.connect(address.0, stream));
+            let stream = shaking_hands.await.map_err(|_| Error::Deadline(options.connect_timeout))?;
+            let stream = stream.map_err(|error| {
+                if is_of_tls(&error) { Error::Tls(error.to_string()) } else { failed(error) }
+            })?;
+            return Self::over(stream, service, options).await;
+        }
         Self::over(stream, service, options).await
     }
 

@@ -21,6 +21,8 @@ pub enum Error {
     Remote(RemoteError),
     /// The server sent what is no answer of this protocol. The connection is given up.
     Protocol(String),
+    /// The two sides do not trust each other, or one of them does not speak TLS: what the library said.
+    Tls(String),
     /// The request is longer than a server takes, or than its length can be written.
     TooLong(usize),
     /// A request that HBase could not understand: it was not sent.
@@ -147,7 +149,7 @@ impl Error {
         match self {
             Self::Remote(remote) => remote.advice(),
             Self::Connection { .. } | Self::Deadline(_) | Self::Protocol(_) => Advice::LookUpAgain,
-            Self::TooLong(_) | Self::Invalid(_) | Self::GaveUp { .. } => Advice::GiveUp,
+            Self::Tls(_) | Self::TooLong(_) | Self::Invalid(_) | Self::GaveUp { .. } => Advice::GiveUp,
         }
     }
 
@@ -168,6 +170,7 @@ impl Error {
             Self::Deadline(time) => Self::Deadline(*time),
             Self::Remote(remote) => Self::Remote(remote.clone()),
             Self::Protocol(what) => Self::Protocol(what.clone()),
+            Self::Tls(what) => Self::Tls(what.clone()),
             Self::TooLong(len) => Self::TooLong(*len),
             Self::Invalid(what) => Self::Invalid(what),
             Self::GaveUp { waited, source } => {
@@ -183,7 +186,7 @@ impl Error {
             Self::Connection { was_sent, .. } => *was_sent,
             Self::Deadline(_) | Self::Protocol(_) => true,
             Self::Remote(remote) => !remote.is_not_done(),
-            Self::TooLong(_) | Self::Invalid(_) => false,
+            Self::Tls(_) | Self::TooLong(_) | Self::Invalid(_) => false,
             Self::GaveUp { source, .. } => source.may_be_done(),
         }
     }
@@ -195,6 +198,7 @@ impl fmt::Display for Error {
             Self::Connection { source, .. } => write!(f, "the connection failed: {source}"),
             Self::Deadline(time) => write!(f, "no answer in {} ms", time.as_millis()),
             Self::Remote(remote) => write!(f, "{}: {}", remote.name(), remote.message()),
+            Self::Tls(what) => write!(f, "TLS failed: {what}"),
             Self::Protocol(what) => write!(f, "no answer of this protocol: {what}"),
             Self::Invalid(what) => write!(f, "a request that cannot be: {what}"),
             Self::GaveUp { waited, source } => write!(f, "{source} (tried for {} s)", waited.as_secs()),
@@ -203,15 +207,8 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Connection { source, .. } => Some(source),
-            Self::GaveUp { source, .. } => Some(source),
-            _ => None,
-        }
-    }
-}
+// What is behind it is in its own words.
+impl std::error::Error for Error {}
 
 #[cfg(test)]
 mod tests {

@@ -55,6 +55,8 @@ mod pages;
 mod regions;
 mod retry;
 mod scan;
+#[cfg(feature = "tls")]
+mod tls;
 
 /// Runs what the README shows.
 #[cfg(doctest)]
@@ -71,3 +73,5 @@ pub use pages::{PageOptions, Pages, Range};
 pub use regions::{Address, Region};
 pub use retry::Watch;
 pub use scan::{Scan, Scanner};
+#[cfg(feature = "tls")]
+pub use tls::{Tls, TlsError};

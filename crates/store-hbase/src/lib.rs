@@ -66,7 +66,7 @@ use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};
 use self::plan::Options;
 use self::rows::{Rows, Swap, Swapped, Table};
 pub use self::transport::Transport;
-pub use self::uri::HbaseUri;
+pub use self::uri::{HbaseUri, TlsFiles};
 use index::backend::Horizon;
 use index::backend::{check_batch, check_documents, not_created, page_len};
 use index::{
@@ -116,10 +116,9 @@ impl HbaseStore {
     /// # Errors
     /// `InvalidArgument` where the transport of the URL is not in this build.
     pub fn open(uri: &HbaseUri, clock: Clock, patience: Option<Duration>) -> Result<Self> {
-        let HbaseUri { transport, server, name, user, n_connections } = uri;
-        let mut options = Options { n_connections: *n_connections, ..Options::default() };
+        let mut options = Options { n_connections: uri.n_connections, ..Options::default() };
         options.patience = patience.unwrap_or(options.patience);
-        Ok(Self::over(transport.open(server, name, user, options)?, clock))
+        Ok(Self::over(Transport::open(uri, options)?, clock))
     }
 
     fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {

@@ -1,16 +1,18 @@
 //! Rows by HBase's own RPC, from the servers that have them: the crate `hbase-rpc`, which looks regions up and tries again.
 
 use std::fmt;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hbase_rpc::blocking::Client;
 use hbase_rpc::{
     Advice, Cell as RpcCell, CellType, CheckAndMutate, Checked, ClientOptions, ConnectionOptions, Get,
-    LATEST, Mutation as RpcMutation, PageOptions, Pages, Range,
+    LATEST, Mutation as RpcMutation, PageOptions, Pages, Range, Tls,
 };
 use index::backend::{Away, Known};
-use index::{ConnectionCounts, Error, Result};
+use index::{ConnectionCounts, Error, ErrorKind, Result};
 
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
 use crate::plan::{Failure, Meaning, Options, Server, Witness};
@@ -18,6 +20,7 @@ use crate::rows::{
     Cell, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table, TableNames,
     Visit,
 };
+use crate::{HbaseUri, TlsFiles};
 
 /// The rows of one index on the servers of a cluster.
 pub(crate) struct RpcRows {
@@ -29,9 +32,9 @@ pub(crate) struct RpcRows {
 }
 
 impl RpcRows {
-    /// The tables of the index `name`, in the cluster that `servers` belong to, `HOST:PORT[,HOST:PORT…]`. Nothing is asked of
-    /// it yet.
-    pub(crate) fn new(servers: &str, name: &str, user: &str, options: Options) -> Result<Self> {
+    /// The tables of the index at `uri`. Nothing is asked of the cluster yet; files for TLS are read.
+    pub(crate) fn new(uri: &HbaseUri, options: Options) -> Result<Self> {
+        let HbaseUri { server: servers, name, user, tls, .. } = uri;
         let addresses = servers.split(',').map(|server| {
             let (host, port) = server.rsplit_once(':')?;
             Some((host.trim_start_matches('[').trim_end_matches(']').to_owned(), port.parse().ok()?))
@@ -42,6 +45,7 @@ impl RpcRows {
         let connection = ConnectionOptions {
             user: user.to_owned(),
             connect_timeout: options.connect_timeout,
+            tls: tls.as_ref().map(read_tls).transpose()?,
             ..ConnectionOptions::default()
         };
         let client_options = ClientOptions {
@@ -53,7 +57,7 @@ impl RpcRows {
             watch: Some(Arc::new(Watch { away: Away::default(), servers: servers.to_owned() })),
         };
         let client = Client::new(addresses, client_options).map_err(|error| {
-            Error::new(index::ErrorKind::Unavailable, "the system gives no thread").caused_by(error)
+            Error::new(ErrorKind::Unavailable, "the system gives no thread").caused_by(error)
         })?;
         Ok(Self {
             known: Known::new(format!("hbase+rpc://{servers}/{name}")),
@@ -65,6 +69,14 @@ impl RpcRows {
     }
 
     fn failed(&self, error: hbase_rpc::Error) -> Error {
+        if let hbase_rpc::Error::Tls(_) = &error {
+            let servers = &self.server.address;
+            let what = format!(
+                "no TLS with the HBase servers of {servers}; tls-ca must hold the authority that signed their certificates, and \
+                 tls-cert with tls-key a certificate that they accept, where they ask for one"
+            );
+            return Error::new(ErrorKind::PermissionDenied, what).caused_by(error);
+        }
         let meaning = error.means();
         if let Some(refusal) = self.server.refusal(meaning, &self.tables) {
             return refusal.caused_by(error);
@@ -99,6 +111,22 @@ impl RpcRows {
         witness.check()?;
         Ok(answer)
     }
+}
+
+fn read_tls(files: &TlsFiles) -> Result<Tls> {
+    let read = |file: &Path| {
+        fs::read(file).map_err(|error| {
+            Error::invalid(format!("failed to read `{}` for TLS", file.display())).caused_by(error)
+        })
+    };
+    let authorities = read(&files.authorities)?;
+    let identity = files.identity.as_ref();
+    let identity = identity.map(|(certificate, key)| Ok((read(certificate)?, read(key)?))).transpose()?;
+    let identity = identity.as_ref().map(|(certificate, key)| (&certificate[..], &key[..]));
+    Tls::new(&authorities, identity).map_err(|error| {
+        Error::invalid("the files for TLS cannot be used; tls-ca, tls-cert and tls-key are PEM")
+            .caused_by(error)
+    })
 }
 
 /// Says once that the cluster is waited for.
@@ -146,7 +174,7 @@ impl Failure for hbase_rpc::Error {
             Self::Remote(remote) => Meaning::of_exception(&remote.class, remote.advice() != Advice::GiveUp),
             Self::Connection { .. } | Self::Deadline(_) => Meaning::Passing,
             Self::Protocol(_) => Meaning::Strange,
-            Self::TooLong(_) | Self::Invalid(_) => Meaning::Refused,
+            Self::Tls(_) | Self::TooLong(_) | Self::Invalid(_) => Meaning::Refused,
             Self::GaveUp { source, .. } => source.means(),
         }
     }

@@ -4,6 +4,7 @@
 use index::Error;
 use index::Result;
 
+use crate::HbaseUri;
 use crate::plan::Options;
 use crate::rows::Rows;
 #[cfg(feature = "rpc")]
@@ -70,34 +71,29 @@ impl Transport {
         self == Self::Rpc
     }
 
-    /// The rows of the index `name` behind `server`, `HOST:PORT`, asked for by a user. Nothing is asked of it yet.
+    /// The rows of the index at `uri`. Nothing is asked of HBase yet.
     #[cfg_attr(
-        not(feature = "rpc"),
+        not(any(feature = "thrift", feature = "rpc")),
         expect(unused_variables, reason = "this build has no transport that takes the options")
     )]
-    pub(crate) fn open(
-        self,
-        server: &str,
-        name: &str,
-        user: &str,
-        options: Options,
-    ) -> Result<Box<dyn Rows>> {
-        match self {
+    pub(crate) fn open(uri: &HbaseUri, options: Options) -> Result<Box<dyn Rows>> {
+        match uri.transport {
             #[cfg(feature = "thrift")]
-            Self::Gateway => Ok(Box::new(ThriftRows::new(server.to_owned(), name, options))),
+            Self::Gateway => Ok(Box::new(ThriftRows::new(uri.server.clone(), &uri.name, options))),
             #[cfg(not(feature = "thrift"))]
-            Self::Gateway => Err(self.missing(server, name, "thrift")),
+            Self::Gateway => Err(Self::missing(uri, "thrift")),
             #[cfg(feature = "rpc")]
-            Self::Rpc => Ok(Box::new(RpcRows::new(server, name, user, options)?)),
+            Self::Rpc => Ok(Box::new(RpcRows::new(uri, options)?)),
             #[cfg(not(feature = "rpc"))]
-            Self::Rpc => Err(self.missing(server, name, "rpc")),
+            Self::Rpc => Err(Self::missing(uri, "rpc")),
         }
     }
 
     /// The error where it is not in this build.
     #[cfg(not(all(feature = "thrift", feature = "rpc")))]
-    fn missing(self, server: &str, name: &str, feature: &str) -> Error {
-        let (scheme, what) = (self.scheme(), self.server());
+    fn missing(uri: &HbaseUri, feature: &str) -> Error {
+        let HbaseUri { transport, server, name, .. } = uri;
+        let (scheme, what) = (transport.scheme(), transport.server());
         Error::invalid(format!(
             "this build has no {what} transport, so it cannot open {scheme}://{server}/{name}; build it with the feature \
              `{feature}`"

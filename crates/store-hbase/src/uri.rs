@@ -1,6 +1,7 @@
 //! `SCHEME://HOST:PORT/NAME`: the place of an index in HBase, where the scheme names a transport.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -22,6 +23,17 @@ pub struct HbaseUri {
     pub user: String,
     /// The most connections to a server at a time.
     pub n_connections: usize,
+    /// Where HBase's servers speak TLS, by a transport that does.
+    pub tls: Option<TlsFiles>,
+}
+
+/// What TLS takes, in files of PEM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificates of the authorities that have signed those of the servers.
+    pub authorities: PathBuf,
+    /// A certificate with its chain, and its key, for servers that ask their clients for one.
+    pub identity: Option<(PathBuf, PathBuf)>,
 }
 
 /// More would be the server's threads, not ours.
@@ -71,12 +83,14 @@ impl FromStr for HbaseUri {
         for parameter in query.into_iter().flat_map(|query| query.split('&')) {
             parameters.read(transport, parameter).map_err(malformed)?;
         }
+        let tls = parameters.tls();
         Ok(Self {
             transport,
             server: servers.join(","),
             name: name.to_owned(),
             user: parameters.user.unwrap_or_else(default_user),
             n_connections: parameters.n_connections.unwrap_or(transport.n_connections()),
+            tls: tls.map_err(malformed)?,
         })
     }
 }
@@ -86,14 +100,21 @@ impl FromStr for HbaseUri {
 struct Parameters {
     n_connections: Option<usize>,
     user: Option<String>,
+    authorities: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
 }
 
 impl Parameters {
     fn read(&mut self, transport: Transport, parameter: &str) -> Result<(), String> {
         let known = || {
-            let user = if transport.has_user() { ", and user=NAME" } else { "" };
+            let others = if transport.has_user() {
+                ", user=NAME, and for TLS tls-ca=PATH, with tls-cert=PATH and tls-key=PATH where HBase asks for them"
+            } else {
+                ""
+            };
             format!(
-                "{parameter:?} is not a parameter; there is connections=N, from 1 to {HBASE_CONNECTIONS_MAX}{user}"
+                "{parameter:?} is not a parameter; there is connections=N, from 1 to {HBASE_CONNECTIONS_MAX}{others}"
             )
         };
         let is_new = match parameter.split_once('=') {
@@ -105,10 +126,35 @@ impl Parameters {
             Some(("user", name)) if transport.has_user() && is_user(name) => {
                 self.user.replace(name.to_owned()).is_none()
             }
+            Some((file, path)) if transport.has_user() && !path.is_empty() => {
+                let place = match file {
+                    "tls-ca" => &mut self.authorities,
+                    "tls-cert" => &mut self.certificate,
+                    "tls-key" => &mut self.key,
+                    _ => return Err(known()),
+                };
+                place.replace(path.into()).is_none()
+            }
             _ => return Err(known()),
         };
         let name = parameter.split('=').next().unwrap_or_default();
         if is_new { Ok(()) } else { Err(format!("{name} is there twice")) }
+    }
+}
+
+impl Parameters {
+    fn tls(&mut self) -> Result<Option<TlsFiles>, String> {
+        let identity = match (self.certificate.take(), self.key.take()) {
+            (None, None) => None,
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            _ => return Err("tls-cert and tls-key come together".to_owned()),
+        };
+        match (self.authorities.take(), identity) {
+            (None, Some(_)) => {
+                Err("tls-cert needs tls-ca, the certificates that HBase's are signed by".to_owned())
+            }
+            (authorities, identity) => Ok(authorities.map(|authorities| TlsFiles { authorities, identity })),
+        }
     }
 }
 
@@ -127,6 +173,12 @@ impl fmt::Display for HbaseUri {
         write!(f, "{}?connections={}", self.public_name(), self.n_connections)?;
         if self.transport.has_user() {
             write!(f, "&user={}", self.user)?;
+        }
+        if let Some(TlsFiles { authorities, identity }) = &self.tls {
+            write!(f, "&tls-ca={}", authorities.display())?;
+            if let Some((certificate, key)) = identity {
+                write!(f, "&tls-cert={}&tls-key={}", certificate.display(), key.display())?;
+            }
         }
         Ok(())
     }
