@@ -68,7 +68,7 @@ impl Hbase {
             let [gateway, others @ ..] = free_ports::<4>();
             let names = ["--zookeeper-port", "--master-port", "--regionserver-port"];
             let mut up = start_script(&data);
-            up.args(["up", "--heap", "1g", "--port", &gateway.to_string()]);
+            up.args(["up", "--heap", "2g", "--port", &gateway.to_string()]);
             for (name, port) in names.into_iter().zip(others) {
                 up.args([name, &port.to_string()]);
             }
