@@ -252,7 +252,7 @@ mod tests {
             ("hbase:h/a", "hbase: needs a gateway and a name, for example hbase://localhost:9090/news"),
             ("hbase://h", "write hbase://HOST:PORT/NAME, for example hbase://localhost:9090/news"),
             ("hbase+rpc:m/a", "needs a master and a name, for example hbase+rpc://localhost:16000/news"),
-            ("hbase+rpc://m/a?use=me", "connections=N, from 1 to 1000, and user=NAME"),
+            ("hbase+rpc://m/a?use=me", "connections=N, from 1 to 1000, user=NAME"),
             ("hbase+carrier-pigeon://h/a", "is not a place in HBase"),
             ("h:9090/a", "is not a place in HBase"),
         ] {
