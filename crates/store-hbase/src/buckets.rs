@@ -6,6 +6,25 @@ use simhash::{BucketKey, Distance, Facet, Fingerprint, KeyRange, RowKey};
 use super::layout::{INDEX_FAMILY, decode_id, decode_index_row, in_row};
 use super::rows::{Rows, Span, Table};
 
+/// Which buckets of a query are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All: what is near and there is met.
+    All,
+    /// A quarter: what is nearly equal is met, and of the rest some.
+    Glance,
+}
+
+impl Reach {
+    /// Every so many keys of a facet.
+    fn step(self) -> usize {
+        match self {
+            Self::All => 1,
+            Self::Glance => 4,
+        }
+    }
+}
+
 /// A cell, and where it was met.
 pub(super) struct Candidate {
     /// The number of the query.
@@ -48,11 +67,11 @@ pub(super) struct BucketPages {
 }
 
 impl Buckets {
-    /// All buckets of a query, and of each facet what is a candidate by `rule`.
-    pub(super) fn add(&mut self, query: usize, sketch: &Sketch, rule: &Rule) {
+    /// Buckets of a query, and of each facet what is a candidate by `rule`.
+    pub(super) fn add(&mut self, query: usize, sketch: &Sketch, rule: &Rule, reach: Reach) {
         for (family, facet) in sketch.facets() {
             let (family, within) = (*family, rule.within(*family));
-            for &key in facet.keys() {
+            for &key in facet.keys().iter().step_by(reach.step()) {
                 let range = KeyRange::of_bucket(key);
                 self.spans.push(Span::new(range.start(), range.end()));
                 self.whose.push(Bucket { query, family, key, fingerprint: facet.fingerprint(), within });

@@ -11,11 +11,13 @@ use std::time::{Duration, Instant};
 use index::backend::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
 use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result, Rule, Sketch};
 
+use super::buckets::Reach;
 use super::counters::Counters;
 use super::documents::{self, Stored};
 use super::layout::Record;
 use super::meet::{Ghosts, Lookout, meet};
 use super::order::waits_for;
+use super::outlook::Outlook;
 use super::remove::swap;
 use super::rows::{Swapped, Table};
 use super::write::{OldCells, Writes};
@@ -39,10 +41,12 @@ pub(super) fn insert_if_new(
     documents: &[Document],
     rule: &Rule,
     counters: &Counters,
+    outlook: &Outlook,
 ) -> Result<Vec<Insertion>> {
     let mut insertions = Vec::with_capacity(documents.len());
     for batch in documents.chunks(BATCH_MAX) {
-        let done = insert_batch(access, batch, rule, counters).map_err(|error| {
+        let reach = outlook.reach(batch.len());
+        let done = insert_batch(access, batch, rule, counters, reach).map_err(|error| {
             let (n_done, n_documents) = (insertions.len(), documents.len());
             let what = format!(
                 "of {n_documents} documents {n_done} are done, of the next {} some may be inserted and some not; \
@@ -51,6 +55,7 @@ pub(super) fn insert_if_new(
             );
             Error::new(error.kind(), what).caused_by(error)
         })?;
+        outlook.note(&done);
         insertions.extend(done);
     }
     Ok(insertions)
@@ -63,6 +68,7 @@ fn insert_batch(
     documents: &[Document],
     rule: &Rule,
     counters: &Counters,
+    reach: Reach,
 ) -> Result<Vec<Insertion>> {
     let ids = || documents.iter().map(|document| &document.id);
     let stored = documents::read(access, ids())?;
@@ -84,7 +90,7 @@ fn insert_batch(
             let row = stored.get(&documents[place].id).cloned().unwrap_or_default();
             claiming.add(&documents[place], Ticket { time: access.now(), owner, number: place as u32 }, row);
         }
-        let mut found = claiming.look()?;
+        let mut found = claiming.look(reach)?;
         // In their order: who has found a duplicate inserts nothing that a later one would have to wait for.
         let mut undecided: HashSet<usize> = HashSet::new();
         let mut waiting: Vec<usize> = Vec::new();
@@ -141,13 +147,22 @@ impl<'a> Claiming<'a> {
         self.claimed.push(Some(Claimed { document, claimant, row, replaced: None }));
     }
 
-    /// What those find who look for duplicates, by their numbers.
-    fn look(&mut self) -> Result<HashMap<usize, Entries>> {
+    /// What those find who look for duplicates, by their numbers. Who meets one at a glance looks for the nearest of all.
+    fn look(&mut self, reach: Reach) -> Result<HashMap<usize, Entries>> {
         let looks = self.steps().into_iter().filter_map(|(number, step)| match step {
             Step::Look(sketch) => Some((number, sketch)),
             _ => None,
         });
-        Ok(self.meet(looks.collect())?.into_iter().collect())
+        let looks: Vec<_> = looks.collect();
+        let mut found: HashMap<_, _> = self.meet(looks.clone(), reach)?.into_iter().collect();
+        if reach != Reach::All {
+            let has_met = |(number, _): &(usize, _)| {
+                found.get(number).is_some_and(|entries: &Entries| !entries.is_empty())
+            };
+            let again = looks.into_iter().filter(has_met).collect();
+            found.extend(self.meet(again, Reach::All)?);
+        }
+        Ok(found)
     }
 
     fn tell(&mut self, number: usize, seen: Seen) {
@@ -226,7 +241,7 @@ impl<'a> Claiming<'a> {
             }
         }
         self.read(&reads)?;
-        for (number, entries) in self.meet(searches)? {
+        for (number, entries) in self.meet(searches, Reach::All)? {
             self.tell(number, Seen::Entries(entries));
         }
         self.swap(swaps)?;
@@ -252,11 +267,11 @@ impl<'a> Claiming<'a> {
     }
 
     /// What is met near these sketches of documents.
-    fn meet(&mut self, sketches: Vec<(usize, Sketch)>) -> Result<Vec<(usize, Entries)>> {
+    fn meet(&mut self, sketches: Vec<(usize, Sketch)>, reach: Reach) -> Result<Vec<(usize, Entries)>> {
         let rule = self.rule;
         let lookout = |(number, sketch): (usize, Sketch)| {
             let id = &self.claimed[number].as_ref()?.document.id;
-            Some((number, Lookout { id, sketch, rule }))
+            Some((number, Lookout { id, sketch, rule, reach }))
         };
         let (numbers, lookouts): (Vec<_>, Vec<_>) = sketches.into_iter().filter_map(lookout).unzip();
         let met = meet(self.access, &lookouts, &mut self.ghosts)?;

@@ -39,6 +39,7 @@ mod loads;
 mod meet;
 mod near;
 mod order;
+mod outlook;
 mod plan;
 mod remove;
 mod retention;
@@ -63,6 +64,7 @@ use self::documents::to_stored_document;
 #[cfg(all(feature = "thrift", any(test, feature = "testsuite")))]
 pub use self::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
 use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};
+use self::outlook::Outlook;
 use self::plan::Options;
 use self::rows::{Rows, Swap, Swapped, Table};
 pub use self::transport::Transport;
@@ -86,6 +88,7 @@ pub struct HbaseStore {
     rows: Box<dyn Rows>,
     clock: Clock,
     counters: Counters,
+    outlook: Outlook,
 }
 
 /// What it takes to read and write an index.
@@ -122,7 +125,7 @@ impl HbaseStore {
     }
 
     fn over(rows: Box<dyn Rows>, clock: Clock) -> Self {
-        Self { rows, clock, counters: Counters::default() }
+        Self { rows, clock, counters: Counters::default(), outlook: Outlook::default() }
     }
 
     fn access(&self) -> Result<Access<'_>> {
@@ -198,7 +201,7 @@ impl Store for HbaseStore {
 
     fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
-        claiming::insert_if_new(&self.access()?, documents, rule, &self.counters)
+        claiming::insert_if_new(&self.access()?, documents, rule, &self.counters, &self.outlook)
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {

@@ -10,7 +10,7 @@ use index::{DocumentId, Family, Nearness, Result, Rule, Sketch, Timestamp};
 use simhash::RowKey;
 
 use super::Access;
-use super::buckets::{Buckets, Candidate, is_filed};
+use super::buckets::{Buckets, Candidate, Reach, is_filed};
 use super::documents::{self, Stored};
 use super::loads;
 use super::rows::Table;
@@ -24,6 +24,7 @@ pub(super) struct Lookout<'a> {
     pub(super) id: &'a DocumentId,
     pub(super) sketch: Sketch,
     pub(super) rule: &'a Rule,
+    pub(super) reach: Reach,
 }
 
 impl Lookout<'_> {
@@ -91,6 +92,9 @@ impl Ghosts {
 
 /// For each lookout the rows of the nearest document that is there, and of all with a pending claim that is near. Memory
 /// is bounded by these, and by a page of each bucket. Cells that lead nowhere are noted in `ghosts`.
+///
+/// That there is none holds once another call has said that the tables are those of the index: a claimant who meets no
+/// document claims its own or commits it, and that call says so.
 pub(super) fn meet(
     access: &Access<'_>,
     lookouts: &[Lookout<'_>],
@@ -98,26 +102,21 @@ pub(super) fn meet(
 ) -> Result<Vec<Vec<(DocumentId, Stored)>>> {
     let mut buckets = Buckets::default();
     for (number, lookout) in lookouts.iter().enumerate() {
-        buckets.add(number, &lookout.sketch, lookout.rule);
+        buckets.add(number, &lookout.sketch, lookout.rule, lookout.reach);
     }
     let mut found: Vec<Found> = Vec::new();
     found.resize_with(lookouts.len(), Found::default);
-    let mut is_checked = true;
     while let Some(pages) = buckets.next(access.rows)? {
-        is_checked = !pages.candidates.is_empty();
-        let rows = documents::read(access, pages.candidates.iter().map(|candidate| &candidate.id))?;
+        // Each claimant that searches meets its own cells: its row is known.
+        let is_other = |candidate: &&Candidate| candidate.id != *lookouts[candidate.query].id;
+        let others = || pages.candidates.iter().filter(is_other);
+        let rows = documents::read(access, others().map(|candidate| &candidate.id))?;
         let nowhere = Stored::default();
-        for candidate in &pages.candidates {
+        for candidate in others() {
             let stored = rows.get(&candidate.id).unwrap_or(&nowhere);
             ghosts.note(access, candidate, stored);
-            let lookout = &lookouts[candidate.query];
-            if candidate.id != *lookout.id {
-                found[candidate.query].take(lookout, &candidate.id, stored);
-            }
+            found[candidate.query].take(&lookouts[candidate.query], &candidate.id, stored);
         }
-    }
-    if !is_checked {
-        access.rows.check()?;
     }
     Ok(found.into_iter().map(Found::into_rows).collect())
 }

@@ -15,7 +15,7 @@ use index::{
 use simhash::BucketKey;
 use tables::Cost;
 
-use super::buckets::{Buckets, Candidate, facet_of};
+use super::buckets::{Buckets, Candidate, Reach, facet_of};
 use super::layout::Record;
 use super::{Access, documents};
 
@@ -174,7 +174,7 @@ fn run(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
     for (number, search) in searches.iter_mut().enumerate().filter(|(_, search)| !search.is_settled) {
         search.begin();
         search.cost.n_buckets += search.query.n_keys() as u64;
-        buckets.add(number, search.query, search.rule);
+        buckets.add(number, search.query, search.rule, Reach::All);
         begun.insert(number);
     }
     let hasher = RandomState::new();

@@ -1,0 +1,70 @@
+//! What the documents are likely to be that come next, by those that came before.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use index::Insertion;
+
+use super::buckets::Reach;
+
+/// Of fewer documents no share is taken, and they are looked for in all buckets: that is as many requests.
+const BATCH_MIN: usize = 16;
+
+/// In parts of 65,536, from which share of duplicates on a look goes to all buckets at once. A document that is new saves three
+/// quarters of a look by a glance; a duplicate that the glance meets costs a quarter more.
+const SHARE_MAX: u32 = 65_536 / 4;
+
+/// The share of duplicates among the documents that were inserted last, in parts of 65,536: half of it is the last batch's.
+pub(super) struct Outlook(AtomicU32);
+
+impl Default for Outlook {
+    fn default() -> Self {
+        Self(AtomicU32::new(65_536 / 2))
+    }
+}
+
+impl Outlook {
+    /// How far to look for duplicates of so many documents before they are claimed. The search after that goes to all buckets
+    /// in any case, so this is about time alone.
+    pub(super) fn reach(&self, n_documents: usize) -> Reach {
+        let expects_new = self.0.load(Ordering::Relaxed) < SHARE_MAX;
+        if expects_new && n_documents >= BATCH_MIN { Reach::Glance } else { Reach::All }
+    }
+
+    /// What became of a batch.
+    pub(super) fn note(&self, insertions: &[Insertion]) {
+        if insertions.len() < BATCH_MIN {
+            return;
+        }
+        let is_duplicate = |insertion: &&Insertion| matches!(insertion, Insertion::Duplicate(_));
+        let share = insertions.iter().filter(is_duplicate).count() * 65_536 / insertions.len();
+        // Batches that end at the same time count as one.
+        self.0.store((self.0.load(Ordering::Relaxed) + share as u32) / 2, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use index::{DocumentId, Match, Nearness};
+    use simhash::{Distance, Fingerprint};
+
+    use super::*;
+
+    #[test]
+    fn what_was_new_is_expected_to_be() {
+        let id = DocumentId::new("a").unwrap();
+        let near = Nearness { similarity: None, distance: Distance::of_differing(1) };
+        let duplicate = Insertion::Duplicate(Match::new(id, Fingerprint(1), near));
+        let (new, old) = (vec![Insertion::Inserted; 100], vec![duplicate; 100]);
+        let outlook = Outlook::default();
+        assert_eq!(outlook.reach(100), Reach::All);
+        outlook.note(&new);
+        outlook.note(&new);
+        assert_eq!(outlook.reach(100), Reach::Glance);
+        // A few say nothing, and have nothing to gain.
+        assert_eq!(outlook.reach(BATCH_MIN - 1), Reach::All);
+        outlook.note(&old[..BATCH_MIN - 1]);
+        assert_eq!(outlook.reach(100), Reach::Glance);
+        outlook.note(&old);
+        assert_eq!(outlook.reach(100), Reach::All);
+    }
+}
