@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -51,6 +52,13 @@ impl Default for ConnectionOptions {
 
 /// So many bytes are read at once, and room for so many is made before they have come.
 const READ_LEN: usize = 64 << 10;
+
+/// An idle connection is tried after a minute: what a firewall forgot meanwhile, or a machine that lost its power, is known
+/// before the next call waits for it.
+const KEEP_ALIVE: TcpKeepalive = TcpKeepalive::new()
+    .with_time(Duration::from_secs(60))
+    .with_interval(Duration::from_secs(10))
+    .with_retries(3);
 
 /// The greatest id of a call: servers take ids as signed, and say what concerns the connection under negative ones.
 const ID_MAX: u32 = i32::MAX as u32;
@@ -203,6 +211,7 @@ impl Connection {
         let stream =
             connecting.await.map_err(|_| Error::Deadline(options.connect_timeout))?.map_err(failed)?;
         stream.set_nodelay(true).map_err(failed)?;
+        SockRef::from(&stream).set_tcp_keepalive(&KEEP_ALIVE).map_err(failed)?;
         #[cfg(feature = "tls")]
         if let Some(tls) = &options.tls {
             let shaking_hands = time::timeout(options.connect_timeout, tls.connect(address.0, stream));

@@ -55,6 +55,10 @@ pub(super) fn scan(
         }
         open.next_seq += 1;
     }
+    if request.renew == Some(true) {
+        state.scans.insert(id, open);
+        return Ok(Reply::new(&answer, Bytes::new()));
+    }
     let closes = request.close_scanner.unwrap_or(false);
     let n_max = request.number_of_rows.unwrap_or(if closes { 0 } else { 1 }) as usize;
     let mut block = BytesMut::new();

@@ -37,6 +37,34 @@ async fn a_scan_is_gone_on_with_on_the_same_scanner() {
     assert_eq!(cluster.n_calls("Scan") - n, 4);
 }
 
+/// A caller that takes its time keeps its scanner, and one whose server has lost it meanwhile loses no row.
+#[tokio::test]
+async fn a_scan_is_kept() {
+    for is_lost in [false, true] {
+        let cluster = FakeCluster::start(1);
+        cluster.create_table("t", &["f"], &[]);
+        let keys = fill(&cluster, 20);
+        let client = client(&cluster);
+        scanned(&client, 1_000).await;
+        let mut scanner = client.scan("t", Scan { page_len: 8, ..Scan::default() });
+        scanner.renew().await;
+        let mut found = Vec::new();
+        let n = cluster.n_calls("Scan");
+        while let Some(page) = scanner.next().await.unwrap() {
+            found.extend(of_rows(&page));
+            if is_lost {
+                cluster.fail(Fault::on("Scan", FaultKind::FinalException("UnknownScannerException")));
+            }
+            scanner.renew().await;
+        }
+        assert_eq!(found, keys);
+        // Three pages, and what keeps the first two.
+        if !is_lost {
+            assert_eq!(cluster.n_calls("Scan") - n, 5);
+        }
+    }
+}
+
 /// What is done to a table between two pages of a scan of it.
 async fn rows_come_once_through(deed: impl Fn(&Cluster) + Send + Sync + Copy + 'static) {
     for nth in [1, 2, 5, 12] {
