@@ -3,8 +3,9 @@
 #
 #   docker build -f deploy/docker/hbase.Dockerfile -t pigeonhole-hbase .
 #
-# `run gateway --conf DIR` is what production needs of it: the gateway beside a worker, to an HBase elsewhere. `run server`
-# is an HBase for trials: one process, one copy of the data.
+# `run gateway --conf DIR` is what production may need of it, where the programs cannot ask HBase themselves: the gateway beside a
+# worker, to an HBase elsewhere. `run server` is an HBase for trials: one process, one copy of the data; with `--hostname NAME` for
+# other containers, which find it by that name.
 
 FROM debian:bookworm-slim AS jars
 RUN apt-get update \
@@ -28,6 +29,6 @@ ENV PIGEONHOLE_HBASE_DATA=/var/lib/hbase PIGEONHOLE_HBASE_CACHE=/opt/hbase-jars
 USER 10002:10002
 WORKDIR /opt/pigeonhole
 VOLUME /var/lib/hbase
-EXPOSE 9090
+EXPOSE 9090 16000 16020
 ENTRYPOINT ["/opt/pigeonhole/deploy/hbase/hbase"]
 CMD ["--help"]

@@ -20,6 +20,7 @@ mod licences;
 mod pages;
 mod pairs;
 mod pigeonhole;
+mod plan;
 mod printed;
 mod race;
 mod redis;

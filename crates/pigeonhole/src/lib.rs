@@ -5,6 +5,7 @@ mod compare;
 mod eval;
 mod info;
 mod key;
+mod plan;
 mod progress;
 mod query;
 mod remove;
@@ -35,6 +36,7 @@ Examples:
   pigeonhole key decode '\\x00\\x04\\x8D\\x15\\x01\\x01#Eg\\x89\\xAB\\xCD\\xEF'
   pigeonhole scheme t11                                     a table scheme, its proof and its cost
   pigeonhole scheme minhash                                 the bands of n-grams, and what they find
+  pigeonhole plan --documents 1e10 --queries-per-second 5000   the HBase that it takes
 
 Exit status: 0 done, 1 some documents to remove were not there, 2 could not run."
 )]
@@ -78,6 +80,16 @@ enum Command {
     Query(query::Args),
     /// Show a scheme: masks, proof of completeness, expected candidates; of bands what share of the pairs they find
     Scheme(scheme::Args),
+    /// Plan an index in HBase: rows, bytes, regions, region servers, workers, latency, money
+    ///
+    /// A calculation: nothing is asked, and no index is needed. Rows are documents times tables and bands; a query meets
+    /// documents · Σ 2^-(key bits) strangers in the tables of its simhashes, and in its bands as many as the texts have in
+    /// common. Bytes and times are constants that were measured with HBase 2.6.1 on two cores; --constants shows each with
+    /// its source. There are as many region servers as the greatest need asks for: disk, memory, regions, cores for queries and
+    /// inserts, or random reads.
+    ///
+    /// deploy/hbase/README.md has the formulas and what they assume, in "How large".
+    Plan(plan::Args),
     /// Show what an index says of itself: scheme, recipe, number of documents, digest of its contents
     Info(info::Args),
     /// Remove documents from an index: by id, by source, or by when they were inserted
@@ -105,11 +117,12 @@ enum Command {
 }
 
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 29] = [
+const COMMON: [&str; 34] = [
     "all",
     "apply",
     "bands-max",
     "digest",
+    "documents",
     "dry-run",
     "examples",
     "families",
@@ -119,6 +132,7 @@ const COMMON: [&str; 29] = [
     "ids-from",
     "inserted-from",
     "inserted-until",
+    "inserts-per-second",
     "json",
     "limit",
     "literal",
@@ -126,9 +140,12 @@ const COMMON: [&str; 29] = [
     "min-similarity",
     "output",
     "profile",
+    "queries-per-second",
     "recall",
+    "retain",
     "sample",
     "scheme",
+    "server-price",
     "similarity",
     "source",
     "store",
@@ -160,6 +177,7 @@ pub fn main() -> ExitCode {
         Command::Key(command) => key::run(command, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Query(args) => query::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Scheme(args) => scheme::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
+        Command::Plan(args) => plan::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Info(args) => info::run(args, &mut stdout).map(|()| ExitCode::SUCCESS),
         Command::Remove(args) => remove::run(args, &mut stdout),
         Command::Verify(args) => upkeep::verify(args, &mut stdout),

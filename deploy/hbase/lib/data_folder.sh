@@ -39,6 +39,7 @@ fill() {
     text=${text//@${upper//-/_}@/"${setting[$name]}"}
   done
   if has_hdfs; then fs=hdfs://127.0.0.1:${setting[namenode-port]}; fi
+  text=${text//@SERVERS_ADDRESS@/"$(servers_address)"}
   text=${text//@DEFAULT_FS@/"$fs"}
   printf '%s\n' "${text//@DATA@/"$data"}"
 }

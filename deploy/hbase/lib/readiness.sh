@@ -2,13 +2,14 @@
 # Whether a role that runs does its work, and the wait for it. Ports, ZooKeeper, the gateway and the logs are asked;
 # nothing is started or stopped here.
 
-port_accepts() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+# port_accepts ROLE PORT
+port_accepts() { (exec 3<>"/dev/tcp/$(address_of "$1" "$2")/$2") 2>/dev/null; }
 
 # Whether a running role does its work.
 is_ready() {
   local role=$1 port
   for port in $(ports_of "$role"); do
-    port_accepts "$port" || return 1
+    port_accepts "$role" "$port" || return 1
   done
   case $role in
     gateway) is_initialised && gateway_answers ;;
@@ -58,7 +59,7 @@ registered_at() {
   codes=$(
     exec 3<>"/dev/tcp/127.0.0.1/${setting[zookeeper-port]}"
     printf dump >&3
-    timeout 5 cat <&3 | sed -n "s|.*/hbase/rs/localhost,$1,||p" | sort -n | tail -n 1
+    timeout 5 cat <&3 | sed -n "s|.*/hbase/rs/${setting[hostname]},$1,||p" | sort -n | tail -n 1
   ) 2>/dev/null || true
   printf '%s' "${codes:-0}"
 }

@@ -32,6 +32,20 @@ ports_of() {
   esac
 }
 
+# The address at which master and region servers listen: loopback, or that of the name under which others find them.
+servers_address() {
+  if [[ ${setting[hostname]} == localhost ]]; then echo 127.0.0.1; else echo "${setting[hostname]}"; fi
+}
+
+# address_of ROLE PORT: where the role listens. ZooKeeper, HDFS and, to these commands, the gateway are on loopback.
+address_of() {
+  case $1:$2 in
+    *:"${setting[zookeeper-port]}") echo 127.0.0.1 ;;
+    server:* | master:* | regionserver-?:*) servers_address ;;
+    *) echo 127.0.0.1 ;;
+  esac
+}
+
 flag_of_port() {
   local name
   for name in "${port_names[@]}"; do

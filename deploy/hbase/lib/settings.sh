@@ -93,6 +93,8 @@ check_settings() {
   done
   [[ ${setting[listen]} =~ ^[0-9]{1,3}(\.[0-9]{1,3}){3}$ ]] ||
     die $usage "--listen is no IPv4 address: ${setting[listen]}"
+  [[ ${setting[hostname]} =~ ^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$ ]] ||
+    die $usage "--hostname is no name of a machine in lower case: ${setting[hostname]}"
   [[ ${setting[heap]} =~ ^[1-9][0-9]*[mg]$ ]] || die $usage "--heap is no size like 768m or 2g: ${setting[heap]}"
 }
 
@@ -110,7 +112,7 @@ check_ports_differ() {
 refuse_changes() {
   local name
   for name in "${filled_names[@]}" heap; do
-    # Of before there was --listen.
+    # Of before there was --listen or --hostname.
     if [[ ${remembered[$name]:-${default[$name]:-}} != "${setting[$name]}" ]]; then
       die $usage "it runs with --$name ${remembered[$name]:-unknown}; to change that, \`hbase down\` first"
     fi

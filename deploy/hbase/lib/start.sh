@@ -6,7 +6,7 @@ refuse_taken_ports() {
   local role port
   for role in "$@"; do
     for port in $(ports_of "$role"); do
-      if port_accepts "$port"; then
+      if port_accepts "$role" "$port"; then
         die $taken "port $port of the $role is taken$(holder_of_port "$port"):" \
           "choose another with $(flag_of_port "$port")"
       fi

@@ -8,9 +8,10 @@ readonly ok=0 failed=1 not_running=3 partly_up=4 usage=64 unavailable=69 no_fold
 # What `up` remembers in the data folder. Ports are chosen so that a cluster and a standalone HBase never differ in
 # them.
 readonly port_names=(port zookeeper-port master-port regionserver-port namenode-port)
-readonly filled_names=("${port_names[@]}" listen) # what the templates of the configuration name
+readonly filled_names=("${port_names[@]}" listen hostname) # what the templates of the configuration name
 declare -rA default=(
   [listen]=127.0.0.1
+  [hostname]=localhost
   [port]=9090
   [zookeeper-port]=2181
   [master-port]=16000

@@ -1,6 +1,7 @@
 //! What Docker Compose is told: by its own parser, and with the containers' commands as processes beside each other.
 
 use std::fs::{self, File};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -8,27 +9,35 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::invocation::Invocation;
+use super::invocation::{Invocation, help};
 use super::{check, path, python, seconds, stdout, stop_seconds, words};
 use crate::support::{self, Foreground, Worker, news, root, run};
 
 /// How long HBase may take to start.
 const START: Duration = Duration::from_secs(180);
 
-/// The file as Docker Compose reads it, with its defaults.
-fn config() -> Option<Value> {
+/// Where the server of a test listens: what nobody is told of on 127.0.0.1 is not found.
+const ELSEWHERE: &str = "127.0.0.2";
+
+/// How the programs reach HBase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Direct,
+    Gateway,
+}
+
+/// The files as Docker Compose reads them, with their defaults.
+fn config(way: Way) -> Option<Value> {
     let python = python("what Docker Compose reads")?;
     let mut compose = Command::new(check(python, "compose_program", [""; 0]));
     for variable in ["CORPUS", "HBASE_HEAP", "JOB", "KEYS", "WORKER_PORT"] {
         compose.env_remove(variable);
     }
-    compose.arg("-f").arg(path("compose/compose.yaml")).args([
-        "--profile",
-        "*",
-        "config",
-        "--format",
-        "json",
-    ]);
+    compose.arg("-f").arg(path("compose/compose.yaml"));
+    if way == Way::Gateway {
+        compose.arg("-f").arg(path("compose/gateway.yaml"));
+    }
+    compose.args(["--profile", "*", "config", "--format", "json"]);
     Some(serde_json::from_str(&stdout(&mut compose)).unwrap())
 }
 
@@ -47,61 +56,102 @@ fn variables(service: &Value) -> Vec<(String, String)> {
     own.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect()
 }
 
+/// The environment variable of a service.
+fn variable(services: &Value, service: &str, name: &str) -> String {
+    services[service]["environment"][name].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn services_take_what_they_are_told() {
-    let Some(config) = config() else { return };
-    for (name, service) in config["services"].as_object().unwrap() {
-        let own = variables(service).into_iter().map(|(name, _)| name);
-        Invocation::new(name, &started(service), own).check();
-        let build = &service["build"];
-        assert_eq!(
-            Path::new(build["context"].as_str().unwrap()).canonicalize().unwrap(),
-            root().canonicalize().unwrap()
-        );
-        assert!(root().join(build["dockerfile"].as_str().unwrap()).is_file(), "{build}");
-        assert_eq!((&service["read_only"], &service["cap_drop"][0]), (&json!(true), &json!("ALL")), "{name}");
-        if let Some(test) = service.pointer("/healthcheck/test").filter(|_| is_hbase(service)) {
-            let test = words(test);
-            // Of the role that it has.
-            assert_eq!((&*test[0], &*test[2], test.last()), ("CMD", "status", started(service).get(2)));
-            Invocation::new(name, &test[1..], []).check();
+    for way in [Way::Direct, Way::Gateway] {
+        let Some(config) = config(way) else { return };
+        for (name, service) in config["services"].as_object().unwrap() {
+            takes_what_it_is_told(name, service);
         }
-        for port in service["ports"].as_array().into_iter().flatten() {
-            assert_eq!(port["host_ip"], "127.0.0.1", "{name} is open to others");
-        }
+    }
+}
+
+fn takes_what_it_is_told(name: &str, service: &Value) {
+    let own = variables(service).into_iter().map(|(name, _)| name);
+    Invocation::new(name, &started(service), own).check();
+    let build = &service["build"];
+    assert_eq!(
+        Path::new(build["context"].as_str().unwrap()).canonicalize().unwrap(),
+        root().canonicalize().unwrap()
+    );
+    assert!(root().join(build["dockerfile"].as_str().unwrap()).is_file(), "{build}");
+    assert_eq!((&service["read_only"], &service["cap_drop"][0]), (&json!(true), &json!("ALL")), "{name}");
+    if let Some(test) = service.pointer("/healthcheck/test").filter(|_| is_hbase(service)) {
+        let test = words(test);
+        // Of the role that it has.
+        assert_eq!((&*test[0], &*test[2], test.last()), ("CMD", "status", started(service).get(2)));
+        Invocation::new(name, &test[1..], []).check();
+    }
+    for port in service["ports"].as_array().into_iter().flatten() {
+        assert_eq!(port["host_ip"], "127.0.0.1", "{name} is open to others");
     }
 }
 
 #[test]
 fn services_meet() {
-    let Some(config) = config() else { return };
+    let Some(config) = config(Way::Direct) else { return };
     let services = &config["services"];
-    let of = |service: &str, name: &str| services[service]["environment"][name].as_str().unwrap().to_owned();
-    // Whoever shares a network is reached by the name of the one that it belongs to.
-    let (host, table) = ("gateway", of("tables", "TABLE"));
-    assert_eq!(services["gateway"]["network_mode"], "service:hbase");
-    assert_eq!(services["hbase"]["networks"]["default"]["aliases"], json!([host]));
-    let gateway = started(&services["gateway"]).join(" ");
-    assert!(gateway.contains("--listen 0.0.0.0") && !gateway.contains("--port"), "{gateway}");
+    let table = variable(services, "tables", "TABLE");
+    // The name that the master is asked for by is the one that HBase tells its clients, and a name of its container.
+    let host = services["hbase"]["hostname"].as_str().unwrap();
+    assert!(services[host].is_object(), "no container is called {host}");
+    assert_eq!(started(&services["hbase"])[1..], ["run", "server", "--hostname", host]);
+    let said = help("hbase", None).unwrap();
+    let port = said.split_once("--master-port N").unwrap().1.split(['[', ']']).nth(1).unwrap();
     for service in ["worker", "indexer"] {
-        assert_eq!(of(service, "PIGEONHOLE_STORE"), format!("hbase://{host}:9090/{table}"));
+        let store = variable(services, service, "PIGEONHOLE_STORE");
+        assert_eq!(store, format!("hbase+rpc://{host}:{port}/{table}"));
+        assert!(services[service]["depends_on"]["tables"].is_object());
     }
+    assert!(services.get("gateway").is_none());
+    assert_eq!(services["tables"]["network_mode"], "service:hbase");
     let port = services["worker"]["ports"][0]["target"].to_string();
-    assert_eq!(of("worker", "PIGEONHOLE_LISTEN"), format!("0.0.0.0:{port}"));
+    assert_eq!(variable(services, "worker", "PIGEONHOLE_LISTEN"), format!("0.0.0.0:{port}"));
     let asks = words(&services["worker"]["healthcheck"]["test"]).join(" ");
     assert!(asks.contains(&format!("/dev/tcp/127.0.0.1/{port}")), "{asks}");
     let secret = services["worker"]["secrets"][0]["source"].as_str().unwrap();
-    assert_eq!(of("worker", "PIGEONHOLE_KEYS"), format!("/run/secrets/{secret}"));
+    assert_eq!(variable(services, "worker", "PIGEONHOLE_KEYS"), format!("/run/secrets/{secret}"));
     // The page says to make this one.
     let keys = config["secrets"][secret]["file"].as_str().unwrap();
     assert_eq!(Path::new(keys), path("compose/keys.toml"));
-    for (place, service) in [("/var/lib/hbase", "hbase"), ("/hbase", "gateway"), ("/hbase", "tables")] {
-        let volume = &services[service]["volumes"][0];
-        assert_eq!((volume["source"].as_str(), volume["target"].as_str()), (Some("hbase"), Some(place)));
-    }
+    shares_the_data(services, &["tables"]);
     let needed = stop_seconds(&started(&services["worker"])[1..]);
     let given = seconds(services["worker"]["stop_grace_period"].as_str().unwrap());
     assert!(given > needed, "a worker may take {needed} s, and is killed after {given}");
+}
+
+/// HBase's data are where these look for its configuration.
+#[track_caller]
+fn shares_the_data(services: &Value, beside: &[&str]) {
+    let places = beside.iter().map(|service| ("/hbase", *service));
+    for (place, service) in places.chain([("/var/lib/hbase", "hbase")]) {
+        let volume = &services[service]["volumes"][0];
+        assert_eq!((volume["source"].as_str(), volume["target"].as_str()), (Some("hbase"), Some(place)));
+    }
+}
+
+#[test]
+fn services_meet_at_the_gateway() {
+    let Some(config) = config(Way::Gateway) else { return };
+    let services = &config["services"];
+    let (host, table) = ("gateway", variable(services, "tables", "TABLE"));
+    assert_eq!(services["gateway"]["network_mode"], "service:hbase");
+    assert_eq!(services["hbase"]["networks"]["default"]["aliases"], json!([host]));
+    // HBase itself is on loopback again.
+    assert_eq!(started(&services["hbase"])[1..], ["run", "server", "--hostname", "localhost"]);
+    let gateway = started(&services["gateway"]).join(" ");
+    assert!(gateway.contains("--listen 0.0.0.0") && !gateway.contains("--port"), "{gateway}");
+    for service in ["worker", "indexer"] {
+        let store = variable(services, service, "PIGEONHOLE_STORE");
+        assert_eq!(store, format!("hbase://{host}:9090/{table}"));
+        assert!(services[service]["depends_on"][host].is_object());
+    }
+    shares_the_data(services, &["tables", "gateway"]);
 }
 
 /// A service as a process, stopped when dropped.
@@ -150,10 +200,20 @@ fn until_up(is_up: impl Fn() -> bool, process: &mut Process, log: &Path) {
     }
 }
 
-/// The containers' commands as processes, with a folder for each volume, and other ports.
+/// The containers' commands as processes, with a folder for each volume, and other ports. HBase goes by the name of another
+/// loopback address, and listens there alone.
 #[test]
 fn the_services_run_on_hbase() {
-    let Some(config) = config() else { return };
+    run_services(Way::Direct);
+}
+
+#[test]
+fn the_services_run_on_hbase_behind_the_gateway() {
+    run_services(Way::Gateway);
+}
+
+fn run_services(way: Way) {
+    let Some(config) = config(way) else { return };
     let _alone = support::alone();
     let Some(place) = Foreground::new(&[("hbase", "server"), ("gateway", "gateway")]) else { return };
     let services = &config["services"];
@@ -161,9 +221,11 @@ fn the_services_run_on_hbase() {
     let log = |service: &str| at(&format!("{service}.log"));
     let hbase = |service: &str| {
         let conf = at("hbase/conf");
-        // Of a machine of tests only loopback may be open.
-        let here =
-            |arg: String| arg.replace("/hbase/conf", conf.to_str().unwrap()).replace("0.0.0.0", "127.0.0.1");
+        let here = |arg: String| match &*arg {
+            "hbase" => ELSEWHERE.to_owned(),
+            // Of a machine of tests only loopback may be open.
+            _ => arg.replace("/hbase/conf", conf.to_str().unwrap()).replace("0.0.0.0", "127.0.0.1"),
+        };
         let mut command = place.command(service, started(&services[service]).into_iter().skip(1).map(here));
         command.envs(variables(&services[service])).stdout(Stdio::piped());
         command
@@ -175,17 +237,23 @@ fn the_services_run_on_hbase() {
     assert!(!is_up("hbase"));
     let mut server = Process::start(hbase("hbase").env("PIGEONHOLE_HBASE_HEAP", "1g"), &log("hbase"));
     until_up(|| is_up("hbase"), &mut server, &log("hbase"));
-    let mut gateway = Process::start(&mut hbase("gateway"), &log("gateway"));
+    let listens = |address: &str| TcpStream::connect((address, place.master_port())).is_ok();
+    let is_direct = way == Way::Direct;
+    assert_eq!((listens(ELSEWHERE), listens("127.0.0.1")), (is_direct, !is_direct));
+    let gateway = (way == Way::Gateway).then(|| Process::start(&mut hbase("gateway"), &log("gateway")));
     let made = stdout(&mut hbase("tables"));
     assert!(made.contains("created news: 4 regions"), "{made}");
-    until_up(|| is_up("gateway"), &mut gateway, &log("gateway"));
+    let gateway = gateway.map(|mut gateway| {
+        until_up(|| is_up("gateway"), &mut gateway, &log("gateway"));
+        gateway
+    });
 
     let key = run("query-worker", ["new-key", "--name", "compose", "--scopes", "read,write"]).expect(0);
     fs::write(at("keys.toml"), key.stdout).unwrap();
-    let gateway_port = place.port();
     let ours = |service: &str| {
         let here = |text: &str| {
-            let text = text.replace("gateway:9090", &format!("127.0.0.1:{gateway_port}"));
+            let text = text.replace("gateway:9090", &format!("127.0.0.1:{}", place.port()));
+            let text = text.replace("hbase:16000", &format!("{ELSEWHERE}:{}", place.master_port()));
             let text = text.replace("/run/secrets/keys", at("keys.toml").to_str().unwrap());
             let text = text.replace("/var/lib/pigeonhole", at("journals").to_str().unwrap());
             text.replace("0.0.0.0:8080", "127.0.0.1:0")
@@ -203,7 +271,10 @@ fn the_services_run_on_hbase() {
     let port = worker.base().rsplit(':').next().unwrap().to_owned();
     assert!(is_healthy(&config, &port));
     // Without its store it lives and is not healthy.
-    gateway.stop();
+    match gateway {
+        Some(mut gateway) => gateway.stop(),
+        None => server.stop(),
+    }
     assert_eq!(worker.get("/healthz").0, 200);
     assert!(!is_healthy(&config, &port));
     worker.send_stop();
@@ -211,6 +282,8 @@ fn the_services_run_on_hbase() {
     let (code, log) = worker.wait();
     assert_eq!(code, Some(0), "{log}");
     assert!(!is_healthy(&config, &port));
-    server.stop();
+    if way == Way::Gateway {
+        server.stop();
+    }
     assert!(!is_up("hbase"));
 }

@@ -1,5 +1,6 @@
 //! The manifests: their schemas, what meets what in them, and the Job's shards, run.
 
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,11 +10,14 @@ use super::invocation::{Invocation, help};
 use super::{check, path, python, stdout, stop_seconds, text, words, yaml};
 use crate::support::{Worker, command, news, run};
 
-/// The oldest version that knows all that is used: from it on sidecars and failures by index are on by themselves.
+/// The oldest version that knows all that is used: from it on failures by index and, beside a gateway, sidecars are on by themselves.
 const OLDEST: &str = "1.29";
 
 /// What is applied.
 const KUSTOMIZATIONS: [&str; 2] = ["worker", "indexer"];
+
+/// The line of each kustomization that is a comment where there is no gateway.
+const BY_GATEWAY: &str = "components: [../gateway]";
 
 /// Where the keys and the API of a worker are asked for.
 const PROBES: [(&str, &str); 3] =
@@ -43,6 +47,27 @@ fn deployment(python: &Path) -> Value {
 
 fn job(python: &Path) -> Value {
     object(python, "kubernetes/indexer/job.yaml", "Job")
+}
+
+/// What is applied, each with a gateway beside its program, too, as kustomize merges it by name.
+fn workloads(python: &Path) -> Vec<Value> {
+    let sidecar = object(python, "kubernetes/gateway/sidecar.yaml", "Deployment");
+    let sidecar = &sidecar["spec"]["template"]["spec"];
+    let plain = [deployment(python), job(python)];
+    let by_gateway = plain.clone().map(|mut workload| {
+        let pod = &mut workload["spec"]["template"]["spec"];
+        for name in ["initContainers", "volumes"] {
+            let mut all = list(pod, &format!("/{name}")).to_vec();
+            all.extend(list(sidecar, &format!("/{name}")).iter().cloned());
+            pod[name] = all.into();
+        }
+        workload
+    });
+    plain.into_iter().chain(by_gateway).collect()
+}
+
+fn pods(python: &Path) -> impl Iterator<Item = Value> {
+    workloads(python).into_iter().map(|workload| workload["spec"]["template"]["spec"].clone())
 }
 
 fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
@@ -85,6 +110,28 @@ fn schemas_know_every_field() {
             check(python, "kubernetes", std::iter::once(version.into()).chain(files));
         }
     }
+    let made = tempfile::NamedTempFile::new().unwrap();
+    for workload in workloads(python) {
+        fs::write(made.path(), workload.to_string()).unwrap();
+        check(python, "kubernetes", [OLDEST.as_ref(), made.path().as_os_str()]);
+    }
+}
+
+/// A copy of the manifests in which each kustomization has the gateway.
+fn by_gateway() -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for folder in ["base", "gateway"].into_iter().chain(KUSTOMIZATIONS) {
+        fs::create_dir(copy.path().join(folder)).unwrap();
+        for file in fs::read_dir(path("kubernetes").join(folder)).unwrap() {
+            let file = file.unwrap().path();
+            let text = fs::read_to_string(&file).unwrap();
+            let with_it = text.replace(&format!("\n# {BY_GATEWAY}\n"), &format!("\n{BY_GATEWAY}\n"));
+            let is_asked = KUSTOMIZATIONS.contains(&folder) && file.ends_with("kustomization.yaml");
+            assert_eq!(with_it != text, is_asked, "{}", file.display());
+            fs::write(copy.path().join(folder).join(file.file_name().unwrap()), with_it).unwrap();
+        }
+    }
+    copy
 }
 
 /// kustomize is in kubectl, which Debian has no recent one of: where there is none, this is not tested even in CI.
@@ -94,21 +141,37 @@ fn kustomize_makes_what_schemas_know() {
     if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
         return;
     }
-    let made = tempfile::NamedTempFile::new().unwrap();
-    for folder in KUSTOMIZATIONS {
-        let text = stdout(Command::new("kubectl").arg("kustomize").arg(path("kubernetes").join(folder)));
-        std::fs::write(made.path(), &text).unwrap();
-        check(python, "kubernetes", [OLDEST.as_ref(), made.path().as_os_str()]);
-        let objects: Vec<Value> = serde_json::from_str(&check(python, "documents", [made.path()])).unwrap();
-        let version = format!(":{}", env!("CARGO_PKG_VERSION"));
-        for object in &objects {
-            let is_namespace = object["kind"] == "Namespace";
-            assert!(is_namespace || object["metadata"]["namespace"] == "pigeonhole", "{object}");
-            for container in object.pointer("/spec/template/spec").iter().flat_map(|pod| containers(pod)) {
-                assert!(container["image"].as_str().unwrap().ends_with(&version), "{container}");
-            }
+    let by_gateway = by_gateway();
+    for (place, n_sidecars) in [(path("kubernetes"), 0), (by_gateway.path().to_owned(), 1)] {
+        for folder in KUSTOMIZATIONS {
+            check_made(python, &place.join(folder), n_sidecars);
         }
     }
+}
+
+fn check_made(python: &Path, folder: &Path, n_sidecars: usize) {
+    let made = tempfile::NamedTempFile::new().unwrap();
+    let text = stdout(Command::new("kubectl").arg("kustomize").arg(folder));
+    fs::write(made.path(), &text).unwrap();
+    check(python, "kubernetes", [OLDEST.as_ref(), made.path().as_os_str()]);
+    let objects: Vec<Value> = serde_json::from_str(&check(python, "documents", [made.path()])).unwrap();
+    let version = format!(":{}", env!("CARGO_PKG_VERSION"));
+    let mut n_found = 0;
+    for object in &objects {
+        let is_namespace = object["kind"] == "Namespace";
+        assert!(is_namespace || object["metadata"]["namespace"] == "pigeonhole", "{object}");
+        if let Some(store) = object.pointer("/data/PIGEONHOLE_STORE") {
+            let by_gateway = store.as_str().unwrap().starts_with("hbase://127.0.0.1:");
+            assert_eq!(by_gateway, n_sidecars == 1, "{store}");
+        }
+        for pod in object.pointer("/spec/template/spec") {
+            for container in containers(pod) {
+                assert!(container["image"].as_str().unwrap().ends_with(&version), "{container}");
+            }
+            n_found += list(pod, "/initContainers").len();
+        }
+    }
+    assert_eq!(n_found, n_sidecars, "{text}");
 }
 
 #[test]
@@ -142,7 +205,7 @@ fn selectors_ports_and_volumes_meet() {
         assert!(description["paths"].get(asks).is_some(), "the worker has no {asks}");
     }
 
-    for pod in [template["spec"].clone(), job(python)["spec"]["template"]["spec"].clone()] {
+    for pod in pods(python) {
         let volumes: Vec<&Value> = list(&pod, "/volumes").iter().map(|volume| &volume["name"]).collect();
         let mounts: Vec<&Value> =
             containers(&pod).flat_map(|of| list(of, "/volumeMounts")).map(|mount| &mount["name"]).collect();
@@ -158,37 +221,47 @@ fn selectors_ports_and_volumes_meet() {
     assert!(page.contains(&format!("create secret generic {secret} --from-file=keys.toml")), "{secret}");
 }
 
-/// Names that are made by `base` and asked for by pods.
+/// What a kustomization, or a component of one, makes.
+fn made(python: &Path, folder: &str) -> Value {
+    yaml(python, &format!("kubernetes/{folder}/kustomization.yaml")).remove(0)["configMapGenerator"].clone()
+}
+
+/// Names that are made by `base` and `gateway`, and asked for by pods.
 #[test]
 fn what_pods_ask_for_is_made() {
     let Some(python) = python("the manifests") else { return };
-    let base = yaml(python, "kubernetes/base/kustomization.yaml").remove(0);
-    let made: Vec<&str> =
-        list(&base, "/configMapGenerator").iter().map(|made| made["name"].as_str().unwrap()).collect();
+    let [base, gateway] = ["base", "gateway"].map(|folder| made(python, folder));
+    let names = |made: &Value| -> Vec<String> {
+        list(made, "").iter().map(|made| made["name"].as_str().unwrap().to_owned()).collect()
+    };
     let account = object(python, "kubernetes/base/service-account.yaml", "ServiceAccount");
-    for pod in [deployment(python), job(python)].map(|object| object["spec"]["template"]["spec"].clone()) {
+    for pod in pods(python) {
         assert_eq!(pod["serviceAccountName"], account["metadata"]["name"]);
         let volumes = list(&pod, "/volumes").iter().filter_map(|volume| volume.pointer("/configMap/name"));
         let variables = containers(&pod).flat_map(|of| list(of, "/envFrom"));
         let variables = variables.filter_map(|from| from.pointer("/configMapRef/name"));
-        let asked: Vec<&str> = volumes.chain(variables).map(|name| name.as_str().unwrap()).collect();
-        assert!(asked.len() == 2 && asked.iter().all(|name| made.contains(name)), "{asked:?} of {made:?}");
+        let mut asked: Vec<&str> = variables.chain(volumes).map(|name| name.as_str().unwrap()).collect();
+        asked.sort_unstable();
+        let is_direct = list(&pod, "/initContainers").is_empty();
+        assert_eq!(asked, if is_direct { names(&base) } else { names(&gateway) });
     }
-    let files = words(&base["configMapGenerator"][1]["files"]);
-    assert!(files.iter().all(|file| path("kubernetes/base").join(file).exists()), "{files:?}");
-    // Where the gateway listens, and how many it serves, is as in the HBase of developers.
-    let port = help("hbase", None)
-        .unwrap()
-        .split_once("Thrift gateway [")
-        .unwrap()
-        .1
-        .split(']')
-        .next()
-        .unwrap()
-        .to_owned();
-    let store = words(&base["configMapGenerator"][0]["literals"]).remove(0);
-    assert_eq!(store, format!("PIGEONHOLE_STORE=hbase://127.0.0.1:{port}/news"));
-    let [own, of_developers] = ["kubernetes/base/hbase-site.xml", "hbase/conf/common-site.xml"].map(text);
+    // Where masters and the gateway listen, and how many it serves, is as in the HBase of developers.
+    let said = help("hbase", None).unwrap();
+    let default = |flag: &str| said.split_once(flag).unwrap().1.split(['[', ']']).nth(1).unwrap().to_owned();
+    let store = words(&base[0]["literals"]).remove(0);
+    let masters =
+        store.strip_prefix("PIGEONHOLE_STORE=hbase+rpc://").and_then(|store| store.strip_suffix("/news"));
+    let port = default("--master-port N");
+    assert!(
+        masters.is_some_and(|masters| masters.split(',').all(|master| master.ends_with(&format!(":{port}")))),
+        "{store}"
+    );
+    assert_eq!(gateway[0]["behavior"], "merge");
+    let store = words(&gateway[0]["literals"]).remove(0);
+    assert_eq!(store, format!("PIGEONHOLE_STORE=hbase://127.0.0.1:{}/news", default("--port N")));
+    let files = words(&gateway[1]["files"]);
+    assert!(files.iter().all(|file| path("kubernetes/gateway").join(file).exists()), "{files:?}");
+    let [own, of_developers] = ["kubernetes/gateway/hbase-site.xml", "hbase/conf/common-site.xml"].map(text);
     for setting in
         ["hbase.thrift.minWorkerThreads", "hbase.thrift.maxWorkerThreads", "hbase.thrift.info.port"]
     {
@@ -202,10 +275,7 @@ fn containers_are_restricted_and_take_what_they_are_told() {
     let Some(python) = python("the manifests") else { return };
     let namespace = object(python, "kubernetes/base/namespace.yaml", "Namespace");
     assert_eq!(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "restricted");
-    let [worker, indexer] =
-        [deployment(python), job(python)].map(|object| object["spec"]["template"]["spec"].clone());
-    assert_eq!(worker["initContainers"], indexer["initContainers"], "one gateway is as good as another");
-    for pod in [&worker, &indexer] {
+    for pod in &pods(python).collect::<Vec<_>>() {
         assert_eq!(pod["automountServiceAccountToken"], false);
         assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
         assert_eq!(pod["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
@@ -221,7 +291,7 @@ fn containers_are_restricted_and_take_what_they_are_told() {
             let variables = own.chain((name != "gateway").then(|| "PIGEONHOLE_STORE".to_owned()));
             Invocation::new(name, &started(container), variables).check();
         }
-        let sidecar = &pod["initContainers"][0];
+        let Some(sidecar) = list(pod, "/initContainers").first() else { continue };
         assert_eq!(sidecar["restartPolicy"], "Always");
         let probe = words(&sidecar["startupProbe"]["exec"]["command"]);
         Invocation::new("the gateway's probe", &probe, []).check();

@@ -154,6 +154,11 @@ impl Foreground {
         self.ports[0]
     }
 
+    /// Where the master listens.
+    pub(crate) fn master_port(&self) -> u16 {
+        self.ports[2]
+    }
+
     /// A command of the start script, at the root of the checkout.
     pub(crate) fn command(&self, name: &str, args: impl IntoIterator<Item = String>) -> Command {
         let mut command = start_script(&self.folder.path().join(name));

@@ -1,0 +1,147 @@
+//! Numbers as people write them, and as they read them.
+
+use corpus::Grouped;
+
+/// Units of counts, and of bytes where `B` or `iB` follows.
+const UNITS: [(char, i32); 5] = [('k', 1), ('K', 1), ('M', 2), ('G', 3), ('T', 4)];
+
+/// A count: `1e10`, `10_000_000_000`, `10,000`, `2.5M` or `10G`, in powers of 1,000.
+pub(super) fn count(text: &str) -> Result<f64, String> {
+    let (digits, exponent) = split(text);
+    number(digits).map(|number| number * 1000_f64.powi(exponent)).ok_or_else(|| {
+        format!("{text:?} is no number: write it as 1e10, 10_000_000_000 or 10G (k, M, G and T are powers of 1,000)")
+    })
+}
+
+/// Bytes: `8TB`, `128GB`, `16GiB`, or a count.
+pub(super) fn bytes(text: &str) -> Result<f64, String> {
+    let (number_of, base) = match text.strip_suffix("iB") {
+        Some(rest) => (rest, 1024_f64),
+        None => (text.strip_suffix('B').unwrap_or(text), 1000_f64),
+    };
+    let (digits, exponent) = split(number_of);
+    let has_unit = exponent > 0 || base < 1024.0;
+    number(digits)
+        .filter(|_| has_unit)
+        .map(|number| number * base.powi(exponent))
+        .ok_or_else(|| format!("{text:?} is no number of bytes: write it as 8TB, 128GB or 16GiB"))
+}
+
+/// The digits, and the power that the unit behind them stands for.
+fn split(text: &str) -> (&str, i32) {
+    let found = UNITS.iter().find_map(|&(unit, exponent)| Some((text.strip_suffix(unit)?, exponent)));
+    found.unwrap_or((text, 0))
+}
+
+fn number(digits: &str) -> Option<f64> {
+    // Not "inf" or "nan", which Rust reads as well.
+    let is_ours = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E' | '_' | ',');
+    let is_number = digits.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
+    if !is_number || !digits.chars().all(is_ours) {
+        return None;
+    }
+    digits.replace(['_', ','], "").parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// With commas between the thousands, and with decimals where there is little before them.
+pub(super) fn grouped(number: f64) -> String {
+    let decimals = match number {
+        _ if number >= 100.0 || number.fract() == 0.0 => 0,
+        _ if number >= 1.0 => 1,
+        _ => 2,
+    };
+    if decimals > 0 {
+        return format!("{number:.decimals$}");
+    }
+    Grouped(number.round() as u64).to_string()
+}
+
+/// In the unit that leaves one to three digits before the point.
+pub(super) fn shown_bytes(bytes: f64) -> String {
+    in_units(bytes, &[("bytes", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15)])
+}
+
+/// From microseconds to years.
+pub(super) fn shown_seconds(seconds: f64) -> String {
+    let units = [
+        ("µs", 1e-6),
+        ("ms", 1e-3),
+        ("s", 1.0),
+        ("min", 60.0),
+        ("h", 3_600.0),
+        ("days", 86_400.0),
+        ("years", 3.156e7),
+    ];
+    in_units(seconds, &units)
+}
+
+/// By the largest of the units, which ascend, that is not more than the value; by the first where all are.
+fn in_units(value: f64, units: &[(&str, f64)]) -> String {
+    let largest = units.iter().rev().find(|(_, size)| value >= *size).or(units.first());
+    let (unit, size) = largest.copied().unwrap_or(("", 1.0));
+    format!("{} {unit}", grouped(value / size))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_read() {
+        for (text, expected) in [
+            ("1e10", Some(1e10)),
+            ("10_000_000_000", Some(1e10)),
+            ("10,000", Some(1e4)),
+            ("10G", Some(1e10)),
+            ("2.5M", Some(2.5e6)),
+            ("3k", Some(3e3)),
+            ("0", Some(0.0)),
+            ("-1", Some(-1.0)),
+            ("", None),
+            ("G", None),
+            ("inf", None),
+            ("nan", None),
+            ("1e999", None),
+            ("ten", None),
+            ("8TB", None),
+            ("1 000", None),
+        ] {
+            assert_eq!(count(text).ok(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_read() {
+        for (text, expected) in [
+            ("8TB", Some(8e12)),
+            ("128GB", Some(128e9)),
+            ("128G", Some(128e9)),
+            ("16GiB", Some(17_179_869_184.0)),
+            ("4096", Some(4096.0)),
+            ("4096iB", None),
+            ("8XB", None),
+            ("B", None),
+        ] {
+            assert_eq!(bytes(text).ok(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_shown() {
+        for (number, expected) in [
+            (0.0, "0"),
+            (0.214, "0.21"),
+            (20.86, "20.9"),
+            (2086.0, "2,086"),
+            (999.9, "1,000"),
+            (1e10, "10,000,000,000"),
+        ] {
+            assert_eq!(grouped(number), expected);
+        }
+        assert_eq!([8.4e13, 9.0, 1.5e3].map(shown_bytes), ["84 TB", "9 bytes", "1.5 kB"]);
+        assert_eq!(
+            [6e-7, 4.6e-4, 90.0, 1e5].map(shown_seconds),
+            ["0.60 µs", "460 µs", "1.5 min", "1.2 days"]
+        );
+    }
+}
