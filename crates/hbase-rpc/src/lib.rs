@@ -55,6 +55,7 @@ mod pages;
 mod regions;
 mod retry;
 mod scan;
+mod timeline;
 #[cfg(feature = "tls")]
 mod tls;
 
@@ -73,5 +74,6 @@ pub use pages::{PageOptions, Pages, Range};
 pub use regions::{Address, Region};
 pub use retry::Watch;
 pub use scan::{Scan, Scanner};
+pub use timeline::{Read, Timeline};
 #[cfg(feature = "tls")]
 pub use tls::{Tls, TlsError};
