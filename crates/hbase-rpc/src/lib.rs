@@ -50,6 +50,8 @@ mod error;
 #[cfg(feature = "testsuite")]
 pub mod fake;
 mod frame;
+#[cfg(feature = "kerberos")]
+mod kerberos;
 pub mod messages;
 mod pages;
 mod regions;
@@ -70,6 +72,8 @@ pub use client::{Client, ClientOptions};
 pub use connection::{Connection, ConnectionOptions};
 pub use error::{Advice, Error, RemoteError};
 pub use frame::{Answer, Service};
+#[cfg(feature = "kerberos")]
+pub use kerberos::{Kerberos, NotAPrincipal};
 pub use pages::{PageOptions, Pages, Range};
 pub use regions::{Address, Region};
 pub use retry::Watch;

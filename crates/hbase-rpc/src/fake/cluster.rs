@@ -207,6 +207,11 @@ impl Cluster {
         lock(&self.0.state).meta = server + 1;
     }
 
+    /// Lets new connections be refused, as by servers that want Kerberos; no ticket is taken here.
+    pub fn want_kerberos(&self) {
+        lock(&self.0.state).wants_kerberos = true;
+    }
+
     /// Forgets all scans, as after their leases have run out.
     pub fn forget_scans(&self) {
         lock(&self.0.state).scans.clear();

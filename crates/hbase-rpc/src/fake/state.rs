@@ -29,6 +29,8 @@ pub(super) struct State {
     /// The most bytes of cells in one answer to a scan.
     pub(super) answer_len_max: u64,
     pub(super) ahead_ms: i64,
+    /// Whether servers turn callers away that show no ticket, which none can here.
+    pub(super) wants_kerberos: bool,
     last_id: u64,
 }
 
@@ -76,6 +78,7 @@ impl State {
             n_calls: BTreeMap::new(),
             answer_len_max: u64::MAX,
             ahead_ms: 0,
+            wants_kerberos: false,
             last_id: 0,
         }
     }
