@@ -15,6 +15,7 @@ mod files;
 mod hbase;
 mod idf;
 mod indexer;
+mod kerberos;
 mod known_ids;
 mod licences;
 mod pages;

@@ -3,6 +3,7 @@
 mod browser;
 mod hbase;
 mod hdfs;
+mod kerberos;
 mod ports;
 mod python;
 mod redis;
@@ -22,6 +23,7 @@ use simhash::Distance;
 pub(crate) use browser::{Browser, browser, key};
 pub(crate) use hbase::{Foreground, Hbase, HbaseOfAReader, alone, hbase};
 pub(crate) use hdfs::{Hdfs, hdfs};
+pub(crate) use kerberos::Kerberos;
 pub(crate) use ports::free_ports;
 pub(crate) use python::venv;
 pub(crate) use redis::{Redis, redis};
@@ -63,6 +65,17 @@ pub(crate) fn program(name: &str) -> PathBuf {
     folder.join(name)
 }
 
+/// One that was built with a feature of its package, which it has not by default: in a target folder of its own, as the other one
+/// has the same name.
+pub(crate) fn program_with(name: &str, feature: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("a running test has a file");
+    let target = test.ancestors().nth(3).expect("cargo runs tests from target/PROFILE/deps").join(feature);
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    build.current_dir(root()).args(["build", "--locked", "--package", name, "--features", feature]);
+    run_command(build.arg("--target-dir").arg(&target)).expect(0);
+    target.join("debug").join(name)
+}
+
 /// What a program did.
 #[derive(Debug)]
 pub(crate) struct Run {
@@ -98,6 +111,13 @@ pub(crate) fn run_with_input<A: AsRef<OsStr>>(
         child.wait_with_output().expect("the program can be waited for")
     });
     let text = |bytes| String::from_utf8(bytes).expect("the programs print UTF-8");
+    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Runs a command to its end with nothing on stdin.
+pub(crate) fn run_command(command: &mut Command) -> Run {
+    let output = command.stdin(Stdio::null()).output().expect("the command is there");
+    let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 

@@ -176,6 +176,13 @@ mod tests {
                 "hbase+rpc://m/a?user=u&tls-ca=/etc/ca.pem&tls-key=k&tls-cert=c",
                 Some("hbase+rpc://m:16000/a?connections=2&user=u&tls-ca=/etc/ca.pem&tls-cert=c&tls-key=k"),
             ),
+            (
+                "hbase+rpc://m/a?principal=hbase/_HOST@A.B&user=u",
+                Some("hbase+rpc://m:16000/a?connections=2&user=u&principal=hbase/_HOST@A.B"),
+            ),
+            ("hbase+rpc://m/a?principal=hbase", None),
+            ("hbase+rpc://m/a?principal=hbase/", None),
+            ("hbase://m/a?principal=hbase/_HOST@A.B", None),
             ("hbase+rpc://m/a?tls-ca=a&tls-key=k", None),
             ("hbase+rpc://m/a?tls-cert=c&tls-key=k", None),
             ("hbase+rpc://m/a?tls-ca=", None),

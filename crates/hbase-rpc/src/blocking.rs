@@ -7,7 +7,9 @@ use bytes::Bytes;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::regions::Address;
-use crate::{Cell, CheckAndMutate, Checked, ClientOptions, Error, Get, Mutation, PageOptions, Pages, Range};
+use crate::{
+    Cell, CheckAndMutate, Checked, ClientOptions, Error, Get, Mutation, PageOptions, Pages, Range, Read,
+};
 
 /// A cluster, asked from threads. Calls may be made from many at once, but from no asynchronous task, which they would keep
 /// from going on.
@@ -100,6 +102,29 @@ impl Client {
         visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
     ) -> Result<(), E> {
         self.wait(self.client.pages(table, family, ranges, options, visit))
+    }
+
+    /// As [`crate::Timeline::get_many`].
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn timeline_get_many(&self, table: &str, gets: &[Get]) -> Result<Vec<Read<Vec<Cell>>>, Error> {
+        self.wait(self.client.timeline().get_many(table, gets))
+    }
+
+    /// As [`crate::Timeline::pages`].
+    ///
+    /// # Errors
+    /// [`Error`], and the first of `visit`.
+    pub fn timeline_pages<E: From<Error>>(
+        &self,
+        table: &str,
+        family: &Bytes,
+        ranges: &[Range],
+        options: &PageOptions,
+        visit: &mut impl FnMut(usize, Read<Pages>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.wait(self.client.timeline().pages(table, family, ranges, options, visit))
     }
 
     /// As [`crate::Client::time_to_live`].

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use prost::Message;
@@ -18,6 +18,7 @@ use crate::messages::{
 use crate::regions::{self, Address, MAGIC, META, Regions};
 use crate::retry::{Retry, Watch};
 use crate::scan::{Scan, Scanner};
+use crate::timeline::Consistency;
 use crate::{Answer, Cell, Connection, ConnectionOptions, Error, Get, Service};
 
 /// How a cluster is asked.
@@ -33,6 +34,10 @@ pub struct ClientOptions {
     pub patience: Duration,
     /// The same as long as no server has ever answered: an address that is mistyped should not be waited for.
     pub first_patience: Duration,
+    /// How long the primary of a region is waited for before a replica is asked, too: of gets by [`Client::timeline`].
+    pub primary_get_timeout: Duration,
+    /// The same of scans and pages.
+    pub primary_scan_timeout: Duration,
     /// Is told of servers that are waited for.
     pub watch: Option<Arc<dyn Watch>>,
 }
@@ -45,6 +50,9 @@ impl Default for ClientOptions {
             call_timeout: Duration::from_secs(20),
             patience: Duration::from_secs(120),
             first_patience: Duration::from_secs(5),
+            // As HBase's own client has them.
+            primary_get_timeout: Duration::from_millis(10),
+            primary_scan_timeout: Duration::from_secs(1),
             watch: None,
         }
     }
@@ -66,6 +74,8 @@ pub struct Client {
     /// Servers that have told where `hbase:meta` is or had regions: where the masters are gone, they know, too.
     known: Mutex<Vec<Address>>,
     has_answered: AtomicBool,
+    /// Tables whose primaries did not answer a reader that replicas may answer, and when they are to be looked up anew.
+    suspects: Mutex<HashMap<String, Instant>>,
 }
 
 /// So many servers are asked where `hbase:meta` is, besides the masters.
@@ -95,13 +105,14 @@ impl Client {
             tables: Mutex::default(),
             known: Mutex::default(),
             has_answered: AtomicBool::new(false),
+            suspects: Mutex::default(),
         }
     }
 
     /// The rows of a scan, page by page, from whichever regions have them.
     #[must_use]
     pub fn scan(&self, table: &str, scan: Scan) -> Scanner<'_> {
-        Scanner::new(self, table, scan)
+        Scanner::new(self, table, scan, Consistency::Strong)
     }
 
     /// How many connections are open.
@@ -109,6 +120,14 @@ impl Client {
     pub fn n_open(&self) -> usize {
         let is_open = |slot: &&Slot<Connection>| slot.get().is_some_and(|connection| connection.is_open());
         lock(&self.connections).values().filter(is_open).count()
+    }
+
+    pub(crate) fn options(&self) -> &ClientOptions {
+        &self.options
+    }
+
+    pub(crate) fn suspects(&self) -> MutexGuard<'_, HashMap<String, Instant>> {
+        lock(&self.suspects)
     }
 
     pub(crate) fn watch(&self) -> Option<&dyn Watch> {
@@ -200,7 +219,15 @@ impl Client {
         slot.get_or_try_init(|| async { look_up().await.map(Arc::new) }).await.cloned()
     }
 
-    async fn look_up(&self, table: &str) -> Result<Regions, Error> {
+    /// Remembers what was looked up of a table.
+    pub(crate) fn replace(&self, table: &str, regions: Regions) -> Arc<Regions> {
+        let regions = Arc::new(regions);
+        let slot = Slot::new(OnceCell::new_with(Some(Arc::clone(&regions))));
+        lock(&self.tables).insert(table.to_owned(), slot);
+        regions
+    }
+
+    pub(crate) async fn look_up(&self, table: &str) -> Result<Regions, Error> {
         let (start, stop) = regions::rows_of(table);
         let scan = Scan { start, stop, families: vec!["info".into()], ..Scan::default() };
         let mut scanner = self.scan(META, scan);

@@ -35,6 +35,9 @@ pub struct ConnectionOptions {
     /// TLS, where the servers speak it.
     #[cfg(feature = "tls")]
     pub tls: Option<crate::Tls>,
+    /// Kerberos, where the servers want it: then its ticket says who asks, and not `user`.
+    #[cfg(feature = "kerberos")]
+    pub kerberos: Option<crate::Kerberos>,
 }
 
 impl Default for ConnectionOptions {
@@ -46,6 +49,8 @@ impl Default for ConnectionOptions {
             request_len_max: 64 << 20,
             #[cfg(feature = "tls")]
             tls: None,
+            #[cfg(feature = "kerberos")]
+            kerberos: None,
         }
     }
 }
@@ -219,8 +224,27 @@ impl Connection {
             let stream = stream.map_err(|error| {
                 if is_of_tls(&error) { Error::Tls(error.to_string()) } else { failed(error) }
             })?;
-            return Self::over(stream, service, options).await;
+            return Self::to(address.0, stream, service, options).await;
         }
+        Self::to(address.0, stream, service, options).await
+    }
+
+    /// Over a stream to a host, which is shown a ticket where that is wanted.
+    async fn to(
+        host: &str,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        service: Service,
+        options: ConnectionOptions,
+    ) -> Result<Self, Error> {
+        #[cfg(feature = "kerberos")]
+        if let Some(kerberos) = &options.kerberos {
+            let mut stream = stream;
+            let showing = time::timeout(options.connect_timeout, kerberos.show(host, &mut stream));
+            showing.await.map_err(|_| Error::Deadline(options.connect_timeout))??;
+            return Self::begin(stream, frame::header(None, service), options).await;
+        }
+        // Its name is of no matter to others.
+        let _ = host;
         Self::over(stream, service, options).await
     }
 
@@ -233,9 +257,18 @@ impl Connection {
         service: Service,
         options: ConnectionOptions,
     ) -> Result<Self, Error> {
+        let preamble = frame::preamble(&options.user, service);
+        Self::begin(stream, preamble, options).await
+    }
+
+    async fn begin(
+        stream: impl AsyncRead + AsyncWrite + Send + 'static,
+        first: Bytes,
+        options: ConnectionOptions,
+    ) -> Result<Self, Error> {
         let (read, mut write) = tokio::io::split(stream);
         let failed = |source| Error::Connection { source, was_sent: false };
-        write.write_all(&frame::preamble(&options.user, service)).await.map_err(failed)?;
+        write.write_all(&first).await.map_err(failed)?;
         write.flush().await.map_err(failed)?;
         let calls = Arc::new(Calls::default());
         let (of_writer, of_reader) = (Arc::clone(&calls), Arc::clone(&calls));

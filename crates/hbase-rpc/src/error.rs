@@ -23,6 +23,8 @@ pub enum Error {
     Protocol(String),
     /// The two sides do not trust each other, or one of them does not speak TLS: what the library said.
     Tls(String),
+    /// The server was shown no ticket of Kerberos, or does not take part in it: what there is to do.
+    Kerberos(String),
     /// The request is longer than a server takes, or than its length can be written.
     TooLong(usize),
     /// A request that HBase could not understand: it was not sent.
@@ -125,6 +127,10 @@ impl RemoteError {
         line.strip_prefix(&*self.class).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(line)
     }
 
+    fn wants_kerberos(&self) -> bool {
+        self.name() == "AccessDeniedException" && self.message() == "Authentication is required"
+    }
+
     /// What to do about it. A class that is not known here is tried again elsewhere, unless the server says not to.
     #[must_use]
     pub fn advice(&self) -> Advice {
@@ -149,7 +155,19 @@ impl Error {
         match self {
             Self::Remote(remote) => remote.advice(),
             Self::Connection { .. } | Self::Deadline(_) | Self::Protocol(_) => Advice::LookUpAgain,
-            Self::Tls(_) | Self::TooLong(_) | Self::Invalid(_) | Self::GaveUp { .. } => Advice::GiveUp,
+            Self::Tls(_) | Self::Kerberos(_) | Self::TooLong(_) | Self::Invalid(_) | Self::GaveUp { .. } => {
+                Advice::GiveUp
+            }
+        }
+    }
+
+    /// Whether the server takes no caller that names itself alone: it is one with Kerberos.
+    #[must_use]
+    pub fn wants_kerberos(&self) -> bool {
+        match self {
+            Self::Remote(remote) => remote.wants_kerberos(),
+            Self::GaveUp { source, .. } => source.wants_kerberos(),
+            _ => false,
         }
     }
 
@@ -171,6 +189,7 @@ impl Error {
             Self::Remote(remote) => Self::Remote(remote.clone()),
             Self::Protocol(what) => Self::Protocol(what.clone()),
             Self::Tls(what) => Self::Tls(what.clone()),
+            Self::Kerberos(what) => Self::Kerberos(what.clone()),
             Self::TooLong(len) => Self::TooLong(*len),
             Self::Invalid(what) => Self::Invalid(what),
             Self::GaveUp { waited, source } => {
@@ -186,7 +205,7 @@ impl Error {
             Self::Connection { was_sent, .. } => *was_sent,
             Self::Deadline(_) | Self::Protocol(_) => true,
             Self::Remote(remote) => !remote.is_not_done(),
-            Self::Tls(_) | Self::TooLong(_) | Self::Invalid(_) => false,
+            Self::Tls(_) | Self::Kerberos(_) | Self::TooLong(_) | Self::Invalid(_) => false,
             Self::GaveUp { source, .. } => source.may_be_done(),
         }
     }
@@ -199,6 +218,7 @@ impl fmt::Display for Error {
             Self::Deadline(time) => write!(f, "no answer in {} ms", time.as_millis()),
             Self::Remote(remote) => write!(f, "{}: {}", remote.name(), remote.message()),
             Self::Tls(what) => write!(f, "TLS failed: {what}"),
+            Self::Kerberos(what) => write!(f, "Kerberos failed: {what}"),
             Self::Protocol(what) => write!(f, "no answer of this protocol: {what}"),
             Self::Invalid(what) => write!(f, "a request that cannot be: {what}"),
             Self::GaveUp { waited, source } => write!(f, "{source} (tried for {} s)", waited.as_secs()),

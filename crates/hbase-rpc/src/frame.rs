@@ -1,7 +1,7 @@
 //! What goes over the wire: a preamble, then requests and answers, each with its length before it.
 //!
 //! ```text
-//! "HBas"  u8 version 0  u8 authentication  u32 length  ConnectionHeader
+//! "HBas"  u8 version 0  u8 authentication  [what a ticket takes]  u32 length  ConnectionHeader
 //! u32 length  varint length  RequestHeader   [varint length  message]  [cells]
 //! u32 length  varint length  ResponseHeader  [varint length  message]  [cells]
 //! ```
@@ -17,6 +17,9 @@ use crate::{Cells, Error, RemoteError};
 const MAGIC: &[u8] = b"HBas\0";
 /// No more than a user's name.
 const SIMPLE: u8 = 80;
+/// A ticket, by SASL with the mechanism GSSAPI.
+#[cfg(feature = "kerberos")]
+const KERBEROS: u8 = 81;
 const CODEC: &str = "org.apache.hadoop.hbase.codec.KeyValueCodec";
 
 /// A service of a server.
@@ -40,15 +43,28 @@ impl Service {
     }
 }
 
-/// What a connection begins with.
+/// What a connection begins with, of a user that the server believes.
 pub(crate) fn preamble(user: &str, service: Service) -> Bytes {
+    let mut bytes = BytesMut::from(MAGIC);
+    bytes.put_u8(SIMPLE);
+    bytes.put(header(Some(user), service));
+    bytes.freeze()
+}
+
+/// The same of one that shows a ticket next.
+#[cfg(feature = "kerberos")]
+pub(crate) fn preamble_of_ticket() -> Bytes {
+    [MAGIC, &[KERBEROS]].concat().into()
+}
+
+/// What the requests of a connection are for. Who shows a ticket is named by that.
+pub(crate) fn header(user: Option<&str>, service: Service) -> Bytes {
     let header = ConnectionHeader {
-        user: Some(UserInformation { effective: user.to_owned() }),
+        user: user.map(|user| UserInformation { effective: user.to_owned() }),
         service: Some(service.name().to_owned()),
         codec: Some(CODEC.to_owned()),
     };
-    let mut bytes = BytesMut::from(MAGIC);
-    bytes.put_u8(SIMPLE);
+    let mut bytes = BytesMut::new();
     bytes.put_u32(header.encoded_len() as u32);
     header.encode_raw(&mut bytes);
     bytes.freeze()

@@ -50,11 +50,14 @@ mod error;
 #[cfg(feature = "testsuite")]
 pub mod fake;
 mod frame;
+#[cfg(feature = "kerberos")]
+mod kerberos;
 pub mod messages;
 mod pages;
 mod regions;
 mod retry;
 mod scan;
+mod timeline;
 #[cfg(feature = "tls")]
 mod tls;
 
@@ -69,9 +72,12 @@ pub use client::{Client, ClientOptions};
 pub use connection::{Connection, ConnectionOptions};
 pub use error::{Advice, Error, RemoteError};
 pub use frame::{Answer, Service};
+#[cfg(feature = "kerberos")]
+pub use kerberos::{Kerberos, NotAPrincipal};
 pub use pages::{PageOptions, Pages, Range};
 pub use regions::{Address, Region};
 pub use retry::Watch;
 pub use scan::{Scan, Scanner};
+pub use timeline::{Read, Timeline};
 #[cfg(feature = "tls")]
 pub use tls::{Tls, TlsError};

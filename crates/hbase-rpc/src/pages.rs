@@ -1,21 +1,21 @@
 //! A page of each of many ranges: short scans side by side, or one scan of a region that seeks from range to range.
 
+mod message;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use prost::Message;
 
-use crate::messages::{
-    self, COLUMN_RANGE_FILTER, Column, ColumnRange, Filter, MULTI_ROW_RANGE_FILTER, MultiRowRange, PREAD,
-    RowRange, ScanRequest, ScanResponse,
-};
+use self::message::message;
+use crate::messages::{ScanRequest, ScanResponse};
 use crate::regions::{Region, Regions, specifier};
 use crate::retry::Retry;
 use crate::scan::pieces;
-use crate::{Cell, Client, Error, Service};
+use crate::timeline::Consistency;
+use crate::{Cell, Client, Error, Read, Service};
 
 /// Rows from one key to another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,11 +82,14 @@ struct Part {
     page: Pages,
     /// Whether there may be more cells of the last piece's row.
     is_open: bool,
+    /// Whether some of it is from a replica.
+    is_stale: bool,
 }
 
 impl Part {
     fn new(number: usize, range: Range) -> Self {
-        Self { numbers: vec![number], from: range.start.clone(), range, page: Vec::new(), is_open: false }
+        let (from, page) = (range.start.clone(), Vec::new());
+        Self { numbers: vec![number], range, from, page, is_open: false, is_stale: false }
     }
 
     /// Back to its beginning.
@@ -94,6 +97,7 @@ impl Part {
         self.from = self.range.start.clone();
         self.page.clear();
         self.is_open = false;
+        self.is_stale = false;
     }
 
     fn is_full(&self, options: &PageOptions) -> bool {
@@ -120,6 +124,15 @@ impl Part {
     }
 }
 
+/// What is read, the same in all regions.
+#[derive(Clone, Copy)]
+struct Of<'a> {
+    consistency: Consistency,
+    table: &'a str,
+    family: &'a Bytes,
+    options: &'a PageOptions,
+}
+
 /// What came of some parts in one region.
 #[derive(Default)]
 struct Outcome {
@@ -143,10 +156,23 @@ impl Client {
         options: &PageOptions,
         visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
     ) -> Result<(), E> {
+        let visit = &mut |number, read: Read<Pages>| visit(number, read.value);
+        self.pages_by(Consistency::Strong, table, family, ranges, options, visit).await
+    }
+
+    pub(crate) async fn pages_by<E: From<Error>>(
+        &self,
+        consistency: Consistency,
+        table: &str,
+        family: &Bytes,
+        ranges: &[Range],
+        options: &PageOptions,
+        visit: &mut impl FnMut(usize, Read<Pages>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut retry = Retry::new(self, table);
         let mut left = parts(ranges);
         while !left.is_empty() {
-            let regions = match self.regions(table).await {
+            let regions = match self.regions_by(consistency, table).await {
                 Ok(regions) => regions,
                 Err(error) => {
                     retry.after(error, None).await?;
@@ -156,7 +182,8 @@ impl Client {
             let (jobs, lost, mut failure) = jobs(&regions, std::mem::take(&mut left), options);
             left = lost;
             let mut waiting = jobs.into_iter();
-            let read = |(region, parts)| self.read(table, family, region, parts, options);
+            let of = Of { consistency, table, family, options };
+            let read = |(region, parts)| self.read(of, region, parts);
             let mut under_way = FuturesUnordered::new();
             under_way.extend(waiting.by_ref().take(SCANS_MAX).map(read));
             while let Some(Outcome { done, left: again, error }) = under_way.next().await {
@@ -178,18 +205,11 @@ impl Client {
     }
 
     /// Reads parts of one region, in the order of their keys. Those of several follow each other without a gap in it.
-    async fn read(
-        &self,
-        table: &str,
-        family: &Bytes,
-        region: &Region,
-        mut parts: VecDeque<Part>,
-        options: &PageOptions,
-    ) -> Outcome {
+    async fn read(&self, of: Of<'_>, region: &Region, mut parts: VecDeque<Part>) -> Outcome {
         let mut outcome = Outcome::default();
         while !parts.is_empty() {
-            if let Err(error) = self.read_on(family, region, &mut parts, options, &mut outcome).await {
-                tracing::debug!(table, %error, "a scan is begun again");
+            if let Err(error) = self.read_on(of, region, &mut parts, &mut outcome).await {
+                tracing::debug!(of.table, %error, "a scan is begun again");
                 parts.iter_mut().for_each(Part::reset);
                 outcome.left.extend(parts);
                 outcome.error = Some(error);
@@ -202,12 +222,12 @@ impl Client {
     /// One scan, until the region has no more or a page is full.
     async fn read_on(
         &self,
-        family: &Bytes,
+        of: Of<'_>,
         region: &Region,
         parts: &mut VecDeque<Part>,
-        options: &PageOptions,
         outcome: &mut Outcome,
     ) -> Result<(), Error> {
+        let Of { consistency, table, family, options } = of;
         let n_pieces =
             (options.pieces_max.saturating_mul(parts.len())).clamp(1, ANSWER_PIECES.max(options.pieces_max));
         let mut request = ScanRequest {
@@ -219,8 +239,16 @@ impl Client {
             ..ScanRequest::default()
         };
         let mut n_calls = 0;
+        let (copy, answer) = self.begin_scan(consistency, table, region, &request).await?;
+        if copy.name != region.name {
+            parts.iter_mut().for_each(|part| part.is_stale = true);
+        }
+        let mut answer = Some(answer);
         loop {
-            let answer = self.call_at(&region.server, Service::Client, "Scan", &request, &[]).await?;
+            let answer = match answer.take() {
+                Some(first) => first,
+                None => self.call_at(&copy.server, Service::Client, "Scan", &request, &[]).await?,
+            };
             let message: ScanResponse = answer.message()?;
             for piece in pieces(answer, &message) {
                 let (cells, is_open) = piece?;
@@ -251,7 +279,7 @@ impl Client {
             let id = id.ok_or_else(|| Error::Protocol("a scan without an id".to_owned()))?;
             if parts.front().is_some_and(|part| part.is_full(options)) {
                 outcome.done.extend(parts.pop_front());
-                self.close_scanner(&region.server, id);
+                self.close_scanner(&copy.server, id);
                 return Ok(());
             }
             request = ScanRequest {
@@ -271,17 +299,18 @@ impl Part {
     fn visit<E>(
         mut self,
         options: &PageOptions,
-        visit: &mut impl FnMut(usize, Pages) -> Result<(), E>,
+        visit: &mut impl FnMut(usize, Read<Pages>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let is_stale = self.is_stale;
         self.page.truncate(options.pieces_max);
         let (last, others) = match self.numbers.split_last() {
             Some((last, others)) => (*last, others),
             None => return Ok(()),
         };
         for number in others {
-            visit(*number, self.page.clone())?;
+            visit(*number, Read { value: self.page.clone(), is_stale })?;
         }
-        visit(last, self.page)
+        visit(last, Read { value: self.page, is_stale })
     }
 }
 
@@ -336,56 +365,4 @@ fn jobs<'a>(
         }
     }
     (jobs, lost, failure)
-}
-
-fn message(family: &Bytes, parts: &VecDeque<Part>, options: &PageOptions) -> messages::Scan {
-    let (first, last) = (parts.front(), parts.back());
-    let start = first.map(|part| part.from.clone());
-    let filter = match first.and_then(|part| part.range.after.as_ref()) {
-        Some(after) => Some(after_column(after)),
-        None => (parts.len() > 1).then(|| of_ranges(parts)),
-    };
-    let n_pieces = u32::try_from(options.pieces_max.max(1)).ok();
-    messages::Scan {
-        columns: vec![Column { family: family.clone(), qualifiers: Vec::new() }],
-        start_row: start,
-        stop_row: last.map(|part| match part.range.after {
-            Some(_) => [&part.from[..], &[0]].concat().into(),
-            None => part.range.stop.clone(),
-        }),
-        filter,
-        max_versions: Some(1),
-        cache_blocks: Some(options.cache_blocks),
-        batch_size: u32::try_from(options.cells_max).ok(),
-        max_result_size: Some(ANSWER_LEN),
-        caching: n_pieces,
-        include_start_row: Some(true),
-        include_stop_row: Some(false),
-        read_type: (options.pieces_max < LONG).then_some(PREAD),
-        ..messages::Scan::default()
-    }
-}
-
-fn of_ranges(parts: &VecDeque<Part>) -> Filter {
-    let range = |part: &Part| RowRange {
-        start: Some(part.from.clone()),
-        start_inclusive: Some(true),
-        stop: Some(part.range.stop.clone()),
-        stop_inclusive: Some(false),
-    };
-    filter(MULTI_ROW_RANGE_FILTER, &MultiRowRange { ranges: parts.iter().map(range).collect() })
-}
-
-fn after_column(column: &Bytes) -> Filter {
-    let range = ColumnRange {
-        min: Some(column.clone()),
-        min_inclusive: Some(false),
-        max: None,
-        max_inclusive: Some(false),
-    };
-    filter(COLUMN_RANGE_FILTER, &range)
-}
-
-fn filter(name: &str, message: &impl Message) -> Filter {
-    Filter { name: name.to_owned(), serialized: Some(message.encode_to_vec().into()) }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use bytes::Bytes;
+use md5::{Digest, Md5};
 use prost::Message;
 
 use crate::messages::{REGION_NAME, RegionInfo, RegionSpecifier};
@@ -32,6 +33,15 @@ pub struct Region {
     pub end: Bytes,
     /// Which has it, as far as is known.
     pub server: Address,
+    /// The same rows on other servers, which follow this one and may be behind. They have none themselves.
+    pub replicas: Vec<Self>,
+}
+
+impl Region {
+    /// This one and then its replicas, as they are asked.
+    pub(crate) fn copies(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.replicas)
+    }
 }
 
 /// The regions of a table, by where they start.
@@ -53,7 +63,7 @@ impl Regions {
     /// Those of `hbase:meta`, which is one.
     pub(crate) fn of_meta_itself(server: Address) -> Self {
         let name = Bytes::from_static(META_REGION);
-        let region = Region { name, start: Bytes::new(), end: Bytes::new(), server };
+        let region = Region { name, start: Bytes::new(), end: Bytes::new(), server, replicas: Vec::new() };
         Self(BTreeMap::from([(Bytes::new(), region)]))
     }
 
@@ -91,12 +101,36 @@ fn of_row(row: &[Cell]) -> Result<Option<Region>, Error> {
     if is_gone || info.replica_id.unwrap_or(0) != 0 {
         return Ok(None);
     }
-    let server = std::str::from_utf8(server).ok().and_then(|server| server.rsplit_once(':'));
-    let (host, port) = server.ok_or_else(|| damaged("info:server"))?;
-    let port = port.parse().map_err(|_| damaged("info:server"))?;
+    let address = |server: &Bytes| {
+        let (host, port) = std::str::from_utf8(server).ok()?.rsplit_once(':')?;
+        Some((host.to_owned(), port.parse().ok()?))
+    };
+    let server = address(server).ok_or_else(|| damaged("info:server"))?;
     let name = row.first().map(|cell| cell.row.clone()).unwrap_or_default();
     let (start, end) = (info.start_key.unwrap_or_default(), info.end_key.unwrap_or_default());
-    Ok(Some(Region { name, start, end, server: (host.to_owned(), port) }))
+    let mut region = Region { name, start, end, server, replicas: Vec::new() };
+    for Cell { family, qualifier, value, .. } in row {
+        let id = qualifier.strip_prefix(b"server_").filter(|_| &family[..] == b"info" && !value.is_empty());
+        let Some(id) = id else { continue };
+        let named = std::str::from_utf8(id).ok().and_then(|id| replica_name(&region.name, id));
+        let (name, server) = named.zip(address(value)).ok_or_else(|| damaged("info:server of a replica"))?;
+        let (start, end) = (region.start.clone(), region.end.clone());
+        let replica = Region { name, start, end, server, replicas: Vec::new() };
+        region.replicas.push(replica);
+    }
+    Ok(Some(region))
+}
+
+/// What a replica of a region is named, by its number of four hexadecimal digits: `table,start key,time_number.digest.`. The
+/// digest is all that a server looks at.
+pub(crate) fn replica_name(region: &[u8], id: &str) -> Option<Bytes> {
+    let end = region.strip_suffix(b".")?.iter().rposition(|byte| *byte == b'.')?;
+    let mut name = [&region[..end], b"_", id.as_bytes()].concat();
+    let digest = Md5::digest(&name);
+    name.push(b'.');
+    name.extend(digest.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()));
+    name.push(b'.');
+    Some(name.into())
 }
 
 /// How a request names a region.
@@ -156,5 +190,31 @@ mod tests {
         }
         assert!(Regions::of_meta(&[]).unwrap().is_empty());
         assert!(Regions::of_meta(&[row("", "", Some("no port"), |_| {})]).is_err());
+    }
+
+    /// As HBase 2.6.1 named one.
+    #[test]
+    fn replicas_are_named_after_their_region() {
+        let name = b"twice,b,1795557328704.e45845efa36edc9c44b564901efad70c.";
+        let expected = "twice,b,1795557328704_0001.40e6c2079e1f1a1fc64513a8984871ac.";
+        assert_eq!(replica_name(name, "0001").unwrap(), expected);
+        assert_eq!(replica_name(b"hbase:meta,,1", "0001"), None);
+
+        let mut row = row("m", "", Some("b:2"), |_| {});
+        let of_replica = |qualifier: &'static str, server: &'static str| Cell {
+            qualifier: qualifier.into(),
+            value: server.into(),
+            ..row[0].clone()
+        };
+        // One that is on its way is no copy.
+        row.extend([
+            of_replica("server_0001", "c:3"),
+            of_replica("server_0002", ""),
+            of_replica("sn_0001", "c,3,4"),
+        ]);
+        let regions = Regions::of_meta(&[row]).unwrap();
+        let copies: Vec<_> = regions.of_key(b"n").unwrap().copies().collect();
+        assert_eq!(copies.len(), 2);
+        assert_eq!((&copies[1].start[..], &copies[1].server), (&b"m"[..], &("c".to_owned(), 3)));
     }
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use crate::messages::{Column, ScanRequest, ScanResponse};
 use crate::regions::{Region, Regions, specifier};
 use crate::retry::Retry;
+use crate::timeline::Consistency;
 use crate::{Answer, Cell, CellError, Client, Error, Service, messages};
 
 /// Which rows.
@@ -47,6 +48,8 @@ pub struct Scanner<'a> {
     /// Where a region is begun with; none once the end is reached.
     next: Option<From>,
     open: Option<Open>,
+    consistency: Consistency,
+    is_stale: bool,
     /// The cells of a row of which more is to come.
     partial: Vec<Cell>,
 }
@@ -68,9 +71,17 @@ struct Open {
 }
 
 impl<'a> Scanner<'a> {
-    pub(crate) fn new(client: &'a Client, table: &str, scan: Scan) -> Self {
+    pub(crate) fn new(client: &'a Client, table: &str, scan: Scan, consistency: Consistency) -> Self {
         let next = Some(From { row: scan.start.clone(), inclusive: true });
-        Self { client, table: table.to_owned(), scan, next, open: None, partial: Vec::new() }
+        let (table, open, partial) = (table.to_owned(), None, Vec::new());
+        Self { client, table, scan, next, open, consistency, is_stale: false, partial }
+    }
+
+    /// Whether a replica has answered, at any time until now: rows may be missing from what came, and old ones in it. That is never so
+    /// but in a scan of [`Timeline`](crate::Timeline). Ask after the end: a replica that has no rows of a region yet shows in no page.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        self.is_stale
     }
 
     /// The next rows, each the cells of one; none after the last.
@@ -100,7 +111,7 @@ impl<'a> Scanner<'a> {
     /// One answer of one region, found by the regions that are noted. It may have no rows.
     async fn page(&mut self, known: &mut Option<Arc<Regions>>) -> Result<Vec<Vec<Cell>>, Error> {
         let common = self.request();
-        let (region, request) = match &mut self.open {
+        let (region, answer) = match &mut self.open {
             Some(open) => {
                 open.n_calls += 1;
                 let request = ScanRequest {
@@ -109,18 +120,23 @@ impl<'a> Scanner<'a> {
                     ..common
                 };
                 *known = Some(Arc::clone(&open.regions));
-                (open.region.clone(), request)
+                let region = open.region.clone();
+                let server = &region.server;
+                let answer = self.client.call_at(server, Service::Client, "Scan", &request, &[]).await?;
+                (region, answer)
             }
             None => {
                 let from = self.next.clone().unwrap_or(From { row: Bytes::new(), inclusive: true });
-                let regions = self.client.regions(&self.table).await?;
-                let region = known.insert(regions).of_key(&from.row)?.clone();
+                let regions = self.client.regions_by(self.consistency, &self.table).await?;
+                let region = known.insert(regions).of_key(&from.row)?;
                 let scan = Some(self.message(&from));
-                let request = ScanRequest { region: Some(specifier(&region)), scan, ..common };
-                (region, request)
+                let request = ScanRequest { region: Some(specifier(region)), scan, ..common };
+                let begun = self.client.begin_scan(self.consistency, &self.table, region, &request);
+                let (copy, answer) = begun.await?;
+                self.is_stale |= copy.name != region.name;
+                (copy.clone(), answer)
             }
         };
-        let answer = self.client.call_at(&region.server, Service::Client, "Scan", &request, &[]).await?;
         let message: ScanResponse = answer.message()?;
         let rows = self.rows(answer, &message)?;
         if let Some(last) = rows.last().and_then(|row| row.first()) {

@@ -9,6 +9,8 @@ mod lookups;
 mod pages;
 #[path = "cluster/random.rs"]
 mod random;
+#[path = "cluster/replicas.rs"]
+mod replicas;
 #[path = "cluster/retries.rs"]
 mod retries;
 #[path = "cluster/scans.rs"]

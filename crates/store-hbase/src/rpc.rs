@@ -34,7 +34,7 @@ pub(crate) struct RpcRows {
 impl RpcRows {
     /// The tables of the index at `uri`. Nothing is asked of the cluster yet; files for TLS are read.
     pub(crate) fn new(uri: &HbaseUri, options: Options) -> Result<Self> {
-        let HbaseUri { server: servers, name, user, tls, .. } = uri;
+        let HbaseUri { server: servers, name, user, tls, principal, .. } = uri;
         let addresses = servers.split(',').map(|server| {
             let (host, port) = server.rsplit_once(':')?;
             Some((host.trim_start_matches('[').trim_end_matches(']').to_owned(), port.parse().ok()?))
@@ -42,10 +42,19 @@ impl RpcRows {
         let addresses = addresses.collect::<Option<Vec<_>>>();
         let addresses = addresses
             .ok_or_else(|| Error::invalid(format!("{servers:?} are no servers; write HOST:PORT")))?;
+        #[cfg(not(feature = "kerberos"))]
+        if let Some(principal) = principal {
+            return Err(Error::invalid(format!(
+                "this build has no Kerberos, so it cannot ask {principal}; build it with the feature `kerberos`, or go \
+                 through a gateway that has it, hbase://"
+            )));
+        }
         let connection = ConnectionOptions {
             user: user.to_owned(),
             connect_timeout: options.connect_timeout,
             tls: tls.as_ref().map(read_tls).transpose()?,
+            #[cfg(feature = "kerberos")]
+            kerberos: principal.as_deref().map(kerberos).transpose()?,
             ..ConnectionOptions::default()
         };
         let client_options = ClientOptions {
@@ -63,7 +72,7 @@ impl RpcRows {
             known: Known::new(format!("hbase+rpc://{servers}/{name}")),
             tables: TableNames::new(name),
             client,
-            server: server(servers, user),
+            server: server(servers, user, principal.as_deref()),
             n_connections: options.n_connections,
         })
     }
@@ -74,6 +83,18 @@ impl RpcRows {
             let what = format!(
                 "no TLS with the HBase servers of {servers}; tls-ca must hold the authority that signed their certificates, and \
                  tls-cert with tls-key a certificate that they accept, where they ask for one"
+            );
+            return Error::new(ErrorKind::PermissionDenied, what).caused_by(error);
+        }
+        if let hbase_rpc::Error::Kerberos(_) = &error {
+            let what = format!("no Kerberos with the HBase servers of {}", self.server.address);
+            return Error::new(ErrorKind::PermissionDenied, what).caused_by(error);
+        }
+        if error.wants_kerberos() {
+            let what = format!(
+                "HBase at {} wants Kerberos; name its servers' principal, ?principal=hbase/_HOST@REALM, to a build with the \
+                 feature `kerberos`, or go through a gateway that has it, hbase://",
+                self.server.address
             );
             return Error::new(ErrorKind::PermissionDenied, what).caused_by(error);
         }
@@ -111,6 +132,11 @@ impl RpcRows {
         witness.check()?;
         Ok(answer)
     }
+}
+
+#[cfg(feature = "kerberos")]
+fn kerberos(principal: &str) -> Result<hbase_rpc::Kerberos> {
+    hbase_rpc::Kerberos::new(principal).map_err(|error| Error::invalid(error.to_string()))
 }
 
 fn read_tls(files: &TlsFiles) -> Result<Tls> {
@@ -152,15 +178,21 @@ impl hbase_rpc::Watch for Watch {
 }
 
 /// What messages say of a cluster.
-fn server(servers: &str, user: &str) -> Server {
+fn server(servers: &str, user: &str, principal: Option<&str>) -> Server {
+    let denied = match principal {
+        None => format!(
+            "HBase does not let the user {user:?} do this; grant it read and write, or name another with ?user=NAME"
+        ),
+        Some(_) => {
+            "HBase does not let the user of the ticket do this, whom `klist` names; grant it read and write"
+                .to_owned()
+        }
+    };
     Server {
         address: servers.to_owned(),
         role: "cluster",
         kind: "an HBase master or region server",
-        denied: format!(
-            "HBase does not let the user {user:?} do this; grant it read and write, or name another with ?user=NAME. A \
-             cluster with Kerberos is reached through a gateway, hbase://"
-        ),
+        denied,
         way: format!("of the servers that {servers} knows"),
         away: "do its master and region servers run, and can this machine resolve and reach the names that they go by?",
         strange: "is it one, of a version that this program knows, and not its Thrift gateway or web page?",
@@ -174,7 +206,7 @@ impl Failure for hbase_rpc::Error {
             Self::Remote(remote) => Meaning::of_exception(&remote.class, remote.advice() != Advice::GiveUp),
             Self::Connection { .. } | Self::Deadline(_) => Meaning::Passing,
             Self::Protocol(_) => Meaning::Strange,
-            Self::Tls(_) | Self::TooLong(_) | Self::Invalid(_) => Meaning::Refused,
+            Self::Tls(_) | Self::Kerberos(_) | Self::TooLong(_) | Self::Invalid(_) => Meaning::Refused,
             Self::GaveUp { source, .. } => source.means(),
         }
     }

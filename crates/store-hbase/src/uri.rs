@@ -25,6 +25,9 @@ pub struct HbaseUri {
     pub n_connections: usize,
     /// Where HBase's servers speak TLS, by a transport that does.
     pub tls: Option<TlsFiles>,
+    /// `hbase/_HOST@REALM`, the principal of HBase's servers where these want Kerberos, by a transport that has it: then the ticket
+    /// says who asks, and not `user`.
+    pub principal: Option<String>,
 }
 
 /// What TLS takes, in files of PEM.
@@ -91,6 +94,7 @@ impl FromStr for HbaseUri {
             user: parameters.user.unwrap_or_else(default_user),
             n_connections: parameters.n_connections.unwrap_or(transport.n_connections()),
             tls: tls.map_err(malformed)?,
+            principal: parameters.principal,
         })
     }
 }
@@ -100,6 +104,7 @@ impl FromStr for HbaseUri {
 struct Parameters {
     n_connections: Option<usize>,
     user: Option<String>,
+    principal: Option<String>,
     authorities: Option<PathBuf>,
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
@@ -109,7 +114,8 @@ impl Parameters {
     fn read(&mut self, transport: Transport, parameter: &str) -> Result<(), String> {
         let known = || {
             let others = if transport.has_user() {
-                ", user=NAME, and for TLS tls-ca=PATH, with tls-cert=PATH and tls-key=PATH where HBase asks for them"
+                ", user=NAME, for TLS tls-ca=PATH, with tls-cert=PATH and tls-key=PATH where HBase asks for them, and for \
+                 Kerberos principal=hbase/_HOST@REALM"
             } else {
                 ""
             };
@@ -125,6 +131,9 @@ impl Parameters {
             }
             Some(("user", name)) if transport.has_user() && is_user(name) => {
                 self.user.replace(name.to_owned()).is_none()
+            }
+            Some(("principal", name)) if transport.has_user() && is_principal(name) => {
+                self.principal.replace(name.to_owned()).is_none()
             }
             Some((file, path)) if transport.has_user() && !path.is_empty() => {
                 let place = match file {
@@ -162,6 +171,14 @@ fn is_user(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "._-@".contains(c))
 }
 
+/// Whether it has a service and a host.
+fn is_principal(name: &str) -> bool {
+    let (service, host) = name.split_once('/').unwrap_or_default();
+    !service.is_empty()
+        && !host.is_empty()
+        && name.chars().all(|c| c.is_alphanumeric() || "._-/@".contains(c))
+}
+
 /// As Hadoop's clients have it: who the environment says, or else the name of the user at work.
 fn default_user() -> String {
     let named = |variable: &&str| std::env::var(variable).ok().filter(|name| is_user(name));
@@ -173,6 +190,9 @@ impl fmt::Display for HbaseUri {
         write!(f, "{}?connections={}", self.public_name(), self.n_connections)?;
         if self.transport.has_user() {
             write!(f, "&user={}", self.user)?;
+        }
+        if let Some(principal) = &self.principal {
+            write!(f, "&principal={principal}")?;
         }
         if let Some(TlsFiles { authorities, identity }) = &self.tls {
             write!(f, "&tls-ca={}", authorities.display())?;
@@ -268,5 +288,16 @@ mod tests {
         let error = HbaseStore::open(&uri, Clock::system(), None).err().unwrap();
         let says = "this build has no gateway transport, so it cannot open hbase://h:9090/a; build it with the feature `thrift`";
         assert_eq!(error.to_string(), says);
+    }
+
+    #[test]
+    #[cfg(all(feature = "rpc", not(feature = "kerberos")))]
+    fn a_principal_in_a_build_without_kerberos() {
+        let uri: HbaseUri = "hbase+rpc://m/a?principal=hbase/_HOST@A".parse().unwrap();
+        let error = HbaseStore::open(&uri, Clock::system(), None).err().unwrap().to_string();
+        assert!(
+            error.contains("build it with the feature `kerberos`") && error.contains("hbase://"),
+            "{error}"
+        );
     }
 }

@@ -258,7 +258,12 @@ pub(super) fn start(up: &mut Command) -> Result<Started, String> {
 }
 
 pub(super) fn start_script(data: &Path) -> Command {
-    let mut command = Command::new(root().join("deploy/hbase/hbase"));
+    start_script_of(&root().join("deploy/hbase/hbase"), data)
+}
+
+/// The same by a copy of the script.
+pub(super) fn start_script_of(script: &Path, data: &Path) -> Command {
+    let mut command = Command::new(script);
     without_settings(&mut command);
     if let Some(cache) = std::env::var_os(CACHE) {
         command.env(CACHE, cache);

@@ -23,6 +23,7 @@ pub(crate) enum Suite {
     Deploy,
     Hbase,
     Hdfs,
+    Kerberos,
     /// The commands of all pages.
     Pages,
     Redis,
@@ -30,12 +31,13 @@ pub(crate) enum Suite {
 }
 
 impl Suite {
-    pub(crate) const ALL: [(&str, Self); 8] = [
+    pub(crate) const ALL: [(&str, Self); 9] = [
         ("browser", Self::Browser),
         ("contract", Self::Contract),
         ("deploy", Self::Deploy),
         ("hbase", Self::Hbase),
         ("hdfs", Self::Hdfs),
+        ("kerberos", Self::Kerberos),
         ("pages", Self::Pages),
         ("redis", Self::Redis),
         ("s3", Self::S3),
@@ -111,6 +113,6 @@ fn what_is_asked_for_runs_and_the_rest_is_named() {
     assert_eq!(of(OsStr::new(ALL)).unwrap().len(), Suite::ALL.len());
     let why = of(OsStr::new("hbase,mongo")).unwrap_err();
     assert!(why.contains("\"mongo\"") && why.contains("hdfs"), "{why}");
-    let rest = "left out: browser, contract, deploy, hdfs, pages, s3; ";
+    let rest = "left out: browser, contract, deploy, hdfs, kerberos, pages, s3; ";
     assert!(left_out(&[Suite::Hbase, Suite::Redis]).starts_with(rest));
 }

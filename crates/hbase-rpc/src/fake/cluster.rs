@@ -8,10 +8,11 @@ use bytes::Bytes;
 use super::calls::MASTER;
 use super::faults::{Fault, FaultKind};
 use super::server::Listener;
+use super::state::Region;
 use super::table::Table;
 use super::{Cluster, HOST, lock};
 use crate::Cell;
-use crate::regions::Address;
+use crate::regions::{Address, replica_name};
 
 impl Cluster {
     /// Where the master is, or was.
@@ -58,6 +59,7 @@ impl Cluster {
         let mut state = lock(&self.0.state);
         state.tables.remove(name);
         state.regions.retain(|_, region| region.table != name);
+        state.replicas.retain(|_, region| region.table != name);
     }
 
     /// Enables or disables a table: its regions are served, or nowhere.
@@ -112,6 +114,25 @@ impl Cluster {
         state.regions.get_mut(&name).expect("it was found").server = server + 1;
     }
 
+    /// Gives each region of a table a replica on the server after its own, with the rows that there are now. What is written
+    /// later the replicas have when this is called again.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub fn replicate(&self, table: &str) {
+        let state = &mut *lock(&self.0.state);
+        let of = state.tables.get_mut(table).expect("the table was created");
+        of.replicated = of.rows.clone();
+        state.replicas.retain(|_, replica| replica.table != table);
+        let n_servers = state.servers.len() - 1;
+        for (name, region) in state.regions.iter().filter(|(_, region)| region.table == table) {
+            let server = region.server % n_servers + 1;
+            let replica = Region { server, replica_of: Some(name.clone()), ..region.clone() };
+            let name = replica_name(name, "0001").expect("names end with a digest");
+            state.replicas.insert(name, replica);
+        }
+    }
+
     /// The region server that has a key of a table.
     ///
     /// # Panics
@@ -162,6 +183,8 @@ impl Cluster {
                 region.server = to;
             }
         }
+        let up = state.idlest();
+        state.replicas.values_mut().filter(|replica| replica.server == lost).for_each(|of| of.server = up);
         if state.meta == lost {
             state.meta = state.idlest();
         }
@@ -182,6 +205,11 @@ impl Cluster {
     /// Moves `hbase:meta` to another region server.
     pub fn move_meta(&self, server: usize) {
         lock(&self.0.state).meta = server + 1;
+    }
+
+    /// Lets new connections be refused, as by servers that want Kerberos; no ticket is taken here.
+    pub fn want_kerberos(&self) {
+        lock(&self.0.state).wants_kerberos = true;
     }
 
     /// Forgets all scans, as after their leases have run out.

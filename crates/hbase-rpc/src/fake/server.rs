@@ -16,7 +16,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time;
 
 use super::faults::FaultKind;
-use super::{Cluster, Failure, Reply, calls};
+use super::{Cluster, Failure, Reply, calls, lock};
 use crate::messages::{CellBlockMeta, ConnectionHeader, ExceptionResponse, RequestHeader, ResponseHeader};
 
 /// As a server's own bound.
@@ -77,6 +77,12 @@ async fn serve(cluster: Cluster, server: usize, stream: TcpStream) {
         let header = ConnectionHeader::decode(take(&mut read).await?).map_err(io::Error::other)?;
         if &begin != b"HBas\0\x50" {
             return Err(io::ErrorKind::InvalidData.into());
+        }
+        if lock(&cluster.0.state).wants_kerberos {
+            let refusal = Failure::last("security.AccessDeniedException", "Authentication is required");
+            // Under the id of no call, and without a stack.
+            answers.write.lock().await.write_all(&frame(u32::MAX, Err(refusal))).await?;
+            return Ok(());
         }
         let service: Arc<str> = header.service.unwrap_or_default().into();
         loop {

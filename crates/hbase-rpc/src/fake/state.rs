@@ -17,6 +17,8 @@ pub(super) struct State {
     pub(super) tables: BTreeMap<String, Table>,
     /// By their names, which requests have.
     pub(super) regions: BTreeMap<Bytes, Region>,
+    /// In the same way; at most one of each region.
+    pub(super) replicas: BTreeMap<Bytes, Region>,
     /// The first one is the master, which has no regions.
     pub(super) servers: Vec<Server>,
     /// Which of them has `hbase:meta`.
@@ -27,6 +29,8 @@ pub(super) struct State {
     /// The most bytes of cells in one answer to a scan.
     pub(super) answer_len_max: u64,
     pub(super) ahead_ms: i64,
+    /// Whether servers turn callers away that show no ticket, which none can here.
+    pub(super) wants_kerberos: bool,
     last_id: u64,
 }
 
@@ -37,6 +41,8 @@ pub(super) struct Region {
     pub(super) start: Bytes,
     pub(super) end: Bytes,
     pub(super) server: usize,
+    /// The name of the region that it is a replica of.
+    pub(super) replica_of: Option<Bytes>,
 }
 
 impl Region {
@@ -64,6 +70,7 @@ impl State {
             host: host.to_owned(),
             tables: BTreeMap::new(),
             regions: BTreeMap::new(),
+            replicas: BTreeMap::new(),
             servers,
             meta: 1,
             scans: HashMap::new(),
@@ -71,6 +78,7 @@ impl State {
             n_calls: BTreeMap::new(),
             answer_len_max: u64::MAX,
             ahead_ms: 0,
+            wants_kerberos: false,
             last_id: 0,
         }
     }
@@ -97,7 +105,7 @@ impl State {
         if name == META_REGION {
             return if server == self.meta { Ok(Place::Meta) } else { Err(not_here()) };
         }
-        let region = self.regions.get(name).ok_or_else(not_here)?;
+        let region = self.region(name).ok_or_else(not_here)?;
         if !self.tables.get(&region.table).is_some_and(|table| table.is_enabled) {
             return Err(not_here());
         }
@@ -111,13 +119,21 @@ impl State {
         Ok(Place::Region(region.clone()))
     }
 
+    /// A region or a replica that is still of one.
+    pub(super) fn region(&self, name: &Bytes) -> Option<&Region> {
+        let is_of_one = |replica: &&Region| {
+            replica.replica_of.as_ref().is_some_and(|primary| self.regions.contains_key(primary))
+        };
+        self.regions.get(name).or_else(|| self.replicas.get(name).filter(is_of_one))
+    }
+
     /// A region with a name of its own; those that were in its place are gone.
     pub(super) fn add_region(&mut self, table: &str, start: Bytes, end: Bytes, server: usize) {
         let id = self.next_id();
         // In place of a digest: nothing looks into it.
         let mut name = [table.as_bytes(), b",", &start, b","].concat();
         name.extend_from_slice(format!("{id}.{id:032x}.").as_bytes());
-        let region = Region { id, table: table.to_owned(), start, end, server };
+        let region = Region { id, table: table.to_owned(), start, end, server, replica_of: None };
         self.regions.insert(name.into(), region);
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 
 use super::Failure;
+use super::state::Region;
 use crate::messages::Column as Selected;
 use crate::{Cell, CellType, LATEST};
 
@@ -14,17 +15,19 @@ pub(super) struct Table {
     pub(super) families: BTreeMap<Bytes, Option<u32>>,
     pub(super) is_enabled: bool,
     pub(super) rows: BTreeMap<Bytes, Row>,
+    /// What the replicas have of it.
+    pub(super) replicated: BTreeMap<Bytes, Row>,
 }
 
 /// A row.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     columns: BTreeMap<(Bytes, Bytes), Versions>,
     /// For each family up to when it is deleted.
     deleted: BTreeMap<Bytes, i64>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Versions {
     /// By their time: the value, and its life in milliseconds.
     puts: BTreeMap<i64, (Bytes, Option<i64>)>,
@@ -47,7 +50,18 @@ impl Table {
 
     /// What a reader of these columns sees of a row, in the order of its columns.
     pub(super) fn visible(&self, key: &Bytes, selected: &[Selected], now: i64) -> Vec<Cell> {
-        let Some(row) = self.rows.get(key) else { return Vec::new() };
+        self.visible_of(&self.rows, key, selected, now)
+    }
+
+    /// The same of these rows, which may be those that the replicas have.
+    pub(super) fn visible_of(
+        &self,
+        rows: &BTreeMap<Bytes, Row>,
+        key: &Bytes,
+        selected: &[Selected],
+        now: i64,
+    ) -> Vec<Cell> {
+        let Some(row) = rows.get(key) else { return Vec::new() };
         let is_selected = |family: &Bytes, qualifier: &Bytes| {
             let fits = |one: &Selected| {
                 one.family == family && (one.qualifiers.is_empty() || one.qualifiers.contains(qualifier))
@@ -79,6 +93,11 @@ impl Table {
             }
         }
         cells
+    }
+
+    /// The rows that a region has, or a replica.
+    pub(super) fn rows_of(&self, region: &Region) -> &BTreeMap<Bytes, Row> {
+        if region.replica_of.is_some() { &self.replicated } else { &self.rows }
     }
 
     /// Puts and deletes cells, each with its own time, or with the server's where it says [`LATEST`].

@@ -153,3 +153,17 @@ fn callers_may_wait_in_threads() {
     });
     assert_eq!(client.time_to_live("t", b"f").unwrap(), None);
 }
+
+/// HBase 2.6.1 says so under the id of no call: it is not tried again, and not taken for a user without rights.
+#[tokio::test]
+async fn a_cluster_that_wants_kerberos_is_known_by_it() {
+    let cluster = cluster();
+    cluster.want_kerberos();
+    let error = client(&cluster).get("t", Get::new("a")).await.unwrap_err();
+    assert!(error.wants_kerberos() && !error.may_be_done(), "{error}");
+    assert_eq!(error.advice(), hbase_rpc::Advice::GiveUp);
+    let denied = self::cluster();
+    denied.fail(Fault::any(FaultKind::FinalException("security.AccessDeniedException")));
+    let error = client(&denied).get("t", Get::new("a")).await.unwrap_err();
+    assert!(!error.wants_kerberos(), "{error}");
+}
