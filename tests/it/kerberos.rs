@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{Kerberos, Run, news, program_with, run_command};
+use crate::support::{Kerberos, Run, news, programs_with, run_command};
 
 #[test]
 fn who_has_a_ticket_is_let_in_and_others_are_told_how() {
     let Some(kerberos) = Kerberos::start() else { return };
     let (cache, none) = (kerberos.cache("ticket"), kerberos.cache("no-ticket"));
-    let (indexer, pigeonhole) = (program_with("indexer", "kerberos"), program_with("pigeonhole", "kerberos"));
+    let programs = programs_with("kerberos", &["indexer", "pigeonhole"]);
+    let (indexer, pigeonhole) = (programs.join("indexer"), programs.join("pigeonhole"));
     kerberos.kinit(&cache);
     kerberos.shell("schema/create.rb", "tickets", &cache).expect(0);
 

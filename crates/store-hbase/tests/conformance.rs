@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hbase_rpc::fake::FakeCluster;
 use index::testsuite::{self, Place};
-use index::{Clock, Metadata, Store};
+use index::{Clock, ErrorKind, Metadata, Store};
 use pigeonhole_store_hbase::{FakeGateway, HbaseStore, HbaseUri};
 
 #[test]
@@ -111,4 +111,18 @@ fn make_tables(cluster: &FakeCluster, name: &str, seconds: Option<u32>) {
     cluster.create_table_with_lives(&documents, &[("d", seconds), ("m", None)], &[b"8"]);
     cluster.move_region(name, b"\x01", 1);
     cluster.move_region(&documents, b"9", 1);
+}
+
+/// Where a mere name is told to a cluster that wants tickets, both ways in are said.
+#[test]
+fn a_cluster_that_wants_kerberos() {
+    let cluster = FakeCluster::start(1);
+    make_tables(&cluster, "t", None);
+    cluster.want_kerberos();
+    let error = direct(&cluster, "t", Clock::system()).metadata().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::PermissionDenied);
+    let said = error.to_string();
+    for says in ["wants Kerberos", "?principal=hbase/_HOST@REALM", "feature `kerberos`", "hbase://"] {
+        assert!(said.contains(says), "{said}");
+    }
 }
