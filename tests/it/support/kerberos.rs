@@ -44,7 +44,6 @@ impl Kerberos {
         }
         let mut kdc = with_kerberos(Command::new("sh"), path);
         kdc.args(["-c", KDC]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        #[expect(clippy::zombie_processes, reason = "it ends when this process does")]
         let until_the_end = kdc.process_group(0).spawn().expect("sh runs").stdin.take();
         let until_the_end = until_the_end.expect("stdin is piped");
         copy_deployment(path);
