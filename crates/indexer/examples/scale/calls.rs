@@ -40,10 +40,18 @@ struct Tally {
 
 /// Half of the queries differ in up to three bits from a document, the others are random; `n` at least, and for
 /// `seconds` at least.
-pub(crate) fn query(index: &Index, world: World, n_documents: u64, n: u64, seconds: u64, callers: Callers) -> (Value, bool) {
+pub(crate) fn query(
+    index: &Index,
+    world: World,
+    n_documents: u64,
+    n: u64,
+    seconds: u64,
+    callers: Callers,
+) -> (Value, bool) {
     let until = Instant::now() + Duration::from_secs(seconds);
     run(callers, |thread| {
-        let mut random = SplitMix64(callers.draw.wrapping_mul(SplitMix64::STEP) ^ thread.wrapping_mul(0x5851_f42d));
+        let mut random =
+            SplitMix64(callers.draw.wrapping_mul(SplitMix64::STEP) ^ thread.wrapping_mul(0x5851_f42d));
         let mut tally = Tally::default();
         while tally.n_done < n / callers.threads || Instant::now() < until {
             let asked: Vec<(Option<u64>, Fingerprint)> = (0..callers.batch)
@@ -70,9 +78,17 @@ pub(crate) fn query(index: &Index, world: World, n_documents: u64, n: u64, secon
 
 /// Inserts what is new: documents from `first` on, of which the planted near-duplicates are to be refused; or under other
 /// ids near-duplicates of the documents before `first`, which are all to be refused.
-pub(crate) fn insert(index: &Index, world: World, first: u64, n: u64, known: bool, callers: Callers) -> (Value, bool) {
+pub(crate) fn insert(
+    index: &Index,
+    world: World,
+    first: u64,
+    n: u64,
+    known: bool,
+    callers: Callers,
+) -> (Value, bool) {
     run(callers, |thread| {
-        let mut random = SplitMix64(callers.draw.wrapping_mul(SplitMix64::STEP) ^ thread.wrapping_mul(0x5851_f42d));
+        let mut random =
+            SplitMix64(callers.draw.wrapping_mul(SplitMix64::STEP) ^ thread.wrapping_mul(0x5851_f42d));
         let mut tally = Tally::default();
         // Families stay in one thread, and in their order.
         let families = (0..n / world::FAMILY).filter(|family| family % callers.threads == thread);
@@ -115,7 +131,14 @@ pub(crate) fn insert(index: &Index, world: World, first: u64, n: u64, known: boo
 }
 
 impl Tally {
-    fn judge(&mut self, world: World, n_documents: u64, document: Option<u64>, asked: u64, answer: &Neighbours) {
+    fn judge(
+        &mut self,
+        world: World,
+        n_documents: u64,
+        document: Option<u64>,
+        asked: u64,
+        answer: &Neighbours,
+    ) {
         self.n_done += 1;
         self.n_matches += answer.n_matches;
         self.n_candidates += answer.cost.n_candidates;

@@ -84,7 +84,10 @@ fn main() -> ExitCode {
     let (report, is_right) = match command {
         Command::Documents { file } => {
             made::write(&file, documents, |first, end| (first..end).map(|n| world.fingerprint(n)).collect());
-            (json!({ "documents": documents, "seed": seed, "planted": world::n_planted(documents)[1..] }), true)
+            (
+                json!({ "documents": documents, "seed": seed, "planted": world::n_planted(documents)[1..] }),
+                true,
+            )
         }
         Command::Query { store, queries, seconds, callers } => {
             calls::query(&open(&store), world, documents, queries, seconds, callers)

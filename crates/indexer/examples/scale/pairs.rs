@@ -26,7 +26,8 @@ pub(crate) fn check(world: World, n: u64, folder: &Path, real: Option<&Path>) ->
             let distance = pair["distance"].as_u64().unwrap();
             match ids.each_ref().map(|id| id.parse::<u64>()) {
                 [Ok(a), Ok(b)] => {
-                    let is_so = u64::from((world.fingerprint(a) ^ world.fingerprint(b)).count_ones()) == distance;
+                    let is_so =
+                        u64::from((world.fingerprint(a) ^ world.fingerprint(b)).count_ones()) == distance;
                     let later = a.max(b);
                     if !is_so || later >= n || distance > world::DISTANCE_MAX {
                         n_wrong += 1;
