@@ -3,8 +3,8 @@
 def latest: group_by(.step) | map({ key: .[0].step, value: .[-1] }) | from_entries;
 def round1: if . == null then "–" elif . >= 100 then round else (. * 10 | round) / 10 end;
 def each($n): if . == null or $n == null then null else . * 1e6 / $n end;
-def times($step): "\(.[$step].seconds | round1) s, \(.[$step] | .client_user + .client_system | round1) + \(.[$step].hbase_cpu | round1)";
-def queries($step): .[$step] | if . == null then "–" else "\(.per_second)/s, \(.call_ms_p50 | round1), \(.call_ms_p99 | round1) ms" end;
+def times($step): if .[$step] == null then "–" else "\(.[$step].seconds | round1) s, \(.[$step] | .client_user + .client_system | round1) + \(.[$step].hbase_cpu | round1)" end;
+def queries($step): .[$step] | if .per_second == null then "–" else "\(.per_second)/s, \(.call_ms_p50 | round1), \(.call_ms_p99 | round1) ms" end;
 def blocks($step): . as $all | .["\($step)-counters"] as $c | .[$step].n as $n | if $c == null then "–" else
   [$c.blockCacheDataMissCount, $c.blockCacheBloomChunkMissCount, $c.blockCacheLeafIndexMissCount]
   | map((. // 0) / $n * 100 | round / 100 | tostring) | join(", ") end;
@@ -12,12 +12,12 @@ def blocks($step): . as $all | .["\($step)-counters"] as $c | .[$step].n as $n |
 [group_by(.table)[] | { name: .[0].table, steps: latest }]
 | map(.steps as $s | ($s["pairs-report"].rows // $s["scan-0-report"].rows) as $rows | {
   "table": .name,
-  "rows of the index": ($rows // "–"),
+  "rows of the index, with what was inserted": ($rows // "–"),
   "regions": ($s.size.regions // "–"),
   "bytes of the index": ($s.size.bytes // "–"),
   "of these blooms": ($s.size.bloom_bytes // "–"),
   "bytes of the documents": ($s["size-docs"].bytes // "–"),
-  "rows: s, processor s": ($s | times("rows")),
+  "rows: s, processor s, MB": ($s.rows | if . == null then "–" else "\(.seconds | round1), \(.client_user + .client_system | round1), \(.client_kb_max / 1024 | round)" end),
   "bulk load: s, processor s of loader + HBase": ($s | times("load")),
   "query cold: rate, p50, p99": ($s | queries("cold")),
   "data, bloom, index blocks read a cold query": ($s | blocks("cold")),
