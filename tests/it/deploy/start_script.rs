@@ -191,6 +191,7 @@ fn shellcheck_finds_nothing() {
             "deploy/hbase/hbase",
             "deploy/release",
             ".ci/run",
+            "bench/scale/run",
         ]);
         stdout(shellcheck.current_dir(root()));
     }
