@@ -55,6 +55,7 @@ mod pages;
 mod regions;
 mod retry;
 mod scan;
+mod slots;
 #[cfg(feature = "tls")]
 mod tls;
 
