@@ -9,7 +9,7 @@ use prost::Message;
 
 use crate::bounds::{REGISTRY_LEN_MAX, SCHEMA_LEN_MAX};
 use crate::messages::{
-    GetActiveMasterRequest, GetActiveMasterResponse, GetMetaRegionLocationsRequest,
+    ENABLED, ENABLING, GetActiveMasterRequest, GetActiveMasterResponse, GetMetaRegionLocationsRequest,
     GetMetaRegionLocationsResponse, GetTableDescriptorsRequest, GetTableDescriptorsResponse, ScanRequest,
     ServerName, TableName, TableState,
 };
@@ -202,7 +202,7 @@ impl Client {
         Ok(regions)
     }
 
-    /// Whether a table is enabled, `None` where there is no such table.
+    /// Whether a table is enabled or about to be, `None` where there is no such table.
     pub(crate) async fn is_enabled(&self, table: &str) -> Result<Option<bool>, Error> {
         if table == META {
             return Ok(Some(true));
@@ -214,7 +214,7 @@ impl Client {
         let state = TableState::decode(value).map_err(|_| {
             Error::Protocol("a state of a table in hbase:meta that cannot be read".to_owned())
         })?;
-        Ok(Some(state.state == 0))
+        Ok(Some([ENABLED, ENABLING].contains(&state.state)))
     }
 
     /// Where `hbase:meta` is, as a master says, or another server.
