@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use prost::Message;
-use tokio::sync::OnceCell;
 
 use crate::bounds::{REGISTRY_LEN_MAX, SCHEMA_LEN_MAX};
 use crate::messages::{
-    GetActiveMasterRequest, GetActiveMasterResponse, GetMetaRegionLocationsRequest,
+    ENABLED, ENABLING, GetActiveMasterRequest, GetActiveMasterResponse, GetMetaRegionLocationsRequest,
     GetMetaRegionLocationsResponse, GetTableDescriptorsRequest, GetTableDescriptorsResponse, ScanRequest,
     ServerName, TableName, TableState,
 };
 use crate::regions::{self, Address, MAGIC, META, Regions};
 use crate::retry::{Retry, Watch};
 use crate::scan::{Scan, Scanner};
+use crate::slots::Slots;
 use crate::timeline::Consistency;
 use crate::{Answer, Cell, Connection, ConnectionOptions, Error, Get, Service};
 
@@ -58,8 +58,6 @@ impl Default for ClientOptions {
     }
 }
 
-type Slot<T> = Arc<OnceCell<Arc<T>>>;
-
 /// A connection's server, what it is asked for, and which of several to the same one it is.
 type Lane = (Address, Service, usize);
 
@@ -68,9 +66,9 @@ type Lane = (Address, Service, usize);
 pub struct Client {
     masters: Vec<Address>,
     options: ClientOptions,
-    connections: Mutex<HashMap<Lane, Slot<Connection>>>,
+    connections: Slots<Lane, Connection>,
     next_lane: AtomicUsize,
-    tables: Mutex<HashMap<String, Slot<Regions>>>,
+    tables: Slots<String, Regions>,
     /// Servers that have told where `hbase:meta` is or had regions: where the masters are gone, they know, too.
     known: Mutex<Vec<Address>>,
     has_answered: AtomicBool,
@@ -100,9 +98,9 @@ impl Client {
         Self {
             masters,
             options,
-            connections: Mutex::default(),
+            connections: Slots::default(),
             next_lane: AtomicUsize::new(0),
-            tables: Mutex::default(),
+            tables: Slots::default(),
             known: Mutex::default(),
             has_answered: AtomicBool::new(false),
             suspects: Mutex::default(),
@@ -118,8 +116,7 @@ impl Client {
     /// How many connections are open.
     #[must_use]
     pub fn n_open(&self) -> usize {
-        let is_open = |slot: &&Slot<Connection>| slot.get().is_some_and(|connection| connection.is_open());
-        lock(&self.connections).values().filter(is_open).count()
+        self.connections.count(Connection::is_open)
     }
 
     pub(crate) fn options(&self) -> &ClientOptions {
@@ -141,16 +138,10 @@ impl Client {
 
     /// Makes the next call look up where the table is, unless that has been done since `regions` were.
     pub(crate) fn forget(&self, table: &str, regions: Option<&Arc<Regions>>) {
-        let forget = |table: &str, is_stale: &dyn Fn(&Arc<Regions>) -> bool| {
-            let mut tables = lock(&self.tables);
-            if tables.get(table).is_some_and(|slot| slot.get().is_some_and(is_stale)) {
-                tables.remove(table);
-            }
-        };
         match regions {
-            Some(regions) => forget(table, &|found| Arc::ptr_eq(found, regions)),
+            Some(regions) => self.tables.forget(table, |found| Arc::ptr_eq(found, regions)),
             // The look-up failed, so where `hbase:meta` is may have changed.
-            None => forget(META, &|_| true),
+            None => self.tables.forget(META, |_| true),
         }
     }
 
@@ -174,7 +165,7 @@ impl Client {
     /// Tells a server in passing that a scan is not gone on with. It would forget it by itself after a minute.
     pub(crate) fn close_scanner(&self, server: &Address, id: u64) {
         let lane = (server.clone(), Service::Client, 0);
-        let connection = lock(&self.connections).get(&lane).and_then(|slot| slot.get().cloned());
+        let connection = self.connections.get(&lane);
         let deadline = self.options.call_timeout;
         if let Some(connection) = connection {
             tokio::spawn(async move {
@@ -191,19 +182,11 @@ impl Client {
             1 => 0,
             n => spread(self.next_lane.fetch_add(1, Ordering::Relaxed)) % n,
         };
-        let slot = {
-            let mut connections = lock(&self.connections);
-            let slot = connections.entry((server.clone(), service, lane)).or_default();
-            if slot.get().is_some_and(|connection| !connection.is_open()) {
-                *slot = Slot::default();
-            }
-            Arc::clone(slot)
-        };
-        let open = || async {
+        let open = async || {
             let (host, port) = server;
-            Connection::open((host, *port), service, self.options.connection.clone()).await.map(Arc::new)
+            Connection::open((host, *port), service, self.options.connection.clone()).await
         };
-        slot.get_or_try_init(open).await.cloned()
+        self.connections.get_or_make((server.clone(), service, lane), Connection::is_open, open).await
     }
 
     /// The regions of a table, as far as is known.
@@ -211,20 +194,16 @@ impl Client {
     /// # Errors
     /// [`Error::Remote`] of class `TableNotFoundException` where there is no such table, and what the look-up meets.
     pub(crate) async fn regions(&self, table: &str) -> Result<Arc<Regions>, Error> {
-        let slot = Arc::clone(lock(&self.tables).entry(table.to_owned()).or_default());
         // One looks it up, and the others wait for that.
-        let look_up = || async {
+        let look_up = async || {
             if table == META { self.look_up_meta().await } else { Box::pin(self.look_up(table)).await }
         };
-        slot.get_or_try_init(|| async { look_up().await.map(Arc::new) }).await.cloned()
+        self.tables.get_or_make(table.to_owned(), |_| true, look_up).await
     }
 
     /// Remembers what was looked up of a table.
     pub(crate) fn replace(&self, table: &str, regions: Regions) -> Arc<Regions> {
-        let regions = Arc::new(regions);
-        let slot = Slot::new(OnceCell::new_with(Some(Arc::clone(&regions))));
-        lock(&self.tables).insert(table.to_owned(), slot);
-        regions
+        self.tables.replace(table.to_owned(), regions)
     }
 
     pub(crate) async fn look_up(&self, table: &str) -> Result<Regions, Error> {
@@ -248,7 +227,7 @@ impl Client {
         Ok(regions)
     }
 
-    /// Whether a table is enabled, `None` where there is no such table.
+    /// Whether a table is enabled or about to be, `None` where there is no such table.
     pub(crate) async fn is_enabled(&self, table: &str) -> Result<Option<bool>, Error> {
         if table == META {
             return Ok(Some(true));
@@ -260,7 +239,7 @@ impl Client {
         let state = TableState::decode(value).map_err(|_| {
             Error::Protocol("a state of a table in hbase:meta that cannot be read".to_owned())
         })?;
-        Ok(Some(state.state == 0))
+        Ok(Some([ENABLED, ENABLING].contains(&state.state)))
     }
 
     /// Where `hbase:meta` is, as a master says, or another server.

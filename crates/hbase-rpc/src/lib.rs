@@ -57,6 +57,7 @@ mod pages;
 mod regions;
 mod retry;
 mod scan;
+mod slots;
 mod timeline;
 #[cfg(feature = "tls")]
 mod tls;

@@ -12,6 +12,7 @@ use super::state::Region;
 use super::table::Table;
 use super::{Cluster, HOST, lock};
 use crate::Cell;
+use crate::messages::{DISABLED, ENABLED, ENABLING};
 use crate::regions::{Address, replica_name};
 
 impl Cluster {
@@ -44,7 +45,7 @@ impl Cluster {
         let mut state = lock(&self.0.state);
         let family = |(name, life): &(&str, Option<u32>)| (Bytes::copy_from_slice(name.as_bytes()), *life);
         let families = families.iter().map(family).collect();
-        state.tables.insert(name.to_owned(), Table { families, is_enabled: true, ..Table::default() });
+        state.tables.insert(name.to_owned(), Table { families, state: ENABLED, ..Table::default() });
         let mut starts: Vec<Bytes> = splits.iter().map(|start| Bytes::copy_from_slice(start)).collect();
         starts.insert(0, Bytes::new());
         for (place, start) in starts.iter().enumerate() {
@@ -68,7 +69,16 @@ impl Cluster {
     /// Where there is no such table.
     pub fn enable_table(&self, name: &str, is_enabled: bool) {
         let mut state = lock(&self.0.state);
-        state.tables.get_mut(name).expect("the table was created").is_enabled = is_enabled;
+        state.tables.get_mut(name).expect("the table was created").state =
+            if is_enabled { ENABLED } else { DISABLED };
+    }
+
+    /// Begins to enable a table that is disabled: its regions are on their way to servers. [`Cluster::enable_table`] ends it.
+    ///
+    /// # Panics
+    /// Where there is no such table.
+    pub fn begin_to_enable_table(&self, name: &str) {
+        lock(&self.0.state).tables.get_mut(name).expect("the table was created").state = ENABLING;
     }
 
     /// Splits the region that has a key there, unless it begins with it. The second half goes to another server, where there is one.

@@ -33,7 +33,7 @@ pub(super) fn rows(state: &State) -> Vec<(Bytes, Vec<Cell>)> {
     let mut rows = Vec::new();
     for (name, table) in &state.tables {
         let row = Bytes::from(name.clone());
-        let value = stored(&TableState { state: i32::from(!table.is_enabled) });
+        let value = stored(&TableState { state: table.state });
         rows.push((row.clone(), vec![cell(&row, "table", "state", value)]));
     }
     for (row, region) in &state.regions {

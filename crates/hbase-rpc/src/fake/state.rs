@@ -9,6 +9,7 @@ use super::faults::Faults;
 use super::scans::OpenScan;
 use super::table::Table;
 use super::{Failure, META_REGION};
+use crate::messages::ENABLED;
 
 /// Everything, behind one lock.
 #[derive(Debug)]
@@ -106,7 +107,7 @@ impl State {
             return if server == self.meta { Ok(Place::Meta) } else { Err(not_here()) };
         }
         let region = self.region(name).ok_or_else(not_here)?;
-        if !self.tables.get(&region.table).is_some_and(|table| table.is_enabled) {
+        if !self.tables.get(&region.table).is_some_and(|table| table.state == ENABLED) {
             return Err(not_here());
         }
         if region.server != server {

@@ -9,11 +9,11 @@ use super::state::Region;
 use crate::messages::Column as Selected;
 use crate::{Cell, CellType, LATEST};
 
-/// A table: its families, with their life in seconds, and its rows.
+/// A table: its families, with their life in seconds, its state as `hbase:meta` has it, and its rows.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) families: BTreeMap<Bytes, Option<u32>>,
-    pub(super) is_enabled: bool,
+    pub(super) state: i32,
     pub(super) rows: BTreeMap<Bytes, Row>,
     /// What the replicas have of it.
     pub(super) replicated: BTreeMap<Bytes, Row>,

@@ -55,10 +55,19 @@ pub struct FamilySchema {
 /// What the row of a table in `hbase:meta` says of it.
 #[derive(Clone, Copy, PartialEq, Message)]
 pub struct TableState {
-    /// 0 where it is enabled.
+    /// One of [`ENABLED`] and so on.
     #[prost(int32, required, tag = "1")]
     pub state: i32,
 }
+
+/// Its regions are served, but for those that are on their way.
+pub const ENABLED: i32 = 0;
+
+/// None of its regions is served.
+pub const DISABLED: i32 = 1;
+
+/// Its regions are on their way to servers.
+pub const ENABLING: i32 = 3;
 
 /// Where `hbase:meta` is: asked of any master.
 #[derive(Clone, Copy, PartialEq, Message)]

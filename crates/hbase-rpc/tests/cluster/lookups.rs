@@ -75,6 +75,26 @@ async fn a_table_is_missing_dropped_or_disabled() {
     assert_eq!(cluster.rows("t").len(), 1);
 }
 
+/// It was said to be disabled, and given up.
+#[tokio::test]
+async fn a_table_that_is_being_enabled_is_waited_for() {
+    let cluster = cluster();
+    fill(&cluster, 10);
+    let client = client(&cluster);
+    client.get("t", Get::new("a0000")).await.unwrap();
+    cluster.enable_table("t", false);
+    cluster.begin_to_enable_table("t");
+    let n_calls = cluster.n_calls("Multi");
+    let (found, ()) = tokio::join!(client.get("t", Get::new("a0000")), async {
+        // It is asked for again and again meanwhile: for the row, and for the table's state.
+        while cluster.n_calls("Multi") < n_calls + 6 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        cluster.enable_table("t", true);
+    });
+    assert_eq!(found.unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn names_that_are_like_others_are_told_apart() {
     let cluster = cluster();

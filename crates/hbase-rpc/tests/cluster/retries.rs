@@ -1,9 +1,12 @@
 //! How long a call is tried again, and what is said in the end.
 
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Instant;
 
+use futures_util::future::join_all;
 use hbase_rpc::fake::{Fault, FaultKind};
-use hbase_rpc::{Error, Get};
+use hbase_rpc::{ConnectionOptions, Error, Get};
+use tokio::net::{TcpListener, TcpSocket};
 
 use super::*;
 
@@ -134,7 +137,65 @@ async fn a_cluster_that_comes_back_is_gone_on_with() {
     assert_eq!(of_rows(&rows), keys);
 }
 
-/// The same by threads that wait.
+/// Those who waited for the same look-up tried it one after another: the n-th gave up after n times its patience.
+#[tokio::test]
+async fn callers_whose_cluster_is_gone_give_up_together() {
+    const N: u32 = 12;
+    let cluster = cluster();
+    let client = hasty(&cluster, PATIENCE);
+    client.mutate_many("t", &[put("b", "v")], None).await.unwrap();
+    cluster.kill_master();
+    cluster.kill(0);
+    cluster.kill(1);
+    let gets = join_all((0..N).map(|_| client.get("t", Get::new("b"))));
+    // Each may wait for itself, and then for a look-up.
+    let outcomes = tokio::time::timeout(N * PATIENCE / 2, gets).await.unwrap();
+    assert!(outcomes.iter().all(|outcome| matches!(outcome, Err(Error::GaveUp { .. }))), "{outcomes:?}");
+}
+
+/// Each that wanted a connection waited for those of the others to fail, and only then for its own.
+#[tokio::test]
+async fn callers_of_a_machine_that_is_gone_give_up_together() {
+    const N: u32 = 12;
+    let cluster = cluster();
+    let connect_timeout = Duration::from_millis(500);
+    let connection = ConnectionOptions { connect_timeout, ..ConnectionOptions::default() };
+    let client = Client::new(vec![cluster.master()], ClientOptions { connection, ..options() });
+    let server = cluster.server_of("t", b"b");
+    client.mutate_many("t", &[put("b", "v")], None).await.unwrap();
+    cluster.kill(server);
+    let _silent = Silent::at(cluster.region_server(server).1);
+    let gets = join_all((0..N).map(|_| client.get("t", Get::new("b"))));
+    let (outcomes, ()) = tokio::join!(tokio::time::timeout(N * connect_timeout / 2, gets), async {
+        tokio::time::sleep(connect_timeout / 2).await;
+        // As a master does that no longer hears from it.
+        cluster.recover(server);
+    });
+    assert!(outcomes.unwrap().iter().all(|found| found.as_ref().is_ok_and(|cells| cells.len() == 1)));
+}
+
+/// A port at which connections are not refused and never taken, as those of a machine without power.
+struct Silent {
+    _listener: TcpListener,
+    /// As many as wait to be taken there: there is no room for another one.
+    _waiting: Vec<TcpStream>,
+}
+
+impl Silent {
+    fn at(port: u16) -> Self {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_reuseaddr(true).unwrap();
+        socket.bind(address).unwrap();
+        let listener = socket.listen(1).unwrap();
+        let connect = |_| TcpStream::connect_timeout(&address, Duration::from_millis(100)).ok();
+        let waiting: Vec<_> = (0..16).map_while(connect).collect();
+        assert!(waiting.len() < 16, "the queue of a listener ends");
+        Self { _listener: listener, _waiting: waiting }
+    }
+}
+
+/// By threads that wait.
 #[test]
 fn callers_may_wait_in_threads() {
     let cluster = cluster();
