@@ -164,7 +164,7 @@ fn check_made(python: &Path, folder: &Path, n_sidecars: usize) {
             let by_gateway = store.as_str().unwrap().starts_with("hbase://127.0.0.1:");
             assert_eq!(by_gateway, n_sidecars == 1, "{store}");
         }
-        for pod in object.pointer("/spec/template/spec") {
+        if let Some(pod) = object.pointer("/spec/template/spec") {
             for container in containers(pod) {
                 assert!(container["image"].as_str().unwrap().ends_with(&version), "{container}");
             }
