@@ -44,7 +44,6 @@ fn flags_say_what_is_planned() {
     let with = |flags: &[&str]| plan(&[&asked[..], flags].concat());
     for (flags, pointer, factor) in [
         (&["--replication", "6"][..], "/stored/disk_bytes", 2.0),
-        (&["--region-size", "100MB"], "/stored/index_regions", 100.0),
         (&["--hot-share", "0.1"], "/stored/hot_bytes", 2.0),
         (&["--server-disk", "4TB"], "/servers/by/disk", 2.0),
         (&["--server-ram", "256GB"], "/servers/by/memory", 0.5),
@@ -61,6 +60,7 @@ fn flags_say_what_is_planned() {
     for (flags, pointer, is_more) in [
         (&["--id-bytes", "80"][..], "/stored/index_bytes", true),
         (&["--text-bytes", "20kB"], "/query/worker_seconds", true),
+        (&["--region-size", "100MB"], "/stored/regions_to_create", true),
         (&["--seek-ms", "8"], "/query/cold_seconds_min", true),
         (&["--round-trip-ms", "2"], "/query/warm_seconds", true),
         (&["--inserts-per-second", "5000"], "/worker_cores", true),
