@@ -107,7 +107,7 @@ impl State {
             return if server == self.meta { Ok(Place::Meta) } else { Err(not_here()) };
         }
         let region = self.region(name).ok_or_else(not_here)?;
-        if !self.tables.get(&region.table).is_some_and(|table| table.state == ENABLED) {
+        if self.tables.get(&region.table).is_none_or(|table| table.state != ENABLED) {
             return Err(not_here());
         }
         if region.server != server {
