@@ -50,7 +50,7 @@ impl Kerberos {
         let watchdog = watch(&path.join("data"), "gateway server");
         let kerberos = Self { folder, ports, _until_the_end: [until_the_end, watchdog] };
         let mut up = kerberos.deployment();
-        up.args(["up", "--heap", "1g"]);
+        up.args(["up", "--heap", "1g", "--timeout", "600"]);
         let names = ["--port", "--zookeeper-port", "--master-port", "--regionserver-port"];
         for (name, port) in names.into_iter().zip(ports) {
             up.args([name, &port.to_string()]);
