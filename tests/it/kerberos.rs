@@ -23,7 +23,7 @@ fn who_has_a_ticket_is_let_in_and_others_are_told_how() {
     };
     let digest = |store: &str, cache: &Path| run(&pigeonhole, &["info", "--digest", "--store", store], cache);
 
-    // Nobody without a ticket, and it is said how to get one.
+    // The servers refuse a program without a ticket, and the program says how to get one.
     let said = run(&indexer, &index, &none).expect(2).stderr;
     for says in ["no Kerberos with the HBase servers of localhost:", "there is no ticket", "run `kinit`"] {
         assert!(said.contains(says), "{said}");

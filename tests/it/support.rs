@@ -65,14 +65,15 @@ pub(crate) fn program(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// The folder of those of the programs that have this feature, built with it, which they have not by default: a folder of their
-/// own, as the others have the same names.
+/// The folder of those of the programs that have this feature, built with it, which they have not by default: a
+/// folder of their own, as the others have the same names.
 pub(crate) fn programs_with(feature: &str, names: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("a running test has a file");
     let target = test.ancestors().nth(3).expect("cargo runs tests from target/PROFILE/deps");
     let folder = target.join(feature);
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // From 1.91 on, cargo takes there what both have in common; an example has dependencies with the features that tests give them.
+    // From 1.91 on, cargo takes there what both have in common; an example has dependencies with the features that
+    // tests give them.
     build.current_dir(root()).env("CARGO_BUILD_BUILD_DIR", target);
     build.args(["build", "--locked", "--workspace", "--example", "rows", "--target-dir"]).arg(&folder);
     for name in names {

@@ -35,8 +35,8 @@ pub struct PlaceArgs {
     /// programs on any number of machines may use it at once. ?user=NAME after it is the name that HBase is told
     /// [default: that of HADOOP_USER_NAME or of the user]. &tls-ca=PATH is for servers that speak TLS: the certificates of
     /// the authorities that signed theirs; &tls-cert=PATH and &tls-key=PATH are for those that ask for one, which is
-    /// HBase's default. &principal=hbase/_HOST@REALM is for servers that want Kerberos: what they go by; the ticket is that of
-    /// kinit or of KRB5_CLIENT_KTNAME, and the program one that was built with the feature `kerberos`.
+    /// HBase's default. &principal=hbase/_HOST@REALM is for servers that want Kerberos: what they go by; the ticket is
+    /// that of kinit or of KRB5_CLIENT_KTNAME, and the program one that was built with the feature `kerberos`.
     /// Example: --store hbase+rpc://master-1:16000,master-2:16000/news
     ///
     /// hbase://HOST:PORT/NAME is the same index through a Thrift gateway, best one beside the program: for a cluster with

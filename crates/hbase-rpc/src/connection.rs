@@ -58,8 +58,8 @@ impl Default for ConnectionOptions {
 /// So many bytes are read at once, and room for so many is made before they have come.
 const READ_LEN: usize = 64 << 10;
 
-/// An idle connection is tried after a minute: what a firewall forgot meanwhile, or a machine that lost its power, is known
-/// before the next call waits for it.
+/// An idle connection is tried after a minute: what a firewall forgot meanwhile, or a machine that lost its power, is
+/// known before the next call waits for it.
 const KEEP_ALIVE: TcpKeepalive = TcpKeepalive::new()
     .with_time(Duration::from_secs(60))
     .with_interval(Duration::from_secs(10))
@@ -230,6 +230,10 @@ impl Connection {
     }
 
     /// Over a stream to a host, which is shown a ticket where that is wanted.
+    #[cfg_attr(
+        not(feature = "kerberos"),
+        expect(unused_variables, reason = "only a ticket is for a host of a certain name")
+    )]
     async fn to(
         host: &str,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -243,8 +247,6 @@ impl Connection {
             showing.await.map_err(|_| Error::Deadline(options.connect_timeout))??;
             return Self::begin(stream, frame::header(None, service), options).await;
         }
-        // Its name is of no matter to others.
-        let _ = host;
         Self::over(stream, service, options).await
     }
 

@@ -1,5 +1,5 @@
-//! Kerberos to the servers (`hbase.security.authentication=kerberos`): a ticket is shown by SASL with the mechanism GSSAPI, RFC 4752,
-//! at the beginning of a connection.
+//! Kerberos to the servers (`hbase.security.authentication=kerberos`): a ticket is shown by SASL with the mechanism
+//! GSSAPI, RFC 4752, at the beginning of a connection.
 //!
 //! ```text
 //! client: "HBas" 0 81   u32 length  token      server: i32 0  i32 length  token      as often as the ticket takes
@@ -8,8 +8,8 @@
 //! server, in place of a token: i32 status  i32 length  class  i32 length  message
 //! ```
 //!
-//! Only who asks is protected (`hbase.rpc.protection=authentication`), not what is asked: TLS does that. A server that insists on wrapping what
-//! follows is told off.
+//! Only who asks is protected (`hbase.rpc.protection=authentication`), not what is asked: TLS does that. A server
+//! that insists on wrapping what follows is told off.
 
 use std::fmt;
 use std::io;
@@ -25,8 +25,8 @@ use tokio::task;
 
 use crate::{Error, frame};
 
-/// The principal that the servers of a cluster go by. Tickets are the system's: of the cache that `kinit` fills (`KRB5CCNAME`) or by
-/// a keytab (`KRB5_CLIENT_KTNAME`).
+/// The principal that the servers of a cluster go by. Tickets are the system's: of the cache that `kinit` fills
+/// (`KRB5CCNAME`) or by a keytab (`KRB5_CLIENT_KTNAME`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kerberos {
     principal: String,
@@ -60,8 +60,8 @@ const AUTHENTICATION: u8 = 1;
 const NO_KDC: u32 = -1_765_328_228_i32 as u32;
 
 impl Kerberos {
-    /// By `hbase/_HOST@REALM`, as `hbase.regionserver.kerberos.principal` has it: `_HOST` stands for the host of each server, as
-    /// `hbase:meta` names it. The realm may be left out where the system's configuration tells it.
+    /// By `hbase/_HOST@REALM`, as `hbase.regionserver.kerberos.principal` has it: `_HOST` stands for the host of each
+    /// server, as `hbase:meta` names it. The realm may be left out where the system's configuration tells it.
     ///
     /// # Errors
     /// Where it has no service or no host.

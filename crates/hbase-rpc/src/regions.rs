@@ -121,8 +121,8 @@ fn of_row(row: &[Cell]) -> Result<Option<Region>, Error> {
     Ok(Some(region))
 }
 
-/// What a replica of a region is named, by its number of four hexadecimal digits: `table,start key,time_number.digest.`. The
-/// digest is all that a server looks at.
+/// What a replica of a region is named, by its number of four hexadecimal digits: `table,start
+/// key,time_number.digest.`. The digest is all that a server looks at.
 pub(crate) fn replica_name(region: &[u8], id: &str) -> Option<Bytes> {
     let end = region.strip_suffix(b".")?.iter().rposition(|byte| *byte == b'.')?;
     let mut name = [&region[..end], b"_", id.as_bytes()].concat();

@@ -77,8 +77,9 @@ impl<'a> Scanner<'a> {
         Self { client, table, scan, next, open, consistency, is_stale: false, partial }
     }
 
-    /// Whether a replica has answered, at any time until now: rows may be missing from what came, and old ones in it. That is never so
-    /// but in a scan of [`Timeline`](crate::Timeline). Ask after the end: a replica that has no rows of a region yet shows in no page.
+    /// Whether a replica has answered, at any time until now: rows may be missing from what came, and old ones in it.
+    /// That is never so but in a scan of [`Timeline`](crate::Timeline). Ask after the end: a replica that has no rows
+    /// of a region yet shows in no page.
     #[must_use]
     pub fn is_stale(&self) -> bool {
         self.is_stale
@@ -207,8 +208,8 @@ impl<'a> Scanner<'a> {
     }
 
     /// Keeps the server from forgetting where the scan is, which it does a minute after it was last asked
-    /// (`hbase.client.scanner.timeout.period`): for a caller that takes longer over a page. A scan that was forgotten is
-    /// begun again after its last row, so this saves time and nothing else.
+    /// (`hbase.client.scanner.timeout.period`): for a caller that takes longer over a page. A scan that was forgotten
+    /// is begun again after its last row, so this saves time and nothing else.
     pub async fn renew(&mut self) {
         let Some(open) = &mut self.open else { return };
         // Counted as any other call.

@@ -23,9 +23,9 @@ impl<K, T> Default for Slots<K, T> {
 }
 
 impl<K: Eq + Hash, T> Slots<K, T> {
-    /// The one of this key. Where there is none that is good, one of those who ask makes it, and the others wait. Where that
-    /// fails, it fails for all who have waited: if each of them tried in its turn, the last would wait as long as all of them
-    /// together.
+    /// The one of this key. Where there is none that is good, one of those who ask makes it, and the others wait.
+    /// Where that fails, it fails for all who have waited: if each of them tried in its turn, the last would wait as
+    /// long as all of them together.
     pub(crate) async fn get_or_make(
         &self,
         key: K,

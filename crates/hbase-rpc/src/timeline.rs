@@ -35,20 +35,21 @@ pub struct Read<T> {
 
 /// Reads of a cluster that replicas may answer ([`Client::timeline`]).
 ///
-/// The primary of a region is asked first. Where it cannot be reached, says that it cannot answer, or has not answered within
-/// [`ClientOptions::primary_get_timeout`](crate::ClientOptions::primary_get_timeout) or
-/// [`primary_scan_timeout`](crate::ClientOptions::primary_scan_timeout), the next replica is asked as well, and so on; the
-/// first answer is taken. A table has replicas where it was created with `REGION_REPLICATION`; where it has none, these are the
-/// reads of the [`Client`].
+/// The primary of a region is asked first. Where it cannot be reached, says that it cannot answer, or has not
+/// answered within [`ClientOptions::primary_get_timeout`](crate::ClientOptions::primary_get_timeout) or
+/// [`primary_scan_timeout`](crate::ClientOptions::primary_scan_timeout), the next replica is asked as well, and so
+/// on; the first answer is taken. A table has replicas where it was created with `REGION_REPLICATION`; where it has
+/// none, these are the reads of the [`Client`].
 ///
-/// **A replica is behind its primary**: a row that was written and acknowledged may be missing, and one that was deleted may be
-/// there. How far depends on the servers: by seconds with `hbase.region.replica.replication.enabled`; by what was not flushed yet and the
-/// period with `hbase.regionserver.storefile.refresh.period`; with neither it has the files that were there when it was opened, which may
-/// be none. A later read may see less than an earlier one. Each answer says whether that may be so ([`Read::is_stale`]). Never decide by such a read whether
-/// to write: whether a row is taken, whether a document is new.
+/// **A replica is behind its primary**: a row that was written and acknowledged may be missing, and one that was
+/// deleted may be there. How far depends on the servers: by seconds with `hbase.region.replica.replication.enabled`;
+/// by what was not flushed yet and the period with `hbase.regionserver.storefile.refresh.period`; with neither it has
+/// the files that were there when it was opened, which may be none. A later read may see less than an earlier one.
+/// Each answer says whether that may be so ([`Read::is_stale`]). Never decide by such a read whether to write:
+/// whether a row is taken, whether a document is new.
 ///
-/// A region's scan goes on where it was begun, until that server fails. What `hbase:meta` says is read from its primary: where that
-/// is gone, only regions that are known already can be read.
+/// A region's scan goes on where it was begun, until that server fails. What `hbase:meta` says is read from its
+/// primary: where that is gone, only regions that are known already can be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeline<'a> {
     client: &'a Client,
@@ -197,8 +198,9 @@ impl Item for TimelineGet<'_> {
     }
 }
 
-/// Asks the first, and one more whenever one has failed or none has answered for some time. The first answer is taken, with
-/// the number of who gave it; where all fail the error is the first one's. One that is final ends it at once.
+/// Asks the first, and one more whenever one has failed or none has answered for some time. The first answer is
+/// taken, with the number of who gave it; where all fail the error is the first one's. One that is final ends it at
+/// once.
 async fn first<T, F: Future<Output = Result<T, Error>>>(
     asked: impl IntoIterator<Item = F>,
     wait: Duration,
@@ -273,8 +275,8 @@ impl Client {
         found.collect()
     }
 
-    /// Begins a scan of a region, at its primary or a replica: which answered, and what. Where several did, the scans of the
-    /// others end by themselves, when their servers forget them.
+    /// Begins a scan of a region, at its primary or a replica: which answered, and what. Where several did, the scans
+    /// of the others end by themselves, when their servers forget them.
     pub(crate) async fn begin_scan<'a>(
         &self,
         consistency: Consistency,
@@ -313,7 +315,8 @@ impl Client {
         }
     }
 
-    /// Those that are known. Where a primary did not answer they are looked up anew, but what is known is good enough where that fails, too.
+    /// Those that are known. Where a primary did not answer they are looked up anew, but what is known is good enough
+    /// where that fails, too.
     async fn regions_at_hand(&self, table: &str) -> Result<Arc<Regions>, Error> {
         let known = self.regions(table).await?;
         let now = Instant::now();

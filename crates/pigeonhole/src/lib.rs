@@ -82,11 +82,11 @@ enum Command {
     Scheme(scheme::Args),
     /// Plan an index in HBase: rows, bytes, regions, region servers, workers, latency, money
     ///
-    /// A calculation: nothing is asked, and no index is needed. Rows are documents times tables and bands; a query meets
-    /// documents · Σ 2^-(key bits) strangers in the tables of its simhashes, and in its bands as many as the texts have in
-    /// common. Bytes and times are constants that were measured with HBase 2.6.1 on two cores; --constants shows each with
-    /// its source. There are as many region servers as the greatest need asks for: disk, memory, regions, cores for queries and
-    /// inserts, or random reads.
+    /// A calculation: nothing is asked, and no index is needed. Rows are documents times tables and bands; a query
+    /// meets documents · Σ 2^-(key bits) strangers in the tables of its simhashes, and in its bands as many as the
+    /// texts have in common. Bytes and times are constants that were measured with HBase 2.6.1 on two cores;
+    /// --constants shows each with its source. There are as many region servers as the greatest need asks for: disk,
+    /// memory, regions, cores for queries and inserts, or random reads.
     ///
     /// deploy/hbase/README.md has the formulas and what they assume, in "How large".
     Plan(plan::Args),

@@ -147,7 +147,8 @@ impl<'a> Claiming<'a> {
         self.claimed.push(Some(Claimed { document, claimant, row, replaced: None }));
     }
 
-    /// What those find who look for duplicates, by their numbers. Who meets one at a glance looks for the nearest of all.
+    /// What those find who look for duplicates, by their numbers. Who meets one at a glance looks for the nearest of
+    /// all.
     fn look(&mut self, reach: Reach) -> Result<HashMap<usize, Entries>> {
         let looks = self.steps().into_iter().filter_map(|(number, step)| match step {
             Step::Look(sketch) => Some((number, sketch)),

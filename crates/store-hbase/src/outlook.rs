@@ -9,11 +9,12 @@ use super::buckets::Reach;
 /// Of fewer documents no share is taken, and they are looked for in all buckets: that is as many requests.
 const BATCH_MIN: usize = 16;
 
-/// In parts of 65,536, from which share of duplicates on a look goes to all buckets at once. A document that is new saves three
-/// quarters of a look by a glance; a duplicate that the glance meets costs a quarter more.
+/// In parts of 65,536, from which share of duplicates on a look goes to all buckets at once. A document that is new
+/// saves three quarters of a look by a glance; a duplicate that the glance meets costs a quarter more.
 const SHARE_MAX: u32 = 65_536 / 4;
 
-/// The share of duplicates among the documents that were inserted last, in parts of 65,536: half of it is the last batch's.
+/// The share of duplicates among the documents that were inserted last, in parts of 65,536: half of it is the last
+/// batch's.
 pub(super) struct Outlook(AtomicU32);
 
 impl Default for Outlook {
@@ -23,8 +24,8 @@ impl Default for Outlook {
 }
 
 impl Outlook {
-    /// How far to look for duplicates of so many documents before they are claimed. The search after that goes to all buckets
-    /// in any case, so this is about time alone.
+    /// How far to look for duplicates of so many documents before they are claimed. The search after that goes to all
+    /// buckets in any case, so this is about time alone.
     pub(super) fn reach(&self, n_documents: usize) -> Reach {
         let expects_new = self.0.load(Ordering::Relaxed) < SHARE_MAX;
         if expects_new && n_documents >= BATCH_MIN { Reach::Glance } else { Reach::All }

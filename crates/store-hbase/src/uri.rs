@@ -25,8 +25,8 @@ pub struct HbaseUri {
     pub n_connections: usize,
     /// Where HBase's servers speak TLS, by a transport that does.
     pub tls: Option<TlsFiles>,
-    /// `hbase/_HOST@REALM`, the principal of HBase's servers where these want Kerberos, by a transport that has it: then the ticket
-    /// says who asks, and not `user`.
+    /// `hbase/_HOST@REALM`, the principal of HBase's servers where these want Kerberos, by a transport that has it:
+    /// then the ticket says who asks, and not `user`.
     pub principal: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! The store without a gateway, on a cluster in this process to which something happens all the time: calls fail in all the ways
-//! that servers and networks have, regions are split, merged and moved, and servers are killed. Nothing is lost, no answer is
-//! wrong, and of near-duplicates that are inserted at once one stays.
+//! The store without a gateway, on a cluster in this process to which something happens all the time: calls fail in
+//! all the ways that servers and networks have, regions are split, merged and moved, and servers are killed. Nothing
+//! is lost, no answer is wrong, and of near-duplicates that are inserted at once one stays.
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 use std::collections::BTreeSet;

@@ -16,7 +16,7 @@ use crate::support::{self, Foreground, Worker, news, root, run};
 /// How long HBase may take to start.
 const START: Duration = Duration::from_secs(180);
 
-/// Where the server of a test listens: what nobody is told of on 127.0.0.1 is not found.
+/// Where the server of a test listens: a client that asks at 127.0.0.1 in place of the name finds no server.
 const ELSEWHERE: &str = "127.0.0.2";
 
 /// How the programs reach HBase.
@@ -200,8 +200,8 @@ fn until_up(is_up: impl Fn() -> bool, process: &mut Process, log: &Path) {
     }
 }
 
-/// The containers' commands as processes, with a folder for each volume, and other ports. HBase goes by the name of another
-/// loopback address, and listens there alone.
+/// The containers' commands as processes, with a folder for each volume, and other ports. HBase goes by the name of
+/// another loopback address, and listens there alone.
 #[test]
 fn the_services_run_on_hbase() {
     run_services(Way::Direct);

@@ -10,7 +10,8 @@ use super::invocation::{Invocation, help};
 use super::{check, path, python, stdout, stop_seconds, text, words, yaml};
 use crate::support::{Worker, command, news, run};
 
-/// The oldest version that knows all that is used: from it on failures by index and, beside a gateway, sidecars are on by themselves.
+/// The oldest version that knows all that is used: from it on failures by index and, beside a gateway, sidecars are
+/// on by themselves.
 const OLDEST: &str = "1.29";
 
 /// What is applied.

@@ -1,5 +1,5 @@
-//! A KDC and an HBase that wants its tickets, for the tests. Neither outlives the run, and nothing of the system's is touched: the
-//! KDC has a database, a configuration and a port of its own.
+//! A KDC and an HBase that wants its tickets, for the tests. Neither outlives the run, and nothing of the system's is
+//! touched: the KDC has a database, a configuration and a port of its own.
 
 use std::fs;
 use std::net::Ipv4Addr;

@@ -73,7 +73,8 @@ impl Cluster {
             if is_enabled { ENABLED } else { DISABLED };
     }
 
-    /// Begins to enable a table that is disabled: its regions are on their way to servers. [`Cluster::enable_table`] ends it.
+    /// Begins to enable a table that is disabled: its regions are on their way to servers. [`Cluster::enable_table`]
+    /// ends it.
     ///
     /// # Panics
     /// Where there is no such table.
@@ -124,8 +125,8 @@ impl Cluster {
         state.regions.get_mut(&name).expect("it was found").server = server + 1;
     }
 
-    /// Gives each region of a table a replica on the server after its own, with the rows that there are now. What is written
-    /// later the replicas have when this is called again.
+    /// Gives each region of a table a replica on the server after its own, with the rows that there are now. What is
+    /// written later the replicas have when this is called again.
     ///
     /// # Panics
     /// Where there is no such table.

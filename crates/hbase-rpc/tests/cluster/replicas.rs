@@ -7,7 +7,8 @@ use hbase_rpc::{Error, Get, PageOptions, Range, Read, Scan};
 
 use super::*;
 
-/// A table of two servers that is replicated, but for what was written after that: row `a0000`, which is of the first server's.
+/// A table of two servers that is replicated, but for what was written after that: row `a0000`, which is of the first
+/// server's.
 fn replicated() -> (FakeCluster, Vec<String>) {
     let cluster = cluster();
     let keys = fill(&cluster, 100);
@@ -79,7 +80,8 @@ async fn where_the_primary_is_dead_a_replica_answers_and_it_is_said() {
     assert_eq!(pages, [Some((10, true)), Some((10, true)), Some((10, false)), Some((20, true))]);
 }
 
-/// A real replica had no file of its region yet, and a scan that read it did not say so: the page after it was of a primary.
+/// A real replica had no file of its region yet, and a scan that read it did not say so: the page after it was of a
+/// primary.
 #[tokio::test]
 async fn a_replica_without_rows_is_told_of() {
     let cluster = cluster();

@@ -76,8 +76,8 @@ pub(crate) fn query(
     })
 }
 
-/// Inserts what is new: documents from `first` on, of which the planted near-duplicates are to be refused; or under other
-/// ids near-duplicates of the documents before `first`, which are all to be refused.
+/// Inserts what is new: documents from `first` on, of which the planted near-duplicates are to be refused; or under
+/// other ids near-duplicates of the documents before `first`, which are all to be refused.
 pub(crate) fn insert(
     index: &Index,
     world: World,

@@ -3,9 +3,9 @@
 //! ```text
 //! cargo run --release --locked -p indexer --example scale -- COMMAND --seed S --documents N …
 //! ```
-//! Document `n` has the id `n` and a fingerprint that follows from the seed and `n`. Of each hundred the last three differ in
-//! one, two and three bits from one of the same hundred; the others are random. Each command prints a line of JSON, and exits
-//! with 1 where an answer is not the truth.
+//! Document `n` has the id `n` and a fingerprint that follows from the seed and `n`. Of each hundred the last three
+//! differ in one, two and three bits from one of the same hundred; the others are random. Each command prints a line
+//! of JSON, and exits with 1 where an answer is not the truth.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement")]
 

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 
 use crate::world::{self, World};
 
-/// Whether the folder has each planted pair, each of the real documents, and else only what is near by chance; each once.
+/// Whether the folder has each planted pair, each of the real documents, and else only what is near by chance; each
+/// once.
 pub(crate) fn check(world: World, n: u64, folder: &Path, real: Option<&Path>) -> (Value, bool) {
     let real: HashSet<[String; 2]> = real.map(read_real).unwrap_or_default();
     let mut found = [0; world::DISTANCE_MAX as usize + 1];

@@ -1,8 +1,8 @@
-//! The constants of the model, each with its unit and where it is from. A new measurement is a new number here, and a row
-//! of `TABLES` where it is of tables; nothing else knows a figure.
+//! The constants of the model, each with its unit and where it is from. A new measurement is a new number here, and a
+//! row of `TABLES` where it is of tables; nothing else knows a figure.
 //!
-//! Unless it says otherwise: HBase 2.6.1, standalone on two cores of an Intel Xeon (Sapphire Rapids) that clients and other
-//! work share, tables of `schema/create.rb`. Processor time is of one core.
+//! Unless it says otherwise: HBase 2.6.1, standalone on two cores of an Intel Xeon (Sapphire Rapids) that clients and
+//! other work share, tables of `schema/create.rb`. Processor time is of one core.
 
 #[cfg(test)]
 use index::Profile;
@@ -74,7 +74,7 @@ constants! {
     STRANGERS_A_MILLION = 63.0, "rows of unlike documents that a query meets in its bands, for each million documents",
         "89,685 headlines (titles_zh); 1.1 among 13,644 poems (poetry_zh), 310 among 557,639 sentences: as the texts are";
 
-    // Rules, which nobody measured here.
+    // Rules: these were not measured.
 
     DISK_FILL = 0.6, "of the disk that tables may fill",
         "a rule: a major compaction writes a table anew before the old one goes";

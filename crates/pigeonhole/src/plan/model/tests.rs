@@ -66,7 +66,8 @@ fn a_document_has_a_row_for_each_table_and_band() {
     }
 }
 
-/// 6 tables of 26 bits and 4 of 25: 10^10 · (6 · 2^-26 + 4 · 2^-25) = 2,086. What the other schemes read is in README.md.
+/// 6 tables of 26 bits and 4 of 25: 10^10 · (6 · 2^-26 + 4 · 2^-25) = 2,086. What the other schemes read is in
+/// README.md.
 #[test]
 fn a_query_meets_as_many_strangers_as_key_bits_leave() {
     for (scheme, expected) in [("5c2", 2_086.0), ("t11", 214.0), ("4c1", 610_352.0), ("t14", 32.6)] {
