@@ -34,6 +34,10 @@ const N_RACERS: usize = 3;
 /// How many calls come between two things that happen.
 const CALLS_BETWEEN: u64 = 5;
 
+/// The least that happens, and the fewest searches that are answered meanwhile.
+const ENOUGH_EVENTS: usize = 150;
+const ENOUGH_ANSWERS: usize = 40;
+
 /// Splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
 struct Random(u64);
 
@@ -151,7 +155,8 @@ fn nothing_is_lost_and_no_answer_is_wrong_in_a_storm() {
 
     let loaded = documents("loaded", N_LOADED, 2);
     let (n_left, is_over) = (Arc::new(AtomicUsize::new(1 + N_RACERS)), AtomicBool::new(false));
-    let (mut n_answered, mut n_failed, mut n_happened) = (0, 0, 0_usize);
+    let n_answered = AtomicUsize::new(0);
+    let (mut n_failed, mut n_happened) = (0, 0);
     thread::scope(|scope| {
         let jobs = (0..=N_RACERS).map(|job| {
             let (cluster, loaded, rule, n_left) = (&cluster, &loaded, &rule, Arc::clone(&n_left));
@@ -170,7 +175,7 @@ fn nothing_is_lost_and_no_answer_is_wrong_in_a_storm() {
         });
         let jobs: Vec<_> = jobs.collect();
         let searching = scope.spawn(|| {
-            let (mut n_answered, mut n_failed) = (0, 0);
+            let mut n_failed = 0;
             for at in (0..N_OLD).step_by(4).cycle() {
                 if is_over.load(Ordering::Relaxed) {
                     break;
@@ -178,7 +183,7 @@ fn nothing_is_lost_and_no_answer_is_wrong_in_a_storm() {
                 match store.near(&sketches[at..at + 4], &rule, 10) {
                     Ok(found) => {
                         assert_eq!(ids(&found), expected[at..at + 4]);
-                        n_answered += 1;
+                        n_answered.fetch_add(1, Ordering::Relaxed);
                     }
                     Err(error) => {
                         assert!(error.kind().is_transient(), "{error:?}");
@@ -186,12 +191,15 @@ fn nothing_is_lost_and_no_answer_is_wrong_in_a_storm() {
                     }
                 }
             }
-            (n_answered, n_failed)
+            n_failed
         });
         let mut random = Random(3);
         let n_calls = || cluster.n_calls("Multi") + cluster.n_calls("Scan");
         let mut n_before = n_calls();
-        while n_left.load(Ordering::Relaxed) > 0 && !searching.is_finished() {
+        // The storm lasts until enough has happened, however the threads take turns on a busy machine.
+        let is_enough =
+            |n_happened| n_happened >= ENOUGH_EVENTS && n_answered.load(Ordering::Relaxed) >= ENOUGH_ANSWERS;
+        while (n_left.load(Ordering::Relaxed) > 0 || !is_enough(n_happened)) && !searching.is_finished() {
             if n_calls() >= n_before + CALLS_BETWEEN && cluster.n_faults() < 4 {
                 happen(&cluster, &mut random);
                 (n_before, n_happened) = (n_calls(), n_happened + 1);
@@ -201,10 +209,10 @@ fn nothing_is_lost_and_no_answer_is_wrong_in_a_storm() {
         is_over.store(true, Ordering::Relaxed);
         cluster.clear_faults();
         jobs.into_iter().for_each(|job| job.join().unwrap());
-        (n_answered, n_failed) = searching.join().unwrap();
+        n_failed = searching.join().unwrap();
     });
+    let n_answered = n_answered.into_inner();
     println!("{n_happened} things happened; {n_answered} searches were answered, {n_failed} failed");
-    assert!(n_happened > 100 && n_answered > 20, "{n_happened} {n_answered}");
 
     let mut all = BTreeSet::new();
     let mut next = Some(Cursor::start());
