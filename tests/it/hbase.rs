@@ -2,6 +2,7 @@
 
 mod bulk;
 mod carried;
+mod cluster;
 mod direct;
 mod made_anew;
 mod schema;

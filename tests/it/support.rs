@@ -1,7 +1,9 @@
 //! Running the programs: where they are, what they said, and corpora to give them.
 
 mod browser;
+mod gate;
 mod hbase;
+mod hbase_cluster;
 mod hdfs;
 mod kerberos;
 mod ports;
@@ -21,7 +23,9 @@ use serde_json::{Value, json};
 use simhash::Distance;
 
 pub(crate) use browser::{Browser, browser, key};
+pub(crate) use gate::{Gate, Mood};
 pub(crate) use hbase::{Foreground, Hbase, HbaseOfAReader, alone, hbase};
+pub(crate) use hbase_cluster::{HbaseCluster, hbase_cluster};
 pub(crate) use hdfs::{Hdfs, hdfs};
 pub(crate) use kerberos::Kerberos;
 pub(crate) use ports::free_ports;

@@ -53,38 +53,63 @@ pub(crate) fn hbase() -> Option<&'static Hbase> {
     if !Suite::Hbase.is_asked_for() {
         return None;
     }
-    let started = HBASE.get_or_init(Hbase::start);
+    let started = HBASE.get_or_init(|| Hbase::start(&STANDALONE).map(|(hbase, _)| hbase));
     // Kept as text, so that a start that failed is not tried again by every test.
     Some(started.as_ref().unwrap_or_else(|why| panic!("HBase did not start: {why}")))
 }
 
+/// How one is started.
+pub(super) struct Kind {
+    /// Of its data folder, before the number of this process.
+    name: &'static str,
+    up: &'static [&'static str],
+    /// In the order in which they are killed.
+    roles: &'static str,
+    /// Whose log it is that says when the master begins its work.
+    master: &'static str,
+}
+
+const STANDALONE: Kind =
+    Kind { name: "hbase", up: &["--heap", "2g"], roles: "gateway server", master: "server" };
+
+/// Seconds: seven JVMs take their time beside other tests.
+pub(super) const START_MAX: &str = "600";
+
+/// Seven JVMs.
+pub(super) const CLUSTER: Kind = Kind {
+    name: "hbase-cluster",
+    up: &["--cluster", "--timeout", START_MAX],
+    roles: "gateway regionserver-2 regionserver-1 master zookeeper datanode namenode",
+    master: "master",
+};
+
 impl Hbase {
-    fn start() -> Result<Self, String> {
-        let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hbase-{}", std::process::id()));
+    /// With the port of its first region server.
+    pub(super) fn start(kind: &Kind) -> Result<(Self, u16), String> {
+        let folder = format!("{}-{}", kind.name, std::process::id());
+        let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
         // Of an earlier process with this number, on a machine that stopped in the middle.
         fs::remove_dir_all(&data).unwrap_or(());
-        let until_the_end = watch(&data, "gateway server");
+        let until_the_end = watch(&data, kind.roles);
         for _ in 0..3 {
-            let [gateway, others @ ..] = free_ports::<4>();
-            let names = ["--zookeeper-port", "--master-port", "--regionserver-port"];
+            let ports @ [gateway, _, master, region_server, _] = free_ports::<5>();
+            let names =
+                ["--port", "--zookeeper-port", "--master-port", "--regionserver-port", "--namenode-port"];
             let mut up = start_script(&data);
-            up.args(["up", "--heap", "2g", "--port", &gateway.to_string()]);
-            for (name, port) in names.into_iter().zip(others) {
+            up.arg("up").args(kind.up);
+            for (name, port) in names.into_iter().zip(ports) {
                 up.args([name, &port.to_string()]);
             }
             match start(&mut up)? {
                 Started::Up => {
-                    let log = fs::read_to_string(data.join("logs/server.log")).unwrap_or_default();
+                    let log = data.join(format!("logs/{}.log", kind.master));
+                    let log = fs::read_to_string(log).unwrap_or_default();
                     let was_initialised = log.contains("Master has completed initialization");
                     let [gateway, master] =
-                        [gateway, others[1]].map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-                    return Ok(Self {
-                        gateway,
-                        master,
-                        data,
-                        was_initialised,
-                        _until_the_end: until_the_end,
-                    });
+                        [gateway, master].map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+                    let hbase =
+                        Self { gateway, master, data, was_initialised, _until_the_end: until_the_end };
+                    return Ok((hbase, region_server));
                 }
                 // Somebody was faster; there are others.
                 Started::PortTaken => {}
