@@ -50,6 +50,12 @@ impl Client {
         self.client.n_open()
     }
 
+    /// As [`crate::Client::n_look_ups`].
+    #[must_use]
+    pub fn n_look_ups(&self) -> u64 {
+        self.client.n_look_ups()
+    }
+
     /// As [`crate::Client::get_many`].
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! A cluster: the connections to its servers, and calls that find their way.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -69,6 +69,7 @@ pub struct Client {
     connections: Slots<Lane, Connection>,
     next_lane: AtomicUsize,
     tables: Slots<String, Regions>,
+    n_look_ups: AtomicU64,
     /// Servers that have told where `hbase:meta` is or had regions: where the masters are gone, they know, too.
     known: Mutex<Vec<Address>>,
     has_answered: AtomicBool,
@@ -101,6 +102,7 @@ impl Client {
             connections: Slots::default(),
             next_lane: AtomicUsize::new(0),
             tables: Slots::default(),
+            n_look_ups: AtomicU64::new(0),
             known: Mutex::default(),
             has_answered: AtomicBool::new(false),
             suspects: Mutex::default(),
@@ -117,6 +119,16 @@ impl Client {
     #[must_use]
     pub fn n_open(&self) -> usize {
         self.connections.count(Connection::is_open)
+    }
+
+    /// How often the regions of a table were looked up in `hbase:meta`.
+    ///
+    /// A region's name has the time at which it was made, and a server answers for no region by another name. So as long
+    /// as this number stays, calls read and write the tables that were there when it was reached, and none that was
+    /// dropped and created again since.
+    #[must_use]
+    pub fn n_look_ups(&self) -> u64 {
+        self.n_look_ups.load(Ordering::Acquire)
     }
 
     pub(crate) fn options(&self) -> &ClientOptions {
@@ -215,6 +227,8 @@ impl Client {
             rows.extend(page);
         }
         let regions = Regions::of_meta(&rows)?;
+        // Before anyone asks them for anything.
+        self.n_look_ups.fetch_add(1, Ordering::Release);
         if regions.is_empty() && self.is_enabled(table).await?.is_none() {
             return Err(Error::remote("TableNotFoundException", table));
         }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use hbase_rpc::blocking::Client;
 use hbase_rpc::{
@@ -29,6 +29,23 @@ pub(crate) struct RpcRows {
     client: Client,
     server: Server,
     n_connections: usize,
+    /// Where the tables were last found to be those of the index.
+    checked: Mutex<Option<Checkpoint>>,
+}
+
+/// For so long a check holds for what the same regions answer.
+const CHECK_HOLDS: Duration = Duration::from_millis(100);
+
+/// What was known when a check began.
+///
+/// A check that succeeds says that until then the index was the one that was opened, and so were all regions that had
+/// been looked up. What these answer later is of the same tables: those that are dropped and created again have other
+/// regions. What is left is that one of the two tables is made anew and looked up while the other one, with the metadata,
+/// is still the old one; so a check holds for less time than HBase takes to create a table.
+#[derive(Clone, Copy)]
+struct Checkpoint {
+    at: Instant,
+    n_look_ups: u64,
 }
 
 impl RpcRows {
@@ -75,6 +92,7 @@ impl RpcRows {
             client,
             server: server(servers, user, principal.as_deref()),
             n_connections: options.n_connections,
+            checked: Mutex::new(None),
         })
     }
 
@@ -120,6 +138,18 @@ impl RpcRows {
         Get::new(METADATA_ROW).column(family.to_vec(), qualifier.to_vec())
     }
 
+    fn checkpoint(&self) -> Checkpoint {
+        Checkpoint { at: Instant::now(), n_look_ups: self.client.n_look_ups() }
+    }
+
+    /// Whether the last check holds for what has been answered until now.
+    fn is_checked(&self) -> bool {
+        let checked = *self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        checked.is_some_and(|checked| {
+            checked.n_look_ups == self.client.n_look_ups() && checked.at.elapsed() < CHECK_HOLDS
+        })
+    }
+
     /// Does a call with that behind it.
     fn witnessed<T>(
         &self,
@@ -128,9 +158,13 @@ impl RpcRows {
         let mut witness = Witness::new(&self.known);
         let metadata = self.metadata();
         let last = witness.ask().then(|| (self.name(Table::Documents), &metadata));
+        let checkpoint = self.checkpoint();
         let (answer, of_last) = call(last).map_err(|error| self.failed(error))?;
         witness.answer(of_last.into_iter().next().map(|cell| cell.value.to_vec()));
         witness.check()?;
+        if witness.is_asked() {
+            *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(checkpoint);
+        }
         Ok(answer)
     }
 }
@@ -265,6 +299,9 @@ impl Rows for RpcRows {
     }
 
     fn check(&self) -> Result<()> {
+        if self.is_checked() {
+            return Ok(());
+        }
         // Asked for as what is behind nothing.
         self.witnessed(|last| self.client.get_many(self.name(Table::Documents), &[], last)).map(drop)
     }
@@ -281,7 +318,14 @@ impl Rows for RpcRows {
         }
         let get = |row: &Vec<u8>| Get { row: row.clone().into(), columns: wanted.clone() };
         let gets: Vec<_> = rows.iter().map(get).collect();
-        let found = self.witnessed(|last| self.client.get_many(self.name(table), &gets, last))?;
+        let found = if self.is_checked() {
+            let found = self.client.get_many(self.name(table), &gets, None);
+            let (found, _) = found.map_err(|error| self.failed(error))?;
+            self.check()?;
+            found
+        } else {
+            self.witnessed(|last| self.client.get_many(self.name(table), &gets, last))?
+        };
         Ok(found.into_iter().map(|cells| cells.into_iter().map(to_cell).collect()).collect())
     }
 

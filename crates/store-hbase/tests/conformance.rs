@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hbase_rpc::fake::FakeCluster;
 use index::testsuite::{self, Place};
-use index::{Clock, ErrorKind, Metadata, Store};
+use index::{Clock, ErrorKind, Metadata, OpenOptions, Profile, Rule, Store};
 use pigeonhole_store_hbase::{FakeGateway, HbaseStore, HbaseUri};
+use simhash::Fingerprint;
 
 #[test]
 fn hbase() {
@@ -111,6 +112,35 @@ fn make_tables(cluster: &FakeCluster, name: &str, seconds: Option<u32>) {
     cluster.create_table_with_lives(&documents, &[("d", seconds), ("m", None)], &[b"8"]);
     cluster.move_region(name, b"\x01", 1);
     cluster.move_region(&documents, b"9", 1);
+}
+
+/// Of searches that follow each other, which meet nothing, few ask whether the index is still the one that was opened. All
+/// notice when it is not.
+#[test]
+fn checks_hold_for_a_while() {
+    let cluster = FakeCluster::start(2);
+    make_tables(&cluster, "t", None);
+    let store = direct(&cluster, "t", Clock::system());
+    let options =
+        OpenOptions { profile: Some(Profile::Classic), verify: Some(false), ..OpenOptions::default() };
+    let metadata = options.new_metadata().unwrap();
+    store.create(&metadata).unwrap();
+    let query = [metadata.kind.sketch(Fingerprint(7))];
+    let rule = Rule::from(metadata.max_distance);
+    let n_checks = || cluster.n_calls("Multi");
+    let before = n_checks();
+    for _ in 0..50 {
+        store.near(&query, &rule, 1).unwrap();
+    }
+    let n = n_checks() - before;
+    assert!((1..25).contains(&n), "{n}");
+
+    for table in ["t", "t_docs"] {
+        cluster.drop_table(table);
+    }
+    make_tables(&cluster, "t", None);
+    direct(&cluster, "t", Clock::system()).create(&options.new_metadata().unwrap()).unwrap();
+    assert_eq!(store.near(&query, &rule, 1).unwrap_err().kind(), ErrorKind::Replaced);
 }
 
 /// Where a mere name is told to a cluster that wants tickets, both ways in are said.

@@ -142,15 +142,15 @@ fn nothing_is_lost_and_no_answer_is_wrong_in_a_storm() {
     let metadata =
         Metadata { format_version, max_distance, min_similarity: None, retain: None, kind, recipe, identity };
     let store = open(&cluster);
-    store.create(&metadata).unwrap();
+    insist(|| store.create(&metadata));
     let rule: Rule = MAX_DISTANCE.into();
     let old = documents("old", N_OLD, 1);
-    store.insert(&old).unwrap();
+    insist(|| store.insert(&old));
     let sketches: Vec<_> = old.iter().map(|document| document.sketch.clone()).collect();
     let ids = |found: &[index::Neighbours]| -> Vec<Vec<DocumentId>> {
         found.iter().map(|found| found.matches.iter().map(|near| near.id.clone()).collect()).collect()
     };
-    let expected = ids(&store.near(&sketches, &rule, 10).unwrap());
+    let expected = ids(&insist(|| store.near(&sketches, &rule, 10)));
     assert!(expected.iter().zip(&old).all(|(found, document)| found.contains(&document.id)));
 
     let loaded = documents("loaded", N_LOADED, 2);
@@ -217,7 +217,7 @@ fn nothing_is_lost_and_no_answer_is_wrong_in_a_storm() {
     let mut all = BTreeSet::new();
     let mut next = Some(Cursor::start());
     while let Some(after) = next {
-        let page = store.scan(after, 1_000).unwrap();
+        let page = insist(|| store.scan(after.clone(), 1_000));
         for stored in page.documents {
             assert!(all.insert(stored.document.id.as_str().to_owned()), "it comes once");
         }
@@ -228,12 +228,12 @@ fn nothing_is_lost_and_no_answer_is_wrong_in_a_storm() {
     }
     let groups: Vec<_> = all.iter().map(|id| id.rsplit_once('/').unwrap().0).collect();
     assert_eq!((groups.len(), groups.iter().collect::<BTreeSet<_>>().len()), (N_GROUPS, N_GROUPS));
-    store
-        .examine(false, &mut |examined| match examined {
+    insist(|| {
+        store.examine(false, &mut |examined| match examined {
             Examined::Found(finding) => assert_eq!(finding.kind, FindingKind::Ghost, "{finding:?}"),
             Examined::Items(_) => {}
         })
-        .unwrap();
+    });
 }
 
 /// Counts down when it is dropped.
