@@ -1,4 +1,4 @@
-//! The programs and the store on a real HBase, through a real gateway.
+//! The programs and the store on a real HBase, through a real gateway and without one.
 
 mod bulk;
 mod carried;

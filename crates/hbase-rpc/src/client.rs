@@ -124,8 +124,8 @@ impl Client {
     /// How often the regions of a table were looked up in `hbase:meta`.
     ///
     /// A region's name has the time at which it was made, and a server answers for no region by another name. So as long
-    /// as this number stays, calls read and write the tables that were there when it was reached, and none that was
-    /// dropped and created again since.
+    /// as this number stays, calls read and write the tables that were there when `hbase:meta` was last read, and none
+    /// that was dropped and created again since.
     #[must_use]
     pub fn n_look_ups(&self) -> u64 {
         self.n_look_ups.load(Ordering::Acquire)
@@ -291,7 +291,10 @@ impl Client {
         let mut retry = Retry::new(self, table);
         loop {
             match self.time_to_live_once(table, family).await {
-                Ok(found) => return Ok(found),
+                Ok(found) => {
+                    retry.has_gone_on();
+                    return Ok(found);
+                }
                 Err(error) => retry.after(error, None).await?,
             }
         }

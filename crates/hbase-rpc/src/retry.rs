@@ -31,6 +31,9 @@ pub trait Watch: fmt::Debug + Send + Sync {
 
     /// One that has waited is going on.
     fn goes_on(&self);
+
+    /// One that has waited does so no more, and was not answered.
+    fn gives_up(&self) {}
 }
 
 impl<'a> Retry<'a> {
@@ -52,6 +55,16 @@ impl<'a> Retry<'a> {
     /// Waits before another try; or hands the error back. `regions` are those that were gone by: they are looked up anew
     /// where they may be what was wrong.
     pub(crate) async fn after(&mut self, error: Error, regions: Option<&Arc<Regions>>) -> Result<(), Error> {
+        self.wait(error, regions).await.inspect_err(|_| {
+            if std::mem::take(&mut self.is_told)
+                && let Some(watch) = self.client.watch()
+            {
+                watch.gives_up();
+            }
+        })
+    }
+
+    async fn wait(&mut self, error: Error, regions: Option<&Arc<Regions>>) -> Result<(), Error> {
         let advice = error.advice();
         if advice == Advice::GiveUp {
             return Err(error);

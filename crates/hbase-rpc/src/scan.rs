@@ -95,9 +95,13 @@ impl<'a> Scanner<'a> {
         while self.next.is_some() {
             let mut regions = None;
             match self.page(&mut regions).await {
-                // It is at work.
-                Ok(rows) if rows.is_empty() => retry.has_gone_on(),
-                Ok(rows) => return Ok(Some(rows)),
+                Ok(rows) => {
+                    retry.has_gone_on();
+                    // Without any it is at work.
+                    if !rows.is_empty() {
+                        return Ok(Some(rows));
+                    }
+                }
                 Err(error) => {
                     // What a server knew of the scan is lost with it; what came of a row that is not whole comes again.
                     self.open = None;

@@ -97,12 +97,20 @@ pub(super) fn read_each<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
 ) -> Result<HashMap<&'a DocumentId, Result<Stored>>> {
+    read_by(access, ids, |columns, keys| access.rows.get(Table::Documents, columns, keys))
+}
+
+fn read_by<'a>(
+    access: &Access<'_>,
+    ids: impl Iterator<Item = &'a DocumentId>,
+    get: impl FnOnce(&[&[u8]], &[Vec<u8>]) -> Result<Vec<Vec<Cell>>>,
+) -> Result<HashMap<&'a DocumentId, Result<Stored>>> {
     let ids: BTreeSet<_> = ids.collect();
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
     let keys: Vec<_> = ids.iter().map(|id| document_row(id)).collect();
-    let rows = access.rows.get(Table::Documents, &[RECORD_COLUMN, CLAIM_COLUMN], &keys)?;
+    let rows = get(&[RECORD_COLUMN, CLAIM_COLUMN], &keys)?;
     let mut documents = HashMap::with_capacity(ids.len());
     for ((id, cells), key) in ids.into_iter().zip(rows).zip(&keys) {
         if !cells.is_empty() {
@@ -112,13 +120,18 @@ pub(super) fn read_each<'a>(
     Ok(documents)
 }
 
-/// What is there of these documents.
+/// What is there of these documents, for a caller who writes nothing by it.
 pub(super) fn read_live<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
 ) -> Result<HashMap<DocumentId, Record>> {
-    let documents = read(access, ids)?;
-    Ok(documents.into_iter().filter_map(|(id, stored)| Some((id.clone(), stored.live?))).collect())
+    let documents =
+        read_by(access, ids, |columns, keys| access.rows.get_to_read(Table::Documents, columns, keys))?;
+    let live = |(id, stored): (&DocumentId, Result<Stored>)| match stored {
+        Ok(stored) => stored.live.map(|record| Ok((id.clone(), record))),
+        Err(error) => Some(Err(error)),
+    };
+    documents.into_iter().filter_map(live).collect()
 }
 
 /// The contract of [`Store::scan`](index::Store::scan), in the order of rows: that of a hash of the ids.

@@ -189,7 +189,8 @@ pub(crate) trait Rows: Send + Sync {
         self.scan(table, family, spans, visit)
     }
 
-    /// Fails where the tables are not those of the index any more, if [`scan_ahead`](Self::scan_ahead) leaves that open.
+    /// Fails where the tables are not those of the index any more, if [`scan_ahead`](Self::scan_ahead) leaves that open. It
+    /// may go by what was found out a moment ago.
     fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -197,6 +198,12 @@ pub(crate) trait Rows: Send + Sync {
     /// Some columns of each of these rows, in their order, each row as of one moment. A family alone stands for all of
     /// its columns.
     fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>>;
+
+    /// As [`get`](Self::get), for a caller who writes nothing by what it reads: that the tables are those of the index may
+    /// have been found out a moment ago.
+    fn get_to_read(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>> {
+        self.get(table, columns, rows)
+    }
 
     /// How long the cells of a family stay, `None` for good.
     fn time_to_live(&self, table: Table, family: u8) -> Result<Option<Duration>>;

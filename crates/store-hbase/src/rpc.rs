@@ -29,7 +29,7 @@ pub(crate) struct RpcRows {
     client: Client,
     server: Server,
     n_connections: usize,
-    /// Where the tables were last found to be those of the index.
+    /// The last check that succeeded.
     checked: Mutex<Option<Checkpoint>>,
 }
 
@@ -38,10 +38,11 @@ const CHECK_HOLDS: Duration = Duration::from_millis(100);
 
 /// What was known when a check began.
 ///
-/// A check that succeeds says that until then the index was the one that was opened, and so were all regions that had
-/// been looked up. What these answer later is of the same tables: those that are dropped and created again have other
-/// regions. What is left is that one of the two tables is made anew and looked up while the other one, with the metadata,
-/// is still the old one; so a check holds for less time than HBase takes to create a table.
+/// A check that succeeds says that the documents' table was this index's after it had begun. Regions looked up before
+/// that belong to tables that were there then; what is made later has other regions, which are counted. That leaves the
+/// index table that is made anew before the documents' table, and tables that are emptied or restored in their place. So
+/// a check holds for less time than HBase takes for any of these, and for reads alone: what is written is checked each
+/// time.
 #[derive(Clone, Copy)]
 struct Checkpoint {
     at: Instant,
@@ -210,6 +211,10 @@ impl hbase_rpc::Watch for Watch {
     fn goes_on(&self) {
         self.away.is_back(&self.servers);
     }
+
+    fn gives_up(&self) {
+        self.away.is_given_up();
+    }
 }
 
 /// What messages say of a cluster.
@@ -307,26 +312,18 @@ impl Rows for RpcRows {
     }
 
     fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>> {
-        let mut wanted: Vec<(bytes::Bytes, Vec<bytes::Bytes>)> = Vec::new();
-        for column in columns {
-            let (family, qualifier) = family_and_qualifier(column);
-            let place = wanted.iter().position(|(of, _)| of == family).unwrap_or(wanted.len());
-            if place == wanted.len() {
-                wanted.push((family.to_vec().into(), Vec::new()));
-            }
-            wanted[place].1.extend((!qualifier.is_empty()).then(|| qualifier.to_vec().into()));
+        let gets = gets(columns, rows);
+        self.witnessed(|last| self.client.get_many(self.name(table), &gets, last)).map(to_cells)
+    }
+
+    fn get_to_read(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>> {
+        if !self.is_checked() {
+            return self.get(table, columns, rows);
         }
-        let get = |row: &Vec<u8>| Get { row: row.clone().into(), columns: wanted.clone() };
-        let gets: Vec<_> = rows.iter().map(get).collect();
-        let found = if self.is_checked() {
-            let found = self.client.get_many(self.name(table), &gets, None);
-            let (found, _) = found.map_err(|error| self.failed(error))?;
-            self.check()?;
-            found
-        } else {
-            self.witnessed(|last| self.client.get_many(self.name(table), &gets, last))?
-        };
-        Ok(found.into_iter().map(|cells| cells.into_iter().map(to_cell).collect()).collect())
+        let found = self.client.get_many(self.name(table), &gets(columns, rows), None);
+        let (found, _) = found.map_err(|error| self.failed(error))?;
+        self.check()?;
+        Ok(to_cells(found))
     }
 
     fn time_to_live(&self, table: Table, family: u8) -> Result<Option<Duration>> {
@@ -381,6 +378,25 @@ impl Rows for RpcRows {
         let n_open = self.client.n_open();
         ConnectionCounts { n_max: self.n_connections, n_open, n_in_use: n_open }
     }
+}
+
+/// Some columns of each row; a family alone stands for all of its columns.
+fn gets(columns: &[&[u8]], rows: &[Vec<u8>]) -> Vec<Get> {
+    let mut wanted: Vec<(bytes::Bytes, Vec<bytes::Bytes>)> = Vec::new();
+    for column in columns {
+        let (family, qualifier) = family_and_qualifier(column);
+        let place = wanted.iter().position(|(of, _)| of == family).unwrap_or(wanted.len());
+        if place == wanted.len() {
+            wanted.push((family.to_vec().into(), Vec::new()));
+        }
+        wanted[place].1.extend((!qualifier.is_empty()).then(|| qualifier.to_vec().into()));
+    }
+    let get = |row: &Vec<u8>| Get { row: row.clone().into(), columns: wanted.clone() };
+    rows.iter().map(get).collect()
+}
+
+fn to_cells(rows: Vec<Vec<RpcCell>>) -> Vec<Vec<Cell>> {
+    rows.into_iter().map(|cells| cells.into_iter().map(to_cell).collect()).collect()
 }
 
 fn to_range(span: &Span) -> Range {

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use hbase_rpc::fake::FakeCluster;
 use index::testsuite::{self, Place};
@@ -128,12 +129,12 @@ fn checks_hold_for_a_while() {
     let query = [metadata.kind.sketch(Fingerprint(7))];
     let rule = Rule::from(metadata.max_distance);
     let n_checks = || cluster.n_calls("Multi");
-    let before = n_checks();
+    let (before, begun) = (n_checks(), Instant::now());
     for _ in 0..50 {
         store.near(&query, &rule, 1).unwrap();
     }
-    let n = n_checks() - before;
-    assert!((1..25).contains(&n), "{n}");
+    let n_max = begun.elapsed().as_millis() as u64 / 100 + 1;
+    assert!((1..=n_max).contains(&(n_checks() - before)), "{n_max}");
 
     for table in ["t", "t_docs"] {
         cluster.drop_table(table);

@@ -5,7 +5,7 @@ mod trial;
 
 use std::time::Duration;
 
-use self::trial::Trial;
+use self::trial::{Trial, wait_until};
 use super::{n_cells, n_index_rows};
 use crate::support::{Mood, command, hbase_cluster};
 
@@ -76,9 +76,9 @@ fn a_region_server_cuts_its_answers_and_is_slow() {
     let (n_cut, slow) = (gate.n_cut(), gate.slow());
     trial.check(true, &|searches| {
         gate.set(Mood::Cut);
-        searches.wait_until(|| gate.n_cut() >= n_cut + 30);
+        wait_until(&|| gate.n_cut() >= n_cut + 30);
         gate.set(Mood::Slow(Duration::from_millis(50)));
-        searches.wait_until(|| gate.slow() >= slow + Duration::from_secs(5));
+        wait_until(&|| gate.slow() >= slow + Duration::from_secs(5));
         searches.wait_for_more(50);
         gate.set(Mood::Open);
     });

@@ -53,7 +53,7 @@ impl Gate {
         });
         let gate = Self(Arc::clone(&shared));
         thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
+            for client in listener.incoming().flatten() {
                 // Where no server listens behind it, the client sees the connection closed at once.
                 let Ok(server) = TcpStream::connect(SocketAddr::from((BEHIND, port))) else { continue };
                 let shared = Arc::clone(&shared);

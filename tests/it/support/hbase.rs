@@ -26,7 +26,7 @@ const WATCHDOG: &str = r#"cat
 for role in $3; do "$1" kill "$role" --data "$2"; done
 "$1" down --data "$2" && rm -rf "$2""#;
 
-/// A standalone HBase with its Thrift gateway.
+/// An HBase with its Thrift gateway.
 pub(crate) struct Hbase {
     /// Where Thrift listens.
     pub(crate) gateway: SocketAddr,

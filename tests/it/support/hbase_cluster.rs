@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::gate::BEHIND;
 use super::hbase::{CLUSTER, START_MAX, start_script};
-use super::{Gate, Hbase, Suite};
+use super::{Gate, Hbase, Mood, Suite};
 
 /// A name node, a data node, ZooKeeper, a master, two region servers and a gateway.
 pub(crate) struct HbaseCluster {
@@ -32,7 +32,8 @@ pub(crate) fn hbase_cluster() -> Option<(&'static HbaseCluster, MutexGuard<'stat
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let started = CLUSTER.get_or_init(HbaseCluster::start);
     let cluster = started.as_ref().unwrap_or_else(|why| panic!("the cluster did not start: {why}"));
-    // A test that failed may have left it dead.
+    // A test that failed may have left it in any state.
+    cluster.gate.set(Mood::Open);
     for role in ["master", "regionserver-1"] {
         cluster.script("start", role);
     }

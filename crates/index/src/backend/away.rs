@@ -24,6 +24,12 @@ impl Away {
         }
     }
 
+    /// A call that has waited is not tried again. Whether the server answers is for the next one to find out.
+    pub fn is_given_up(&self) {
+        *self.since.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.is_away.store(false, Ordering::Relaxed);
+    }
+
     /// A call was answered.
     pub fn is_back(&self, server: &str) {
         if !self.is_away.load(Ordering::Relaxed) {

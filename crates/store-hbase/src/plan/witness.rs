@@ -1,4 +1,4 @@
-//! Whether the tables are still those of the index that was opened: asked behind whatever is read or written.
+//! Whether the tables are still those of the index that was opened: asked behind what is read or written.
 //!
 //! The metadata are asked for last, so what they say holds for all before: no two indexes have the same, so none can have
 //! come and gone in between. How a transport asks last is its own affair: behind the call on the same connection where the

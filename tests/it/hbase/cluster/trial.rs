@@ -211,16 +211,11 @@ impl Searches {
     /// Until so many more were answered.
     pub(super) fn wait_for_more(&self, n: usize) {
         let n = self.n_answered.load(Ordering::Relaxed) + n;
-        self.wait_until(|| self.n_answered.load(Ordering::Relaxed) >= n);
-    }
-
-    #[expect(clippy::unused_self, reason = "searches go on meanwhile")]
-    pub(super) fn wait_until(&self, is_so: impl Fn() -> bool) {
-        wait_until(&is_so);
+        wait_until(&|| self.n_answered.load(Ordering::Relaxed) >= n);
     }
 }
 
-fn wait_until(is_so: &dyn Fn() -> bool) {
+pub(super) fn wait_until(is_so: &dyn Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < WAIT_MAX, "this takes too long");
