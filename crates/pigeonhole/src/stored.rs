@@ -11,7 +11,7 @@ use index::{Index, Mode, OpenOptions};
 /// Which index.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StoredArgs {
-    /// The index, for example embedded:./news-index
+    /// The index, for example embedded:./news-index or hbase+rpc://MASTER:16000/news
     #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", help_heading = "Index")]
     pub(crate) store: String,
     #[command(flatten)]

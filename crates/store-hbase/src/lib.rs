@@ -190,8 +190,8 @@ impl Store for HbaseStore {
 
     fn prepare(&self) -> Result<()> {
         self.created()?;
-        // Also where it was there before.
-        self.rows.get(Table::Documents, &[METADATA_COLUMN], &[METADATA_ROW.to_vec()]).map(|_| ())
+        // Also where they were there before. That of the documents comes with each look at the other one.
+        self.rows.get(Table::Index, &[b"f"], &[METADATA_ROW.to_vec()]).map(drop)
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {

@@ -234,7 +234,8 @@ fn server(servers: &str, user: &str, principal: Option<&str>) -> Server {
         kind: "an HBase master or region server",
         denied,
         way: format!("of the servers that {servers} knows"),
-        away: "do its master and region servers run, and can this machine resolve and reach the names that they go by?",
+        away: "do its master and region servers run, is the port one of theirs (16000, 16020) and not ZooKeeper's or the gateway's, and \
+               can this machine resolve and reach the names that they go by?",
         strange: "is it one, of a version that this program knows, and not its Thrift gateway or web page?",
         foreign: "is the port that of a master or a region server (16000, 16020)?",
     }

@@ -183,7 +183,9 @@ pub(super) fn plan(load: &Load, machines: &Machines) -> Plan {
     // Two, so that one may be away.
     let workers = (worker_cores / m::WORKER_CORES).ceil().max(2.0);
     let rows_to_load = load.n_documents * (stored.keys + 1.0);
-    let bulk_load_seconds = rows_to_load * (m::BULK_SORT_SECONDS + m::BULK_ROW_SECONDS) / machines.cores;
+    let bulk_load_seconds = (rows_to_load * (m::BULK_SORT_SECONDS + m::BULK_ROW_SECONDS)
+        + load.n_documents * load.text_bytes * m::TEXT_SECONDS_A_BYTE)
+        / machines.cores;
     let joining_cores = worker_cores.max(machines.cores);
     let pairs_seconds = (stored.rows * m::CLIENT_ROW_SECONDS / joining_cores)
         .max(stored.rows * m::PAIRS_SERVER_SECONDS / (servers * machines.cores));

@@ -236,9 +236,10 @@ fn others(machines: &Machines, plan: &Plan) -> Lines {
             "bulk load",
             shown_seconds(plan.bulk_load_seconds),
             format!(
-                "one machine of {cores} cores: {} and {} a row",
+                "one machine of {cores} cores: {} and {} a row, {} a byte of text",
                 shown_seconds(m::BULK_SORT_SECONDS),
-                shown_seconds(m::BULK_ROW_SECONDS)
+                shown_seconds(m::BULK_ROW_SECONDS),
+                shown_seconds(m::TEXT_SECONDS_A_BYTE)
             ),
         ),
         (
@@ -265,7 +266,8 @@ pub(super) fn notes(plan: &Plan) -> Vec<String> {
     if query.band_rows > ROWS_MANY {
         notes.push(format!(
             "a query reads {} rows of unlike documents by its bands. Measure yours (--strangers-a-million), or file by \
-             simhashes alone (--profile classic), which find less",
+             simhashes alone (--profile classic), which find less. `indexer pairs` compares as many for half of the \
+             documents, which takes time that is not in this plan",
             grouped(query.band_rows)
         ));
     }
