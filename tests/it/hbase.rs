@@ -9,10 +9,9 @@ mod schema;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,7 +23,7 @@ use thrift::protocol::{TBinaryInputProtocol, TBinaryOutputProtocol};
 use thrift::transport::{TBufferedReadTransport, TBufferedWriteTransport};
 
 use crate::support::{
-    Hbase, Worker, alone, command, digest, free_ports, hbase, kept, made_up_corpus, matches, news, run,
+    Door, Hbase, Worker, alone, command, digest, free_ports, hbase, kept, made_up_corpus, matches, news, run,
 };
 
 /// Makes tables with the script that operators use, all in one run of the shell.
@@ -322,7 +321,7 @@ fn a_gateway_that_comes_back() {
     let store = url(door.address, "away");
     let loading = command("indexer", ["index", "-q", "--store", &store, corpus]).spawn().unwrap();
     // In the middle: a few MB of the ten or so that this load sends.
-    while door.n_bytes.load(Ordering::Relaxed) < 3_000_000 {
+    while door.n_bytes() < 3_000_000 {
         thread::sleep(Duration::from_millis(5));
     }
     door.close();
@@ -337,65 +336,4 @@ fn a_gateway_that_comes_back() {
     let n_documents = n_cells(hbase.gateway, "away_docs") - 1;
     assert!(n_documents > N * 9 / 10, "{n_documents}");
     assert_eq!(n_cells(hbase.gateway, "away"), n_index_rows(&embedded));
-}
-
-/// What stands between a program and the gateway, and can be shut without disturbing the other tests.
-pub(crate) struct Door {
-    pub(crate) address: SocketAddr,
-    gateway: SocketAddr,
-    /// That went to the gateway.
-    n_bytes: Arc<AtomicUsize>,
-    /// All connections' ends, and whether new ones are let in.
-    open: Arc<Mutex<Option<Vec<TcpStream>>>>,
-}
-
-impl Door {
-    pub(crate) fn open(gateway: SocketAddr) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let (n_bytes, open) = (Arc::default(), Arc::new(Mutex::new(Some(Vec::new()))));
-        let door = Self { address: listener.local_addr().unwrap(), gateway, n_bytes, open };
-        let (n_bytes, open) = (Arc::clone(&door.n_bytes), Arc::clone(&door.open));
-        thread::spawn(move || {
-            for client in listener.incoming().map_while(Result::ok) {
-                let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
-                // A client that is dropped here sees the connection closed at once.
-                let Some(ends) = &mut *open else { continue };
-                let server = TcpStream::connect(gateway).unwrap();
-                server.set_nodelay(true).unwrap();
-                client.set_nodelay(true).unwrap();
-                ends.extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
-                let to_server =
-                    (client.try_clone().unwrap(), server.try_clone().unwrap(), Arc::clone(&n_bytes));
-                thread::spawn(move || carry(to_server.0, to_server.1, &to_server.2));
-                thread::spawn(move || carry(server, client, &AtomicUsize::new(0)));
-            }
-        });
-        door
-    }
-
-    pub(crate) fn close(&self) {
-        let ends = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
-        for end in ends.into_iter().flatten() {
-            end.shutdown(Shutdown::Both).unwrap_or(());
-        }
-    }
-
-    pub(crate) fn open_again(&self) {
-        TcpStream::connect(self.gateway).unwrap();
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
-    }
-}
-
-fn carry(mut from: TcpStream, mut to: TcpStream, n_bytes: &AtomicUsize) {
-    let mut buffer = vec![0; 1 << 16];
-    let mut copy = || -> io::Result<bool> {
-        let n = from.read(&mut buffer)?;
-        to.write_all(&buffer[..n])?;
-        n_bytes.fetch_add(n, Ordering::Relaxed);
-        Ok(n > 0)
-    };
-    while let Ok(true) = copy() {}
-    for end in [from, to] {
-        end.shutdown(Shutdown::Both).unwrap_or(());
-    }
 }

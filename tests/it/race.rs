@@ -17,8 +17,8 @@ use self::check::check;
 use self::churn::churn;
 use self::groups::{MAX_DISTANCE, Posting, chains, identical};
 use self::posting::{Race, agent, post, run};
-use crate::hbase::{Door, create, each_page, url};
-use crate::support::{CLASSIC, Random, Worker, hbase, redis};
+use crate::hbase::{create, each_page, url};
+use crate::support::{CLASSIC, Door, Random, Worker, hbase, redis};
 
 /// Groups of a race, unless [`GROUPS`] says otherwise; of chains fewer, which are long to make.
 const N_GROUPS: usize = 2_000;

@@ -1,6 +1,7 @@
 //! Running the programs: where they are, what they said, and corpora to give them.
 
 mod browser;
+mod door;
 mod gate;
 mod hbase;
 mod hbase_cluster;
@@ -23,6 +24,7 @@ use serde_json::{Value, json};
 use simhash::Distance;
 
 pub(crate) use browser::{Browser, browser, key};
+pub(crate) use door::Door;
 pub(crate) use gate::{Gate, Mood};
 pub(crate) use hbase::{Foreground, Hbase, HbaseOfAReader, alone, hbase};
 pub(crate) use hbase_cluster::{HbaseCluster, hbase_cluster};

@@ -123,9 +123,9 @@ impl Client {
 
     /// How often the regions of a table were looked up in `hbase:meta`.
     ///
-    /// A region's name has the time at which it was made, and a server answers for no region by another name. So as long
-    /// as this number stays, calls read and write the tables that were there when `hbase:meta` was last read, and none
-    /// that was dropped and created again since.
+    /// A region's name has the time at which the region was made, and a server answers only for regions that it has by
+    /// that name. So as long as this number stays, calls read and write the tables that were there when `hbase:meta` was
+    /// last read. A table that was dropped and created again since is looked up first, which is counted.
     #[must_use]
     pub fn n_look_ups(&self) -> u64 {
         self.n_look_ups.load(Ordering::Acquire)
@@ -227,7 +227,7 @@ impl Client {
             rows.extend(page);
         }
         let regions = Regions::of_meta(&rows)?;
-        // Before anyone asks them for anything.
+        // Before a call goes to one of them.
         self.n_look_ups.fetch_add(1, Ordering::Release);
         if regions.is_empty() && self.is_enabled(table).await?.is_none() {
             return Err(Error::remote("TableNotFoundException", table));

@@ -120,7 +120,7 @@ fn read_by<'a>(
     Ok(documents)
 }
 
-/// What is there of these documents, for a caller who writes nothing by it.
+/// What is there of these documents, for a caller that writes nothing by it.
 pub(super) fn read_live<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,

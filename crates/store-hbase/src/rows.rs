@@ -189,8 +189,8 @@ pub(crate) trait Rows: Send + Sync {
         self.scan(table, family, spans, visit)
     }
 
-    /// Fails where the tables are not those of the index any more, if [`scan_ahead`](Self::scan_ahead) leaves that open. It
-    /// may go by what was found out a moment ago.
+    /// Fails where the tables are not those of the index any more, if [`scan_ahead`](Self::scan_ahead) leaves that
+    /// open. It may go by a check of a moment ago.
     fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -199,8 +199,7 @@ pub(crate) trait Rows: Send + Sync {
     /// its columns.
     fn get(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>>;
 
-    /// As [`get`](Self::get), for a caller who writes nothing by what it reads: that the tables are those of the index may
-    /// have been found out a moment ago.
+    /// As [`get`](Self::get), for a caller that writes nothing by what it reads: it may go by a check of a moment ago.
     fn get_to_read(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>> {
         self.get(table, columns, rows)
     }

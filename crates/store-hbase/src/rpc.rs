@@ -1,21 +1,25 @@
 //! Rows by HBase's own RPC, from the servers that have them: the crate `hbase-rpc`, which looks regions up and tries again.
 
-use std::fmt;
+mod checks;
+mod failures;
+
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use hbase_rpc::blocking::Client;
 use hbase_rpc::{
-    Advice, Cell as RpcCell, CellType, CheckAndMutate, Checked, ClientOptions, ConnectionOptions, Get,
-    LATEST, Mutation as RpcMutation, PageOptions, Pages, Range, Tls,
+    Cell as RpcCell, CellType, CheckAndMutate, Checked, ClientOptions, ConnectionOptions, Get, LATEST,
+    Mutation as RpcMutation, PageOptions, Pages, Range, Tls,
 };
-use index::backend::{Away, Known};
+use index::backend::Known;
 use index::{ConnectionCounts, Error, ErrorKind, Result};
 
+use self::checks::{Checkpoint, Checks};
+use self::failures::Watch;
 use crate::layout::{METADATA_COLUMN, METADATA_ROW};
-use crate::plan::{Failure, Meaning, Options, Server, Witness};
+use crate::plan::{Options, Server, Witness};
 use crate::rows::{
     Cell, Mutation, Mutations, PAGE_RESULTS, RESULT_CELLS, Row, Rows, Span, Swap, Swapped, Table, TableNames,
     Visit,
@@ -29,24 +33,7 @@ pub(crate) struct RpcRows {
     client: Client,
     server: Server,
     n_connections: usize,
-    /// The last check that succeeded.
-    checked: Mutex<Option<Checkpoint>>,
-}
-
-/// For so long a check holds for what the same regions answer.
-const CHECK_HOLDS: Duration = Duration::from_millis(100);
-
-/// What was known when a check began.
-///
-/// A check that succeeds says that the documents' table was this index's after it had begun. Regions looked up before
-/// that belong to tables that were there then; what is made later has other regions, which are counted. That leaves the
-/// index table that is made anew before the documents' table, and tables that are emptied or restored in their place. So
-/// a check holds for less time than HBase takes for any of these, and for reads alone: what is written is checked each
-/// time.
-#[derive(Clone, Copy)]
-struct Checkpoint {
-    at: Instant,
-    n_look_ups: u64,
+    checks: Checks,
 }
 
 impl RpcRows {
@@ -81,7 +68,7 @@ impl RpcRows {
             call_timeout: options.reply_timeout.min(options.patience),
             patience: options.patience,
             first_patience: options.first_patience,
-            watch: Some(Arc::new(Watch { away: Away::default(), servers: servers.to_owned() })),
+            watch: Some(Arc::new(Watch::new(servers))),
             ..ClientOptions::default()
         };
         let client = Client::new(addresses, client_options).map_err(|error| {
@@ -91,64 +78,20 @@ impl RpcRows {
             known: Known::new(format!("hbase+rpc://{servers}/{name}")),
             tables: TableNames::new(name),
             client,
-            server: server(servers, user, principal.as_deref()),
+            server: failures::server(servers, user, principal.as_deref()),
             n_connections: options.n_connections,
-            checked: Mutex::new(None),
+            checks: Checks::default(),
         })
     }
 
     fn failed(&self, error: hbase_rpc::Error) -> Error {
-        if let hbase_rpc::Error::Tls(_) = &error {
-            let servers = &self.server.address;
-            let what = format!(
-                "no TLS with the HBase servers of {servers}; tls-ca must hold the authority that signed their certificates, and \
-                 tls-cert with tls-key a certificate that they accept, where they ask for one"
-            );
-            return Error::new(ErrorKind::PermissionDenied, what).caused_by(error);
-        }
-        if let hbase_rpc::Error::Kerberos(_) = &error {
-            let what = format!("no Kerberos with the HBase servers of {}", self.server.address);
-            return Error::new(ErrorKind::PermissionDenied, what).caused_by(error);
-        }
-        if error.wants_kerberos() {
-            let what = format!(
-                "HBase at {} wants Kerberos; name its servers' principal, ?principal=hbase/_HOST@REALM, to a build with the \
-                 feature `kerberos`, or go through a gateway that has it, hbase://",
-                self.server.address
-            );
-            return Error::new(ErrorKind::PermissionDenied, what).caused_by(error);
-        }
-        let meaning = error.means();
-        if let Some(refusal) = self.server.refusal(meaning, &self.tables) {
-            return refusal.caused_by(error);
-        }
-        let tried = match &error {
-            hbase_rpc::Error::GaveUp { waited, .. } => format!("for {:.0} s", waited.as_secs_f32()),
-            _ => "once".to_owned(),
-        };
-        match meaning {
-            Meaning::Strange => self.server.strange(&tried),
-            _ => self.server.unavailable(&tried),
-        }
-        .caused_by(error)
+        failures::failed(error, &self.server, &self.tables)
     }
 
     /// What is asked behind a call, to hold the index to what it was.
     fn metadata(&self) -> Get {
         let (family, qualifier) = family_and_qualifier(METADATA_COLUMN);
         Get::new(METADATA_ROW).column(family.to_vec(), qualifier.to_vec())
-    }
-
-    fn checkpoint(&self) -> Checkpoint {
-        Checkpoint { at: Instant::now(), n_look_ups: self.client.n_look_ups() }
-    }
-
-    /// Whether the last check holds for what has been answered until now.
-    fn is_checked(&self) -> bool {
-        let checked = *self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        checked.is_some_and(|checked| {
-            checked.n_look_ups == self.client.n_look_ups() && checked.at.elapsed() < CHECK_HOLDS
-        })
     }
 
     /// Does a call with that behind it.
@@ -159,12 +102,12 @@ impl RpcRows {
         let mut witness = Witness::new(&self.known);
         let metadata = self.metadata();
         let last = witness.ask().then(|| (self.name(Table::Documents), &metadata));
-        let checkpoint = self.checkpoint();
+        let checkpoint = Checkpoint::now(&self.client);
         let (answer, of_last) = call(last).map_err(|error| self.failed(error))?;
         witness.answer(of_last.into_iter().next().map(|cell| cell.value.to_vec()));
         witness.check()?;
         if witness.is_asked() {
-            *self.checked.lock().unwrap_or_else(PoisonError::into_inner) = Some(checkpoint);
+            self.checks.succeeded(checkpoint);
         }
         Ok(answer)
     }
@@ -189,68 +132,6 @@ fn read_tls(files: &TlsFiles) -> Result<Tls> {
         Error::invalid("the files for TLS cannot be used; tls-ca, tls-cert and tls-key are PEM")
             .caused_by(error)
     })
-}
-
-/// Says once that the cluster is waited for.
-struct Watch {
-    away: Away,
-    servers: String,
-}
-
-impl fmt::Debug for Watch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("servers", &self.servers).finish_non_exhaustive()
-    }
-}
-
-impl hbase_rpc::Watch for Watch {
-    fn waits(&self, error: &hbase_rpc::Error) {
-        self.away.waits(&self.servers, error);
-    }
-
-    fn goes_on(&self) {
-        self.away.is_back(&self.servers);
-    }
-
-    fn gives_up(&self) {
-        self.away.is_given_up();
-    }
-}
-
-/// What messages say of a cluster.
-fn server(servers: &str, user: &str, principal: Option<&str>) -> Server {
-    let denied = match principal {
-        None => format!(
-            "HBase does not let the user {user:?} do this; grant it read and write, or name another with ?user=NAME"
-        ),
-        Some(_) => {
-            "HBase does not let the user of the ticket do this, whom `klist` names; grant it read and write"
-                .to_owned()
-        }
-    };
-    Server {
-        address: servers.to_owned(),
-        role: "cluster",
-        kind: "an HBase master or region server",
-        denied,
-        way: format!("of the servers that {servers} knows"),
-        away: "do its master and region servers run, is the port one of theirs (16000, 16020) and not ZooKeeper's or the gateway's, and \
-               can this machine resolve and reach the names that they go by?",
-        strange: "is it one, of a version that this program knows, and not its Thrift gateway or web page?",
-        foreign: "is the port that of a master or a region server (16000, 16020)?",
-    }
-}
-
-impl Failure for hbase_rpc::Error {
-    fn means(&self) -> Meaning {
-        match self {
-            Self::Remote(remote) => Meaning::of_exception(&remote.class, remote.advice() != Advice::GiveUp),
-            Self::Connection { .. } | Self::Deadline(_) => Meaning::Passing,
-            Self::Protocol(_) => Meaning::Strange,
-            Self::Tls(_) | Self::Kerberos(_) | Self::TooLong(_) | Self::Invalid(_) => Meaning::Refused,
-            Self::GaveUp { source, .. } => source.means(),
-        }
-    }
 }
 
 /// Why reading pages ends early.
@@ -305,7 +186,7 @@ impl Rows for RpcRows {
     }
 
     fn check(&self) -> Result<()> {
-        if self.is_checked() {
+        if self.checks.hold(&self.client) {
             return Ok(());
         }
         // Asked for as what is behind nothing.
@@ -318,7 +199,7 @@ impl Rows for RpcRows {
     }
 
     fn get_to_read(&self, table: Table, columns: &[&[u8]], rows: &[Vec<u8>]) -> Result<Vec<Vec<Cell>>> {
-        if !self.is_checked() {
+        if !self.checks.hold(&self.client) {
             return self.get(table, columns, rows);
         }
         let found = self.client.get_many(self.name(table), &gets(columns, rows), None);

@@ -115,8 +115,8 @@ fn make_tables(cluster: &FakeCluster, name: &str, seconds: Option<u32>) {
     cluster.move_region(&documents, b"9", 1);
 }
 
-/// Of searches that follow each other, which meet nothing, few ask whether the index is still the one that was opened. All
-/// notice when it is not.
+/// Searches that follow each other and meet nothing seldom ask whether the index is still the one that was opened. Each
+/// notices when it is not.
 #[test]
 fn checks_hold_for_a_while() {
     let cluster = FakeCluster::start(2);

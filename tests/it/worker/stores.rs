@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{TEXT, is_problem};
-use crate::hbase::{Door, create, url};
-use crate::support::{Random, Redis, Worker, command, hbase, redis, run};
+use crate::hbase::{create, url};
+use crate::support::{Door, Random, Redis, Worker, command, hbase, redis, run};
 
 /// `--store-wait-seconds` of these tests, which is how long an answer may take that says that the store is away, and a
 /// little more for a machine that has much to do.
