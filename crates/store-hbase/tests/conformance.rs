@@ -144,6 +144,23 @@ fn checks_hold_for_a_while() {
     assert_eq!(store.near(&query, &rule, 1).unwrap_err().kind(), ErrorKind::Replaced);
 }
 
+/// What a service asks before it says that it is ready: both tables have to be there.
+#[test]
+fn it_is_ready_with_both_tables() {
+    let cluster = FakeCluster::start(2);
+    make_tables(&cluster, "t", None);
+    let store = direct(&cluster, "t", Clock::system());
+    store.create(&OpenOptions::default().new_metadata().unwrap()).unwrap();
+    for table in ["t", "t_docs"] {
+        store.prepare().unwrap();
+        cluster.enable_table(table, false);
+        let error = store.prepare().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{table}: {error}");
+        assert!(error.to_string().contains("enable 't'"), "{table}: {error}");
+        cluster.enable_table(table, true);
+    }
+}
+
 /// Where a mere name is told to a cluster that wants tickets, both ways in are said.
 #[test]
 fn a_cluster_that_wants_kerberos() {

@@ -1,11 +1,12 @@
 //! How long a call is tried again, and what is said in the end.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use futures_util::future::join_all;
 use hbase_rpc::fake::{Fault, FaultKind};
-use hbase_rpc::{ConnectionOptions, Error, Get};
+use hbase_rpc::{ConnectionOptions, Error, Get, Watch};
 use tokio::net::{TcpListener, TcpSocket};
 
 use super::*;
@@ -172,6 +173,56 @@ async fn callers_of_a_machine_that_is_gone_give_up_together() {
         cluster.recover(server);
     });
     assert!(outcomes.unwrap().iter().all(|found| found.as_ref().is_ok_and(|cells| cells.len() == 1)));
+}
+
+/// What a watcher is told: that a call waits, and how that ends.
+#[tokio::test]
+async fn a_watcher_hears_the_end() {
+    #[derive(Debug, Default)]
+    struct Heard(Mutex<Vec<&'static str>>);
+    impl Heard {
+        fn add(&self, what: &'static str) {
+            let mut heard = self.0.lock().unwrap();
+            if heard.last() != Some(&what) {
+                heard.push(what);
+            }
+        }
+    }
+    impl Watch for Heard {
+        fn waits(&self, _: &Error) {
+            self.add("waits");
+        }
+        fn goes_on(&self) {
+            self.add("goes on");
+        }
+        fn gives_up(&self) {
+            self.add("gives up");
+        }
+    }
+    let cluster = cluster();
+    let heard = Arc::new(Heard::default());
+    let watch: Arc<dyn Watch> = heard.clone();
+    let patience = Duration::from_secs(5);
+    let client =
+        Client::new(vec![cluster.master()], ClientOptions { patience, watch: Some(watch), ..options() });
+    client.mutate_many("t", &[put("b", "v")], None).await.unwrap();
+    let busy = FaultKind::Exception("RegionTooBusyException");
+    cluster.fail(Fault::on("Multi", busy.clone()).times(1_000_000));
+    let error = client.get("t", Get::new("b")).await.unwrap_err();
+    assert!(matches!(error, Error::GaveUp { .. }), "{error:?}");
+    assert_eq!(*heard.0.lock().unwrap(), ["waits", "gives up"]);
+
+    cluster.clear_faults();
+    client.get("t", Get::new("b")).await.unwrap();
+    cluster.fail(Fault::on("Multi", busy).times(1_000_000));
+    let (found, ()) = tokio::join!(client.get("t", Get::new("b")), async {
+        while heard.0.lock().unwrap().len() < 3 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        cluster.clear_faults();
+    });
+    found.unwrap();
+    assert_eq!(*heard.0.lock().unwrap(), ["waits", "gives up", "waits", "goes on"]);
 }
 
 /// A port at which connections are not refused and never taken, as those of a machine without power.
