@@ -11,6 +11,7 @@ mod examine;
 mod examine_beside;
 mod faults;
 mod ghosts;
+mod glance;
 mod made_anew;
 mod outages;
 mod pool;
