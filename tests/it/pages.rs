@@ -51,11 +51,13 @@ fn check(name: &str) {
     for (step, said) in steps.iter().zip(&said) {
         let place = format!("{name}:{}: {}", step.line, step.command);
         let Some(said) = said else {
-            wrong.push(format!("{place}\ndid not end, or was not reached"));
+            wrong.push(format!("{place}\nwas not reached"));
             break;
         };
-        if said.status != 0 {
-            wrong.push(format!("{place}\nended with {}:\n{}", said.status, said.text));
+        match said.status {
+            Some(0) => {}
+            Some(status) => wrong.push(format!("{place}\nended with {status}:\n{}", said.text)),
+            None => wrong.push(format!("{place}\nfailed, or did not end in time:\n{}", said.text)),
         }
         let Some(shown) = &step.shown else { continue };
         let before = format!("$ {}\n{shown}", step.command);

@@ -48,7 +48,8 @@ const CURL: &str = "silent\nfail-with-body\nretry = 60\nretry-delay = 1\nretry-c
 
 /// What a step said, on both of its streams.
 pub(super) struct Said {
-    pub(super) status: i32,
+    /// None where the shell ended in it.
+    pub(super) status: Option<i32>,
     pub(super) text: String,
 }
 
@@ -137,7 +138,7 @@ impl Desk {
         }
     }
 
-    /// Runs the steps one after another in one shell. None for those that it did not come to the end of.
+    /// Runs the steps one after another in one shell. None for those that it did not come to.
     pub(super) fn run(&self, steps: &[Step]) -> Vec<Option<Said>> {
         let mut script = String::new();
         for step in steps {
@@ -154,8 +155,9 @@ impl Desk {
         let begin = format!("{MARK}\n");
         let mut parts = said.split(begin.as_str()).skip(1);
         let mut outcome = || {
-            let (text, status) = parts.next()?.rsplit_once(&format!("\n{MARK} "))?;
-            Some(Said { status: status.trim().parse().ok()?, text: self.as_a_page_shows(text) })
+            let part = parts.next()?;
+            let (text, status) = part.rsplit_once(&format!("\n{MARK} ")).unwrap_or((part, ""));
+            Some(Said { status: status.trim().parse().ok(), text: self.as_a_page_shows(text) })
         };
         steps.iter().map(|_| outcome()).collect()
     }
