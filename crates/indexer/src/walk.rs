@@ -19,6 +19,9 @@ const SORTED_BYTES_MAX: usize = 256 << 20;
 /// What is read at once of the file of sorted cells.
 const PAGE_BYTES: usize = 256 << 10;
 
+/// The most cells that are read at once of a store that has an order: enough for a long page of rows that documents share.
+const PAGE_CELLS: usize = 65_536;
+
 /// The parts of an index.
 pub(crate) struct Walk<'a> {
     index: &'a Index,
@@ -86,7 +89,7 @@ impl<'a> Walk<'a> {
                 let mut next = Some(Cursor::start());
                 let segments = self.parts[part as usize];
                 Box::new(std::iter::from_fn(move || {
-                    let page = self.index.cells(segments, &next.take()?, MAX_BATCH);
+                    let page = self.index.cells(segments, &next.take()?, PAGE_CELLS);
                     let page = page.map(Option::unwrap_or_default);
                     if let Ok(page) = &page {
                         next.clone_from(&page.next);

@@ -232,7 +232,8 @@ impl Store for HbaseStore {
     }
 
     fn cells(&self, segments: Segments, after: &Cursor, limit: usize) -> Result<Option<CellPage>> {
-        let limit = page_len(limit)?;
+        // Cells are small, so a page of them may be longer than a batch.
+        page_len(limit)?;
         cells::cells(&self.access()?, segments, after, limit).map(Some)
     }
 

@@ -9,7 +9,7 @@ use index::{ConnectionCounts, Error, ErrorKind, Result};
 pub(crate) const PAGE_RESULTS: usize = 512;
 
 /// The same of who goes through a whole table: opening a scanner for each page takes a good part of the time of a short one.
-pub(crate) const LONG_PAGE_RESULTS: usize = 4_096;
+pub(crate) const LONG_PAGE_RESULTS: usize = 8_192;
 
 /// The most cells of a row in one result; a row with more comes in pieces.
 pub(crate) const RESULT_CELLS: usize = 64;
