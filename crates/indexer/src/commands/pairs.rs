@@ -199,7 +199,12 @@ impl fmt::Display for Report {
         if n_made + n_before < n_parts as usize {
             write!(f, "  (of {}; the others are other workers')", Grouped(n_parts.into()))?;
         }
-        writeln!(f, "\nrows          {:>12}", Grouped(joined.n_rows))?;
+        writeln!(f)?;
+        if n_made == 0 {
+            // Nothing was joined, which says nothing about the pairs that there are.
+            return Ok(());
+        }
+        writeln!(f, "rows          {:>12}", Grouped(joined.n_rows))?;
         writeln!(f, "candidates    {:>12}", Grouped(joined.n_candidates))?;
         writeln!(f, "pairs         {:>12}", Grouped(joined.n_pairs))?;
         let per_second = (joined.n_rows as f64 / time.as_secs_f64().max(1e-3)) as u64;
