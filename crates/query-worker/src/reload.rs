@@ -183,25 +183,35 @@ struct Telling {
 
 impl Telling {
     fn tell(&mut self, looked: &Looked) {
+        let (is_outdated, outcome) = match looked {
+            Looked::AsBefore { is_refused } => (*is_refused, None),
+            Looked::Taken { is_news, .. } => (false, is_news.then_some("taken")),
+            Looked::Refused(_) => (true, Some("refused")),
+            Looked::Unreadable(_) => (true, Some("unreadable")),
+        };
+        // Before the log: who reads a line there finds the same in the metrics.
+        self.outdated.set(self.label, is_outdated);
+        if let Some(outcome) = outcome {
+            self.metrics.reloaded(self.label, outcome);
+        }
+        self.log(looked);
+        let is_unreadable = matches!(looked, Looked::Unreadable(_));
+        self.n_unreadable = if is_unreadable { self.n_unreadable.wrapping_add(1) } else { 0 };
+    }
+
+    fn log(&mut self, looked: &Looked) {
         let (what, was_unreadable) = (self.what, self.n_unreadable > 0);
-        let outcome = match looked {
-            Looked::AsBefore { .. } if !was_unreadable => return,
-            Looked::AsBefore { .. } => {
-                info!("{what} can be read again, and are as before");
-                None
+        match looked {
+            Looked::AsBefore { .. } if was_unreadable => info!("{what} can be read again, and are as before"),
+            Looked::Taken { n_read, is_news } if *is_news || was_unreadable => {
+                info!(n_read, "{what} read again");
             }
-            Looked::Taken { n_read, is_news } => {
-                if *is_news || was_unreadable {
-                    info!(n_read, "{what} read again");
-                }
-                is_news.then_some("taken")
-            }
+            Looked::AsBefore { .. } | Looked::Taken { .. } => {}
             Looked::Refused(error) => {
                 error!(
                     error = format!("{error:#}"),
                     "{what} cannot be read again; those before stay in force"
                 );
-                Some("refused")
             }
             Looked::Unreadable(error) => {
                 let error = format!("{error:#}");
@@ -212,18 +222,7 @@ impl Telling {
                     );
                     self.said = error;
                 }
-                Some("unreadable")
             }
-        };
-        let (is_unreadable, is_refused) = match looked {
-            Looked::Unreadable(_) => (true, false),
-            Looked::Refused(_) | Looked::AsBefore { is_refused: true } => (false, true),
-            Looked::Taken { .. } | Looked::AsBefore { is_refused: false } => (false, false),
-        };
-        self.n_unreadable = if is_unreadable { self.n_unreadable.wrapping_add(1) } else { 0 };
-        self.outdated.set(self.label, is_unreadable || is_refused);
-        if let Some(outcome) = outcome {
-            self.metrics.reloaded(self.label, outcome);
         }
     }
 }
