@@ -15,16 +15,13 @@ use program::settings::TASK;
 
 use self::measured::STRANGERS_A_MILLION;
 use self::model::{Load, Machines};
-use self::numbers::{bytes, count, grouped};
+use self::numbers::{bytes, count};
 
 /// The most documents that the model is asked for: beyond, nothing about it was ever held against anything.
 const DOCUMENTS_MAX: f64 = 1e13;
 
 /// The most of all else.
 const RATE_MAX: f64 = 1e9;
-
-/// Documents and what they follow from may differ by so much, as people round.
-const ROUNDED: f64 = 1.05;
 
 /// The headings of the help.
 const LOAD: &str = "What it is for";
@@ -167,19 +164,6 @@ impl Args {
         };
         between("--queries-per-second", self.queries_per_second, 0.0, RATE_MAX)?;
         between("--inserts-per-second", inserts_per_second, 0.0, RATE_MAX)?;
-        if let (Some(inserts), Some(seconds), Some(retain)) =
-            (self.inserts_per_second, retain_seconds, self.retain)
-        {
-            // Fewer stay where some of what comes in is dropped as duplicates.
-            let n_documents_max = inserts * seconds;
-            ensure!(
-                n_documents <= n_documents_max * ROUNDED,
-                "--inserts-per-second {inserts} and --retain {retain} leave at most {} documents, and --documents says {}: \
-                 leave one of the three out",
-                grouped(n_documents_max),
-                grouped(n_documents)
-            );
-        }
         between("--queries-a-call", self.queries_a_call, 1.0, 10_000.0)?;
         between("--text-bytes", self.text_bytes, 1.0, 1e9)?;
         between("--id-bytes", self.id_bytes, 1.0, 4_096.0)?;
