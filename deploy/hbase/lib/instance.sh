@@ -52,8 +52,8 @@ addresses() {
   if [[ ${setting[mode]} == hdfs ]]; then
     printf 'hdfs://127.0.0.1:%s' "${setting[namenode-port]}"
   else
-    printf 'master on 127.0.0.1:%s, Thrift on 127.0.0.1:%s, ZooKeeper on 127.0.0.1:%s' \
-      "${setting[master-port]}" "${setting[port]}" "${setting[zookeeper-port]}"
+    printf 'master on %s:%s, Thrift on 127.0.0.1:%s, ZooKeeper on 127.0.0.1:%s' \
+      "$(servers_address)" "${setting[master-port]}" "${setting[port]}" "${setting[zookeeper-port]}"
   fi
 }
 
