@@ -176,10 +176,11 @@ pub trait Store: Send + Sync {
     /// As [`get`](Self::get); `InvalidArgument` for a limit of 0 or another store's cursor.
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page>;
 
-    /// The next cells of these buckets in their order, at most `limit`, where the store keeps them in that order; elsewhere
-    /// `None`, always, and what [`scan`](Self::scan) gives has to be sorted. From [`Cursor::start`] until [`CellPage::next`]
-    /// is `None`, a cell of a document that is there all the time comes once; pages end anywhere, also inside of a bucket or
-    /// a row, and one before the last may be empty.
+    /// The next cells of these buckets in their order, at most `limit`, from a store that keeps them in that order. Any
+    /// other store answers `None`, always, and its caller sorts what [`scan`](Self::scan) gives.
+    ///
+    /// From [`Cursor::start`] until [`CellPage::next`] is `None`, a cell of a document that is there all the time comes
+    /// once. Pages end anywhere, also inside of a bucket or a row, and one before the last may be empty.
     ///
     /// A cell only leads to a document: there are some of versions that were replaced a moment ago, of insertions that are
     /// under way, and of writers that died. It counts where it [is of](Cell::is_of) what [`get`](Self::get) says is there.

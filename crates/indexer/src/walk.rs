@@ -19,7 +19,8 @@ const SORTED_BYTES_MAX: usize = 256 << 20;
 /// What is read at once of the file of sorted cells.
 const PAGE_BYTES: usize = 256 << 10;
 
-/// The most cells that are read at once of a store that has an order: enough for a long page of rows that documents share.
+/// The most cells that the walk reads at once of a store that has an order. A row has a cell for each of its
+/// documents, so this is more than the rows of a page.
 const PAGE_CELLS: usize = 65_536;
 
 /// The parts of an index.

@@ -189,7 +189,7 @@ impl Telling {
             Looked::Refused(_) => (true, Some("refused")),
             Looked::Unreadable(_) => (true, Some("unreadable")),
         };
-        // Before the log: who reads a line there finds the same in the metrics.
+        // The metrics come before the log, so that an operator who has read the line finds the same there.
         self.outdated.set(self.label, is_outdated);
         if let Some(outcome) = outcome {
             self.metrics.reloaded(self.label, outcome);

@@ -14,8 +14,9 @@ pub(super) fn failed(error: hbase_rpc::Error, server: &Server, tables: &TableNam
     if let hbase_rpc::Error::Tls(_) = &error {
         let servers = &server.address;
         let what = format!(
-            "no TLS with the HBase servers of {servers}; they must speak it, tls-ca must hold the authority that signed \
-             their certificates, and tls-cert with tls-key a certificate that they accept, where they ask for one"
+            "no TLS with the HBase servers of {servers}; they must speak it, tls-ca must hold the authority that \
+             signed their certificates, and tls-cert with tls-key a certificate that they accept, where they ask \
+             for one"
         );
         return Error::new(ErrorKind::PermissionDenied, what).caused_by(error);
     }
