@@ -11,6 +11,7 @@
 #   PROFILE       what it files documents by: classic, minhash or full [full]; decides of the splits too
 #   REGIONS       of the index table [16]; the documents, which need less room, get a quarter of them
 #   TTL           forget documents after 2d, 36h, 90m or so many seconds [never]
+#   TEXTS         zstd: with a family for the documents' texts, which a new index then keeps and counts by; or none [zstd]
 #   COMPRESSION   NONE, GZ, SNAPPY, LZ4 or ZSTD, as far as the region servers have the codec [NONE]
 #   BLOCKSIZE     in bytes, of both tables [16384]
 #   DRY_RUN       1: only say what would be done, as commands for the shell
@@ -42,6 +43,9 @@ module ::PigeonholeCreate
   # What is filed by signatures has so many keys more, which are hashes.
   BANDS = [32] * 16
   PROFILES = %w[classic minhash full].freeze
+
+  # What a new index may keep of the texts.
+  TEXTS = %w[zstd none].freeze
 
   COMPRESSIONS = %w[NONE GZ SNAPPY LZ4 ZSTD].freeze
 
@@ -114,6 +118,8 @@ module ::PigeonholeCreate
       @regions = number('REGIONS', '16', 1, [REGIONS_MAX, regions_max].min)
       @blocksize = number('BLOCKSIZE', '16384', 1024, 1 << 20)
       @ttl = ttl
+      @texts = parameter('TEXTS', 'zstd')
+      TEXTS.include?(@texts) || raise(Refused, "TEXTS #{@texts.inspect}: #{TEXTS.join(' or ')}")
       @compression = parameter('COMPRESSION', 'NONE').upcase
       COMPRESSIONS.include?(@compression) || raise(Refused, "COMPRESSION #{@compression.inspect}: #{COMPRESSIONS.join(', ')}")
       dry = parameter('DRY_RUN', '0')
@@ -193,7 +199,13 @@ module ::PigeonholeCreate
 
     def documents_table
       families = [family('d', {}), family('m', 'TTL' => ttl_text(FOREVER))]
+      families << texts_family if @texts == 'zstd'
       { name: "#{@table}_docs", values: {}, families: families, splits: documents_splits((@regions + 3) / 4) }
+    end
+
+    # Its cells are compressed already, and so many that they would push what all searches read out of the cache.
+    def texts_family
+      family('t', 'COMPRESSION' => 'NONE', 'BLOCKCACHE' => 'false')
     end
 
     def ttl_text(seconds)
@@ -228,10 +240,13 @@ module ::PigeonholeCreate
       end
       wanted = table[:families].map { |family| family['NAME'] }
       families = there.getColumnFamilies.map { |family| [family.getNameAsString, family] }.to_h
-      (families.keys - wanted).each do |extra|
+      # An index of before has none, and needs none. One that is there does no harm where no texts are asked for.
+      wanted.delete('t') unless families.key?('t') || parameter('TEXTS', nil)
+      (families.keys - wanted - ['t']).each do |extra|
         found << "#{table[:name]} has a family #{extra}, which is not ours; to mend: choose another TABLE"
       end
-      found + table[:families].flat_map { |family| differences_of_family(table[:name], family, families) }
+      asked = table[:families].select { |family| wanted.include?(family['NAME']) }
+      found + asked.flat_map { |family| differences_of_family(table[:name], family, families) }
     end
 
     def differences_of_family(table, wanted, families)
@@ -294,6 +309,7 @@ module ::PigeonholeCreate
       regions = "#{n} region#{'s' if n > 1}#{for_scheme if n > 1}"
       if table[:there]
         puts "#{table[:name]} is there, with these settings"
+        say_texts(table)
       elsif @dry
         puts "would create #{table[:name]}: #{regions}"
         puts "  splits #{splits_text(table)}" unless table[:splits].empty?
@@ -302,6 +318,13 @@ module ::PigeonholeCreate
         create(table)
         puts "created #{table[:name]}: #{regions}"
       end
+    end
+
+    # Tables that were made before there were texts.
+    def say_texts(table)
+      return unless table[:families].any? { |family| family['NAME'] == 't' }
+      return if @admin.getDescriptor(HBase::TableName.valueOf(table[:name])).hasColumnFamily('t'.to_java_bytes)
+      puts "  without a family for texts, so its index keeps none; to add it: alter '#{table[:name]}', #{family_text(texts_family)}"
     end
 
     def kind_text

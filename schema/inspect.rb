@@ -21,7 +21,7 @@ module ::PigeonholeInspect
   Client = Java::OrgApacheHadoopHbaseClient
 
   # The newest format of metadata that is known here.
-  FORMAT_VERSION = 3
+  FORMAT_VERSION = 4
   # The newest version of signatures.
   SIGNATURES = 1
   # Results fetched at once, and cells of one row in a result: a row may have a million.
@@ -38,8 +38,8 @@ module ::PigeonholeInspect
   LONG_BANDS = [64, 16, 5].freeze
   SHORT_BANDS = [128, 16, 4].freeze
   WHOLE_FLAG = 192
-  # The kinds by the first byte of a signature.
-  SIGNATURE_KINDS = { 0x11 => 'whole', 0x12 => 'short', 0x13 => 'long', 0x14 => 'long and short' }.freeze
+  # The kinds by the low half of the first byte of a signature; its version is the other half.
+  SIGNATURE_KINDS = { 1 => 'whole', 2 => 'short', 3 => 'long', 4 => 'long and short' }.freeze
 
   # Of minhash::hash_words.
   SECRET = [0x2d358dccaa6c78a5, 0x8bb84b93962eacc9, 0x4b33a62ed433d4a3, 0x4d5a2da51de1aa47].freeze
@@ -178,6 +178,7 @@ module ::PigeonholeInspect
       puts "scheme          #{scheme ? "#{scheme['name']}, finds all within #{scheme['max_distance']} bits" : 'none'}"
       puts "max distance    #{meta['max_distance']}"
       puts "verified        near is what has a similarity from #{min_similarity} on" if min_similarity
+      puts "texts           #{meta.fetch('texts', 'none')}"
       puts "retention       #{meta['retain_seconds'] ? "#{meta['retain_seconds']} s" : 'for good'}"
       puts "checksum        #{meta['crc32']}, fits"
       puts 'recipe'
@@ -255,7 +256,8 @@ module ::PigeonholeInspect
       puts "fingerprint  #{record.fingerprint ? format('%016x', record.fingerprint) : 'none'}"
       puts "signature    #{signature_text(record.signature)}" if record.signature
       puts "timestamp    #{record.timestamp}  #{time_text(record.timestamp)}"
-      (record.more.reject { |word| word.start_with?('keys=', 'sig=') }).each { |word| puts "further      #{word}" }
+      puts "text         t:#{record.timestamp}.#{record.word('text')}" if record.word('text')
+      (record.more.reject { |word| word.start_with?('keys=', 'sig=', 'text=') }).each { |word| puts "further      #{word}" }
       puts "claim        #{row.claim.text}" if row.claim && row.claim != record
       keys = record.keys ? 'listed in the record' : "those of scheme #{scheme_name}"
       puts "keys         #{keys}" unless masks.empty? || record.fingerprint.nil?
@@ -435,24 +437,28 @@ module ::PigeonholeInspect
     end
 
     def signature_text(signature)
-      "#{SIGNATURE_KINDS.fetch(signature.getbyte(0), 'of an unknown kind')}, #{of(signature.bytesize, 'byte')}"
+      version, kind = signature.getbyte(0).divmod(16)
+      kind = [1, 2].include?(version) ? SIGNATURE_KINDS[kind] : nil
+      "#{kind || 'of an unknown kind'}, #{of(signature.bytesize, 'byte')}"
     end
 
-    # [flag, row] for each key of a signature, drawn in signature.md: minhash::Signature::filings.
+    # [flag, row] for each key of a signature, drawn in signature.md: minhash::FilingScheme::filings.
     def rows_of_signature(signature)
-      kind, rest = signature.getbyte(0), signature.byteslice(1..-1)
+      version, kind = signature.getbyte(0).divmod(16)
+      # Version 2 has a digest of the numbers first.
+      rest = signature.byteslice((version == 2 ? 5 : 1)..-1)
       rows = []
-      if [0x13, 0x14].include?(kind)
+      if [3, 4].include?(kind)
         # After the size: a byte of each of 80 bins, and two bits of each of 176.
         low_bits = rest[83, 16].bytes.flat_map { |byte| [6, 4, 2, 0].map { |bit| byte[bit] } }
         rows += rows_of_bands(LONG_BANDS, rest[3, 80].bytes, low_bits)
       end
-      if [0x12, 0x14].include?(kind)
-        elements = rest.bytes.drop(kind == 0x14 ? 127 : 0).each_slice(3)
+      if [2, 4].include?(kind)
+        elements = rest.bytes.drop(kind == 4 ? 127 : 0).each_slice(3)
         bins = bins_of(elements.map { |a, b, c| hash_words(a << 16 | b << 8 | c, 0) })
         rows += rows_of_bands(SHORT_BANDS, bins.map { |value| value & 0xff }, bins[64, 64].map { |value| value & 1 })
       end
-      rows << [WHOLE_FLAG, rest[0, 4] + [WHOLE_FLAG].pack('C') + rest] if kind == 0x11
+      rows << [WHOLE_FLAG, rest[0, 4] + [WHOLE_FLAG].pack('C') + rest] if kind == 1
       rows
     end
 

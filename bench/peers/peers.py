@@ -10,6 +10,7 @@ peers, and what computes the truth, run in a virtual environment that the first 
 import argparse
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -26,7 +27,14 @@ ROOT = HERE.parent.parent
 # The release on PyPI, 0.4.0, is older than the page that says how to use it.
 TEXT_DEDUP = "https://github.com/ChenghaoMou/text-dedup/archive/7538f3ec6a28e72a86de5978e58655175b46a11e.zip"
 PEERS = ["text-dedup MinHash", "text-dedup SimHash", "datasketch", "rensa"]
-# As `pigeonhole eval` calls them, and the flags of `indexer dedup`.
+# The flags of `pigeonhole eval`, of which the last profile is meant.
+EVALUATED = {
+    "classic-unverified": ["--profile", "classic", "--unverified"],
+    "classic": ["--profile", "classic"],
+    "minhash": ["--profile", "minhash"],
+    "full": ["--profile", "full"],
+}
+# And those of `indexer dedup`.
 PROFILES = {
     "classic-unverified": ["--profile", "classic", "--verify", "off"],
     "classic": ["--profile", "classic"],
@@ -159,7 +167,7 @@ class Pigeonhole:
         """Bytes a document; and the program must see the truth that `truth.py` sees."""
         out = self.folder.parent / "eval.json"
         subprocess.run(
-            [self.programs / "pigeonhole", "eval", "-q", self.corpus, "--profile", self.profile, "--json", out],
+            [self.programs / "pigeonhole", "eval", "-q", self.corpus, *EVALUATED[self.profile], "--json", out],
             check=True,
             stdout=subprocess.DEVNULL,
         )
@@ -167,7 +175,7 @@ class Pigeonhole:
         n_pairs = evaluated["n_pairs"]
         if n_pairs != truth["n_pairs"]:
             print(f"{self.corpus.stem}: eval counts {n_pairs} pairs, truth.py {truth['n_pairs']}", file=sys.stderr)
-        return {"n_pairs_by_eval": n_pairs, "bytes": evaluated["profiles"][0]["n_bytes"] / truth["n_documents"]}
+        return {"n_pairs_by_eval": n_pairs, "bytes": evaluated["profiles"][-1]["n_bytes"] / truth["n_documents"]}
 
     def __call__(self):
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -191,7 +199,20 @@ def lines_of(path):
 
 
 def pairs_of_pairs(path):
-    return [sorted((int(line["a"]), int(line["b"]))) for line in lines_of(path)]
+    """All pairs that the rows stand for: a copy is near to all that its first is near to."""
+    copies, rows = {}, []
+    for line in lines_of(path):
+        a, b = int(line["a"]), int(line["b"])
+        if line.get("copy_of") is not None:
+            first = int(line["copy_of"])
+            copies.setdefault(first, [first]).append(b if a == first else a)
+        else:
+            rows.append((a, b))
+    same = {member: members for members in copies.values() for member in members}
+    pairs = {tuple(sorted(pair)) for members in copies.values() for pair in itertools.combinations(members, 2)}
+    for a, b in rows:
+        pairs |= {tuple(sorted(pair)) for pair in itertools.product(same.get(a, [a]), same.get(b, [b]))}
+    return [list(pair) for pair in sorted(pairs)]
 
 
 def measured(run, truth):

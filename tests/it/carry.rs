@@ -2,6 +2,7 @@
 
 mod own;
 mod reindex;
+mod texts;
 
 use std::fs;
 use std::path::Path;

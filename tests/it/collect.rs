@@ -79,7 +79,7 @@ fn make_old(path: &Path) {
 }
 
 /// The paths of all files, below the folder.
-fn files_in(folder: &Path) -> Vec<String> {
+pub(crate) fn files_in(folder: &Path) -> Vec<String> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(next) = folders.pop() {

@@ -108,7 +108,7 @@ fn check_index(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)>) {
             let i = batch * 1000 + i;
             for found_match in neighbours.matches {
                 let j: usize = found_match.id.as_str().parse().unwrap();
-                assert_eq!(found_match.distance, fingerprints[i].distance(fingerprints[j]));
+                assert_eq!(found_match.distance(), fingerprints[i].distance(fingerprints[j]));
                 if i < j {
                     found.insert((i, j));
                 }

@@ -1,20 +1,10 @@
 //! Files that may not grow further (`ulimit -f`): an error as every other, for which no program dies.
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::support::{Worker, digest, made_up_corpus, program, run, without_settings};
-
-/// A program whose files may have so many blocks of 512 bytes.
-fn limited(n_blocks: u64, name: &str, args: &[&str]) -> Command {
-    let mut command = Command::new("sh");
-    without_settings(&mut command);
-    command.args(["-c", &format!("ulimit -f {n_blocks}; exec \"$@\""), "sh"]).arg(program(name)).args(args);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
+use crate::support::{Worker, digest, limited, made_up_corpus, run};
 
 #[test]
 fn the_batch_job_says_so_and_goes_on_where_there_is_room() {
@@ -25,7 +15,7 @@ fn the_batch_job_says_so_and_goes_on_where_there_is_room() {
     run("indexer", ["dedup", "-q", "--output", &whole, &corpus]).expect(0);
     let args =
         ["dedup", "-q", "--output", &kept, &corpus, "--journal", &journal, "--checkpoint-records", "50"];
-    let output = limited(200, "indexer", &args).output().unwrap();
+    let output = limited("-f 200", "indexer", &args).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(said.contains("failed to write") && said.contains("ulimit -f"), "{said}");
@@ -42,10 +32,10 @@ fn the_operators_tool_says_so_and_has_changed_nothing_that_it_does_not_say() {
     run("indexer", ["index", "-q", "--store", &store, corpus.to_str().unwrap()]).expect(0);
     let before = digest(&store);
     let args = ["remove", "--store", &store, "--all", "-q"];
-    let output = limited(1, "pigeonhole", &args).output().unwrap();
+    let output = limited("-f 1", "pigeonhole", &args).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("full") && said.contains("ulimit -f"), "{said}");
+    assert!(said.contains("may not grow further (ulimit -f)"), "{said}");
     assert_eq!(digest(&store), before);
     run("pigeonhole", args).expect(0);
 }
@@ -55,7 +45,7 @@ fn the_worker_answers_so_and_has_what_it_acknowledged() {
     let place = tempfile::tempdir().unwrap();
     let store = format!("embedded:{}", place.path().join("index").to_str().unwrap());
     let args = ["--store", &store, "--create-index", "--listen", "127.0.0.1:0"];
-    let worker = Worker::start_as(&mut limited(800, "query-worker", &args));
+    let worker = Worker::start_as(&mut limited("-f 800", "query-worker", &args));
     let text = |n: usize| {
         (0..20)
             .map(|i| format!("{:x} ", ((n * 31 + i * 7) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24))

@@ -168,8 +168,13 @@ fn a_new_index_is_said() {
             let store = at(name);
             run("indexer", [&args, &["--store", &*store][..], more].concat()).expect(0).stderr
         };
-        let line = |name: &str| format!("indexer: there was no index at {}: a new one is made\n", at(name));
-        assert!(said("first", &[]).contains(&line("first")), "{args:?}");
+        let line = |name: &str, texts: &str| {
+            format!("indexer: there was no index at {}: a new one is made; {texts}\n", at(name))
+        };
+        let keeps = "it keeps the texts of its documents, --texts none leaves them out";
+        assert!(said("first", &[]).contains(&line("first", keeps)), "{args:?}");
+        let none = "it keeps no texts, so its similarities are estimates";
+        assert!(said("none", &["--texts", "none"]).contains(&line("none", none)), "{args:?}");
         assert!(!said("first", &[]).contains("a new one is made"), "{args:?}");
         assert!(!said("quiet", &["-q"]).contains("a new one is made"), "{args:?}");
     }
@@ -281,7 +286,9 @@ fn an_id_used_twice_is_dropped_or_rejected_but_never_kept_twice() {
         assert_eq!(run.stdout, json_lines([("a", LONG), ("b", other), ("c", "")]), "{store}");
         assert!(run.stderr.contains("earlier record"), "{}", run.stderr);
         assert!(run.stderr.contains("rejected                 3"), "{}", run.stderr);
-        assert_eq!(fs::read_to_string(&dups).unwrap().lines().count(), 1);
+        // The same text under the same id is counted, and no document is dropped for itself.
+        assert!(run.stderr.contains("same id                1"), "{}", run.stderr);
+        assert_eq!(fs::read_to_string(&dups).unwrap(), "");
     }
 }
 

@@ -14,7 +14,7 @@ use crate::hbase::{create, url};
 use crate::support::{CLASSIC, command, hbase, json_lines, made_up_corpus, redis, run};
 
 /// Ids, the lesser first, similarity and distance, as they are written.
-type Pairs = BTreeSet<(String, String, String, String)>;
+pub(crate) type Pairs = BTreeSet<(String, String, String, String)>;
 
 fn pairs_in(lines: &str) -> Pairs {
     let of_line = |line: &str| {
@@ -44,6 +44,45 @@ fn join(store: &str, folder: &str, more: &[&str]) -> crate::support::Run {
     run("indexer", [&["pairs", "-q", "--store", store, "--output", folder], more].concat())
 }
 
+/// All pairs that `dedup --pairs` tells of: it writes of copies each beside the first, and what is near to them of the first
+/// alone.
+pub(crate) fn of_copies_too(lines: &str) -> Pairs {
+    let mut copies: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let (mut same, mut near) = (BTreeMap::new(), Vec::new());
+    for line in lines.lines() {
+        let pair: Value = serde_json::from_str(line).unwrap();
+        let [a, b] = ["a", "b"].map(|name| pair[name].as_str().unwrap().to_owned());
+        let told = (pair["similarity"].to_string(), pair["distance"].to_string());
+        match pair["copy_of"].as_str() {
+            Some(of) => {
+                assert_eq!(of, a, "{line}");
+                copies.entry(a.clone()).or_default().push(b);
+                same.insert(a, told);
+            }
+            None => near.push((a, b, told)),
+        }
+    }
+    let group =
+        |first: &String| [std::slice::from_ref(first), copies.get(first).map_or(&[], |more| more)].concat();
+    let mut pairs = Pairs::new();
+    let mut add = |a: &String, b: &String, (similarity, distance): &(String, String)| {
+        let (a, b) = (a.min(b).clone(), a.max(b).clone());
+        assert!(pairs.insert((a, b, similarity.clone(), distance.clone())), "each pair once");
+    };
+    for (first, told) in &same {
+        let members = group(first);
+        for (n, b) in members.iter().enumerate() {
+            members[..n].iter().for_each(|a| add(a, b, told));
+        }
+    }
+    for (a, b, told) in &near {
+        for a in group(a) {
+            group(b).iter().for_each(|b| add(&a, b, told));
+        }
+    }
+    pairs
+}
+
 /// What `dedup --pairs` finds in memory.
 fn self_join(folder: &Path, corpus: &str, flags: &[&str]) -> Pairs {
     let pairs = at(folder, "self-join.jsonl");
@@ -51,7 +90,7 @@ fn self_join(folder: &Path, corpus: &str, flags: &[&str]) -> Pairs {
     let args = ["dedup", "-q", corpus, "--pairs", &pairs, "--output", &output];
     let dedup = run("indexer", [&args, flags].concat());
     assert!(dedup.code.is_some_and(|code| code < 2), "{dedup:?}");
-    pairs_in(&fs::read_to_string(&pairs).unwrap())
+    of_copies_too(&fs::read_to_string(&pairs).unwrap())
 }
 
 /// A corpus with what may be near in every way, the same text many times, and some that have no simhash.
@@ -86,6 +125,40 @@ fn those_of_the_corpora_are_the_self_joins() {
         let (found, expected) = (pairs_of(&output), self_join(folder, &file, flags));
         assert!(!expected.is_empty(), "{file} has pairs to find");
         assert!(found == expected, "{file} {flags:?}: {} pairs, {} expected", found.len(), expected.len());
+    }
+}
+
+#[test]
+fn copies_are_written_beside_the_first_and_what_is_called_was_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let word = |n: u64| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
+    let text = |from: u64| (from..from + 100).map(word).collect::<Vec<_>>().join(" ");
+    let texts: Vec<(String, String)> = (0..40)
+        .map(|n| (format!("copy {n}"), text(0)))
+        .chain((0..20).map(|n| (format!("near {n}"), text(3))))
+        .chain([("far".to_owned(), text(500))])
+        .collect();
+    let input = at(folder, "copies.jsonl");
+    fs::write(&input, json_lines(texts.iter().map(|(id, text)| (id.as_str(), text.as_str())))).unwrap();
+    let (pairs, clusters) = (at(folder, "copies-pairs.jsonl"), at(folder, "copies-clusters.jsonl"));
+    let run = run("indexer", ["dedup", "-q", &input, "--pairs", &pairs, "--clusters", &clusters]).expect(0);
+    assert!(!run.stderr.contains("share a bucket"), "{}", run.stderr);
+    let lines = fs::read_to_string(&pairs).unwrap();
+    let rows: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (copies, near): (Vec<&Value>, Vec<&Value>) = rows.iter().partition(|row| row["copy_of"].is_string());
+    assert_eq!(copies.len(), 39 + 19);
+    for row in copies {
+        assert!(row["a"] == row["copy_of"] && (row["a"] == "copy 0" || row["a"] == "near 0"), "{row}");
+        assert_eq!((row["similarity"].as_f64(), row["exact"].as_bool()), (Some(1.0), Some(true)), "{row}");
+    }
+    let [near] = &near[..] else { panic!("{near:?}") };
+    assert!(near["a"] == "copy 0" && near["b"] == "near 0" && near["exact"] == true, "{near}");
+    let cluster: Value = serde_json::from_str(&fs::read_to_string(&clusters).unwrap()).unwrap();
+    let edge = &cluster["edges"][0];
+    assert_eq!((cluster["n_documents"].as_u64(), cluster["n_edges"].as_u64()), (Some(60), Some(1)));
+    for column in ["similarity", "exact", "share_of_a", "share_of_b"] {
+        assert_eq!(edge[column], near[column], "{column}");
     }
 }
 
@@ -152,7 +225,7 @@ fn of_an_index_in_redis() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, expected) = expected(folder.path());
     let store = redis.url("pairs");
-    index(&store, &corpus, &[]);
+    index(&store, &corpus, &["--texts", "zstd"]);
     check(folder.path(), &store, &expected);
 }
 
@@ -231,12 +304,7 @@ fn what_is_asked_is_held_against_index_and_folder() {
         (&store, &pairs, &["--min-similarity", "0.9"], "by --min-similarity 0.8, and these are"),
         (&store, &pairs, &["--max-distance", "2"], "by --max-distance 3, and these are"),
         (&store, &pairs, &["--results-format", "parquet"], "as --results-format jsonl, and these are"),
-        (
-            &store,
-            &pairs,
-            &["--min-similarity", "0.7"],
-            "a similarity below 0.8000 is not what this index looks for",
-        ),
+        (&store, &pairs, &["--min-similarity", "0.7"], "by --min-similarity 0.8, and these are"),
         (&store, &pairs, &["--max-distance", "4"], "above the 3 that this index finds"),
         (&store, folder.to_str().unwrap(), &[], "has other files ("),
         (&store, &inside, &[], "lies in the directory of the index; write elsewhere"),
@@ -254,4 +322,67 @@ fn what_is_asked_is_held_against_index_and_folder() {
     let same: Pairs = all.iter().filter(|(_, _, similarity, _)| similarity == "1.0").cloned().collect();
     // What rounds to 1 need not be.
     assert!(pairs_of(&narrow).is_subset(&same) && !pairs_of(&narrow).is_empty() && same.len() < all.len());
+}
+
+/// The parts that were made before had other pairs than those that came after.
+#[test]
+fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let [store, output, corpus] = ["index", "pairs", "corpus.jsonl"].map(|name| at(folder.path(), name));
+    let data = Path::new(&store).join("data.mdb");
+    let url = embedded(folder.path(), "index");
+    let add = |seed: u64| {
+        fs::write(&corpus, made_up_corpus(200, seed).replace("made-up/", &format!("made-up/{seed}/")))
+            .unwrap();
+        run("indexer", ["index", "-q", "--store", &url, &corpus]).expect(0);
+    };
+    add(1);
+    let older = fs::read(&data).unwrap();
+    add(2);
+    let newer = fs::read(&data).unwrap();
+    join(&url, &output, &["--shard", "0/2"]).expect(0);
+    fs::write(&data, older).unwrap();
+    let refused = join(&url, &output, &["--shard", "1/2"]).expect(2).stderr;
+    assert!(refused.contains("older than the pairs in") && refused.contains("put back a copy"), "{refused}");
+    fs::write(&data, newer).unwrap();
+    join(&url, &output, &["--shard", "1/2"]).expect(0);
+    let whole = at(folder.path(), "whole");
+    join(&url, &whole, &[]).expect(0);
+    assert_eq!(parts(&output), parts(&whole));
+}
+
+/// By every second part and by every third there were parts that no worker took, and each said that
+/// all was well.
+#[test]
+fn workers_of_one_folder_are_of_as_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let [output, corpus] = ["pairs", "corpus.jsonl"].map(|name| at(folder.path(), name));
+    let url = embedded(folder.path(), "index");
+    fs::write(&corpus, made_up_corpus(100, 3)).unwrap();
+    run("indexer", ["index", "-q", "--store", &url, &corpus]).expect(0);
+    join(&url, &output, &["--shard", "1/2"]).expect(0);
+    let refused = join(&url, &output, &["--shard", "1/3"]).expect(2).stderr;
+    assert!(refused.contains("by workers that are 2, and these are by workers that are 3"), "{refused}");
+    join(&url, &output, &[]).expect(0);
+}
+
+/// The first one that was done removed what the others were writing.
+#[test]
+fn the_same_run_three_times_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let [output, whole, corpus] = ["pairs", "whole", "corpus.jsonl"].map(|name| at(folder.path(), name));
+    let url = embedded(folder.path(), "index");
+    fs::write(&corpus, made_up_corpus(600, 4)).unwrap();
+    run("indexer", ["index", "-q", "--store", &url, &corpus]).expect(0);
+    join(&url, &whole, &[]).expect(0);
+    fs::create_dir(&output).unwrap();
+    // Of a run that was killed.
+    fs::write(Path::new(&output).join(".part-00003.jsonl.aB3xYz.partial"), "half a").unwrap();
+    let args = ["pairs", "-q", "--store", &url, "--output", &output];
+    let runs = [(); 3].map(|()| command("indexer", args).spawn().unwrap());
+    for run in runs {
+        let output = run.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(parts(&output), parts(&whole));
 }

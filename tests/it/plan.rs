@@ -65,6 +65,7 @@ fn flags_say_what_is_planned() {
         (&["--round-trip-ms", "2"], "/query/warm_seconds", true),
         (&["--inserts-per-second", "5000"], "/worker_cores", true),
         (&["--queries-a-call", "1000"], "/query/server_seconds", false),
+        (&["--texts", "none"], "/stored/disk_bytes", false),
     ] {
         let (before, now) = (number(&default, pointer), number(&with(flags), pointer));
         assert!(if is_more { now > before } else { now < before }, "{flags:?}: {pointer} {before} {now}");
@@ -91,13 +92,17 @@ fn the_text_says_what_decides_and_where_it_is_from() {
     for part in [
         "100,000,000,000   10 tables and 0 bands",
         "2,086   documents · Σ",
-        "   decided by memory\n",
+        "   920 bytes a document in NAME_docs; --texts none keeps none\n",
+        "   decided by disk\n",
         "REGIONS ",
         "a month ",
     ] {
         assert!(said.contains(part), "{part:?} is missing in\n{said}");
     }
     assert!(!said.contains("note:"), "{said}");
+    let args = ["plan", "--documents", "1e10", "--profile", "classic", "--texts", "none"];
+    let without_texts = run("pigeonhole", args).expect(0).stdout;
+    assert!(without_texts.contains("   decided by memory\n"), "{without_texts}");
     let many = run("pigeonhole", ["plan", "--documents", "1e10"]).expect(0).stdout;
     assert!(many.contains("\nnote: a query reads 630,000 rows of unlike documents by its bands."), "{many}");
     let constants = run("pigeonhole", ["plan", "--constants"]).expect(0).stdout;

@@ -7,11 +7,15 @@ mod check;
 mod churn;
 mod groups;
 mod posting;
+mod runs;
 
 use std::collections::BTreeMap;
 
 use engine::StoreUri;
-use index::{Clock, Document, DocumentId, FORMAT_VERSION, Identity, Metadata, Mode, SketchKind, Store};
+use index::{
+    Clock, Document, DocumentId, Examined, FORMAT_VERSION, Identity, Insertion, Metadata, Mode, SketchKind,
+    Store,
+};
 
 use self::check::check;
 use self::churn::churn;
@@ -45,7 +49,18 @@ fn n_groups(usual: usize) -> usize {
 fn metadata() -> Metadata {
     let (kind, recipe, identity) = (SketchKind::default(), [].into(), Identity::new([1; 16]));
     let (format_version, max_distance) = (FORMAT_VERSION, MAX_DISTANCE);
-    Metadata { format_version, max_distance, min_similarity: None, retain: None, kind, recipe, identity }
+    Metadata {
+        format_version,
+        max_distance,
+        min_similarity: None,
+        texts: index::TextKeeping::None,
+        same_numbers: false,
+        key: None,
+        retain: None,
+        kind,
+        recipe,
+        identity,
+    }
 }
 
 fn open(url: &str) -> Box<dyn Store> {
@@ -86,6 +101,7 @@ fn in_redis() {
     let place = |name: &str| redis.url(&format!("race-{name}"));
     races("redis", n_groups(N_GROUPS), n_groups(N_CHAINS), &place);
     churns(&place("churn"), N_CHURNED, 6);
+    counted_race("redis", n_groups(N_CHAINS), &place("counted"));
 }
 
 #[test]
@@ -100,7 +116,7 @@ fn in_hbase() {
     let postings = chains(n_groups(N_GROUPS_HBASE), 8);
     let door = Door::open(hbase.gateway);
     let through_door = url(door.address, "race_lost");
-    let (race, claims) = among_workers(&through_door, &postings, &[], &|n_answers| {
+    let (race, claims) = among_workers(&through_door, &CLASSIC, &postings, &[], &|n_answers| {
         if n_answers % 20 == 0 {
             door.close();
             door.open_again();
@@ -142,7 +158,7 @@ fn races(store: &str, n_groups: usize, n_chains: usize, place: &dyn Fn(&str) -> 
     ] {
         let place = place(name);
         let kills = if is_killed { kills(postings.len()) } else { Vec::new() };
-        let (race, claims) = among_workers(&place, &postings, &kills, &|_| {});
+        let (race, claims) = among_workers(&place, &CLASSIC, &postings, &kills, &|_| {});
         let n_kept = check(&postings, &race, &*open(&place));
         if name != "chains" {
             assert_eq!(n_kept, n_groups, "exactly one of each group");
@@ -151,14 +167,33 @@ fn races(store: &str, n_groups: usize, n_chains: usize, place: &dyn Fn(&str) -> 
     }
 }
 
+/// A race in an index that keeps texts: groups of one text, and workers are killed.
+fn counted_race(store: &str, n_groups: usize, place: &str) {
+    let postings = identical(n_groups, 9);
+    let kills: Vec<_> = (0..N_KILLED).map(|victim| ((victim + 1) * postings.len() / 5, victim)).collect();
+    let (race, claims) = among_workers(place, &["--texts", "zstd"], &postings, &kills, &|_| {});
+    let opened = open(place);
+    let n_kept = check(&postings, &race, &*opened);
+    assert_eq!(n_kept, n_groups, "exactly one of each group");
+    let answered = postings.iter().zip(&race.answers);
+    let kept = answered.filter(|(_, (answer, _))| !matches!(answer, Insertion::Duplicate(_)));
+    let kept: Vec<_> = kept.map(|(posting, _)| posting).collect();
+    let ids: Vec<_> = kept.iter().map(|posting| DocumentId::new(posting.id.as_str()).unwrap()).collect();
+    let texts = opened.texts(&ids).unwrap();
+    assert!(kept.iter().zip(texts).all(|(posting, text)| text.is_some_and(|text| *text == *posting.text)));
+    opened.examine(false, &mut |examined| assert!(matches!(examined, Examined::Items(_)))).unwrap();
+    print(store, "counted", &postings, &race, n_kept, &claims);
+}
+
 /// A race to workers in processes of their own. `kills`: after how many answers, and which of them.
 fn among_workers(
     store: &str,
+    flags: &[&str],
     postings: &[Posting],
     kills: &[(usize, usize)],
     trouble: &(dyn Fn(usize) + Sync),
 ) -> (Race, Claims) {
-    let workers: Vec<_> = (0..N_WORKERS).map(|_| Worker::start(store, &CLASSIC)).collect();
+    let workers: Vec<_> = (0..N_WORKERS).map(|_| Worker::start(store, flags)).collect();
     let agent = agent();
     let after = |n_answers: usize| {
         trouble(n_answers);

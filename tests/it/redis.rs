@@ -1,11 +1,13 @@
 //! The programs and the store on a real Redis.
 
 mod carried;
+mod elsewhere;
 mod faults;
 mod made_anew;
 mod retaining;
 mod upkeep;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -21,8 +23,8 @@ use simhash::{BucketKey, Fingerprint};
 use store_redis::{RedisStore, RedisUri};
 
 use crate::support::{
-    CLASSIC, Random, Redis, Worker, apart, command, digest, free_ports, kept, made_up_corpus, matches, news,
-    redis, run,
+    CLASSIC, Random, Redis, Worker, apart, command, digest, free_ports, json_lines, kept, made_up_corpus,
+    matches, news, redis, run,
 };
 
 fn open(url: &str) -> Box<dyn Store> {
@@ -49,6 +51,9 @@ fn metadata() -> Metadata {
         max_distance,
         min_similarity: None,
         kind,
+        texts: index::TextKeeping::None,
+        same_numbers: false,
+        key: None,
         retain: None,
         recipe,
         identity,
@@ -81,7 +86,7 @@ fn the_stores_agree() {
     let embedded = format!("embedded:{}", folder.path().join("index").display());
     let in_redis = redis.url("agree");
     for store in [&embedded, &in_redis] {
-        run("indexer", ["index", "-q", "--store", store, corpus]).expect(0);
+        run("indexer", ["index", "-q", "--store", store, "--texts", "zstd", corpus]).expect(0);
     }
     assert_eq!(digest(&embedded), digest(&in_redis));
 
@@ -106,6 +111,64 @@ fn the_stores_agree() {
     let expected = kept("memory:", "5c2", corpus);
     assert!(expected.lines().count() < 1_000);
     assert_eq!(kept(&redis.url("agree-dedup"), "5c2", corpus), expected);
+}
+
+/// Counted verdicts, estimates and other numbers: the same by the programs, whichever store decides.
+#[test]
+fn texts_and_numbers_decide_as_in_other_stores() {
+    let Some(redis) = redis() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let corpus = at("corpus.jsonl");
+    let numbered = (0..40).map(|n| {
+        (
+            format!("numbered {n}"),
+            format!(
+                "{} The harbour office counts {n} boats.",
+                "The ferry leaves at noon and comes back at night. ".repeat(2)
+            ),
+        )
+    });
+    let numbered: Vec<(String, String)> = numbered.collect();
+    let numbered = json_lines(numbered.iter().map(|(id, text)| (id.as_str(), text.as_str())));
+    fs::write(&corpus, [fs::read_to_string(news()).unwrap(), numbered, made_up_corpus(600, 13)].concat())
+        .unwrap();
+    let mut n_dropped = Vec::new();
+    for (name, flags) in [
+        ("counted", &["--texts", "zstd"][..]),
+        ("numbers", &["--texts", "zstd", "--same-numbers"]),
+        ("estimated", &["--texts", "none"]),
+        ("estimated-numbers", &["--texts", "none", "--same-numbers"]),
+    ] {
+        let stores = [format!("embedded:{}", at(name)), redis.url(name)];
+        let [a, b] = [0, 1].map(|n| {
+            let dropped = at(&format!("{name}-{n}.jsonl"));
+            let args = ["dedup", "-q", "--store", &stores[n], &corpus, "--duplicates", &dropped];
+            run("indexer", [&args[..], flags].concat()).expect(0);
+            let dropped = fs::read_to_string(dropped).unwrap();
+            let folder = at(&format!("{name}-{n}-pairs"));
+            run("indexer", ["pairs", "-q", "--store", &stores[n], "--output", &folder]).expect(0);
+            let parts = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+            let parts = parts.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+            let pairs: String = parts.map(|part| fs::read_to_string(part).unwrap()).collect();
+            let pairs: BTreeSet<_> = pairs.lines().map(str::to_owned).collect();
+            let info = run("pigeonhole", ["info", "--store", &stores[n]]).expect(0).stdout;
+            let texts = info.lines().find(|line| line.starts_with("texts ")).map(str::to_owned);
+            run("pigeonhole", ["verify", "--store", &stores[n]]).expect(0);
+            (dropped, pairs, digest(&stores[n]), texts)
+        });
+        assert_eq!(a, b, "{name}");
+        assert_eq!(a.0.contains("\"exact\":true"), name == "counted" || name == "numbers");
+        n_dropped.push(a.0.lines().count());
+    }
+    assert!(
+        n_dropped[0] > 100 && n_dropped[1] < n_dropped[0] && n_dropped[3] < n_dropped[2],
+        "{n_dropped:?}"
+    );
+    // Unless it is asked for, nothing of a text is in the server.
+    run("indexer", ["index", "-q", "--store", &redis.url("default"), &corpus]).expect(0);
+    assert_eq!(redis.cli(&["--scan", "--pattern", "pigeonhole:{default}:x:*"]).trim(), "");
+    assert_ne!(redis.cli(&["--scan", "--pattern", "pigeonhole:{counted}:x:*"]).trim(), "");
 }
 
 #[test]

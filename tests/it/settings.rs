@@ -256,3 +256,10 @@ fn help_comes_in_two_lengths() {
         assert!(all.len() < 12 || headings >= 4, "{program} {command:?}");
     }
 }
+
+/// It was read until the memory was full.
+#[test]
+fn a_file_of_settings_without_an_end() {
+    let said = run("indexer", ["index", "--config", "/dev/zero", "--print-config"]).expect(2).stderr;
+    assert!(said.contains("has more than 1048576 bytes"), "{said}");
+}

@@ -6,7 +6,9 @@ mod gate;
 mod hbase;
 mod hbase_cluster;
 mod hdfs;
+mod history;
 mod kerberos;
+mod limited;
 mod ports;
 mod python;
 mod redis;
@@ -29,7 +31,9 @@ pub(crate) use gate::{Gate, Mood};
 pub(crate) use hbase::{Foreground, Hbase, HbaseOfAReader, alone, hbase};
 pub(crate) use hbase_cluster::{HbaseCluster, hbase_cluster};
 pub(crate) use hdfs::{Hdfs, hdfs};
+pub(crate) use history::History;
 pub(crate) use kerberos::Kerberos;
+pub(crate) use limited::limited;
 pub(crate) use ports::free_ports;
 pub(crate) use python::venv;
 pub(crate) use redis::{Redis, redis};
@@ -393,6 +397,7 @@ pub(crate) fn digest(store: &str) -> String {
 pub(crate) fn kept(store: &str, scheme: &str, corpus: &str) -> String {
     let output = tempfile::NamedTempFile::new().unwrap();
     let path = output.path().to_str().unwrap();
-    run("indexer", ["dedup", "-q", "--store", store, "--scheme", scheme, "--output", path, corpus]).expect(0);
+    let flags = ["--scheme", scheme, "--texts", "zstd", "--output", path];
+    run("indexer", [&["dedup", "-q", "--store", store, corpus][..], &flags].concat()).expect(0);
     std::fs::read_to_string(path).unwrap()
 }

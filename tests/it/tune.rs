@@ -20,12 +20,20 @@ fn it_chooses_by_what_it_measures_and_says_so() {
     let news = news();
     let text = run("pigeonhole", ["tune", "-q", news.to_str().unwrap()]).expect(0).stdout;
     assert_eq!(settings(&text), ["profile = \"minhash\"", "min-similarity = \"0.8\""]);
-    assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
+    let is_narrow = |line: &str| line.chars().count() <= 110 || line.starts_with("# To run: ");
+    assert!(text.lines().all(is_narrow), "{text}");
     for profile in ["classic", "minhash", "full"] {
         assert_eq!(row(&text, profile).last(), Some(&"documents/s"), "{text}");
     }
     assert!(row(&text, "classic")[1] < "0.99" && row(&text, "minhash")[1] == "1.0000", "{text}");
-    for part in ["all 36 documents", "fewest rows", "0.9981", "0.8 and more: 25"] {
+    for part in [
+        "all 36 documents",
+        "fewest rows",
+        "0.9981",
+        "To run: indexer dedup ",
+        "--config pigeonhole.toml --output kept.jsonl",
+        "0.7 for families of long versions",
+    ] {
         assert!(text.contains(part), "{part:?} is missing in\n{text}");
     }
     // Where simhash finds as much as the others it is the cheapest, but of few pairs that says little.
@@ -43,6 +51,67 @@ fn it_chooses_by_what_it_measures_and_says_so() {
     }
 }
 
+/// Without labels: how many pairs there are at each step, and five of each to read.
+#[test]
+fn it_shows_pairs_to_read_at_each_step() {
+    let news = news();
+    let text = run("pigeonhole", ["tune", "-q", news.to_str().unwrap()]).expect(0).stdout;
+    let counts: Vec<Vec<&str>> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("# similarity "))
+        .skip(1)
+        .take(11)
+        .map(|line| line.trim_start_matches("# ").split("  ").filter(|part| !part.is_empty()).collect())
+        .collect();
+    assert_eq!((counts[0][0], counts[0][1].trim()), ("0.5 below 0.55", "0"), "{text}");
+    let n: u64 = counts.iter().map(|step| step[1].trim().parse::<u64>().unwrap()).sum();
+    assert_eq!((n, counts[10][0], counts[10][1].trim()), (27, "1", "9"), "{text}");
+    for part in ["# 0.9 below 0.95 (5 of 8)", "# 1 (5 of 9)", "#     begin   ", "#     differ  …"] {
+        assert!(text.contains(part), "{part:?} is missing in\n{text}");
+    }
+    let shown = text.lines().filter(|line| line.starts_with("#     begin")).count();
+    assert_eq!(shown, 1 + 1 + 4 + 5 + 4 + 5, "{text}");
+}
+
+/// With labels: both figures over thresholds, and the best one is taken unless another is asked for.
+#[test]
+fn it_takes_the_threshold_that_families_tell() {
+    let word = |n: usize| format!("{:x} ", (n as u32).wrapping_mul(2_654_435_761) >> 8);
+    let text = |family: usize, n_new: usize| {
+        let words = (0..120).map(|at| word(family * 10_000 + if at < n_new { 5_000 + at } else { at }));
+        words.collect::<String>()
+    };
+    let line = |id: String, text: &str, family: &str| {
+        serde_json::json!({"id": id, "text": text, "family": family}).to_string() + "\n"
+    };
+    let mut corpus = String::new();
+    for n in 0..40 {
+        // Versions with some .65 in common, and others that merely quote, with some .55.
+        corpus += &line(format!("{n} a"), &text(n, 0), &format!("family {n}"));
+        corpus += &line(format!("{n} b"), &text(n, 24), &format!("family {n}"));
+        corpus += &line(format!("{n} c"), &text(100 + n, 0), &format!("quoted {n}"));
+        corpus += &line(format!("{n} d"), &text(100 + n, 34), &format!("quotes {n}"));
+    }
+    let tuned = |more: &[&str]| {
+        let args = [&["tune", "-q", "--labels", "family", "-"], more].concat();
+        run_with_input("pigeonhole", args, corpus.as_bytes()).expect(0).stdout
+    };
+    let text = tuned(&[]);
+    assert_eq!(settings(&text)[1], "min-similarity = \"0.65\"", "{text}");
+    let row = |threshold: &str| {
+        let begin = format!("# {threshold} ");
+        let line = text.lines().find(|line| line.starts_with(&begin)).unwrap();
+        line.split_whitespace().skip(2).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(row("0.5"), ["80", "1.0000", "0.5000", "0.6666"], "{text}");
+    assert_eq!(row("0.65"), ["40", "1.0000", "1.0000", "1.0000"], "{text}");
+    assert_eq!(row("0.95"), ["0", "0.0000", "–", "–"], "{text}");
+    assert!(text.contains("the one with the best F1") && !text.contains("Pairs to read"), "{text}");
+    let text = tuned(&["--min-similarity", "0.9"]);
+    assert_eq!(settings(&text)[1], "min-similarity = \"0.9\"", "{text}");
+    assert!(text.contains("as it was asked for; the best F1 is that of 0.65"), "{text}");
+}
+
 #[test]
 fn a_sample_is_the_same_again() {
     let corpus = made_up_corpus(300, 5);
@@ -51,10 +120,20 @@ fn a_sample_is_the_same_again() {
         let args = ["tune", "-q", "--sample", sample, "--segmenter", "words", "--top-terms", "50", "-"];
         let text = run_with_input("pigeonhole", args, corpus.as_bytes()).expect(0).stdout;
         // But for the speed.
-        text.lines().map(|line| line.split("  ").take(7).collect::<String>() + "\n").collect::<String>()
+        let is_timed = |line: &&str| line.ends_with("documents/s");
+        let (timed, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(is_timed);
+        let without_speed = |line: &str| line.rsplit_once("  ").unwrap().0.to_owned();
+        rest.into_iter()
+            .map(str::to_owned)
+            .chain(timed.into_iter().map(without_speed))
+            .collect::<Vec<_>>()
+            .join("\n")
     };
     let text = tuned("50");
-    assert!(text.contains(&format!("50 of {n} documents, chosen at random")), "{text}");
+    assert!(
+        text.contains(&format!("50 of {n} documents, chosen at random by the seed 1, as --sample asks")),
+        "{text}"
+    );
     assert_eq!(text, tuned("50"));
     assert!(tuned("1000").contains(&format!("all {n} documents")));
     assert_eq!(settings(&text)[2..], ["segmenter = \"words\"", "top-terms = 50"], "{text}");
@@ -81,6 +160,7 @@ fn its_file_is_one_of_settings() {
     let args = ["tune", "-q", news.to_str().unwrap(), "-o", file, "--stop-words", words.to_str().unwrap()];
     let said = run("pigeonhole", args).expect(0).stdout;
     assert!(said.contains("minhash") && said.contains(file), "{said}");
+    assert!(said.contains("indexer dedup ") && said.contains(&format!("--config {file}")), "{said}");
     let again = run("pigeonhole", args).expect(2).stderr;
     assert!(again.contains("name another one by --output"), "{again}");
     let printed = run("pigeonhole", ["eval", "--config", file, "--print-config"]).expect(0).stdout;
@@ -122,7 +202,8 @@ fn what_cannot_be_tuned_is_refused() {
     let news = news.to_str().unwrap();
     for (args, part) in [
         (&["tune", "--sample", "1", news][..], "at least 2"),
-        (&["tune", "--min-similarity", "0", news], "above 0"),
+        (&["tune", "--min-similarity", "0", news], "below 0.5"),
+        (&["tune", "-q", "--labels", "nowhere", news], "no document has the field"),
         (&["tune", "-q", "-o", "/nowhere/at/all.toml", news], "failed to write /nowhere/at/all.toml"),
         (&["tune", "/nowhere/at/all.jsonl"], "nowhere"),
         (&["tune"], "FILE"),

@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use features::shingles::{ShingleSets, TextSketcher};
-use minhash::Signature;
 use serde_json::Value;
 
+use crate::pairs::of_copies_too;
 use crate::support::{json_lines, made_up_corpus, news, run, run_with_input};
 
 fn news_arg() -> String {
@@ -60,7 +60,11 @@ fn short_texts_and_texts_without_letters() {
     assert_eq!(classic.len(), 4, "{classic:?}");
 }
 
-/// Every pair above the least similarity by the texts themselves is among the pairs, and none that its signatures do not say.
+fn ordered(a: &str, b: &str) -> (String, String) {
+    (a.min(b).to_owned(), a.max(b).to_owned())
+}
+
+/// Every pair well above the least similarity by the texts themselves is among the pairs, and none below it.
 #[test]
 fn pairs_are_those_of_the_texts() {
     let folder = tempfile::tempdir().unwrap();
@@ -71,19 +75,21 @@ fn pairs_are_those_of_the_texts() {
             .iter()
             .map(|line| (line["id"].as_str().unwrap().to_owned(), line["text"].as_str().unwrap().to_owned()))
             .collect();
-        let mut sketcher = TextSketcher::new();
+        let mut sketcher = TextSketcher::default();
         let sets: Vec<ShingleSets> = texts.iter().map(|(_, text)| sketcher.sets(text)).collect();
         let signatures: Vec<_> = texts.iter().map(|(_, text)| sketcher.signature(text)).collect();
         let (mut certain, mut possible) = (BTreeSet::new(), BTreeMap::new());
         for b in 0..texts.len() {
             for a in 0..b {
-                let (Some(of_a), Some(of_b)) = (&signatures[a], &signatures[b]) else { continue };
-                let pair = (texts[a].0.clone(), texts[b].0.clone());
-                let estimate = Signature::compare(of_a, of_b).similarity.get();
-                if estimate > 0.7 {
-                    possible.insert(pair.clone(), estimate);
+                if signatures[a].is_none() || signatures[b].is_none() {
+                    continue;
                 }
-                if ShingleSets::compare(&sets[a], &sets[b]).similarity.get() >= 0.85 {
+                let pair = ordered(&texts[a].0, &texts[b].0);
+                let similarity = ShingleSets::compare(&sets[a], &sets[b]).similarity.get();
+                if similarity >= 0.8 {
+                    possible.insert(pair.clone(), similarity);
+                }
+                if similarity >= 0.85 {
                     certain.insert(pair);
                 }
             }
@@ -95,27 +101,29 @@ fn pairs_are_those_of_the_texts() {
             ["dedup", "-q", &input, "--pairs", paths[0], "--output", paths[1], "--duplicates", paths[2]];
         run("indexer", args).expect(0);
         let mut found = BTreeSet::new();
-        for line in lines(&pairs) {
-            let [a, b] = ["a", "b"].map(|field| line[field].as_str().unwrap().to_owned());
-            let similarity = possible.get(&(a.clone(), b.clone())).copied().unwrap_or_default();
-            assert!((line["similarity"].as_f64().unwrap() - similarity).abs() < 1e-3, "{line} {similarity}");
-            assert!(found.insert((a, b)), "twice: {line}");
+        for (a, b, similarity, _) in of_copies_too(&fs::read_to_string(&pairs).unwrap()) {
+            let counted = possible.get(&(a.clone(), b.clone())).copied().unwrap_or_default();
+            let similarity: f64 = similarity.parse().unwrap();
+            assert!((similarity - counted).abs() < 1e-3, "{a} {b} {similarity} {counted}");
+            found.insert((a, b));
         }
+        assert!(lines(&pairs).iter().all(|line| line["exact"] == true));
         assert!(certain.is_subset(&found), "{:?}", certain.difference(&found).collect::<Vec<_>>());
         // What is dropped is near to what stays, and of what stays no two are near.
         let stay: BTreeSet<String> =
             lines(&kept).iter().map(|line| line["id"].as_str().unwrap().to_owned()).collect();
         for line in lines(&dropped) {
             let [id, of] = ["id", "duplicate_of"].map(|field| line[field].as_str().unwrap().to_owned());
-            assert!(stay.contains(&of) && found.contains(&(of, id)), "{line}");
+            assert!(stay.contains(&of) && found.contains(&ordered(&of, &id)), "{line}");
         }
         assert!(found.iter().all(|(a, b)| !(stay.contains(a) && stay.contains(b))));
         // The same pairs as a table.
         let table = at("pairs.csv");
         run("indexer", ["dedup", "-q", &input, "--pairs", table.to_str().unwrap()]).expect(0);
         let rows = fs::read_to_string(table).unwrap();
-        assert_eq!(rows.lines().next(), Some("a,b,similarity,distance"));
-        assert_eq!(rows.lines().count(), 1 + found.len());
+        let columns = "a,b,similarity,distance,exact,numbers_differ,share_of_a,share_of_b,copy_of";
+        assert_eq!(rows.lines().next(), Some(columns));
+        assert_eq!(rows.lines().count(), 1 + lines(&pairs).len());
     }
 }
 
@@ -132,7 +140,7 @@ fn every_place_says_the_same() {
         let info = run("pigeonhole", ["info", "--store", &store]).expect(0).stdout;
         assert!(info.contains(&format!("profile       {profile}")), "{info}");
         assert!(
-            info.contains("verify        on, similarity 0.8 and more") && info.contains("format        3")
+            info.contains("verify        on, similarity 0.8 and more") && info.contains("format        4")
         );
         // Another run finds each kept one under its own id, unchanged. By now what one is nearest to may be a later
         // one.
@@ -194,4 +202,94 @@ fn an_index_of_bands_has_no_scheme_to_insist_on() {
     run("indexer", index).expect(0);
     let refused = run("indexer", [&index[..], &["--scheme", "5c2"]].concat()).expect(2);
     assert!(refused.stderr.contains("scheme is \"none\" in the index and \"5c2\""), "{}", refused.stderr);
+}
+
+/// As sets `1000` is `10000`, and a passage that comes twice is one that comes once.
+#[test]
+fn copies_say_whether_their_numbers_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let [pairs, clusters, duplicates] = ["pairs.jsonl", "clusters.jsonl", "duplicates.jsonl"].map(at);
+    let fine = |amount: &str| format!("The fine is {amount} for all who park here.");
+    let [low, high, upper] = [fine("1000"), fine("10000"), fine("1000").to_uppercase()];
+    let input = json_lines([("low", low.as_str()), ("high", &high), ("copy", &low), ("upper", &upper)]);
+    let path = |path: &Path| path.to_str().unwrap().to_owned();
+    let args = [
+        "dedup".to_owned(),
+        "-q".to_owned(),
+        "-".to_owned(),
+        format!("--pairs={}", path(&pairs)),
+        format!("--clusters={}", path(&clusters)),
+        format!("--duplicates={}", path(&duplicates)),
+    ];
+    run_with_input("indexer", args, input.as_bytes()).expect(0);
+    let told = |row: &Value, a: &str, b: &str| {
+        let name = |name: &str| row[name].as_str().unwrap().to_owned();
+        (
+            name(a),
+            name(b),
+            row["similarity"].as_f64(),
+            row["numbers_differ"].as_bool(),
+            row["copy_of"].is_string(),
+        )
+    };
+    let row = |a: &str, b: &str, differ: bool, is_copy: bool| {
+        (a.to_owned(), b.to_owned(), Some(1.0), Some(differ), is_copy)
+    };
+    let of_pairs: Vec<_> = lines(&pairs).iter().map(|pair| told(pair, "a", "b")).collect();
+    let expected =
+        [row("low", "copy", false, true), row("low", "upper", false, true), row("low", "high", true, false)];
+    assert_eq!(of_pairs, expected);
+    let of_duplicates: Vec<_> =
+        lines(&duplicates).iter().map(|dropped| told(dropped, "duplicate_of", "id")).collect();
+    let expected = [
+        row("low", "high", true, false),
+        row("low", "copy", false, false),
+        row("low", "upper", false, false),
+    ];
+    assert_eq!(of_duplicates, expected);
+    let cluster = &lines(&clusters)[0];
+    assert_eq!(cluster["edges"][0]["numbers_differ"], true);
+    let nodes = cluster["nodes"].as_array().unwrap().iter();
+    let of_nodes: Vec<_> = nodes
+        .map(|node| (node["documents"].as_array().unwrap().len(), node["numbers_differ"].as_bool()))
+        .collect();
+    assert_eq!(of_nodes, [(3, Some(false)), (1, None)]);
+}
+
+/// It was taken for the same text under the same id, and was in no output.
+#[test]
+fn another_text_of_the_same_sets_under_the_same_id_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let [kept, rejects] = ["kept.jsonl", "rejects.jsonl"].map(at);
+    let [ferry, office] =
+        ["The ferry to the island leaves at noon. ", "The harbour office closes on Fridays. "];
+    let first = format!("The fine is 1000. {ferry}{office}{ferry}");
+    let input = json_lines([
+        ("a", first.as_str()),
+        ("a", &first.replace("1000", "10000")),
+        ("a", &format!("{first}{office}{ferry}")),
+        ("a", &first),
+        ("a", &first.to_uppercase()),
+    ]);
+    let store = format!("embedded:{}", at("index"));
+    let inputs = at("input.jsonl");
+    fs::write(&inputs, &input).unwrap();
+    // A simhash counts how often a word comes, so without one it is for the texts to tell.
+    for more in [&[][..], &["--store", &store], &["--keep", "longest"], &["--texts", "none"]] {
+        let args = ["dedup", "-q", &inputs, "--profile", "minhash", "--output", &kept, "--rejects", &rejects];
+        let said = run("indexer", [&args[..], more].concat()).expect(1);
+        let kept = lines(Path::new(&kept));
+        assert_eq!(kept.len(), 1);
+        let numbers: Vec<u64> =
+            lines(Path::new(&rejects)).iter().map(|reject| reject["line"].as_u64().unwrap()).collect();
+        // Of the records without a text at hand the numbers alone tell; the longest comes first where that is asked for.
+        let expected: &[u64] = match more {
+            ["--texts", "none"] => &[2],
+            ["--keep", "longest"] => &[1, 2, 4, 5],
+            _ => &[2, 3],
+        };
+        assert_eq!(numbers, expected, "{more:?}: {}", said.stderr);
+    }
 }

@@ -7,6 +7,7 @@ use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use memchr::{memchr_iter, memchr2_iter};
 
 use super::columns::Columns;
+use super::field_path::FieldPath;
 use super::reader::RecordReader;
 use super::records::{Cell, Form, RecordError, Records};
 use super::whole_rows::{Lines, WholeRows};
@@ -40,6 +41,8 @@ struct Header {
     places: Vec<Option<usize>>,
     /// How whole rows are written, where they are.
     lines: Option<Lines>,
+    /// The line that it is in, as long as no row has come after it.
+    alone_in: Option<u64>,
 }
 
 enum Row {
@@ -85,12 +88,20 @@ impl<R: BufRead> RecordReader for Csv<R> {
                 .map(|()| self.number)
                 .and_then(|number| Ok((number, self.read_row()?)));
             let broken = |why: &str| RecordError::Broken(why.to_owned());
+            if let (Some(header), Ok((_, Row::Whole | Row::TooLong | Row::Cut))) = (&mut self.header, &row) {
+                header.alone_in = None;
+            }
             match row {
                 Err(error) => {
                     self.ended = true;
                     records.push_error(self.number, broken(&error.to_string()));
                 }
-                Ok((_, Row::End)) => self.ended = true,
+                Ok((_, Row::End)) => {
+                    self.ended = true;
+                    if let Some((number, why)) = self.header_alone() {
+                        records.push_error(number, broken(why));
+                    }
+                }
                 Ok((number, Row::Cut)) => {
                     self.ended = true;
                     records.push_error(number, broken("the file ends in the middle of quotes"));
@@ -135,6 +146,23 @@ impl<R: BufRead> Csv<R> {
             self.number += memchr_iter(b'\n', &available[..n_blank]).count() as u64;
             self.reader.consume(n_blank);
         }
+    }
+
+    /// The fault of a file whose only row names none of the texts: that row is a record, or another
+    /// file was meant. A file without records is right where its columns are.
+    fn header_alone(&self) -> Option<(u64, &'static str)> {
+        let header = self.header.as_ref()?;
+        let has_text = header.places.iter().enumerate().any(|(column, place)| {
+            place.is_some() && (self.columns.n_texts == 0 || self.columns.is_text(column))
+        });
+        let is_looked_at = !header.places.is_empty();
+        header.alone_in.filter(|_| is_looked_at && !has_text).map(|number| {
+            (
+                number,
+                "it has one row only, by which its columns are called, and none of them holds a text; \
+                      the first row has to name the fields",
+            )
+        })
     }
 
     fn read_row(&mut self) -> io::Result<Row> {
@@ -192,10 +220,18 @@ impl<R: BufRead> Csv<R> {
             });
             let places: Vec<_> = places.collect();
             let names: Vec<&[u8]> = (0..self.n_cells).map(cell).collect();
+            let n_called = |path: &FieldPath| {
+                names.iter().filter(|name| path.steps == [String::from_utf8_lossy(name)]).count()
+            };
+            let twice = self.columns.paths.iter().find(|path| n_called(path) > 1);
             let lines = if places.iter().all(Option::is_none) { check_delimiter(&names) } else { Ok(()) }
+                .and_then(|()| twice.map_or(Ok(()), |path| Err(format!("several columns are called {path}"))))
                 .and_then(|()| Lines::new(&self.whole_rows, &names));
             match lines {
-                Ok(lines) => self.header = Some(Header { n_cells: self.n_cells, places, lines }),
+                Ok(lines) => {
+                    let alone_in = Some(number);
+                    self.header = Some(Header { n_cells: self.n_cells, places, lines, alone_in });
+                }
                 Err(why) => {
                     records.push_error(number, RecordError::Broken(why));
                     self.ended = true;
@@ -296,6 +332,9 @@ mod tests {
         );
         check("id,text\n,b\nc,d\n", 99, &[(2, Err("\"id\" holds null")), (3, Ok("c d"))]);
         check("name,text\na,b\n", 99, &[(2, Err("no field \"id\""))]);
+        check("id,text,text\na,b,c\n", 99, &[(1, Err("several columns are called"))]);
+        check("a,b\n", 99, &[(1, Err("it has one row only"))]);
+        check("\n\na text and no header", 99, &[(3, Err("it has one row only"))]);
         check(b"id,text\na,\xff\nc,d\n", 99, &[(2, Err("\"text\" is not valid UTF-8")), (3, Ok("c d"))]);
         check(
             "id,text\na,12345678\nc,\"1\n2345678\"\nd,e\n",

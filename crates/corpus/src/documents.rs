@@ -21,6 +21,8 @@ pub struct Document {
     pub text: String,
     /// Where the document came from, if that was asked for and is said.
     pub source: Option<Source>,
+    /// The label, if that was asked for and is said: see [`Fields::labelled`].
+    pub label: Option<String>,
     /// The input that it was read from.
     pub origin: Arc<Origin>,
     /// Its line there, counted from 1; of formats without lines its record.
@@ -77,7 +79,8 @@ impl Documents {
             match record.and_then(|raw| caught(|| self.fields.parse(raw, place))?) {
                 Ok(record) => record.map(|record| {
                     let text = record.text.into_owned();
-                    Ok(Document { id: record.id, text, source: record.source, origin: origin(), number })
+                    let (id, source, label) = (record.id, record.source, record.label);
+                    Ok(Document { id, text, source, label, origin: origin(), number })
                 }),
                 Err(reason) => Some(Err(Rejected { origin: origin(), number, reason })),
             }
@@ -122,7 +125,7 @@ mod tests {
         let read: Vec<String> = inputs
             .documents(fields)
             .map(|document| match document {
-                Ok(Document { id, text, source, origin, number }) => {
+                Ok(Document { id, text, source, origin, number, .. }) => {
                     format!(
                         "{}:{number} {id} {text} {:?}",
                         origin.stem(),

@@ -26,7 +26,9 @@ impl FieldPath {
         Some(name)
     }
 
-    pub(super) fn name(name: &str) -> Self {
+    /// The field of a record that is called so.
+    #[must_use]
+    pub fn name(name: &str) -> Self {
         Self { given: name.to_owned(), steps: vec![name.to_owned()] }
     }
 }

@@ -72,6 +72,7 @@ pub struct Fields {
     source_default: Option<Source>,
     made_ids: MadeIds,
     ranking: Option<Ranking>,
+    label: Option<FieldPath>,
     json: JsonFields,
 }
 
@@ -90,6 +91,8 @@ pub struct Record<'a> {
     pub source: Option<Source>,
     /// Lowest where nobody asks for ranks.
     pub rank: Rank,
+    /// The label of the record, if that was asked for and is said: see [`Fields::labelled`].
+    pub label: Option<String>,
 }
 
 impl Record<'_> {
@@ -126,6 +129,7 @@ impl Fields {
             source_default,
             made_ids,
             ranking: None,
+            label: None,
             json: JsonFields::new(std::iter::empty()),
         };
         fields.json = JsonFields::new(fields.paths());
@@ -136,6 +140,15 @@ impl Fields {
     #[must_use]
     pub fn ranked(mut self, by: RankBy) -> Self {
         self.ranking = Some(Ranking::new(by));
+        self.json = JsonFields::new(self.paths());
+        self
+    }
+
+    /// The same, that also read the label of each record from a field: a string of any length or an integer. A record
+    /// without the field, with null or with an empty string has none.
+    #[must_use]
+    pub fn labelled(mut self, label: FieldPath) -> Self {
+        self.label = Some(label);
         self.json = JsonFields::new(self.paths());
         self
     }
@@ -158,8 +171,12 @@ impl Fields {
     /// All fields that are looked for, in the order in which [`Self::record`] takes them.
     fn paths(&self) -> impl Iterator<Item = &FieldPath> {
         let ranked_by = self.ranking.as_ref().and_then(|ranking| ranking.field.as_ref());
-        let given = self.given.iter().flat_map(|given| [&given.fingerprint_field, &given.signature_field]);
-        std::iter::once(&self.id).chain(&self.texts).chain(given).chain(&self.source).chain(ranked_by)
+        let given = self
+            .given
+            .iter()
+            .flat_map(|given| [&given.fingerprint_field, &given.signature_field, &given.text_field]);
+        let texts = std::iter::once(&self.id).chain(&self.texts);
+        texts.chain(given).chain(&self.source).chain(ranked_by).chain(&self.label)
     }
 
     /// Reads one record, unless it is one that holds no document; the error is the reason a person sees.
@@ -174,7 +191,7 @@ impl Fields {
                 let text = if is_html { page_text(record.bytes)? } else { decode(record.bytes)? };
                 let rank = self.rank(&text, None);
                 let source = self.source_default.clone();
-                Ok(Some(Record { id, has_unique_id: false, text, given: None, source, rank }))
+                Ok(Some(Record { id, has_unique_id: false, text, given: None, source, rank, label: None }))
             }
             Form::Response => {
                 let response = Response::new(record.bytes);
@@ -187,7 +204,8 @@ impl Fields {
                 let source = self.source(self.source.as_ref().and_then(field))?;
                 let path = self.ranking.as_ref().and_then(|ranking| ranking.warc_field.as_ref());
                 let rank = self.rank(&text, path.and_then(field));
-                Ok(Some(Record { id, has_unique_id, text, given: None, source, rank }))
+                let label = self.label(self.label.as_ref().and_then(field))?;
+                Ok(Some(Record { id, has_unique_id, text, given: None, source, rank, label }))
             }
         }
     }
@@ -240,8 +258,10 @@ impl Fields {
         let text = text.unwrap_or_default();
         let given = self.given.as_ref().map(|given| given.given(&mut next)).transpose()?;
         let source = self.source(self.source.as_ref().and_then(|_| next()))?;
-        let rank = self.rank(&text, next());
-        Ok(Record { id, has_unique_id, text, given, source, rank })
+        let ranked_by = self.ranking.as_ref().and_then(|ranking| ranking.field.as_ref());
+        let rank = self.rank(&text, ranked_by.and_then(|_| next()));
+        let label = self.label(self.label.as_ref().and_then(|_| next()))?;
+        Ok(Record { id, has_unique_id, text, given, source, rank, label })
     }
 
     /// The line of JSON that stands for a record in an output, if it has one: as it was read, but for an id that it got.
@@ -288,6 +308,20 @@ impl Fields {
                 Source::new(source).map(Some).map_err(|error| format!("{error}; {help} than {path}"))
             }
             value => Err(unfit(value.as_ref(), path, "a string, an integer or null as source", help)),
+        }
+    }
+
+    fn label(&self, value: Option<Value<'_>>) -> Result<Option<String>, String> {
+        let Some(path) = &self.label else { return Ok(None) };
+        match value {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Text(label) | Value::Integer(label)) => {
+                Ok(Some(label.into_owned()).filter(|label| !label.is_empty()))
+            }
+            value => {
+                let help = "name another field";
+                Err(unfit(value.as_ref(), path, "a string, an integer or null as label", help))
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+use parquet::schema::types::{ColumnDescPtr, ColumnDescriptor, SchemaDescriptor};
 
 use super::columns::Columns;
 use super::field_path::FieldPath;
@@ -221,6 +221,10 @@ impl Column {
         let Some(place) = schema.columns().iter().position(|column| starts(column)) else {
             return Self::Missing;
         };
+        let is_called_so = |column: &&ColumnDescPtr| column.path().parts() == path.steps;
+        if schema.columns().iter().filter(is_called_so).count() > 1 {
+            return Self::Other("one of several columns of that name");
+        }
         let column = schema.column(place);
         if column.max_rep_level() > 0 {
             return Self::Other("a list");

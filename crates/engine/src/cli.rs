@@ -1,16 +1,18 @@
 //! The flags by which every program names an index.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::Read;
 use std::time::Duration;
 
-use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Arg, Args, Command};
 use features::cli::{DictionaryFileError, RecipeArgs};
-use index::{InvalidRetention, Mode, OpenOptions, Profile, Retention, SketchKind};
+use index::{InvalidRetention, Key, Mode, OpenOptions, Profile, Retention, SketchKind, TextKeeping};
 use minhash::Similarity;
 use simhash::Distance;
 
-use crate::{Options, StoreUri};
+use crate::{Options, StoreUri, shown};
 
 /// Which index, and how it is built if it is new.
 #[derive(Args, Clone, Debug, Default)]
@@ -43,12 +45,13 @@ pub struct PlaceArgs {
     /// Kerberos, or behind a firewall. ?connections=N after it allows up to N connections [default: 8]. Example:
     /// --store hbase://localhost:9090/news
     ///
-    /// redis://HOST:PORT/NAME keeps it in a Redis server, under keys that begin with pigeonhole:{NAME}:. Any number of
-    /// programs on any number of machines may use it at once. ?db=N after it names another database than 0, and
-    /// &password-file=PATH a file with the password. Example: --store redis://localhost:6379/news
+    /// redis://HOST:PORT/NAME keeps it in a Redis server, under keys that begin with
+    /// pigeonhole:{NAME}:. Any number of programs on any number of machines may use it at once.
+    /// ?db=N after it names another database than 0, &user=NAME a user, and &password-file=PATH a
+    /// file with the password. Example: --store redis://localhost:6379/news
     ///
     /// memory: keeps it in this program only, and it is gone when the program ends.
-    #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", value_parser = check_uri, help_heading = "Index")]
+    #[arg(long, value_name = "URL", env = "PIGEONHOLE_STORE", value_parser = UriParser, help_heading = "Index")]
     store: Option<String>,
 }
 
@@ -94,11 +97,58 @@ pub struct BuiltArgs {
 
     /// How similar near-duplicates are at least: what two texts share of the n-grams that either has, .5 to 1.
     ///
-    /// An index keeps the one that it was made with, so this is for a new one [default: 0.8]. The similarity of texts
-    /// of more than some 50 characters is estimated, with a standard deviation of .03, and confirms from .1 below this on, so
-    /// that hardly any pair is missed. Bands propose .998 of the pairs at .8 and .94 at .7. Example: --min-similarity 0.9
+    /// An index keeps the one that it was made with, so this is for a new one [default: 0.8]. Where the index keeps texts the
+    /// similarity is counted, and nothing below this is called a near-duplicate. Else that of texts of more than some 50
+    /// characters is estimated, with a standard deviation of .03. The bands follow from it: they propose .998 of the pairs
+    /// at it from .8 on and .99 below, and at 1 equal texts alone, by one key (`pigeonhole scheme minhash`).
+    /// Example: --min-similarity 0.9
     #[arg(long, value_name = "SHARE", value_parser = parse_similarity, help_heading = "Index")]
     min_similarity: Option<Similarity>,
+
+    /// Whether the index keeps the texts of its documents: none or zstd.
+    ///
+    /// With texts every pair is counted before it is called near-duplicates. Without them an estimate by signatures
+    /// decides, which errs for pairs close to --min-similarity. zstd takes a third to a half of the bytes of the texts, and
+    /// everyone who can read the index can read them. An index keeps what it was made with, so this is for a new one
+    /// [default: zstd where documents come with texts, none in redis:]; for an existing one leave it out.
+    #[arg(
+        long,
+        value_name = "KEPT",
+        env = "PIGEONHOLE_TEXTS",
+        value_parser = PossibleValuesParser::new(TextKeeping::ALL.map(|(_, name)| name)),
+        help_heading = "Index"
+    )]
+    texts: Option<String>,
+
+    /// Take documents with other numbers for other documents, however similar they are.
+    ///
+    /// `26 dead` and `28 dead`, an invoice over 1,000 and one over 9,000: without this they are near-duplicates where all else
+    /// is the same, and every output says that the numbers differ. Numbers are digits of any script and Chinese
+    /// numerals, in their order. An index keeps what it was made with, so this is for a new one.
+    #[arg(long, env = "PIGEONHOLE_SAME_NUMBERS", help_heading = "Index")]
+    same_numbers: bool,
+
+    /// Hash the n-grams of the documents with a secret key.
+    ///
+    /// Without it signatures are made alike everywhere, and a stranger who knows a document can make another text with its
+    /// signature, so that the one keeps the other out. That matters where strangers choose the texts and the index keeps
+    /// none: where it keeps them, they are counted. The key is drawn when an index is made and stands in its metadata: who
+    /// can read the index can read it. `pigeonhole info --key` prints it, for --key-file.
+    #[arg(long, env = "PIGEONHOLE_KEYED", help_heading = "Index")]
+    keyed: bool,
+
+    /// A file with the key of a new index, for documents that come with signatures of another index
+    ///
+    /// It is 32 hexadecimal digits, as `pigeonhole info --key` prints them.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "PIGEONHOLE_KEY_FILE",
+        value_parser = read_key,
+        conflicts_with = "keyed",
+        help_heading = "Index"
+    )]
+    key_file: Option<Key>,
 
     /// In how many of the 64 bits the simhashes of near-duplicates may differ.
     ///
@@ -149,6 +199,18 @@ pub fn parse_similarity(text: &str) -> Result<Similarity, String> {
         .ok_or_else(|| "it is a share from 0 to 1, as in 0.8".to_owned())
 }
 
+/// More than the file of a key has, with space around it.
+const KEY_BYTES_MAX: u64 = 1 << 10;
+
+fn read_key(path: &str) -> Result<Key, String> {
+    let mut digits = String::new();
+    // What has no end, as a device, is not read to it.
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(KEY_BYTES_MAX).read_to_string(&mut digits));
+    read.map_err(|error| error.to_string())?;
+    Key::parse(digits.trim()).ok_or_else(|| "a key is 32 hexadecimal digits, in lower case".to_owned())
+}
+
 fn parse_duration(text: &str) -> Result<Duration, InvalidRetention> {
     text.parse().map(|span: Retention| Duration::from_secs(span.as_seconds().into()))
 }
@@ -193,6 +255,10 @@ impl BuiltArgs {
         self.profile.as_ref().and_then(|name| name.parse().ok())
     }
 
+    fn texts(&self) -> Option<TextKeeping> {
+        self.texts.as_ref().and_then(|name| name.parse().ok())
+    }
+
     fn verify(&self) -> Option<bool> {
         self.verify.as_ref().map(|state| state == "on")
     }
@@ -210,6 +276,12 @@ impl BuiltArgs {
             profile: self.profile(),
             verify: self.verify(),
             min_similarity: self.min_similarity,
+            texts: self.texts(),
+            same_numbers: self.same_numbers.then_some(true),
+            keyed: self.keyed.then_some(true),
+            key: self.key_file,
+            without_texts: false,
+            spool: None,
             retain: self.retain,
             clock_ahead_max: self.clock.clock_ahead_max,
             recipe: recipe.recipe(&dictionaries),
@@ -235,6 +307,11 @@ impl BuiltArgs {
             profile: self.profile(),
             verify: self.verify(),
             min_similarity: self.min_similarity,
+            texts: self.texts(),
+            same_numbers: self.same_numbers.then_some(true),
+            keyed: self.keyed.then_some(true),
+            key: self.key_file,
+            texts_default: TextKeeping::None,
             retain: self.retain,
             clock_ahead_max: self.clock.clock_ahead_max,
             recipe,
@@ -250,6 +327,22 @@ impl BuiltArgs {
 pub fn check_uri(uri: &str) -> index::Result<String> {
     uri.parse::<StoreUri>()?;
     Ok(uri.to_owned())
+}
+
+/// Reads the URL of an index as [`check_uri`] does. What is said of a bad one shows no password.
+#[derive(Clone, Copy, Debug)]
+pub struct UriParser;
+
+impl TypedValueParser for UriParser {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, clap::Error> {
+        let uri = value.to_string_lossy();
+        match check_uri(&uri) {
+            Ok(uri) => Ok(uri),
+            Err(_) => check_uri.parse_ref(command, arg, OsStr::new(&shown(&uri))),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,30 +1,45 @@
 //! Which documents of a corpus are near to one another, and which hang together by steps of that.
 //!
 //! ```
-//! use pigeonhole_engine::clusters::{Groups, Join};
+//! use pigeonhole_engine::clusters::{Groups, Join, NoTexts};
 //! use pigeonhole_engine::{Engine, Options};
 //!
 //! let engine = Engine::open("memory:", &Options::default())?;
 //! let texts = ["The harbour office closes at noon.", "A dog ran past.", "the harbour office closes at noon"];
 //! let features: Vec<_> = engine.features(&texts).into_iter().flatten().collect();
-//! let parts = Join::of(engine.index()).components(&Groups::new(&features));
+//! let (parts, _) = Join::of(engine.index()).components(&Groups::new(&features), &NoTexts)?;
 //! assert_eq!(parts.iter().collect::<Vec<_>>(), [[0, 2]]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod bands;
+mod buckets;
+mod crowds;
 mod groups;
+#[cfg(test)]
+mod tests;
+mod texts;
 
-use index::{Index, Nearness, Rule, SketchKind};
-use simhash::Fingerprint;
+use index::{Glance, Index, Nearness, Result, Rule, SketchKind, Text};
+use minhash::Signature;
 
-pub use groups::Groups;
+use self::buckets::Buckets;
+pub use self::buckets::CROWD_MIN;
+pub use self::crowds::COMPARED_MAX;
+use self::crowds::Crowds;
+pub use self::groups::Groups;
+pub use self::texts::{NoTexts, RunTexts, Texts, TextsInMemory};
 
 /// Finds which of the documents at hand are near to one another, as an index would.
+///
+/// A group is crowded where one of its buckets has more than [`CROWD_MIN`] groups. Every two that share a bucket are compared,
+/// unless both are crowded: a crowded one is compared with at most [`COMPARED_MAX`] of the crowded ones before it, those
+/// that promise most by their signatures; how many groups that concerns is told. So time and output are linear in the number
+/// of documents.
 #[derive(Clone, Debug)]
 pub struct Join {
     kind: SketchKind,
     rule: Rule,
+    crowd_min: usize,
 }
 
 /// Two groups that are near.
@@ -36,6 +51,15 @@ pub struct Pair {
     pub second: usize,
     /// How near.
     pub nearness: Nearness,
+}
+
+/// What was compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Pairs of groups whose signatures were compared to decide, or of documents.
+    pub n_pairs: u64,
+    /// Groups that shared a bucket with so many others that not all of them were compared.
+    pub n_bounded: usize,
 }
 
 /// Sets of two documents and more, by position.
@@ -56,91 +80,179 @@ impl Join {
     /// By the kind of an index and its rule.
     #[must_use]
     pub fn of(index: &Index) -> Self {
-        Self { kind: index.kind().clone(), rule: index.rule() }
+        Self { kind: index.kind().clone(), rule: index.rule(), crowd_min: CROWD_MIN }
     }
 
-    /// Calls `visit` once for each pair of different groups that are near, always in the same order.
+    /// The rule that decides.
+    #[must_use]
+    pub fn rule(&self) -> &Rule {
+        &self.rule
+    }
+
+    /// Calls `visit` once for each pair of different groups that are near, always in the same order. A pair is counted over
+    /// its texts where the rule counts and both are at hand, and only if its signatures say that it is worth that.
     ///
-    /// By simhashes and by each band in turn, groups are brought together by what must agree, and what meets is confirmed; a
-    /// pair counts where it meets first. Time is O(n) for each band while buckets are small, plus what meets: of m different
-    /// documents with one simhash, or in one bucket, all pairs do.
-    pub fn pairs(&self, groups: &Groups<'_>, visit: &mut dyn FnMut(Pair)) {
-        self.propose(groups, &mut |first, second| {
-            if let Some(nearness) = self.confirm(groups, first, second) {
-                visit(Pair { first, second, nearness });
+    /// # Errors
+    /// Those of reading texts, and of `visit`.
+    pub fn pairs<E: From<index::Error>>(
+        &self,
+        groups: &Groups<'_>,
+        texts: &dyn Texts,
+        visit: &mut dyn FnMut(Pair) -> Result<(), E>,
+    ) -> Result<Compared, E> {
+        let mut outcome = Ok(());
+        let mut n_pairs = 0;
+        let mut one = |first, second| match self.confirm(groups, texts, first, second)? {
+            Some(nearness) => visit(Pair { first, second, nearness }),
+            None => Ok(()),
+        };
+        let n_bounded = self.propose(groups, &mut |first, second| {
+            if outcome.is_ok() {
+                n_pairs += 1;
+                outcome = one(first, second);
             }
-        });
+            Ok(())
+        })?;
+        outcome.map(|()| Compared { n_pairs, n_bounded })
+    }
+
+    /// Calls `visit` once for each pair of documents that are near, by their positions, the lesser first: those of
+    /// [`pairs`](Self::pairs) for all members of two groups, and every two of one group, which are m (m - 1) / 2 of m copies.
+    ///
+    /// # Errors
+    /// As [`pairs`](Self::pairs).
+    pub fn document_pairs<E: From<index::Error>>(
+        &self,
+        groups: &Groups<'_>,
+        texts: &dyn Texts,
+        visit: &mut dyn FnMut(u32, u32, Nearness) -> Result<(), E>,
+    ) -> Result<Compared, E> {
+        let mut n_same = 0;
+        for group in 0..groups.len() {
+            let members = groups.members(group);
+            let same = self.nearness_of_copies(groups, group);
+            for (at, &a) in members.iter().enumerate() {
+                n_same += (members.len() - at - 1) as u64;
+                members[at + 1..].iter().try_for_each(|&b| visit(a, b, same))?;
+            }
+        }
+        let compared = self.pairs::<E>(groups, texts, &mut |Pair { first, second, nearness }| {
+            for &a in groups.members(first) {
+                for &b in groups.members(second) {
+                    let (from, to, nearness) =
+                        if a < b { (a, b, nearness) } else { (b, a, nearness.turned()) };
+                    visit(from, to, nearness)?;
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Compared { n_pairs: compared.n_pairs + n_same, ..compared })
+    }
+
+    /// How near two members of a group are. Their signatures are equal, and so are the digests of their numbers
+    /// where they have some: `1000` is no copy of `10000`.
+    #[must_use]
+    pub fn nearness_of_copies(&self, groups: &Groups<'_>, group: usize) -> Nearness {
+        let signature =
+            groups.features(group).signature.as_ref().filter(|_| self.rule.min_similarity.is_some());
+        Nearness {
+            // Without texts equal signatures are an estimate.
+            exact: signature.is_some() && self.rule.counter.is_some(),
+            numbers_differ: signature.and_then(Signature::numbers).map(|_| false),
+            ..Nearness::same(signature.is_some())
+        }
     }
 
     /// How near two groups are, if they are, given that they met.
-    fn confirm(&self, groups: &Groups<'_>, first: usize, second: usize) -> Option<Nearness> {
-        self.rule.confirms(groups.features(first), groups.features(second))
-    }
-
-    /// Calls `visit` once for each pair that meets, the lesser number first.
-    fn propose(&self, groups: &Groups<'_>, visit: &mut dyn FnMut(usize, usize)) {
-        let simhash = |group: usize| groups.features(group).simhash;
-        if self.kind.files_by_simhash() {
-            let (numbers, simhashes): (Vec<usize>, Vec<Fingerprint>) =
-                (0..groups.len()).filter_map(|group| Some((group, simhash(group)?))).unzip();
-            let equal = index::Groups::new(&simhashes);
-            let members = |n: usize| equal.members(n).iter().map(|&member| numbers[member as usize]);
-            let mut both = |a: usize, b: usize| visit(a.min(b), a.max(b));
-            for n in 0..equal.len() {
-                for (at, a) in members(n).enumerate() {
-                    members(n).skip(at + 1).for_each(|b| both(a, b));
-                }
+    fn confirm(
+        &self,
+        groups: &Groups<'_>,
+        texts: &dyn Texts,
+        first: usize,
+        second: usize,
+    ) -> Result<Option<Nearness>> {
+        let [a, b] = [first, second].map(|group| groups.features(group));
+        match self.rule.glance_at(a, b, self.rule.counter.is_some()) {
+            Glance::Far => Ok(None),
+            Glance::Near(nearness) => Ok(Some(nearness)),
+            Glance::Worth { .. } => {
+                let [of_a, of_b] = self.texts(groups, texts, [first, second])?;
+                Ok(self.rule.count_texts((a, of_a.as_ref()), (b, of_b.as_ref())))
             }
-            self.kind.self_join(&equal, &mut |pair| {
-                if pair.distance <= self.rule.max_distance {
-                    for a in members(pair.first) {
-                        members(pair.second).for_each(|b| both(a, b));
-                    }
-                }
-            });
-        }
-        if self.kind.files_by_sets() {
-            let has_met = |a: usize, b: usize| {
-                let simhashes = simhash(a).zip(simhash(b)).filter(|_| self.kind.files_by_simhash());
-                simhashes.is_some_and(|(a, b)| a.distance(b) <= self.rule.max_distance)
-            };
-            bands::propose(groups, &mut |a, b| {
-                if !has_met(a, b) {
-                    visit(a, b);
-                }
-            });
         }
     }
 
-    /// Parts documents into those that can be reached from one another, in the order of their first documents.
+    fn texts(&self, groups: &Groups<'_>, texts: &dyn Texts, of: [usize; 2]) -> Result<[Option<Text>; 2]> {
+        let [a, b] = of.map(|group| texts.text(groups.first(group)));
+        Ok([a?, b?])
+    }
+
+    /// How near two groups are, whether they are near or not: by count where that is possible, else by their signatures, else by
+    /// their simhashes.
     ///
-    /// The pairs are not held: of a million texts that are all alike there may be 10^10. Fewer than 2^32 documents.
-    #[must_use]
-    pub fn components(&self, groups: &Groups<'_>) -> Parts {
+    /// # Errors
+    /// Those of reading texts.
+    pub fn nearness(
+        &self,
+        groups: &Groups<'_>,
+        texts: &dyn Texts,
+        first: usize,
+        second: usize,
+    ) -> Result<Nearness> {
+        let [a, b] = [first, second].map(|group| groups.features(group));
+        let [of_a, of_b] = match self.rule.counter {
+            Some(_) => self.texts(groups, texts, [first, second])?,
+            None => [None, None],
+        };
+        Ok(self.rule.measure((a, of_a.as_ref()), (b, of_b.as_ref())))
+    }
+
+    /// Calls `visit` once for each pair that is to be compared, the lesser number first. Says how many groups not all
+    /// were found for.
+    fn propose(
+        &self,
+        groups: &Groups<'_>,
+        visit: &mut dyn FnMut(usize, usize) -> Result<()>,
+    ) -> Result<usize> {
+        let buckets = Buckets::new(groups, &self.kind, &self.rule, self.crowd_min);
+        let mut crowds = Crowds::new(groups, &self.rule, self.rule.counter.is_some());
+        buckets.propose(&mut crowds, visit)?;
+        crowds.propose(visit)?;
+        Ok(buckets.n_crowded())
+    }
+
+    /// Parts documents into those that can be reached from one another, in the order of their first documents. Says of how
+    /// many groups not all others were compared, as [`pairs`](Self::pairs) does.
+    ///
+    /// The pairs are not held. Fewer than 2^32 documents.
+    ///
+    /// # Errors
+    /// Those of reading texts.
+    pub fn components(&self, groups: &Groups<'_>, texts: &dyn Texts) -> Result<(Parts, usize)> {
         let mut forest = Forest::new(groups.len());
-        self.propose(groups, &mut |first, second| {
+        let n_bounded = self.propose(groups, &mut |first, second| {
             // What hangs together already need not be confirmed.
-            if forest.root(first) != forest.root(second) && self.confirm(groups, first, second).is_some() {
+            if forest.root(first) != forest.root(second)
+                && self.confirm(groups, texts, first, second)?.is_some()
+            {
                 forest.connect(first, second);
             }
-        });
+            Ok(())
+        })?;
         let mut sizes = vec![0_u32; groups.len()];
-        let mut firsts = vec![u32::MAX; groups.len()];
         for group in 0..groups.len() {
-            let root = forest.root(group);
-            let members = groups.members(group);
-            sizes[root] += members.len() as u32;
-            firsts[root] = firsts[root].min(members[0]);
+            sizes[forest.root(group)] += groups.members(group).len() as u32;
         }
         let mut documents = Vec::new();
         for group in 0..groups.len() {
             let root = forest.root(group);
-            // Most documents of a corpus are alone.
+            // Most documents of a corpus are alone. The root is the group that comes first.
             if sizes[root] > 1 {
-                documents.extend(groups.members(group).iter().map(|&document| (firsts[root], document)));
+                documents
+                    .extend(groups.members(group).iter().map(|&document| (groups.first(root), document)));
             }
         }
-        Parts::new(documents)
+        Ok((Parts::new(documents), n_bounded))
     }
 }
 

@@ -6,14 +6,19 @@
 
 mod known_ids;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroU64;
 
-use index::{DocumentId, Error, Features, Index, MAX_BATCH, Match, Nearness, Source};
-use minhash::Similarity;
-use simhash::{Distance, Fingerprint};
+use features::shingles::{Grams, TextSketcher};
+use features::{NormalForm, Recipe};
+use index::{DocumentId, Error, Features, Index, MAX_BATCH, Match, Nearness, Source, Text};
+use minhash::Signature;
+use simhash::Fingerprint;
 
-pub use self::known_ids::KnownIds;
+use crate::counting::grams;
+
+pub use self::known_ids::{Foreseen, KnownIds};
 
 /// What becomes of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,19 +80,35 @@ pub struct Candidate<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Memory: the id and a hash of the features of each kept document.
+/// Memory: the id of each kept document, and hashes of its features and its text.
 #[derive(Clone, Debug, Default)]
 pub struct Kept {
     known_ids: KnownIds,
-    /// A hash of the features under each id; none where it had none.
-    hashes: HashMap<DocumentId, Option<u64>>,
+    /// The form in which texts are compared that come under one id.
+    form: NormalForm,
+    hashes: HashMap<DocumentId, Hashes>,
+}
+
+/// What is held of a kept document, to know it when it comes again.
+#[derive(Clone, Copy, Debug)]
+struct Hashes {
+    /// None where it had none.
+    features: Option<NonZeroU64>,
+    /// None where the text was not at hand.
+    text: Option<NonZeroU64>,
 }
 
 impl Kept {
     /// Nothing kept yet, by a run to which an id of an earlier one means this.
     #[must_use]
     pub fn new(known_ids: KnownIds) -> Self {
-        Self { known_ids, hashes: HashMap::new() }
+        Self { known_ids, ..Self::default() }
+    }
+
+    /// The same, which takes texts for the same where an index with this recipe does.
+    #[must_use]
+    pub fn with_recipe(self, recipe: &BTreeMap<String, String>) -> Self {
+        Self { form: Recipe::from_fields(recipe).map_or(self.form, |recipe| recipe.normal_form()), ..self }
     }
 
     /// What an id means that the index has from an earlier run.
@@ -98,11 +119,14 @@ impl Kept {
 
     /// Notes what was kept before, which must be in the index.
     pub fn note(&mut self, id: DocumentId, features: Option<&Features>) {
-        self.hashes.insert(id, features.map(hash));
+        let text = features.and_then(|features| features.text.as_ref());
+        let hashes = Hashes { features: features.map(hash), text: text.map(|text| hash(&**text)) };
+        self.hashes.insert(id, hashes);
     }
 
     /// Decides about documents, each before those after it, and takes into the index what is kept. `None` is for one whose
-    /// id stands for another text that is kept.
+    /// id stands for another text that is kept: one with other features or, where texts are at hand, one that is another in
+    /// normal form, also where the same n-grams and numbers make it up.
     ///
     /// # Errors
     /// Those of the store. What was kept before the failure is in the index, and a later call of this run may find it there
@@ -117,7 +141,8 @@ impl Kept {
         while !rest.is_empty() {
             let (batch, later) = rest.split_at(batch_len(rest.iter().map(|next| next.id), MAX_BATCH));
             let insert_if_new = |new: &[Candidate<'_>]| known_ids.insert_if_new(index, new);
-            verdicts.extend(self.decide_batch(batch.iter().copied(), insert_if_new)?);
+            let texts = |ids: &[DocumentId]| index.texts(ids);
+            verdicts.extend(self.decide_batch(batch.iter().copied(), texts, insert_if_new)?);
             rest = later;
         }
         Ok(verdicts)
@@ -125,26 +150,42 @@ impl Kept {
 
     /// As [`decide`](Self::decide), where `insert_if_new` makes the call of the store, as [`KnownIds`] does: it is
     /// given those whose ids this run has not kept, takes in those that are new, and answers for each that has features
-    /// with the document that keeps it out. No id may be among the candidates twice ([`batch_len`]): what its second
+    /// with the document that keeps it out. `texts` reads texts of the index; it is asked for those of records that come again
+    /// with the same features and other bytes. No id may be among the candidates twice ([`batch_len`]): what its second
     /// use stands for is known only once its first has been decided.
     ///
     /// # Errors
-    /// Those of `insert_if_new`, and `Internal` where it answers for fewer documents than it was given.
+    /// Those of `texts` and `insert_if_new`, and `Internal` where that answers for fewer documents than it was given.
     pub fn decide_batch<'a, E: From<Error>>(
         &mut self,
         candidates: impl Iterator<Item = Candidate<'a>> + Clone,
+        texts: impl FnOnce(&[DocumentId]) -> Result<Vec<Option<Text>>, E>,
         insert_if_new: impl FnOnce(&[Candidate<'a>]) -> Result<Vec<Option<Match>>, E>,
     ) -> Result<Vec<Option<Verdict>>, E> {
+        let others = self.other_texts(candidates.clone(), texts)?;
         let is_new = |candidate: &Candidate<'_>| !self.hashes.contains_key(candidate.id);
         let new: Vec<_> = candidates.clone().filter(is_new).collect();
-        let mut nearest = insert_if_new(&new)?.into_iter();
+        let nearest = insert_if_new(&new)?;
+        // One may be dropped for a document that comes after it.
+        let with_features = new.iter().filter_map(|new| Some((new.id, new.features?)));
+        let kept_now: HashMap<&DocumentId, &Features> =
+            with_features.zip(&nearest).filter_map(|(new, near)| near.is_none().then_some(new)).collect();
+        let is_kept_now = |found: &Match| {
+            kept_now.get(&found.id).is_some_and(|features| features.fingerprint() == found.fingerprint)
+        };
+        let mut nearest = nearest.into_iter();
         let mut verdicts = Vec::new();
         for Candidate { id, features, .. } in candidates {
             let verdict = match (self.hashes.get(id), features) {
-                (Some(earlier), Some(features)) if *earlier == Some(hash(features)) => {
+                (Some(earlier), Some(features))
+                    if earlier.features == Some(hash(features)) && !others.contains(id) =>
+                {
                     let fingerprint = features.fingerprint();
-                    let similarity = features.signature.as_ref().map(|_| Similarity::ONE);
-                    let nearness = Nearness { similarity, distance: Distance::ZERO };
+                    let numbers = features.signature.as_ref().and_then(Signature::numbers);
+                    let nearness = Nearness {
+                        numbers_differ: numbers.map(|_| false),
+                        ..Nearness::same(features.signature.is_some())
+                    };
                     let of = Original { id: id.clone(), fingerprint, nearness, in_this_run: true };
                     Some(Verdict::Duplicate { fingerprint, of })
                 }
@@ -156,8 +197,8 @@ impl Kept {
                     Some(found.map_or(Verdict::Kept, |found| Verdict::Duplicate {
                         fingerprint: features.fingerprint(),
                         of: Original {
-                            in_this_run: self.hashes.contains_key(&found.id),
-                            nearness: found.nearness(),
+                            in_this_run: self.hashes.contains_key(&found.id) || is_kept_now(&found),
+                            nearness: found.nearness,
                             id: found.id,
                             fingerprint: found.fingerprint,
                         },
@@ -173,11 +214,48 @@ impl Kept {
     }
 }
 
-/// Equal for equal features, in every process.
-fn hash(features: &Features) -> u64 {
+impl Kept {
+    /// The ids of records that come again with the features that were kept under their ids, but with other texts: their
+    /// sets are equal, as those of `a b a` and `a b` are.
+    ///
+    /// Only where the bytes differ the text that was kept is read. Where it is not in the index any more, it is another one.
+    fn other_texts<'a, E>(
+        &self,
+        candidates: impl Iterator<Item = Candidate<'a>>,
+        texts: impl FnOnce(&[DocumentId]) -> Result<Vec<Option<Text>>, E>,
+    ) -> Result<HashSet<DocumentId>, E> {
+        let again: Vec<(&DocumentId, &Text, NonZeroU64)> = candidates
+            .filter_map(|Candidate { id, features, .. }| {
+                let (features, earlier) = (features?, self.hashes.get(id)?);
+                let (text, of_earlier) = (features.text.as_ref()?, earlier.text?);
+                let is_open = earlier.features == Some(hash(features)) && of_earlier != hash(&**text);
+                is_open.then_some((id, text, of_earlier))
+            })
+            .collect();
+        if again.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let ids: Vec<DocumentId> = again.iter().map(|(id, ..)| (*id).clone()).collect();
+        let mut sketcher = TextSketcher::new(self.form);
+        let mut is_other = |stored: Option<Text>, text: &Text, of_earlier: NonZeroU64| {
+            stored.is_none_or(|stored| {
+                let [kept, again] = [&stored, text].map(|text| grams(&mut sketcher, text));
+                hash(&*stored) != of_earlier || !Grams::are_copies(&kept, &again)
+            })
+        };
+        let stored = texts(&ids)?;
+        let others = again.into_iter().zip(stored).filter_map(|((id, text, of_earlier), stored)| {
+            is_other(stored, text, of_earlier).then(|| id.clone())
+        });
+        Ok(others.collect())
+    }
+}
+
+/// Equal for what is equal, in every process.
+fn hash(hashed: &(impl Hash + ?Sized)) -> NonZeroU64 {
     let mut hasher = DefaultHasher::new();
-    features.hash(&mut hasher);
-    hasher.finish()
+    hashed.hash(&mut hasher);
+    NonZeroU64::new(hasher.finish()).unwrap_or(NonZeroU64::MIN)
 }
 
 /// How many of these come before the first id that comes again, and before `n_max`: about so many can be decided at once.
@@ -230,6 +308,39 @@ mod tests {
         );
     }
 
+    /// As sets `1000` is `10000`, and `a b a` is `a b`.
+    #[test]
+    fn a_text_of_the_same_sets_is_another_text_under_the_same_id() {
+        // A simhash counts how often a word comes.
+        let options = crate::Options { profile: Some(index::Profile::Minhash), ..crate::Options::default() };
+        let engine = crate::Engine::open("memory:", &options).unwrap();
+        let part = "The ferry to the island leaves at noon. ".repeat(2);
+        let first = format!("The fine is 1000. {part}The harbour office closes on Fridays. {part}");
+        for (again, expected) in [
+            (first.clone(), Some(false)),
+            (first.to_uppercase().replace('.', " !"), Some(false)),
+            (first.replace("1000", "10000"), None),
+            (first.clone() + &part, None),
+        ] {
+            let mut kept = Kept::default();
+            let id: DocumentId = "a".parse().unwrap();
+            let texts = [first.as_str(), again.as_str()];
+            let features = engine.features(&texts);
+            let candidates: Vec<Candidate<'_>> = features
+                .iter()
+                .map(|features| Candidate { id: &id, features: features.as_ref(), source: None })
+                .collect();
+            engine.index().remove(std::slice::from_ref(&id)).unwrap();
+            let verdicts = kept.decide(engine.index(), &candidates).unwrap();
+            assert_eq!(verdicts[0], Some(Verdict::Kept));
+            let numbers_differ = verdicts[1].as_ref().map(|verdict| match verdict {
+                Verdict::Duplicate { of, .. } => of.nearness.numbers_differ.unwrap(),
+                Verdict::Kept => unreachable!("{again}"),
+            });
+            assert_eq!(numbers_differ, expected, "{again}");
+        }
+    }
+
     #[test]
     fn a_batch_ends_before_an_id_that_comes_again() {
         let ids = ["a", "b", "a", "c"].map(|id| id.parse::<DocumentId>().unwrap());
@@ -245,7 +356,11 @@ mod tests {
         let a: DocumentId = "a".parse().unwrap();
         let features = Features::from(Fingerprint(0));
         let candidate = Candidate { id: &a, features: Some(&features), source: None };
-        let decided = Kept::default().decide_batch([candidate].into_iter(), |_| Ok::<_, Error>(Vec::new()));
+        let decided = Kept::default().decide_batch(
+            [candidate].into_iter(),
+            |_| Ok(Vec::new()),
+            |_| Ok::<_, Error>(Vec::new()),
+        );
         assert_eq!(decided.unwrap_err().kind(), ErrorKind::Internal);
     }
 }

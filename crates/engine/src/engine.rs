@@ -1,12 +1,15 @@
 //! An index with its recipe: what is done with texts.
 
+use std::io;
+use std::path::Path;
+
 use features::{Dictionaries, RecipeError};
 use index::{
-    DocumentId, ErrorKind, Features, Index, Insertion, MAX_BATCH, Match, Mode, Neighbours, NewDocument,
-    OpenOptions, Source, Store,
+    DocumentId, Error, ErrorKind, Features, Index, Insertion, MAX_BATCH, Match, MemoryStore, Mode,
+    Neighbours, NewDocument, OpenOptions, Source, Store, TextKeeping,
 };
 
-use crate::{Buffers, Extractor, OpenError, Options, StoreUri};
+use crate::{Buffers, Extractor, OpenError, Options, Spool, StoreUri, counter};
 
 /// An open index, and what makes the features of its documents.
 pub struct Engine {
@@ -60,6 +63,11 @@ impl From<Insertion> for Outcome {
     }
 }
 
+fn spool_error(folder: &Path, error: io::Error) -> Error {
+    let message = format!("failed to make a file for texts in {}; name another folder", folder.display());
+    Error::new(ErrorKind::InvalidArgument, message).caused_by(error)
+}
+
 impl Engine {
     /// Opens the index at `uri`, or creates it where the options allow, and builds what its recipe needs.
     ///
@@ -84,13 +92,24 @@ impl Engine {
         let (open_options, patience) = (options.open_options(), options.patience);
         let open = |mode| {
             let place: StoreUri = uri.parse()?;
-            let options = OpenOptions { mode, ..open_options.clone() };
+            let of_place = place.capabilities().texts;
+            let texts_default = if options.without_texts { TextKeeping::None } else { of_place };
+            let options_of_place = OpenOptions { mode, texts_default, ..open_options.clone() };
             // Options that cannot be are refused before anything is created for them. An index that is there may be
             // what a new one would not be by default.
             if mode == Mode::CreateIfMissing {
-                options.new_metadata()?;
+                options_of_place.new_metadata()?;
             }
-            Index::over(around(place.open(mode, options.clock(), patience)?), &options)
+            let clock = options_of_place.clock();
+            let store: Box<dyn Store> = match &options.spool {
+                Some(folder) if !place.capabilities().outlives_process => {
+                    let failed = |error| spool_error(folder, error);
+                    let spool = Spool::create(folder).map_err(failed)?;
+                    Box::new(MemoryStore::with_texts_in(Box::new(spool), clock))
+                }
+                _ => place.open(mode, clock, patience)?,
+            };
+            Index::over(around(store), &options_of_place)
         };
         let (index, was_made) = match open(Mode::MustExist) {
             Err(error) if error.kind() == ErrorKind::NotFound && options.mode == Mode::CreateIfMissing => {
@@ -109,6 +128,8 @@ impl Engine {
     /// # Errors
     /// Where the recipe of the index is no recipe of this version, or needs other dictionaries.
     pub fn over(index: Index, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
+        let counter = counter(index.recipe());
+        let index = index.counting(counter);
         let extractor = Extractor::of_index(index.metadata(), dictionaries)?;
         Ok(Self { index, extractor, was_made: false })
     }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use features::RecipeError;
 
+use crate::shown;
+
 /// What kept an index from being opened with its recipe. Calls of an open engine fail with the errors of the store.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -30,8 +32,8 @@ impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Recipe(_) => f.write_str("the recipe asked for cannot be followed"),
-            Self::Index { uri, .. } => write!(f, "failed to open index `{uri}`"),
-            Self::StoredRecipe { uri, .. } => write!(f, "failed to build the recipe of `{uri}`"),
+            Self::Index { uri, .. } => write!(f, "failed to open index `{}`", shown(uri)),
+            Self::StoredRecipe { uri, .. } => write!(f, "failed to build the recipe of `{}`", shown(uri)),
         }
     }
 }

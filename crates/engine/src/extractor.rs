@@ -3,16 +3,31 @@
 use std::sync::LazyLock;
 
 use features::shingles::TextSketcher;
-use features::{Dictionaries, Fingerprinter, Recipe, RecipeError, Scratch};
-use index::{Features, Metadata, Profile};
+use features::{Dictionaries, Fingerprinter, NormalForm, Recipe, RecipeError, Scratch};
+use index::{Features, Metadata, Profile, Text, TextKeeping};
 
 /// Makes the features that documents of an index have: a simhash, a signature or both. Share it between threads; give each
 /// thread [`Buffers`] of its own.
 #[derive(Debug)]
 pub struct Extractor {
     fingerprinter: LazyLock<Fingerprinter, Build>,
+    form: NormalForm,
+    /// The key that n-grams are hashed with.
+    key: [u64; 2],
     profile: Profile,
     signs: bool,
+    texts: Texts,
+}
+
+/// Says which text features carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Texts {
+    /// None: nothing is counted.
+    None,
+    /// The text as it was given.
+    Given,
+    /// The characters of it that are compared.
+    Reduced,
 }
 
 type Build = Box<dyn FnOnce() -> Fingerprinter + Send>;
@@ -40,7 +55,16 @@ impl Buffers {
 impl From<Fingerprinter> for Extractor {
     /// Simhashes alone.
     fn from(fingerprinter: Fingerprinter) -> Self {
-        Self { fingerprinter: built(fingerprinter), profile: Profile::Classic, signs: false }
+        let recipe = fingerprinter.recipe();
+        let (form, key) = (recipe.normal_form(), recipe.ngram_key());
+        Self {
+            fingerprinter: built(fingerprinter),
+            form,
+            key,
+            profile: Profile::Classic,
+            signs: false,
+            texts: Texts::None,
+        }
     }
 }
 
@@ -54,7 +78,8 @@ impl Extractor {
     /// What an index needs, by the simhashes of its recipe.
     #[must_use]
     pub fn new(fingerprinter: Fingerprinter, metadata: &Metadata) -> Self {
-        Self::over(built(fingerprinter), metadata)
+        let recipe = fingerprinter.recipe().clone();
+        Self::over(built(fingerprinter), &recipe, metadata)
     }
 
     /// The same, by its recipe and these dictionaries. Where an index files by n-grams alone, jieba's dictionary and
@@ -69,15 +94,37 @@ impl Extractor {
             return Ok(Self::new(Fingerprinter::new(recipe, dictionaries)?, metadata));
         }
         Fingerprinter::check(&recipe, dictionaries)?;
-        let build = || {
-            Fingerprinter::new(recipe, &Dictionaries::default())
+        let of_build = recipe.clone();
+        let build = move || {
+            Fingerprinter::new(of_build, &Dictionaries::default())
                 .expect("it was checked, and needs no other dictionaries")
         };
-        Ok(Self::over(LazyLock::new(Box::new(build)), metadata))
+        Ok(Self::over(LazyLock::new(Box::new(build)), &recipe, metadata))
     }
 
-    fn over(fingerprinter: LazyLock<Fingerprinter, Build>, metadata: &Metadata) -> Self {
-        Self { fingerprinter, profile: metadata.kind.profile(), signs: metadata.min_similarity.is_some() }
+    fn over(fingerprinter: LazyLock<Fingerprinter, Build>, recipe: &Recipe, metadata: &Metadata) -> Self {
+        let (secret, seed) = (metadata.key.map_or([0; 2], |key| key.words()), recipe.ngram_key());
+        Self {
+            fingerprinter,
+            form: recipe.normal_form(),
+            key: [secret[0] ^ seed[0], secret[1] ^ seed[1]],
+            profile: metadata.kind.profile(),
+            signs: metadata.min_similarity.is_some(),
+            texts: if metadata.texts == TextKeeping::None { Texts::None } else { Texts::Given },
+        }
+    }
+
+    /// The same, for an index whose texts are counted and never shown: features carry the
+    /// characters that are compared, which are made for the signature already.
+    #[must_use]
+    pub fn with_reduced_texts(self) -> Self {
+        Self { texts: if self.texts == Texts::None { Texts::None } else { Texts::Reduced }, ..self }
+    }
+
+    /// The normal form that texts are compared in.
+    #[must_use]
+    pub fn form(&self) -> NormalForm {
+        self.form
     }
 
     /// How simhashes are made.
@@ -91,13 +138,19 @@ impl Extractor {
     #[must_use]
     pub fn features(&self, buffers: &mut Buffers, text: &str) -> Option<Features> {
         let Buffers { words, ngrams } = buffers;
-        let (simhash, signature) = match (self.profile, self.signs) {
-            (Profile::Minhash, _) => (None, ngrams.get_or_insert_default().signature(text)),
-            (Profile::Classic | Profile::Full, false) => {
+        let ngrams = self.signs.then(|| {
+            let ngrams = ngrams.get_or_insert_default();
+            // The buffers may have been another index's.
+            ngrams.set_form(self.form);
+            ngrams.set_key(self.key);
+            ngrams
+        });
+        let (simhash, signature) = match (self.profile, ngrams) {
+            (Profile::Minhash, ngrams) => (None, ngrams.and_then(|ngrams| ngrams.signature(text))),
+            (Profile::Classic | Profile::Full, None) => {
                 (self.fingerprinter.fingerprint_with(words, text), None)
             }
-            (Profile::Classic | Profile::Full, true) => {
-                let ngrams = ngrams.get_or_insert_default();
+            (Profile::Classic | Profile::Full, Some(ngrams)) => {
                 self.fingerprinter.fingerprint_and_signature(words, ngrams, text)
             }
         };
@@ -105,13 +158,28 @@ impl Extractor {
             simhash?;
         }
         // What has words has n-grams.
-        (simhash.is_some() || signature.is_some()).then_some(Features { simhash, signature })
+        (simhash.is_some() || signature.is_some()).then(|| Features {
+            simhash,
+            signature,
+            text: self.text(buffers, text),
+        })
+    }
+
+    /// The text that the features of a text carry, which were made last in these buffers.
+    fn text(&self, Buffers { ngrams, .. }: &Buffers, text: &str) -> Option<Text> {
+        let reduced = match self.texts {
+            Texts::None => return None,
+            Texts::Given => None,
+            Texts::Reduced => ngrams.as_ref().and_then(|ngrams| ngrams.reduced()),
+        };
+        Some(reduced.map_or_else(|| text.into(), |reduced| Text::reduced(&reduced)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use features::{Dictionaries, Recipe};
+    use features::shingles::TextSketcher;
+    use features::{Dictionaries, NormalForm, Recipe};
     use index::OpenOptions;
 
     use super::*;
@@ -128,11 +196,12 @@ mod tests {
             let options = OpenOptions { profile: Some(profile), verify, ..OpenOptions::default() };
             let options = OpenOptions { recipe_default: Recipe::default().fields(), ..options };
             let extractor =
-                Extractor::of_index(&options.new_metadata().unwrap(), &Dictionaries::default()).unwrap();
+                Extractor::of_index(&options.clone().new_metadata().unwrap(), &Dictionaries::default())
+                    .unwrap();
             let mut buffers = Buffers::new();
             let made = texts.map(|text| match extractor.features(&mut buffers, text) {
                 None => String::new(),
-                Some(Features { simhash, signature }) => ["s", "n"]
+                Some(Features { simhash, signature, .. }) => ["s", "n"]
                     .iter()
                     .zip([simhash.is_some(), signature.is_some()])
                     .filter(|(_, made)| *made)
@@ -140,6 +209,36 @@ mod tests {
                     .collect(),
             });
             assert_eq!(made, expected, "{profile} {verify:?}");
+            // An index of version 1 of the recipe keeps its normal form, also in buffers that another index used.
+            let recipe_default = Recipe { version: 1, ..Recipe::default() }.fields();
+            let first = OpenOptions { recipe_default, ..options.clone() }.new_metadata().unwrap();
+            let first = Extractor::of_index(&first, &Dictionaries::default()).unwrap();
+            let signature = |of: &Extractor, buffers: &mut Buffers, text: &str| {
+                of.features(buffers, text).and_then(|features| features.signature)
+            };
+            for text in texts {
+                let [old, new] = [&first, &extractor].map(|of| signature(of, &mut buffers, text));
+                assert_eq!(
+                    old,
+                    TextSketcher::new(NormalForm::FIRST).signature(text).filter(|_| old.is_some())
+                );
+                assert_eq!(new, TextSketcher::default().signature(text).filter(|_| new.is_some()));
+                assert!(old.is_none() || old != new, "one has a digest of its numbers");
+            }
+            // The seed reaches n-grams, and so does a secret key, which no other index has.
+            if verify.is_none() {
+                let seeded = Recipe { seed: 7, ..Recipe::default() }.fields();
+                let seeded = OpenOptions { recipe_default: seeded, ..options.clone() };
+                let keyed = OpenOptions { keyed: Some(true), ..options.clone() };
+                let made: Vec<_> = [&options, &seeded, &keyed, &keyed]
+                    .map(|options| options.new_metadata().unwrap())
+                    .iter()
+                    .map(|metadata| Extractor::of_index(metadata, &Dictionaries::default()).unwrap())
+                    .filter_map(|of| signature(&of, &mut buffers, texts[0]))
+                    .collect();
+                let differ = |a: usize| made[a + 1..].iter().all(|b| *b != made[a]);
+                assert!(made.len() == 4 && (0..4).all(differ), "{profile}");
+            }
             // Also where no document needs it.
             assert!(extractor.fingerprinter().fingerprint(texts[0]).is_some());
         }

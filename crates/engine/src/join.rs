@@ -6,8 +6,10 @@
 //! [first](Rule::first_shared) alone. So no pair has to be remembered, and parts of an index can be joined apart from each other,
 //! wherever no bucket is cut.
 //!
+//! Where the index keeps texts, those of a pair that is worth a count are read, many in one call, and it is counted.
+//!
 //! Memory is bounded: by [`BLOCK_CELLS`] cells twice in each thread, and their documents, and 256 MB
-//! for documents that were looked up, as near ones meet again in other buckets. A bucket with more is written to a file first,
+//! for documents and 64 MB for texts that were looked up, as near ones meet again in other buckets. A bucket with more is written to a file first,
 //! and each block of it is held against all that come after it. Time is that of reading the cells, plus m² comparisons of 64 bits
 //! for a bucket of m.
 
@@ -15,15 +17,19 @@ mod crowd;
 mod shelf;
 #[cfg(test)]
 mod tests;
+mod texts;
 
 use std::fs::File;
 use std::io;
 
-use index::{Cell, DocumentId, Family, Index, MAX_BATCH, Nearness, Result as IndexResult, Rule, Sketch};
+use index::{
+    Cell, DocumentId, Family, Glance, Index, MAX_BATCH, Nearness, Result as IndexResult, Rule, Sketch,
+};
 use simhash::{BucketKey, RowKey};
 
 use self::crowd::Crowd;
 use self::shelf::{Kept, Shelf};
+use self::texts::{KeptTexts, Waiting};
 
 /// So many cells of one bucket are held against each other at a time.
 pub const BLOCK_CELLS: usize = MAX_BATCH;
@@ -37,6 +43,7 @@ pub struct CellJoin<'a> {
     rule: Rule,
     block: usize,
     kept: Kept,
+    texts: KeptTexts,
 }
 
 /// Two near documents.
@@ -76,7 +83,7 @@ impl<'a> CellJoin<'a> {
     /// See [`Index::check_rule`].
     pub fn new(index: &'a Index, rule: Rule) -> IndexResult<Self> {
         index.check_rule(&rule)?;
-        Ok(Self { index, rule, block: BLOCK_CELLS, kept: Kept::default() })
+        Ok(Self { index, rule, block: BLOCK_CELLS, kept: Kept::default(), texts: KeptTexts::default() })
     }
 
     /// Calls `visit` for each near pair that counts in a bucket of these cells, always in the same order for the same cells. They
@@ -185,9 +192,11 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
             let Some(first) = run.first() else { continue };
             let (join, sketches) = (self.join, shelf.sketches(run));
             let meeting = Meeting::new(join, first);
+            let mut waiting = Waiting::default();
             for at in 0..run.len() {
-                self.judge(&meeting, Side(&run[..at], &sketches), (&run[at], sketches[at]))?;
+                self.judge(&meeting, Side(&run[..at], &sketches), (&run[at], sketches[at]), &mut waiting)?;
             }
+            self.settle(&mut waiting)?;
         }
         Ok(())
     }
@@ -206,9 +215,16 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
             shelf.want_marked(&block, &near);
             shelf.fetch(join.index, &join.kept)?;
             let sketches = shelf.sketches(&block);
+            let mut waiting = Waiting::default();
             for at in 0..block.len() {
-                self.judge(&meeting, Side(&block[..at], &sketches), (&block[at], sketches[at]))?;
+                self.judge(
+                    &meeting,
+                    Side(&block[..at], &sketches),
+                    (&block[at], sketches[at]),
+                    &mut waiting,
+                )?;
             }
+            self.settle(&mut waiting)?;
             let mut at = after_block;
             loop {
                 let (page, after) = crowd.read(at, join.block)?;
@@ -228,40 +244,60 @@ impl<E: From<index::Error> + From<io::Error>> Work<'_, '_, E> {
                 of_page.want_marked(&page, &near_page);
                 of_page.fetch(join.index, &join.kept)?;
                 let (sketches, of_page) = (shelf.sketches(&block), of_page.sketches(&page));
+                let mut waiting = Waiting::default();
                 for (cell, sketch) in page.iter().zip(of_page) {
-                    self.judge(&meeting, Side(&block, &sketches), (cell, sketch))?;
+                    self.judge(&meeting, Side(&block, &sketches), (cell, sketch), &mut waiting)?;
                 }
+                self.settle(&mut waiting)?;
             }
             start = after_block;
         }
     }
 
     /// Decides about a cell and all on the other side that are near it.
-    fn judge(
+    fn judge<'c>(
         &mut self,
         meeting: &Meeting<'_>,
-        Side(cells, sketches): Side<'_>,
-        (cell, sketch): (&Cell, Option<&Sketch>),
+        Side(cells, sketches): Side<'_, 'c>,
+        (cell, sketch): (&'c Cell, Option<&'c Sketch>),
+        waiting: &mut Waiting<'c>,
     ) -> Result<(), E> {
         let Some(sketch) = sketch else { return Ok(()) };
+        let rule = &self.join.rule;
         for (other, of_other) in cells.iter().zip(sketches) {
             let Some(of_other) = of_other.filter(|_| meeting.proposes(other, cell)) else { continue };
             self.joined.n_candidates += 1;
-            let rule = &self.join.rule;
-            if rule.first_shared(of_other, sketch) == Some((meeting.family, meeting.bucket))
-                && let Some(nearness) = rule.confirms(of_other.features(), sketch.features())
-            {
-                self.joined.n_pairs += 1;
-                let (a, b) = ((&cell.id).min(&other.id), (&cell.id).max(&other.id));
-                (self.visit)(NearPair { a, b, nearness })?;
+            if rule.first_shared(of_other, sketch) != Some((meeting.family, meeting.bucket)) {
+                continue;
+            }
+            let nearness =
+                match rule.glance_at(of_other.features(), sketch.features(), rule.counter.is_some()) {
+                    Glance::Far => continue,
+                    // Of what is not counted the shares are those of the sides that are told.
+                    Glance::Near(nearness) if cell.id < other.id => Some(nearness.turned()),
+                    Glance::Near(nearness) => Some(nearness),
+                    Glance::Worth { .. } => None,
+                };
+            waiting.push((&other.id, of_other), (&cell.id, sketch), nearness);
+            if waiting.is_full() {
+                self.settle(waiting)?;
             }
         }
         Ok(())
     }
+
+    /// Counts what waits, and tells of what is near.
+    fn settle(&mut self, waiting: &mut Waiting<'_>) -> Result<(), E> {
+        let Self { join, visit, joined, .. } = self;
+        waiting.settle(join.index, &join.rule, &join.texts, &mut |a, b, nearness| {
+            joined.n_pairs += 1;
+            visit(NearPair { a, b, nearness })
+        })
+    }
 }
 
 /// Cells of a bucket, and of as many the sketches that are filed there now.
-struct Side<'a>(&'a [Cell], &'a [Option<&'a Sketch>]);
+struct Side<'s, 'c>(&'c [Cell], &'s [Option<&'c Sketch>]);
 
 /// Which cells of a bucket propose each other.
 struct Meeting<'a> {

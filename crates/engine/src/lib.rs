@@ -26,6 +26,7 @@
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod clusters;
+mod counting;
 pub mod dedup;
 mod engine;
 mod error;
@@ -33,6 +34,7 @@ mod extractor;
 pub mod in_common;
 pub mod join;
 mod options;
+mod spool;
 mod uri;
 
 /// Runs what the README shows.
@@ -40,10 +42,12 @@ mod uri;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+pub use counting::counter;
 pub use engine::{Engine, Outcome, Text};
 pub use error::OpenError;
 pub use extractor::{Buffers, Extractor};
 pub use options::Options;
-pub use uri::{StoreUri, local_path, open_index, outlives_process};
+pub use spool::Spool;
+pub use uri::{StoreUri, decides_contained, local_path, open_index, outlives_process, shown, texts_default};
 /// What an engine takes and gives are the types of these.
 pub use {features, index};

@@ -1,10 +1,11 @@
 //! How an engine is opened.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use features::{Dictionaries, Fingerprinter, Recipe};
-use index::{Mode, OpenOptions, Profile, Retention};
+use index::{Key, Mode, OpenOptions, Profile, Retention, TextKeeping};
 use minhash::Similarity;
 use simhash::Distance;
 
@@ -26,6 +27,18 @@ pub struct Options {
     pub verify: Option<bool>,
     /// The least similarity of a near-duplicate that is confirmed; for a new index the default is .8.
     pub min_similarity: Option<Similarity>,
+    /// Says whether texts are kept, by which similarities are counted; for a new index the default is its place's.
+    pub texts: Option<TextKeeping>,
+    /// Says that documents come without their texts, so that a new index keeps none unless `texts` asks for it.
+    pub without_texts: bool,
+    /// The folder for the texts of an index in memory, which are compressed in a file there; they stay in memory without it.
+    pub spool: Option<PathBuf>,
+    /// Says that documents with other numbers are other documents; in a new index they are not unless this is `Some(true)`.
+    pub same_numbers: Option<bool>,
+    /// Says whether the index has a secret key for its signatures; for a new one it is drawn.
+    pub keyed: Option<bool>,
+    /// The key of a new index, where it is not to be drawn.
+    pub key: Option<Key>,
     /// How long documents stay after their insertion; in a new index they stay for good unless this is set.
     pub retain: Option<Retention>,
     /// How far the clock may be ahead of the last write; without it a clock that is far ahead is warned of.
@@ -61,6 +74,11 @@ impl Options {
             min_similarity: self.min_similarity,
             retain: self.retain,
             clock_ahead_max: self.clock_ahead_max,
+            texts: self.texts,
+            same_numbers: self.same_numbers,
+            keyed: self.keyed,
+            key: self.key,
+            texts_default: TextKeeping::None,
             recipe: self.insisted.clone(),
             recipe_default: self.recipe.fields(),
         }

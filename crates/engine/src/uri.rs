@@ -6,7 +6,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use index::{Error, Index, MemoryUri, Mode, OpenOptions, Place, Result};
+use index::{Error, Index, MemoryUri, Mode, OpenOptions, Place, Result, TextKeeping};
+
+use crate::counter;
+
+/// Schemes of URLs by which other programs ask Sentinel.
+const SENTINELS: [&str; 4] = ["sentinel", "redis-sentinel", "redis+sentinel", "rediss+sentinel"];
 
 /// A store that a URL can name.
 struct Backend {
@@ -66,7 +71,20 @@ impl FromStr for StoreUri {
     fn from_str(uri: &str) -> Result<Self> {
         let (scheme, rest) = uri.split_once(':').unwrap_or((uri, ""));
         if let Some(backend) = BACKENDS.iter().find(|backend| uri.contains(':') && backend.scheme == scheme) {
-            return Ok(Self((backend.parse)(rest)?));
+            return match (backend.parse)(rest) {
+                Ok(place) => Ok(Self(place)),
+                // What is said of a bad one may hold it.
+                Err(error) => match shown(uri).split_once(':') {
+                    Some((_, shown)) if shown != rest => (backend.parse)(shown).map(Self),
+                    _ => Err(error),
+                },
+            };
+        }
+        if SENTINELS.contains(&scheme) {
+            return Err(Error::invalid(
+                "this program does not ask Sentinel which server is the primary; give redis://HOST:PORT/NAME, with \
+                 a name or a proxy that leads to it: after a fail-over a new connection is made by that name",
+            ));
         }
         if scheme == "rediss" {
             return Err(Error::invalid(
@@ -78,7 +96,7 @@ impl FromStr for StoreUri {
         let (last, others) = usages.split_last().expect("there is always a store in memory");
         let usage =
             if others.is_empty() { (*last).to_owned() } else { format!("{} or {last}", others.join(", ")) };
-        Err(Error::invalid(format!("{uri:?} names no store; use {usage}")))
+        Err(Error::invalid(format!("{:?} names no store; use {usage}", shown(uri))))
     }
 }
 
@@ -96,10 +114,33 @@ impl fmt::Display for StoreUri {
     }
 }
 
+/// The URL as it may be shown: what stands before `@` may be a password.
+#[must_use]
+pub fn shown(uri: &str) -> String {
+    match (uri.split_once("://"), uri.rsplit_once('@')) {
+        (Some((scheme, _)), Some((before, place))) if before.len() > scheme.len() => {
+            format!("{scheme}://…@{place}")
+        }
+        _ => uri.to_owned(),
+    }
+}
+
 /// The directory of this machine that holds the index at `uri`, where one does.
 #[must_use]
 pub fn local_path(uri: &str) -> Option<PathBuf> {
     uri.parse::<StoreUri>().ok()?.capabilities().local_path.map(Path::to_owned)
+}
+
+/// Says whether a new index at `uri` keeps texts unless it is told.
+#[must_use]
+pub fn texts_default(uri: &str) -> TextKeeping {
+    uri.parse::<StoreUri>().map_or(TextKeeping::None, |place| place.capabilities().texts)
+}
+
+/// Whether an index at `uri` can decide by what is contained in a document: see [`Index::containing`].
+#[must_use]
+pub fn decides_contained(uri: &str) -> bool {
+    uri.parse::<StoreUri>().is_ok_and(|place| place.capabilities().contained)
 }
 
 /// Whether an index at `uri` is there when this process has ended.
@@ -119,13 +160,40 @@ pub fn open_index(uri: &str, options: &OpenOptions) -> Result<Index> {
     if options.mode == Mode::CreateIfMissing {
         options.new_metadata()?;
     }
-    Index::over(uri.open(options.mode, options.clock(), None)?, options)
+    let index = Index::over(uri.open(options.mode, options.clock(), None)?, options)?;
+    let counter = counter(index.recipe());
+    Ok(index.counting(counter))
 }
 
 #[cfg(all(feature = "embedded", feature = "hbase", feature = "redis"))]
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        for (uri, expected) in [
+            ("redis://user:secret@h/a", "redis://…@h/a"),
+            ("redis://:sec/re@t@h:1/a?db=1", "redis://…@h:1/a?db=1"),
+            ("redis://h/a", "redis://h/a"),
+            ("embedded:./a@b", "embedded:./a@b"),
+        ] {
+            assert_eq!(shown(uri), expected);
+            if expected.contains('…') {
+                let refused = uri.parse::<StoreUri>().unwrap_err().to_string();
+                assert!(!refused.contains("sec"), "{refused}");
+            }
+        }
+        for (uri, expected) in [
+            ("hbase://user:secret@h/a", "…@h"),
+            ("valkey://user:secret@h/a", "…@h/a"),
+            ("rediss://user:secret@h/a", "stunnel"),
+            ("redis+sentinel://user:secret@h/a", "Sentinel"),
+        ] {
+            let refused = uri.parse::<StoreUri>().unwrap_err().to_string();
+            assert!(refused.contains(expected) && !refused.contains("secret"), "{refused}");
+        }
+    }
 
     #[test]
     fn urls() {
@@ -195,6 +263,8 @@ mod tests {
             ("redis://[::1]/a?db=3", Some("redis://[::1]:6379/a?db=3")),
             ("redis://[::1]:1/a", Some("redis://[::1]:1/a?db=0")),
             ("redis://h/a?db=1&password-file=/run/x y", Some("redis://h:6379/a?db=1&password-file=/run/x y")),
+            ("redis://h/a?user=u&password-file=p", Some("redis://h:6379/a?db=0&user=u&password-file=p")),
+            ("redis://h/a?user=", None),
             ("redis:", None),
             ("redis:localhost/news", None),
             ("redis://localhost", None),

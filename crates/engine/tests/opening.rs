@@ -62,7 +62,10 @@ fn what_is_not_said_is_taken_from_the_index() {
         assert_eq!((index.kind().name(), index.max_distance()), ("t11", apart(2)));
         assert_eq!(*index.recipe(), expected);
         assert_eq!(index.digest().unwrap(), digest);
-        assert_eq!(index.near(&[Fingerprint(4)], &index.rule(), 1).unwrap()[0].matches[0].distance, apart(2));
+        assert_eq!(
+            index.near(&[Fingerprint(4)], &index.rule(), 1).unwrap()[0].matches[0].distance(),
+            apart(2)
+        );
     }
 }
 

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::jaccard::ratio;
@@ -28,15 +29,26 @@ const SLACK: f64 = 1e-9;
 ///
 /// By prefix, length and position (Xiao, Wang, Lin, Yu 2008, "Efficient similarity joins for near duplicate detection", PPJoin,
 /// sections 3 and 4): elements are ordered by how many sets have them, the rarest first. Two sets that are similar enough share
-/// one of the first elements of each. Threads take sets by turns.
+/// one of the first elements of each, of the smaller one of the fewer first ones of its index prefix (section 4.2). So
+/// elements that very many sets have are met only where so much of two sets consists of them that the two may be similar
+/// by them alone, and no pair is lost by that. Threads take sets by turns.
 ///
-/// Time grows with how often the rarest elements of the sets are shared; memory is 4 bytes an element and 8 for each element of
-/// a prefix.
+/// Time grows with how often the rarest elements of the sets are shared, and with the pairs that are found: of sets that are
+/// all alike they are the square. Memory is 4 bytes an element, 8 for each element of a prefix, and 24 for each pair.
 ///
 /// # Panics
 /// Where there are 2^32 sets or different elements, or more.
 #[must_use]
 pub fn similar_pairs(sets: &[&[u64]], threshold: f64) -> Vec<Pair> {
+    similar_pairs_up_to(sets, threshold, usize::MAX).unwrap_or_default()
+}
+
+/// The same, or `None` as soon as there are more than `n_max`.
+///
+/// # Panics
+/// As [`similar_pairs`].
+#[must_use]
+pub fn similar_pairs_up_to(sets: &[&[u64]], threshold: f64, n_max: usize) -> Option<Vec<Pair>> {
     let threshold = threshold.clamp(SLACK, 1.0);
     let ranked = ranked(sets);
     // By size, so that of two sets the earlier is the smaller one.
@@ -44,17 +56,19 @@ pub fn similar_pairs(sets: &[&[u64]], threshold: f64) -> Vec<Pair> {
     order.sort_by_key(|&number| (ranked[number].len(), number));
     let join = Join { postings: postings(&ranked, &order, threshold), ranked, order, threshold };
     let n_threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let n_left = AtomicUsize::new(n_max);
     let mut pairs: Vec<Pair> = thread::scope(|scope| {
-        let join = &join;
+        let (join, n_left) = (&join, &n_left);
         let parts: Vec<_> =
-            (0..n_threads).map(|part| scope.spawn(move || join.part(part, n_threads))).collect();
-        parts
-            .into_iter()
-            .flat_map(|part| part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-            .collect()
-    });
+            (0..n_threads).map(|part| scope.spawn(move || join.part(part, n_threads, n_left))).collect();
+        let joined = |part: thread::ScopedJoinHandle<'_, Option<Vec<Pair>>>| {
+            part.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        let parts: Vec<_> = parts.into_iter().map(joined).collect();
+        parts.into_iter().collect::<Option<Vec<_>>>().map(|parts| parts.concat())
+    })?;
     pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
-    pairs
+    Some(pairs)
 }
 
 /// The sets with each element as its rank: 0 is the one that the fewest sets have.
@@ -85,12 +99,12 @@ struct Posting {
     position: u32,
 }
 
-/// For each rank the sets that have it in their prefix, by size.
+/// For each rank the sets that have it in their index prefix, by size.
 fn postings(ranked: &[Vec<u32>], order: &[usize], threshold: f64) -> HashMap<u32, Vec<Posting>> {
     let mut postings: HashMap<u32, Vec<Posting>> = HashMap::new();
     for (place, &number) in (0..).zip(order) {
         let set = &ranked[number];
-        for (position, &rank) in (0..).zip(&set[..prefix_len(set.len(), threshold)]) {
+        for (position, &rank) in (0..).zip(&set[..index_prefix_len(set.len(), threshold)]) {
             postings.entry(rank).or_default().push(Posting { place, position });
         }
     }
@@ -101,6 +115,12 @@ fn postings(ranked: &[Vec<u32>], order: &[usize], threshold: f64) -> HashMap<u32
 /// `threshold * len` that the two share at least, and one more.
 fn prefix_len(len: usize, threshold: f64) -> usize {
     (len + 1).saturating_sub(at_least(threshold * len as f64)).min(len)
+}
+
+/// The same of a set for pairs with sets that are no smaller: the two share `t / (1 + t) · (|A| + |B|)` at least, which is no
+/// less than `2 t / (1 + t) · |A|`.
+fn index_prefix_len(len: usize, threshold: f64) -> usize {
+    (len + 1).saturating_sub(at_least(2.0 * threshold / (1.0 + threshold) * len as f64)).min(len)
 }
 
 /// The least whole number that is not below a bound.
@@ -123,27 +143,38 @@ struct Met {
     is_out: bool,
 }
 
+/// All of it, by places, and the places of those that were met.
+struct Meeting {
+    of: Vec<Met>,
+    places: Vec<u32>,
+}
+
 impl Join {
-    /// The pairs of every `n_parts`-th set with the smaller ones, the larger sets first.
-    fn part(&self, part: usize, n_parts: usize) -> Vec<Pair> {
+    /// The pairs of every `n_parts`-th set with the smaller ones, the larger sets first; `None` once no more are left to be
+    /// found by all parts together.
+    fn part(&self, part: usize, n_parts: usize, n_left: &AtomicUsize) -> Option<Vec<Pair>> {
         let mut pairs = Vec::new();
         let mut places: Vec<usize> = (0..self.order.len()).skip(part).step_by(n_parts).collect();
         places.sort_unstable_by_key(|&place| Reverse(place));
-        let mut met: HashMap<u32, Met> = HashMap::new();
+        let mut met = Meeting { of: vec![Met::default(); self.order.len()], places: Vec::new() };
         for place in places {
-            met.clear();
             self.candidates(place, &mut met);
             let number = self.order[place];
-            for (&other, _) in met.iter().filter(|(_, met)| !met.is_out) {
-                let other = self.order[other as usize];
-                pairs.extend(self.judge(number.min(other), number.max(other)));
+            let n_before = pairs.len();
+            for other in met.places.drain(..) {
+                if !std::mem::take(&mut met.of[other as usize]).is_out {
+                    let other = self.order[other as usize];
+                    pairs.extend(self.judge(number.min(other), number.max(other)));
+                }
             }
+            let n_found = pairs.len() - n_before;
+            n_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(n_found)).ok()?;
         }
-        pairs
+        Some(pairs)
     }
 
     /// The smaller sets that may be similar to the one at `place`.
-    fn candidates(&self, place: usize, met: &mut HashMap<u32, Met>) {
+    fn candidates(&self, place: usize, met: &mut Meeting) {
         let set = &self.ranked[self.order[place]];
         let len_min = at_least(self.threshold * set.len() as f64);
         for (position, rank) in set[..prefix_len(set.len(), self.threshold)].iter().enumerate() {
@@ -155,11 +186,14 @@ impl Join {
                 let needed =
                     at_least(self.threshold / (1.0 + self.threshold) * (set.len() + other_len) as f64);
                 let left = (set.len() - position - 1).min(other_len - posting.position as usize - 1);
-                let met = met.entry(posting.place).or_default();
-                if met.n_shared as usize + 1 + left < needed {
-                    met.is_out = true;
+                let one = &mut met.of[posting.place as usize];
+                if one.n_shared == 0 {
+                    met.places.push(posting.place);
                 }
-                met.n_shared += 1;
+                if one.n_shared as usize + 1 + left < needed {
+                    one.is_out = true;
+                }
+                one.n_shared += 1;
             }
         }
     }
@@ -216,6 +250,26 @@ mod tests {
         assert_eq!(similar_pairs(&[], 0.8), []);
     }
 
+    /// Sets that share most of their elements, but not enough to be similar, are not met each with each.
+    #[test]
+    fn what_all_sets_share_costs_no_square() {
+        let shared = 0..150_u64;
+        let set = |n: u64| shared.clone().chain(1_000 * (n + 1)..1_000 * (n + 1) + 90).collect();
+        let mut sets: Vec<Vec<u64>> = (0..500).map(set).collect();
+        sets.push((0..160).collect());
+        let sets: Vec<&[u64]> = sets.iter().map(Vec::as_slice).collect();
+        let ranked = ranked(&sets);
+        let order: Vec<usize> = std::iter::once(500).chain(0..500).collect();
+        // 150 of 330 are .45: all of a pair's elements in common lie behind the index prefix.
+        let n_postings: usize = postings(&ranked, &order, 0.5).values().map(Vec::len).sum();
+        assert_eq!(n_postings, 500 * index_prefix_len(240, 0.5) + index_prefix_len(160, 0.5));
+        assert!(index_prefix_len(240, 0.5) <= 90 && prefix_len(240, 0.5) > 90);
+        // And those that are found are: 150 of 250.
+        let pairs = similar_pairs(&sets, 0.5);
+        assert_eq!(pairs.len(), 500);
+        assert!(pairs.iter().all(|pair| pair.b == 500 && (pair.similarity - 0.6).abs() < 1e-9));
+    }
+
     proptest! {
         /// Elements from a small universe, and copies with some changed, so that there are pairs on both sides of each threshold.
         #[test]
@@ -230,7 +284,11 @@ mod tests {
                 sets.push(edited);
             }
             let sets: Vec<&[u64]> = sets.iter().map(Vec::as_slice).collect();
-            prop_assert_eq!(similar_pairs(&sets, threshold), by_brute_force(&sets, threshold));
+            let pairs = by_brute_force(&sets, threshold);
+            prop_assert_eq!(&similar_pairs(&sets, threshold), &pairs);
+            prop_assert_eq!(similar_pairs_up_to(&sets, threshold, pairs.len()), Some(pairs.clone()));
+            let one_less = pairs.len().checked_sub(1);
+            prop_assert!(one_less.is_none_or(|n| similar_pairs_up_to(&sets, threshold, n).is_none()));
         }
     }
 }

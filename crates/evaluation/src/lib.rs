@@ -15,7 +15,7 @@ pub use curve::{Bin, Fate, confidence, curve};
 pub use families::{FamilyScore, families};
 pub use greedy::{Audit, audit};
 pub use jaccard::{jaccard, overlap};
-pub use join::{Pair, similar_pairs};
+pub use join::{Pair, similar_pairs, similar_pairs_up_to};
 pub use score::{Band, Scores, Truth, score};
 
 /// Runs what the README shows.

@@ -11,9 +11,8 @@ pub struct Truth<'a> {
     pub pairs: &'a [Pair],
     /// The length of each document, in characters.
     pub lengths: &'a [usize],
-    /// A pair that is called a near-duplicate below this similarity is strictly wrong. Between it and the similarity of a
-    /// near-duplicate a pair is neither.
-    pub floor: f64,
+    /// The least similarity of near-duplicates, which was asked for. A pair below it that is called one is wrong.
+    pub least: f64,
 }
 
 /// The counts of some pairs: all of them, or those of one band.
@@ -29,8 +28,8 @@ pub struct Band {
     pub n_found: u64,
     /// Pairs that were called near-duplicates.
     pub n_called: u64,
-    /// Those of them that are below the floor.
-    pub n_wrong: u64,
+    /// Those of them that are below the least similarity.
+    pub n_below: u64,
 }
 
 impl Band {
@@ -40,16 +39,16 @@ impl Band {
         share(self.n_found, self.n_true)
     }
 
-    /// The share of what was called a near-duplicate that is not below the floor; `None` where nothing was.
+    /// The share of the called pairs that are near-duplicates; `None` where nothing was called.
     #[must_use]
-    pub fn strict_precision(&self) -> Option<f64> {
-        share(self.n_called - self.n_wrong, self.n_called)
+    pub fn precision(&self) -> Option<f64> {
+        share(self.n_called - self.n_below, self.n_called)
     }
 
     /// The harmonic mean of the two, where there are both.
     #[must_use]
     pub fn f1(&self) -> Option<f64> {
-        let (recall, precision) = (self.recall()?, self.strict_precision()?);
+        let (recall, precision) = (self.recall()?, self.precision()?);
         (recall + precision > 0.0).then(|| 2.0 * recall * precision / (recall + precision))
     }
 
@@ -73,7 +72,7 @@ pub struct Scores {
     pub by_length: Vec<Band>,
     /// Near-duplicates that were not found, the most similar first.
     pub misses: Vec<Pair>,
-    /// Pairs below the floor that were called near-duplicates, the least similar first.
+    /// Pairs below the least similarity that were called near-duplicates, the least similar first.
     pub mistakes: Vec<Pair>,
 }
 
@@ -104,10 +103,10 @@ pub fn score(truth: &Truth<'_>, called: &[Pair]) -> Scores {
         }
     }
     for pair in called {
-        let is_wrong = pair.similarity < truth.floor;
+        let is_wrong = pair.similarity < truth.least;
         scores.count(truth, pair, |band| {
             band.n_called += 1;
-            band.n_wrong += u64::from(is_wrong);
+            band.n_below += u64::from(is_wrong);
         });
         if is_wrong {
             scores.mistakes.push(*pair);
@@ -148,32 +147,29 @@ mod tests {
     #[test]
     fn every_pair_counts_once_in_each_row_of_bands() {
         let pairs = [pair(0, 1, 1.0), pair(0, 2, 0.8), pair(1, 2, 0.85)];
-        let truth = Truth { pairs: &pairs, lengths: &[5, 20, 300, 9_000], floor: 0.5 };
+        let truth = Truth { pairs: &pairs, lengths: &[5, 20, 300, 9_000], least: 0.8 };
         let called = [pair(0, 1, 1.0), pair(2, 3, 0.1), pair(1, 3, 0.6), pair(0, 3, 0.4)];
         let scores = score(&truth, &called);
         assert_eq!(scores.whole.recall(), Some(1.0 / 3.0));
-        assert_eq!(scores.whole.strict_precision(), Some(0.5));
-        assert!((scores.whole.f1().unwrap() - 0.4).abs() < 1e-12);
+        assert_eq!(scores.whole.precision(), Some(0.25));
+        assert!((scores.whole.f1().unwrap() - 2.0 / 7.0).abs() < 1e-12);
         for bands in [&scores.by_similarity, &scores.by_length] {
             let sum = |of: fn(&Band) -> u64| bands.iter().map(of).sum::<u64>();
             assert_eq!(sum(|band| band.n_true), 3);
             assert_eq!(sum(|band| band.n_found), 1);
             assert_eq!(sum(|band| band.n_called), 4);
-            assert_eq!(sum(|band| band.n_wrong), 2);
+            assert_eq!(sum(|band| band.n_below), 3);
         }
         // The most similar of what was missed, and the least similar of what was wrong, come first.
         assert_eq!(scores.misses, [pair(1, 2, 0.85), pair(0, 2, 0.8)]);
-        assert_eq!(scores.mistakes, [pair(2, 3, 0.1), pair(0, 3, 0.4)]);
+        assert_eq!(scores.mistakes, [pair(2, 3, 0.1), pair(0, 3, 0.4), pair(1, 3, 0.6)]);
         assert_eq!(scores.by_length[0].n_true, 2);
         assert_eq!(scores.by_similarity.last().unwrap().n_true, 1);
     }
 
     #[test]
     fn nothing_to_find_is_no_recall() {
-        let scores = score(&Truth { pairs: &[], lengths: &[], floor: 0.5 }, &[]);
-        assert_eq!(
-            (scores.whole.recall(), scores.whole.strict_precision(), scores.whole.f1()),
-            (None, None, None)
-        );
+        let scores = score(&Truth { pairs: &[], lengths: &[], least: 0.8 }, &[]);
+        assert_eq!((scores.whole.recall(), scores.whole.precision(), scores.whole.f1()), (None, None, None));
     }
 }

@@ -1,6 +1,7 @@
 //! Text → sketch on one thread, the whole way and its parts.
 //!
-//! `cargo bench -p pigeonhole-features --bench shingles -- FILE.jsonl[.gz]…`
+//! `cargo bench -p pigeonhole-features --bench shingles -- FILE.jsonl[.gz]…`, by the newest normal form, or by another:
+//! `PIGEONHOLE_BENCH_FORM=1`, or `folded` for one without diacritics.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 mod data;
@@ -10,6 +11,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use data::{cpu_seconds, read};
+use minhash::FilingScheme;
+use pigeonhole_features::NormalForm;
 use pigeonhole_features::shingles::TextSketcher;
 
 const ROUNDS: usize = 5;
@@ -21,11 +24,17 @@ fn main() {
         println!("skipped: no JSONL file given");
         return;
     }
+    let form = match std::env::var("PIGEONHOLE_BENCH_FORM").as_deref() {
+        Ok("1") => NormalForm::FIRST,
+        Ok("folded") => NormalForm { fold_diacritics: true, ..NormalForm::default() },
+        _ => NormalForm::default(),
+    };
     println!("| file | texts | bytes a text | MB/s | texts/s | with keys, MB/s |\n|---|---|---|---|---|---|");
     for path in paths {
         let texts = read(Path::new(&path));
         let bytes: usize = texts.iter().map(String::len).sum();
-        let mut sketcher = TextSketcher::new();
+        let mut sketcher = TextSketcher::new(form);
+        let scheme = FilingScheme::default();
         let sketch_s = median_s(|| {
             for text in &texts {
                 black_box(sketcher.signature(text));
@@ -33,7 +42,7 @@ fn main() {
         });
         let whole_s = median_s(|| {
             for text in &texts {
-                black_box(sketcher.signature(text).map(|signature| signature.filings()));
+                black_box(sketcher.signature(text).map(|signature| scheme.filings(&signature)));
             }
         });
         let name =

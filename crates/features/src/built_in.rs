@@ -1,6 +1,6 @@
 //! The dictionaries that come with the program: jieba's words (inside jieba-rs) and jieba's idf (`data/`).
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use jieba_rs::Jieba;
 
@@ -22,10 +22,11 @@ pub(crate) const IDF_DIGEST: Digest = Digest([
     0x18, 0x2e, 0x6c, 0xff, 0x8d, 0x32, 0x22, 0x57, 0x34, 0xee, 0x16, 0x52, 0x69, 0x66, 0xbd,
 ]);
 
-/// A segmenter with jieba's own dictionary and model: the one of this process.
-pub(crate) fn jieba() -> Arc<Jieba> {
-    static JIEBA: LazyLock<Arc<Jieba>> = LazyLock::new(|| Arc::new(Jieba::new()));
-    Arc::clone(&JIEBA)
+/// A segmenter with jieba's own dictionary and model: the one of this process. The first call builds it, which takes as long
+/// as fingerprints of some megabytes of text.
+pub(crate) fn jieba() -> &'static Jieba {
+    static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+    &JIEBA
 }
 
 /// The text of the idf dictionary.

@@ -5,7 +5,17 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::field;
+use crate::recipe::NONE;
 use crate::{Dictionaries, LineError, Recipe, RecipeError, Segmenter, Weights};
+
+/// What of a letter does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Fold {
+    /// Marks on letters and strokes through them.
+    Diacritics,
+    /// Nothing but the case.
+    None,
+}
 
 /// How texts become terms, which is a part of [`RecipeArgs`].
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -26,6 +36,13 @@ pub struct TermArgs {
     /// Whether traditional Chinese counts as its simplified form [default: true, or what --idf was counted with]
     #[arg(long, env = "PIGEONHOLE_SIMPLIFY", value_name = "true|false")]
     pub simplify: Option<bool>,
+
+    /// What of a letter does not count, besides its case: `diacritics`, or `none` [default: none]
+    ///
+    /// With `diacritics`, text that was typed without them equals text with them: Vietnamese with đ, Czech, Greek with its
+    /// tonos. In most languages they tell words apart, so it is for corpora that have both.
+    #[arg(long, env = "PIGEONHOLE_FOLD", value_name = "WHAT")]
+    pub fold: Option<Fold>,
 
     /// Words that jieba should know: `word [frequency] [tag]` a line, in UTF-8
     ///
@@ -109,6 +126,7 @@ impl RecipeArgs {
             (field::TOP_TERMS, self.top_terms.is_some()),
             (field::SEED, self.seed.is_some()),
             (field::SIMPLIFY, self.terms.simplify.is_some()),
+            (field::FOLD, self.terms.fold.is_some()),
             (field::USER_DICTIONARY, dictionaries.user_dictionary.is_some()),
             (field::STOP_WORDS, dictionaries.stop_words.is_some()),
             (field::IDF, dictionaries.idf.is_some()),
@@ -126,9 +144,11 @@ impl RecipeArgs {
         let counted = dictionaries.idf_header();
         let counted = |field| counted.as_ref().and_then(|header| header.term_field(field));
         let simplify = || counted(field::SIMPLIFY)?.parse().ok();
+        let folds = || counted(field::FOLD).is_some_and(|fold| fold != NONE);
         let segmenter = || counted(field::SEGMENTER)?.parse().ok();
         Recipe {
             simplify: self.terms.simplify.or_else(simplify).unwrap_or(default.simplify),
+            fold_diacritics: self.terms.fold.map_or_else(folds, |fold| fold == Fold::Diacritics),
             segmenter: self.terms.segmenter.or_else(segmenter).unwrap_or(default.segmenter),
             weights: self.weights.unwrap_or(default.weights),
             top_terms: self.top_terms.unwrap_or(default.top_terms),

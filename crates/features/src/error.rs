@@ -74,7 +74,7 @@ impl fmt::Display for RecipeError {
         match self {
             Self::Version(version) => write!(
                 f,
-                "the recipe has version {version}, and this program makes fingerprints of version {RECIPE_VERSION} only"
+                "the recipe has version {version}, and this program makes fingerprints of versions 1 to {RECIPE_VERSION} only"
             ),
             Self::UnknownField(field) => {
                 write!(f, "the recipe has a field {field:?} that this program does not know")

@@ -1,7 +1,6 @@
 //! The whole way from a text to its fingerprint.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use jieba_rs::Jieba;
 use minhash::Signature;
@@ -9,7 +8,7 @@ use simhash::{Accumulator, Fingerprint, Weight};
 
 use crate::analysis::{Analysis, Term};
 use crate::dictionaries::{self, Dictionaries};
-use crate::field::{self, RECIPE_VERSION};
+use crate::field::{self, RECIPE_VERSIONS};
 use crate::hash::term_hash;
 use crate::normalize::Normalizer;
 use crate::recipe::Recipe;
@@ -23,8 +22,8 @@ use crate::{Digest, RecipeError, built_in};
 pub struct Fingerprinter {
     recipe: Recipe,
     normalizer: Normalizer,
-    /// Where the recipe's segmenter is jieba.
-    jieba: Option<Arc<Jieba>>,
+    /// jieba with the words of the user, where there are some.
+    with_user_words: Option<Box<Jieba>>,
     /// Hashes of the stop words.
     stop_words: std::collections::HashSet<u64>,
     idf: IdfTable,
@@ -62,7 +61,7 @@ impl Fingerprinter {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn check(recipe: &Recipe, dictionaries: &Dictionaries) -> Result<(), RecipeError> {
-        if recipe.version != RECIPE_VERSION {
+        if !RECIPE_VERSIONS.contains(&recipe.version) {
             return Err(RecipeError::Version(recipe.version));
         }
         if dictionaries.user_dictionary.is_some() && !recipe.segmenter.uses_dictionary() {
@@ -104,15 +103,14 @@ impl Fingerprinter {
     ///
     /// # Errors
     /// Where a digest of the recipe is not that of the dictionary given, where a dictionary is missing, bad, not expected
-    /// or never read, and where the recipe's version is not [`RECIPE_VERSION`]; each names the field.
+    /// or never read, and where the recipe's version is none that this program follows; each names the field.
     pub fn new(recipe: Recipe, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
         Self::check(&recipe, dictionaries)?;
-        let normalizer = Normalizer::new(recipe.simplify);
-        let jieba = match (recipe.segmenter, &dictionaries.user_dictionary) {
-            (Segmenter::Jieba { .. }, None) => Some(built_in::jieba()),
-            (Segmenter::Jieba { .. }, Some(text)) => Some(Arc::new(with_user_words(text, &normalizer)?)),
-            _ => None,
-        };
+        let normalizer = Normalizer::new(recipe.normal_form(), recipe.simplify);
+        // `check` allows user words for jieba alone.
+        let user_words = dictionaries.user_dictionary.as_ref();
+        let with_user_words =
+            user_words.map(|text| with_user_words(text, &normalizer).map(Box::new)).transpose()?;
         let mut normalized = String::new();
         let mut hash = |term: &str, is_normal: bool| {
             if is_normal {
@@ -131,7 +129,7 @@ impl Fingerprinter {
         } else {
             IdfTable::default()
         };
-        Ok(Self { recipe, normalizer, jieba, stop_words, idf })
+        Ok(Self { recipe, normalizer, with_user_words, stop_words, idf })
     }
 
     /// What the fingerprints are made with.
@@ -153,8 +151,8 @@ impl Fingerprinter {
         accumulate(&scratch.terms).fingerprint()
     }
 
-    /// The fingerprint and the signature of a text, each as it is made alone. Where both are made of the same normal
-    /// form, it is made once.
+    /// The fingerprint and the signature of a text, each as it is made alone, in the recipe's form and with the sketcher's key.
+    /// Where both are made of the same normal form, it is made once.
     #[must_use]
     pub fn fingerprint_and_signature(
         &self,
@@ -163,6 +161,7 @@ impl Fingerprinter {
         text: &str,
     ) -> (Option<Fingerprint>, Option<Signature>) {
         let fingerprint = self.fingerprint_with(scratch, text);
+        sketcher.set_form(self.recipe.normal_form());
         let signature = if self.recipe.simplify {
             sketcher.signature_of_normal_form(&scratch.normalized)
         } else {
@@ -234,20 +233,26 @@ impl Fingerprinter {
                 count(term);
             }
         };
-        match (self.recipe.segmenter, &self.jieba) {
-            (Segmenter::Jieba { hmm }, Some(jieba)) => {
-                jieba::for_each_word(jieba, hmm, normalized, &mut count_kept);
+        match self.recipe.segmenter {
+            Segmenter::Jieba { hmm } => {
+                jieba::for_each_word(|| self.jieba(), hmm, normalized, &mut count_kept);
             }
-            (Segmenter::CharNgrams(n), _) => {
+            Segmenter::CharNgrams(n) if normalized.contains('\n') => {
+                // Where a line ends does not count.
+                ngrams::for_each_ngram(&normalized.replace('\n', " "), n.into(), &mut count_kept);
+            }
+            Segmenter::CharNgrams(n) => {
                 ngrams::for_each_ngram(normalized, n.into(), &mut count_kept);
             }
-            (Segmenter::Shingles(n), _) => {
+            Segmenter::Shingles(n) => {
                 shingles::for_each_shingle(normalized, n.into(), is_kept, &mut count);
             }
-            (Segmenter::Words | Segmenter::Jieba { .. }, _) => {
-                words::for_each_word(normalized, &mut count_kept);
-            }
+            Segmenter::Words => words::for_each_word(normalized, &mut count_kept),
         }
+    }
+
+    fn jieba(&self) -> &Jieba {
+        self.with_user_words.as_deref().unwrap_or_else(|| built_in::jieba())
     }
 }
 
@@ -260,7 +265,7 @@ fn accumulate(terms: &[WeighedTerm]) -> Accumulator {
 }
 
 fn with_user_words(text: &str, normalizer: &Normalizer) -> Result<Jieba, RecipeError> {
-    let mut jieba = Jieba::clone(&built_in::jieba());
+    let mut jieba = built_in::jieba().clone();
     let mut normalized = String::new();
     for word in dictionaries::user_words(text) {
         let word =

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use minhash::hash_words;
+
 use crate::document_frequencies::Header;
-use crate::field::{self, RECIPE_VERSION};
-use crate::{Dictionaries, Digest, RecipeError, Segmenter, Weights, built_in};
+use crate::field::{self, RECIPE_VERSION, RECIPE_VERSIONS};
+use crate::{Dictionaries, Digest, NormalForm, RecipeError, Segmenter, Weights, built_in};
 
 /// How many of the heaviest terms are kept unless the recipe says otherwise.
 pub(crate) const DEFAULT_TOP_TERMS: u32 = 200;
@@ -15,22 +17,27 @@ pub(crate) const DEFAULT_TOP_TERMS: u32 = 200;
 /// What stands for "no dictionary" in the stored fields.
 pub(crate) const NONE: &str = "none";
 
+/// What stands for folded diacritics.
+const DIACRITICS: &str = "diacritics";
+
 /// Everything that a fingerprint depends on besides the text.
 ///
 /// The digests follow from the other fields and the dictionaries: [`Recipe::with_dictionaries`] fills them in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Recipe {
-    /// Version of the pipeline, [`RECIPE_VERSION`].
+    /// Version of the pipeline, up to [`RECIPE_VERSION`].
     pub version: u32,
     /// Whether traditional Chinese is converted to simplified.
     pub simplify: bool,
+    /// Whether diacritics are left out: see [`NormalForm::fold_diacritics`]. Recipes of version 1 keep them.
+    pub fold_diacritics: bool,
     /// How a text is cut into terms.
     pub segmenter: Segmenter,
     /// How a term is weighed.
     pub weights: Weights,
     /// How many of the heaviest terms count; 0 for all.
     pub top_terms: u32,
-    /// Seed of the term hash.
+    /// Seed of the hash of terms, and from version 2 on of n-grams.
     pub seed: u32,
     /// The built-in segmentation dictionary, where the segmenter uses one.
     pub dictionary: Option<Digest>,
@@ -49,6 +56,7 @@ impl Default for Recipe {
         Self {
             version: RECIPE_VERSION,
             simplify: true,
+            fold_diacritics: false,
             segmenter: Segmenter::Jieba { hmm: true },
             weights: Weights::TfIdf,
             top_terms: DEFAULT_TOP_TERMS,
@@ -63,6 +71,21 @@ impl Default for Recipe {
 }
 
 impl Recipe {
+    /// The form that texts are brought into.
+    #[must_use]
+    pub fn normal_form(&self) -> NormalForm {
+        NormalForm { version: self.version, fold_diacritics: self.fold_diacritics && self.version > 1 }
+    }
+
+    /// The key by which the [seed](Self::seed) has n-grams hashed.
+    #[must_use]
+    pub fn ngram_key(&self) -> [u64; 2] {
+        match self.seed {
+            seed if seed > 0 && self.version > 1 => [1, 2].map(|word| hash_words(seed.into(), word)),
+            _ => [0; 2],
+        }
+    }
+
     /// The same recipe with the four digests that follow from `segmenter`, `weights` and `dictionaries`.
     ///
     /// ```
@@ -93,6 +116,7 @@ impl Recipe {
         [
             (field::VERSION, self.version.to_string()),
             (field::SIMPLIFY, self.simplify.to_string()),
+            (field::FOLD, if self.fold_diacritics { DIACRITICS } else { NONE }.to_owned()),
             (field::SEGMENTER, self.segmenter.to_string()),
             (field::WEIGHTS, self.weights.to_string()),
             (field::TOP_TERMS, self.top_terms.to_string()),
@@ -102,8 +126,10 @@ impl Recipe {
             (field::STOP_WORDS, digest(self.stop_words)),
             (field::IDF, digest(self.idf)),
         ]
+        .into_iter()
+        .filter(|(field, _)| field::is_of(self.version, field))
         .map(|(field, value)| (field.to_owned(), value))
-        .into()
+        .collect()
     }
 
     /// The header of a file of the document frequencies of this recipe's terms, of which `n_documents` were counted. Terms of
@@ -133,15 +159,17 @@ impl Recipe {
     /// [`RecipeError::Version`] for a version that this program does not make: its other fields may mean other things.
     pub fn from_fields(fields: &BTreeMap<String, String>) -> Result<Self, RecipeError> {
         let version = parse(fields, field::VERSION, "a whole number")?;
-        if version != RECIPE_VERSION {
+        if !RECIPE_VERSIONS.contains(&version) {
             return Err(RecipeError::Version(version));
         }
-        if let Some(unknown) = fields.keys().find(|name| !field::ALL.contains(&name.as_str())) {
+        let is_known = |name: &str| field::ALL.contains(&name) && field::is_of(version, name);
+        if let Some(unknown) = fields.keys().find(|name| !is_known(name)) {
             return Err(RecipeError::UnknownField(unknown.clone()));
         }
         Ok(Self {
             version,
             simplify: parse(fields, field::SIMPLIFY, "true or false")?,
+            fold_diacritics: field::is_of(version, field::FOLD) && folds_diacritics(fields)?,
             segmenter: parse(fields, field::SEGMENTER, Segmenter::EXPECTED)?,
             weights: parse(fields, field::WEIGHTS, Weights::EXPECTED)?,
             top_terms: parse(fields, field::TOP_TERMS, "a whole number")?,
@@ -177,6 +205,18 @@ fn parse<T: FromStr + Display>(
         .ok()
         .filter(|parsed| parsed.to_string() == value)
         .ok_or_else(|| RecipeError::BadValue { field, value: value.to_owned(), expected })
+}
+
+fn folds_diacritics(fields: &BTreeMap<String, String>) -> Result<bool, RecipeError> {
+    match text(fields, field::FOLD)? {
+        NONE => Ok(false),
+        DIACRITICS => Ok(true),
+        value => Err(RecipeError::BadValue {
+            field: field::FOLD,
+            value: value.to_owned(),
+            expected: "`none` or `diacritics`",
+        }),
+    }
 }
 
 fn digest(fields: &BTreeMap<String, String>, field: &'static str) -> Result<Option<Digest>, RecipeError> {
@@ -215,6 +255,13 @@ mod tests {
                 };
                 let recipe = recipe.with_dictionaries(&dictionaries);
                 assert_eq!(Recipe::from_fields(&recipe.fields()), Ok(recipe.clone()));
+                let folds = Recipe { fold_diacritics: true, ..recipe.clone() };
+                assert_eq!(Recipe::from_fields(&folds.fields()), Ok(folds.clone()));
+                assert_ne!(folds.digest(), recipe.digest());
+                let first = Recipe { version: 1, ..recipe.clone() };
+                assert_eq!(Recipe::from_fields(&first.fields()), Ok(first.clone()));
+                assert_eq!(first.normal_form(), NormalForm::FIRST);
+                assert!(!first.fields().contains_key(field::FOLD), "it had none");
                 assert_ne!(recipe.digest(), Recipe::default().digest());
             }
         }
@@ -241,7 +288,12 @@ mod tests {
         fields.insert("colour".to_owned(), "red".to_owned());
         assert_eq!(Recipe::from_fields(&fields), Err(RecipeError::UnknownField("colour".to_owned())));
         // Of a later version nothing but the version is believed.
-        fields.insert(field::VERSION.to_owned(), "2".to_owned());
-        assert_eq!(Recipe::from_fields(&fields), Err(RecipeError::Version(2)));
+        for version in [0, 3] {
+            fields.insert(field::VERSION.to_owned(), version.to_string());
+            assert_eq!(Recipe::from_fields(&fields), Err(RecipeError::Version(version)));
+        }
+        let mut fields = Recipe { version: 1, ..Recipe::default() }.fields();
+        fields.insert(field::FOLD.to_owned(), NONE.to_owned());
+        assert_eq!(Recipe::from_fields(&fields), Err(RecipeError::UnknownField(field::FOLD.to_owned())));
     }
 }

@@ -1,30 +1,59 @@
 //! From a text to the sets by which it is compared, and their sketches: character n-grams, hashed.
 //!
-//! 1. **Characters.** The text in normal form: NFKC, lower case, simplified Chinese. Letters, digits and marks stay; what is
-//!    between them becomes one space, and none beside Han, kana and hangul. So white space, punctuation and symbols do not
-//!    count. Where nothing stays, symbols do, of three and more of a kind in a row two, and only equality counts.
-//! 2. **Short kind**, up to [`SHORT_MAX`] different bigrams: the set of bigrams, compared exactly. A text of one bigram, or of one
-//!    character, equals another or does not.
+//! 1. **Characters.** The text in [normal form](crate::NormalForm). Letters, digits and marks stay; what is between them
+//!    becomes one space, and none beside Han, kana and hangul. So white space and punctuation do not count, and of the
+//!    symbols only those [that carry meaning](#symbols). Where nothing stays, symbols do, of three and more of a kind in a
+//!    row two, and only equality counts.
+//! 2. **Short kind**, up to [`SHORT_MAX`] different bigrams: the set of bigrams, compared exactly. A text of one bigram, or of
+//!    one character, is filed by its hash, and beside a longer one of this kind it is a set of one.
 //! 3. **Long kind**, from [`LONG_MIN`] different bigrams on: the set of n-grams, of four characters where they start at Han, kana
-//!    or hangul, else of five, compared by estimate.
+//!    or hangul, else of five, compared by estimate. Symbols do not count in them: one more or less among a thousand
+//!    letters changes nothing of what a text is about.
 //!
 //! A text with [`LONG_MIN`] to [`SHORT_MAX`] is of both kinds. Two texts with a Jaccard similarity of bigrams of .8 or more have
 //! at least .8 as many bigrams as each other; so the one has at most 50 where the other has at most 40, and they meet as short
 //! ones. Beyond that both have more than 40, and meet as long ones.
 //!
-//! Sets, not multisets: `哈哈哈` equals `哈哈哈哈哈哈`, and `1000` equals `10000`.
+//! Sets, not multisets: `哈哈哈` equals `哈哈哈哈哈哈`, and `1000` equals `10000`. The [numbers] of a text
+//! tell the latter apart, and a signature of version 2 has their digest. Two texts are the same in normal form where their
+//! [`codes`](TextSketcher::codes) are.
+//!
+//! # Symbols
+//!
+//! Of the normal form's version 2. One or two symbols in a row are looked at together, three and more are decoration. They
+//! stand *beside* the nearest letter or digit in their line, if only white space and punctuation are between the two, and
+//! *at* it where nothing is. They count, without a space beside them,
+//!
+//! | symbols | where |
+//! |---|---|
+//! | `+` `#` `%` `‰` | at the end of a Latin or other letter that is not CJK, or of a digit: `C++`, `C#`, `100%` |
+//! | `%` `‰` and signs of currencies | beside a digit: `5 %`, `$5`, `5 €` |
+//! | `<` `>` `=` | at the start of a digit: `<5` |
+//! | `+` `*` `&` `@` `^` `<` `>` `=` | between two letters or digits, at both or at none: `a<b`, `12 + 7`, `Q&A`. Not `<` and `>` between two CJK characters, which are brackets there |
+//! | `/` | between two digits, at both or at none |
+//! | other mathematical operators (`×`, `÷`, `±`, `≤`, `≠`, `∈`, U+2200 to U+22FF and so on) | everywhere |
+//!
+//! All other punctuation and symbols do not: quotes, dashes (the minus among them), brackets, bullets, `|`, `~`, arrows of Unicode and
+//! pictures; nor does what begins or ends a line with white space beside it, as bullets and the signs of quoted mail do.
 
-mod characters;
+pub(crate) mod characters;
+mod count;
 mod grams;
+mod occurrences;
 mod sets;
+mod symbols;
 #[cfg(test)]
 mod tests;
 
-use minhash::{Signature, Sketcher};
+use minhash::{Signature, SignatureMaker, Sketcher};
 
+use crate::NormalForm;
 use crate::normalize::Normalizer;
+use crate::numbers;
 
+pub use characters::Code;
 use characters::{Characters, Classes};
+pub use count::Grams;
 pub use sets::ShingleSets;
 
 /// Most different bigrams of a text of the short kind.
@@ -45,7 +74,7 @@ const BUFFER_KEPT_MAX: usize = 4 << 20;
 /// use pigeonhole_features::shingles::TextSketcher;
 /// use minhash::Signature;
 ///
-/// let mut sketcher = TextSketcher::new();
+/// let mut sketcher = TextSketcher::default();
 /// let mut signature = |text| sketcher.signature(text).expect("it has characters");
 /// let (a, b) = (signature("一目了然的鸽巢原理"), signature("一目瞭然的鴿巢原理！"));
 /// let comparison = Signature::compare(&a, &b);
@@ -54,16 +83,21 @@ const BUFFER_KEPT_MAX: usize = 4 << 20;
 /// ```
 pub struct TextSketcher {
     normalizer: Normalizer,
+    key: grams::Key,
     classes: &'static Classes,
     normalized: String,
     characters: Characters,
+    /// The characters of a long text without symbols, where it has some.
+    letters: Vec<Code>,
+    numbers: numbers::Digest,
     bigrams: grams::FewDistinct,
     long: Sketcher<{ minhash::LONG_BINS }>,
 }
 
 impl Default for TextSketcher {
+    /// By the newest form.
     fn default() -> Self {
-        Self::new()
+        Self::new(NormalForm::default())
     }
 }
 
@@ -74,17 +108,61 @@ impl std::fmt::Debug for TextSketcher {
 }
 
 impl TextSketcher {
-    /// Empty buffers.
+    /// Empty buffers, for texts that are brought into this form.
     #[must_use]
-    pub fn new() -> Self {
+    pub fn new(form: NormalForm) -> Self {
         Self {
-            normalizer: Normalizer::new(true),
-            classes: Classes::get(),
+            normalizer: Normalizer::new(form, true),
+            key: grams::PUBLIC,
+            classes: Classes::get(form),
             normalized: String::new(),
             characters: Characters::default(),
+            letters: Vec::new(),
+            numbers: numbers::Digest::default(),
             bigrams: grams::FewDistinct::default(),
             long: Sketcher::new(),
         }
+    }
+
+    /// The form that texts are brought into.
+    #[must_use]
+    pub fn form(&self) -> NormalForm {
+        self.normalizer.form()
+    }
+
+    /// Brings texts into this form from now on, in the same buffers.
+    pub fn set_form(&mut self, form: NormalForm) {
+        if form != self.form() {
+            (self.normalizer, self.classes) = (Normalizer::new(form, true), Classes::get(form));
+        }
+    }
+
+    /// Hashes n-grams with this key from now on: signatures that were made with different keys have nothing in common. The
+    /// key of a new sketcher is 0, which everybody knows. Counts of n-grams, and the digest of numbers, depend on no key.
+    pub fn set_key(&mut self, key: [u64; 2]) {
+        self.key = key;
+    }
+
+    /// Replaces `out` by the normal form of a text, as [`codes_of_normal_form`](Self::codes_of_normal_form) takes it.
+    pub fn normal_form(&mut self, text: &str, out: &mut String) {
+        self.normalizer.normalize(text, out);
+    }
+
+    /// The characters of a text that are compared: two texts that have some are the same in normal form where these are
+    /// equal. A text without any is compared by the hash of its symbols, [`ShingleSets::equality`].
+    pub fn codes(&mut self, text: &str) -> &[Code] {
+        let mut normal_form = std::mem::take(&mut self.normalized);
+        self.normalizer.normalize(text, &mut normal_form);
+        self.read(&normal_form);
+        self.normalized = normal_form;
+        self.give_back();
+        self.characters.codes()
+    }
+
+    /// The same of a text in this normal form.
+    pub fn codes_of_normal_form(&mut self, normal_form: &str) -> &[Code] {
+        self.read(normal_form);
+        self.characters.codes()
     }
 
     /// The signature of a text of any length: what it is filed under follows from it. `None` of one that is empty or white
@@ -98,30 +176,60 @@ impl TextSketcher {
         signature
     }
 
-    /// The same of a text that is in normal form, as the normalizer that simplifies writes it.
-    pub(crate) fn signature_of_normal_form(&mut self, normal_form: &str) -> Option<Signature> {
+    /// The characters that are compared of the text whose signature was made last, as a text; `None` where it has none, and
+    /// symbols are compared. From them [`grams_of_reduced`](Self::grams_of_reduced) makes what [`grams`](Self::grams)
+    /// makes of the text, in a small part of the time.
+    #[must_use]
+    pub fn reduced(&self) -> Option<String> {
+        Some(self.characters.text()).filter(|text| !text.is_empty())
+    }
+
+    /// The same of a text that is in this normal form, with simplified Chinese.
+    pub fn signature_of_normal_form(&mut self, normal_form: &str) -> Option<Signature> {
         self.read(normal_form);
+        // The first version has no numbers.
+        let maker = SignatureMaker { numbers: (!self.form().is_first()).then(|| self.numbers.get()) };
         let codes = self.characters.codes();
         if codes.is_empty() {
-            return symbols(normal_form, self.classes).map(Signature::equality);
+            return symbols(normal_form, self.classes, self.key).map(|hash| maker.equality(hash));
         }
-        let few = self.bigrams.of(codes, SHORT_MAX);
+        let few = self.bigrams.of(codes, self.key, SHORT_MAX);
         let is_long = few.is_none_or(|few| few.len() >= LONG_MIN);
         let long = is_long.then(|| {
-            grams::for_each_chunk(codes, |hashes| self.long.extend(hashes));
+            let has_symbols = symbols::leave_out(codes, &mut self.letters);
+            let letters = if has_symbols { &self.letters } else { codes };
+            grams::for_each_chunk(letters, self.key, |hashes| self.long.extend(hashes));
             self.long.finish()
         });
         let signature = match (few, long.flatten()) {
-            (Some(&[only]), _) => Some(Signature::equality(only)),
-            (Some(few), Some(long)) => Signature::both(&long.bins, long.size, few),
-            (Some(few), None) => Signature::short(few),
-            (None, long) => long.map(|long| Signature::long(&long.bins, long.size)),
+            (Some(&[only]), _) => Some(maker.equality(only)),
+            (Some(few), Some(long)) => maker.both(&long.bins, long.size, few),
+            (Some(few), None) => maker.short(few),
+            (None, long) => long.map(|long| maker.long(&long.bins, long.size)),
         };
-        self.characters.shrink_to(BUFFER_KEPT_MAX / size_of::<characters::Code>());
+        self.characters.shrink_to(BUFFER_KEPT_MAX / size_of::<Code>());
+        self.letters.shrink_to(BUFFER_KEPT_MAX / size_of::<Code>());
         signature
     }
 
-    /// The sets themselves, for an exact comparison where the texts are at hand.
+    /// The n-grams themselves, for exact counts where the texts are at hand.
+    pub fn grams(&mut self, text: &str) -> Grams {
+        self.normalizer.normalize(text, &mut self.normalized);
+        let normal_form = std::mem::take(&mut self.normalized);
+        self.read(&normal_form);
+        let grams = Grams::new(self.characters.codes(), &normal_form, self.classes);
+        self.normalized = normal_form;
+        self.give_back();
+        grams
+    }
+
+    /// The same by what [`reduced`](Self::reduced) made of a text in this form.
+    pub fn grams_of_reduced(&mut self, reduced: &str) -> Grams {
+        self.characters.read_text(self.classes, reduced);
+        Grams::new(self.characters.codes(), "", self.classes)
+    }
+
+    /// The sets of hashes, for exact joins of whole corpora.
     pub fn sets(&mut self, text: &str) -> ShingleSets {
         self.normalizer.normalize(text, &mut self.normalized);
         let normal_form = std::mem::take(&mut self.normalized);
@@ -129,10 +237,12 @@ impl TextSketcher {
         let codes = self.characters.codes();
         let mut sets = ShingleSets::default();
         if codes.is_empty() {
-            sets.equality = symbols(&normal_form, self.classes);
+            sets.equality = symbols(&normal_form, self.classes, self.key);
         } else {
-            grams::bigrams(codes, |hash| sets.bigrams.push(hash));
-            grams::for_each_chunk(codes, |hashes| sets.ngrams.extend_from_slice(hashes));
+            grams::bigrams(codes, self.key, |hash| sets.bigrams.push(hash));
+            let has_symbols = symbols::leave_out(codes, &mut self.letters);
+            let letters = if has_symbols { &self.letters } else { codes };
+            grams::for_each_chunk(letters, self.key, |hashes| sets.ngrams.extend_from_slice(hashes));
             for set in [&mut sets.bigrams, &mut sets.ngrams] {
                 set.sort_unstable();
                 set.dedup();
@@ -145,18 +255,19 @@ impl TextSketcher {
 
     /// Leaves the characters of a text in normal form in `self.characters`.
     fn read(&mut self, normal_form: &str) {
-        self.characters.clear();
-        normal_form.chars().for_each(|c| self.characters.push(self.classes, c));
+        self.numbers.clear();
+        self.characters.read(self.classes, normal_form, &mut self.numbers);
     }
 
     fn give_back(&mut self) {
         self.normalized.shrink_to(BUFFER_KEPT_MAX);
-        self.characters.shrink_to(BUFFER_KEPT_MAX / size_of::<characters::Code>());
+        self.characters.shrink_to(BUFFER_KEPT_MAX / size_of::<Code>());
+        self.letters.shrink_to(BUFFER_KEPT_MAX / size_of::<Code>());
     }
 }
 
 /// What a text without letters is compared by, by its normal form.
-fn symbols(normal_form: &str, classes: &Classes) -> Option<u64> {
-    let symbols = characters::symbols(normal_form, classes);
-    (!symbols.is_empty()).then(|| grams::hash_all(&symbols))
+fn symbols(normal_form: &str, classes: &Classes, key: grams::Key) -> Option<u64> {
+    let symbols = characters::symbols_of(normal_form, classes);
+    (!symbols.is_empty()).then(|| grams::hash_all(&symbols, key))
 }

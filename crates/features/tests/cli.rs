@@ -44,6 +44,8 @@ fn only_what_was_given_is_asked_for() {
     let path = stop_words.path().to_str().unwrap();
     for (args, expected) in [
         (&["--segmenter", "chars:5"][..], &[("segmenter", "chars:5")][..]),
+        (&["--fold", "diacritics"], &[("fold", "diacritics")]),
+        (&["--fold", "none"], &[("fold", "none")]),
         (&["--weights=levels", "--seed=7"], &[("seed", "7"), ("weights", "levels")]),
         // A default that was asked for is asked for.
         (&["--top-terms", "200", "--simplify", "true"], &[("simplify", "true"), ("top-terms", "200")]),
@@ -92,6 +94,7 @@ fn a_bad_value_is_refused_with_what_it_may_be() {
         (["--weights", "heavy"], "`levels`"),
         (["--seed", "4294967296"], "4294967296"),
         (["--simplify", "maybe"], "true, false"),
+        (["--fold", "case"], "diacritics, none"),
     ] {
         let error = Program::try_parse_from(["program"].iter().chain(&args)).err().unwrap().to_string();
         assert!(error.contains(part), "{error}");

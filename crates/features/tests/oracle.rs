@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use ferrous_opencc::OpenCC;
 use ferrous_opencc::config::BuiltinConfig;
 use jieba_rs::Jieba;
+use pigeonhole_features::shingles::TextSketcher;
 use pigeonhole_features::{Dictionaries, Fingerprinter, Recipe, Segmenter, Weights};
 use proptest::prelude::*;
 use unicode_normalization::UnicodeNormalization;
@@ -17,11 +18,18 @@ use unicode_segmentation::UnicodeSegmentation;
 static T2S: LazyLock<OpenCC> = LazyLock::new(|| OpenCC::from_config(BuiltinConfig::T2s).unwrap());
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
-fn normalize(text: &str, simplify: bool) -> String {
+/// That of version 2 is held against the libraries beside the normalizer; here it is what terms are cut from.
+fn normalize(text: &str, recipe: &Recipe) -> String {
+    if recipe.version > 1 {
+        assert!(recipe.simplify, "no sketcher keeps traditional Chinese");
+        let mut normal_form = String::new();
+        TextSketcher::new(recipe.normal_form()).normal_form(text, &mut normal_form);
+        return normal_form;
+    }
     let text: String = text.nfkc().collect();
     let text: String = text.chars().flat_map(char::to_lowercase).collect();
     let text = text.replace('ς', "σ");
-    let text = if simplify { T2S.convert(&text) } else { text };
+    let text = if recipe.simplify { T2S.convert(&text) } else { text };
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -80,7 +88,7 @@ fn jieba_words(jieba: &Jieba, hmm: bool, text: &str) -> Vec<String> {
 }
 
 fn terms(recipe: &Recipe, jieba: &Jieba, stop_words: &HashSet<String>, text: &str) -> Vec<String> {
-    let text = normalize(text, recipe.simplify);
+    let text = normalize(text, recipe);
     let stop =
         |terms: Vec<String>| terms.into_iter().filter(|term| !stop_words.contains(term)).collect::<Vec<_>>();
     let words = || text.unicode_words().map(str::to_owned).collect::<Vec<_>>();
@@ -88,7 +96,7 @@ fn terms(recipe: &Recipe, jieba: &Jieba, stop_words: &HashSet<String>, text: &st
         Segmenter::Jieba { hmm } => stop(jieba_words(jieba, hmm, &text)),
         Segmenter::Words => stop(words()),
         Segmenter::CharNgrams(n) => {
-            let chars: Vec<char> = text.chars().collect();
+            let chars: Vec<char> = text.chars().map(|c| if c == '\n' { ' ' } else { c }).collect();
             let n = usize::from(n).min(chars.len()).max(1);
             let grams = chars.windows(n).filter(|gram| gram.iter().any(|c| c.is_alphanumeric()));
             stop(grams.map(String::from_iter).collect())
@@ -123,7 +131,7 @@ fn idf(recipe: &Recipe, dictionaries: &Dictionaries) -> (HashMap<String, u64>, u
         .lines()
         .map(|line| {
             let (term, value) = line.split_once([' ', '\t']).unwrap();
-            (normalize(term, recipe.simplify), (value.parse::<f64>().unwrap() * 1024.0).round() as u64)
+            (normalize(term, recipe), (value.parse::<f64>().unwrap() * 1024.0).round() as u64)
         })
         .collect();
     let mut values: Vec<u64> = entries.iter().map(|&(_, value)| value).collect();
@@ -148,7 +156,7 @@ struct Pair {
 
 impl Pair {
     fn new(segmenter: Segmenter, weights: Weights, top_terms: u32, dictionaries: &Dictionaries) -> Self {
-        let recipe = Recipe { segmenter, weights, top_terms, ..Recipe::default() };
+        let recipe = Recipe { version: 1, segmenter, weights, top_terms, ..Recipe::default() };
         Self::of(recipe, dictionaries)
     }
 
@@ -157,11 +165,11 @@ impl Pair {
         let mut jieba = JIEBA.clone();
         for line in dictionaries.user_dictionary.iter().flat_map(|text| text.lines()) {
             let mut parts = line.split(' ');
-            let word = normalize(parts.next().unwrap(), recipe.simplify);
+            let word = normalize(parts.next().unwrap(), &recipe);
             jieba.add_word(&word, parts.next().map(|frequency| frequency.parse().unwrap()), None);
         }
         let stop_words = dictionaries.stop_words.iter().flat_map(|text| text.lines());
-        let stop_words = stop_words.map(|word| normalize(word, recipe.simplify)).collect();
+        let stop_words = stop_words.map(|word| normalize(word, &recipe)).collect();
         let (idf, median) = idf(&recipe, dictionaries);
         let fingerprinter = Fingerprinter::new(recipe.clone(), dictionaries).unwrap();
         Self { recipe, fingerprinter, jieba, stop_words, idf, median }
@@ -226,10 +234,16 @@ static PAIRS: LazyLock<Vec<Pair>> = LazyLock::new(|| {
         idf: Some("公司 7.5\n一目瞭然\t3.25\nthe 2\nb 0\n亿 1000000\n".to_owned()),
     };
     let jieba = Segmenter::Jieba { hmm: true };
+    let newest = |segmenter, weights| Recipe { segmenter, weights, ..Recipe::default() };
+    let folded = Recipe { fold_diacritics: true, ..newest(Segmenter::Words, Weights::Uniform) };
     vec![
+        Pair::of(newest(jieba, Weights::TfIdf), &all),
+        Pair::of(newest(Segmenter::CharNgrams(5), Weights::Uniform), &none),
+        Pair::of(newest(Segmenter::Shingles(2), Weights::Uniform), &none),
+        Pair::of(folded, &none),
         Pair::new(jieba, Weights::TfIdf, 200, &none),
         Pair::new(Segmenter::Jieba { hmm: false }, Weights::Levels, 5, &none),
-        Pair::of(Recipe { simplify: false, seed: 7, ..Recipe::default() }, &none),
+        Pair::of(Recipe { version: 1, simplify: false, seed: 7, ..Recipe::default() }, &none),
         Pair::new(jieba, Weights::TfIdf, 3, &all),
         Pair::new(Segmenter::Words, Weights::TfIdf, 0, &none),
         Pair::new(Segmenter::CharNgrams(1), Weights::Uniform, 7, &none),

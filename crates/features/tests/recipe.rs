@@ -74,8 +74,8 @@ fn a_bad_line_and_another_version_are_refused() {
         error.to_string(),
         "bad `idf`: line 2: expected a term, a space or tab, and its idf, got \"巢\""
     );
-    let later = Recipe { version: 2, ..Recipe::default() };
-    assert_eq!(self::error(later, &Dictionaries::default()), RecipeError::Version(2));
+    let later = Recipe { version: 3, ..Recipe::default() };
+    assert_eq!(self::error(later, &Dictionaries::default()), RecipeError::Version(3));
 }
 
 #[test]

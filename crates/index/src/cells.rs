@@ -1,7 +1,6 @@
 //! The index by its row keys: the cells in which documents are filed, bucket after bucket, and how all of them are cut into
 //! parts. How a store hands them out is for the seam ([`Store::cells`](crate::Store::cells)).
 
-use minhash::SetKind;
 use simhash::{BucketKey, RowKey, SplitsError};
 
 use crate::{DocumentId, Family, Sketch, SketchKind};
@@ -77,8 +76,7 @@ impl SketchKind {
     /// What the 64 bits are made of that are filed under a flag.
     #[must_use]
     pub fn family(&self, flag: u8) -> Family {
-        let of_set = SetKind::of_flag(flag).filter(|_| self.files_by_sets());
-        of_set.map_or(Family::Simhash, Family::Set)
+        self.set_kind(flag).map_or(Family::Simhash, Family::Set)
     }
 }
 
@@ -87,6 +85,7 @@ mod tests {
     use super::*;
     use crate::Profile;
     use crate::testsuite::{id, signed, sketch};
+    use minhash::SetKind;
 
     #[test]
     fn parts_hold_each_bucket_once() {

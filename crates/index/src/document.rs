@@ -133,24 +133,27 @@ pub struct Match {
     pub id: DocumentId,
     /// Its fingerprint.
     pub fingerprint: Fingerprint,
-    /// In how many bits it differs from the query: see [`Features::distance`](crate::Features::distance).
-    pub distance: Distance,
-    /// The share of both that is in common, where the index verifies.
-    pub similarity: Option<Similarity>,
+    /// How near it is to the query.
+    pub nearness: Nearness,
 }
 
 impl Match {
     /// What `sketch` stands for, stored under `id`, that is so near.
     #[must_use]
     pub fn new(id: DocumentId, fingerprint: Fingerprint, nearness: Nearness) -> Self {
-        let Nearness { similarity, distance } = nearness;
-        Self { id, fingerprint, distance, similarity }
+        Self { id, fingerprint, nearness }
     }
 
-    /// How near it is.
+    /// In how many bits it differs from the query: see [`Features::distance`](crate::Features::distance).
     #[must_use]
-    pub fn nearness(&self) -> Nearness {
-        Nearness { similarity: self.similarity, distance: self.distance }
+    pub fn distance(&self) -> Distance {
+        self.nearness.distance
+    }
+
+    /// The share of both that is in common, where the index verifies.
+    #[must_use]
+    pub fn similarity(&self) -> Option<Similarity> {
+        self.nearness.similarity
     }
 }
 
@@ -182,7 +185,7 @@ pub struct NearDocuments {
 pub enum Insertion {
     /// The id was not there; now it is.
     Inserted,
-    /// The id is there with the same sketch; nothing was written, so it keeps its source and the time of its insertion.
+    /// The id is there with the same sketch, and where texts are kept with the same text; nothing was written, so it keeps its source and the time of its insertion.
     Unchanged,
     /// The id was there with another sketch, which is gone.
     Replaced,

@@ -39,28 +39,33 @@ impl Finding {
 pub enum FindingKind {
     /// A document that not all of its buckets lead to, so that searches may miss it.
     Unfiled,
-    /// An entry of the index that leads to no document; it costs room and time, and no answer is wrong.
+    /// An entry of the index that leads to no document, or a text that is of none; it costs room and time, and no answer is
+    /// wrong.
     Ghost,
     /// An insertion whose owner has died; it keeps nobody waiting any more.
     DeadClaim,
     /// A removal whose owner has died: the document is gone, and not all that it left behind.
     HalfRemoved,
+    /// A document whose text was kept and is gone. Verdicts about it fail; once it is mended, estimates decide about it, as
+    /// about a document that came without a text.
+    TextLost,
     /// A document whose time of insertion is ahead of the clock: it stays for so much longer.
     Ahead,
     /// A document under the keys of another scheme than the index's, so that searches may miss it: its writer took the index
     /// for another one. One whose fingerprint alone is of another recipe looks like any other.
     Foreign,
-    /// Bytes that are not what was written.
+    /// Bytes that are not what was written, or a text that is missing.
     Damaged,
 }
 
 impl FindingKind {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Unfiled,
         Self::Ghost,
         Self::DeadClaim,
         Self::HalfRemoved,
+        Self::TextLost,
         Self::Ahead,
         Self::Foreign,
         Self::Damaged,
@@ -80,6 +85,7 @@ impl fmt::Display for FindingKind {
             Self::Ghost => "ghost",
             Self::DeadClaim => "dead claim",
             Self::HalfRemoved => "half removed",
+            Self::TextLost => "text lost",
             Self::Ahead => "ahead",
             Self::Foreign => "foreign",
             Self::Damaged => "damaged",

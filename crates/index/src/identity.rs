@@ -4,6 +4,18 @@ use std::fmt;
 
 use crate::{Error, ErrorKind, Result};
 
+/// Sixteen random bytes from the system.
+///
+/// # Errors
+/// `Internal` where the system gives none.
+pub(crate) fn random_bytes() -> Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Error::new(ErrorKind::Internal, "the system gives no random numbers").caused_by(error)
+    })?;
+    Ok(bytes)
+}
+
 /// Drawn when an index is made; no two indexes have the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity([u8; 16]);
@@ -14,11 +26,7 @@ impl Identity {
     /// # Errors
     /// `Internal` where the system gives no random numbers.
     pub fn draw() -> Result<Self> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).map_err(|error| {
-            Error::new(ErrorKind::Internal, "the system gives no random numbers").caused_by(error)
-        })?;
-        Ok(Self(bytes))
+        random_bytes().map(Self)
     }
 
     /// One with these bytes.

@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 use simhash::Distance;
 
 use crate::{
-    CellPage, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Features, Insertion, Metadata, Mode,
-    NearDocuments, Neighbours, OpenOptions, Overlay, Page, Result, Rule, Segments, Selection, Sketch,
-    SketchKind, Source, Status, Store, StoredDocument,
+    CellPage, Counter, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Features, Insertion,
+    Metadata, Mode, NearDocuments, Neighbours, OpenOptions, Overlay, Page, Result, Rule, Segments, Selection,
+    Sketch, SketchKind, Source, Status, Store, StoredDocument, Text, TextKeeping, WriteMark,
 };
 
 pub use self::foresight::Foresight;
@@ -21,6 +21,9 @@ pub use self::foresight::Foresight;
 pub struct Index {
     store: Box<dyn Store>,
     metadata: Metadata,
+    counter: Option<Counter>,
+    /// See [`Index::containing`].
+    contained: Option<Similarity>,
 }
 
 /// A document as it is inserted: the index makes the sketch, by its kind.
@@ -60,7 +63,15 @@ impl Index {
     pub fn over(store: Box<dyn Store>, options: &OpenOptions) -> Result<Self> {
         let metadata = match (store.metadata()?, options.mode) {
             (Some(metadata), _) => metadata,
-            (None, Mode::CreateIfMissing) => store.create(&options.new_metadata()?)?,
+            (None, Mode::CreateIfMissing) => {
+                let mut metadata = options.new_metadata()?;
+                let is_open = options.texts.is_none() && metadata.texts != TextKeeping::None;
+                if is_open && !store.has_room_for_texts()? {
+                    let texts = Some(TextKeeping::None);
+                    metadata = OpenOptions { texts, ..options.clone() }.new_metadata()?;
+                }
+                store.create(&metadata)?
+            }
             (None, Mode::MustExist) => {
                 return Err(Error::new(
                     ErrorKind::NotFound,
@@ -69,15 +80,37 @@ impl Index {
             }
         };
         options.check(&metadata)?;
-        Ok(Self { store, metadata })
+        Ok(Self { store, metadata, counter: None, contained: None })
+    }
+
+    /// The same index with a way to count texts, which it has a use for where it keeps them.
+    #[must_use]
+    pub fn counting(mut self, counter: Option<Counter>) -> Self {
+        self.counter = counter.filter(|_| self.metadata.texts != TextKeeping::None);
+        self
     }
 
     /// The same index with an [`Overlay`] over its store: what is written from now on stays in memory, and what is asked is
     /// answered as if it had been written. For dry runs.
     #[must_use]
     pub fn overlaid(self) -> Self {
-        let Self { store, metadata } = self;
-        Self { store: Box::new(Overlay::new(store)), metadata }
+        let Self { store, metadata, counter, contained } = self;
+        Self { store: Box::new(Overlay::new(store)), metadata, counter, contained }
+    }
+
+    /// The same index, for which in this process a document is a duplicate too where at least this share of it, counted,
+    /// stands in one that is there: see [`Rule::contained`]. Searches do not change. A store that cannot decide by it
+    /// ([`Capabilities::contained`](crate::Capabilities::contained)) refuses insertions then.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where no texts are at hand to count it by.
+    pub fn containing(self, share: Option<Similarity>) -> Result<Self> {
+        if share.is_some() && self.counter.is_none() {
+            return Err(Error::invalid(
+                "what is contained is counted over texts, and this index keeps none or does not verify",
+            ));
+        }
+        Ok(Self { contained: share, ..self })
     }
 
     /// What the index says of itself.
@@ -107,7 +140,14 @@ impl Index {
     /// What counts as near.
     #[must_use]
     pub fn rule(&self) -> Rule {
-        self.metadata.rule()
+        Rule { counter: self.counter, ..self.metadata.rule() }
+    }
+
+    /// By what it decides about a document that is inserted if it is new: what counts as near, of at most
+    /// [`CANDIDATES_MAX`](crate::CANDIDATES_MAX) candidates, and what [contains](Self::containing) it.
+    #[must_use]
+    pub fn insertion_rule(&self) -> Rule {
+        Rule { contained: self.contained, ..self.rule().of_insertion() }
     }
 
     /// How a text becomes a fingerprint of this index.
@@ -140,13 +180,12 @@ impl Index {
         self.store.insert(&self.documents(documents))
     }
 
-    /// See [`Store::insert_if_new`]; near is what is so by the index's own [`rule`](Self::rule), of at most
-    /// [`CANDIDATES_MAX`](crate::CANDIDATES_MAX) candidates.
+    /// See [`Store::insert_if_new`]; near is what is so by the index's own [`insertion_rule`](Self::insertion_rule).
     ///
     /// # Errors
     /// Those of the store.
     pub fn insert_if_new(&self, documents: &[impl Into<NewDocument> + Clone]) -> Result<Vec<Insertion>> {
-        self.store.insert_if_new(&self.documents(documents), &self.rule().of_insertion())
+        self.store.insert_if_new(&self.documents(documents), &self.insertion_rule())
     }
 
     /// What calls would answer now, of which nothing is written.
@@ -241,6 +280,14 @@ impl Index {
         self.store.get(ids)
     }
 
+    /// See [`Store::texts`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        self.store.texts(ids)
+    }
+
     /// See [`Store::scan`].
     ///
     /// # Errors
@@ -263,6 +310,22 @@ impl Index {
     /// Those of the store.
     pub fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
         self.store.examine(mends, report)
+    }
+
+    /// See [`Store::last_write`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn last_write(&self) -> Result<Option<WriteMark>> {
+        self.store.last_write()
+    }
+
+    /// See [`Store::has_written`].
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub fn has_written(&self, mark: &WriteMark) -> Result<bool> {
+        self.store.has_written(mark)
     }
 
     /// See [`Store::status`].
@@ -307,8 +370,10 @@ impl Index {
         Ok((digests.len() as u64, whole))
     }
 
-    /// Refuses a rule that asks for more than the index can tell: for less similar documents, or for a greater
-    /// distance.
+    /// Refuses a rule that asks for more than the index can tell: for a greater distance, or for
+    /// similarities where there are no signatures. A similarity below the index's own is no such
+    /// thing, but of what it asks for the index finds only the share [`SketchKind::recall`]; that
+    /// should be said where it is asked.
     ///
     /// # Errors
     /// `InvalidArgument`.
@@ -325,9 +390,9 @@ impl Index {
                 "this index has no signatures to tell similarities by; leave the similarity out, or carry the \
                  index over with `indexer reindex`",
             )),
-            (asked, Some(own)) if asked < Some(own) => Err(Error::invalid(format!(
-                "a similarity below {own} is not what this index looks for; ask for more"
-            ))),
+            (None, Some(_)) => Err(Error::invalid(
+                "this index tells by similarity what is near, and finds nothing without one; ask for one",
+            )),
             _ => Ok(()),
         }
     }

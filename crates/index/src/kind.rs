@@ -6,8 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use minhash::{BandScheme, SetKind};
-use serde::{Deserialize, Serialize};
+use minhash::{FilingScheme, SetKind, Similarity};
 use simhash::{
     BucketKey, Distance, Fingerprint, RowKey, RowKeyError, SCHEME_NAMES, SchemeError, SplitsError, Table,
     TableScheme, n_regions_max, splits,
@@ -15,6 +14,10 @@ use simhash::{
 use tables::{Groups, Pair};
 
 use crate::{Error, Features, Result, Sketch};
+
+mod stored;
+
+pub(crate) use stored::StoredKind;
 
 /// What the documents of an index are filed by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -68,12 +71,12 @@ pub struct SketchKind {
     /// Blocks of a simhash that must agree; what a row key ends with is the fingerprint.
     scheme: Option<TableScheme>,
     /// Bands of a signature that must agree; what a row key ends with are bits of other bins.
-    by_sets: bool,
+    filing: Option<FilingScheme>,
 }
 
 impl Default for SketchKind {
     fn default() -> Self {
-        Self { scheme: Some(TableScheme::default()), by_sets: false }
+        Self { scheme: Some(TableScheme::default()), filing: None }
     }
 }
 
@@ -93,7 +96,7 @@ impl FromStr for SketchKind {
     type Err = UnknownKind;
 
     fn from_str(name: &str) -> Result<Self, UnknownKind> {
-        Ok(Self { scheme: Some(name.parse().map_err(UnknownKind)?), by_sets: false })
+        Ok(Self { scheme: Some(name.parse().map_err(UnknownKind)?), filing: None })
     }
 }
 
@@ -106,32 +109,45 @@ impl SketchKind {
     /// # Errors
     /// See [`TableScheme::new`], which proves them.
     pub fn simhash(name: &str, max_distance: Distance, masks: &[(u8, u64)]) -> Result<Self, SchemeError> {
-        Ok(Self { scheme: Some(TableScheme::new(name, max_distance, masks)?), by_sets: false })
+        Ok(Self { scheme: Some(TableScheme::new(name, max_distance, masks)?), filing: None })
     }
 
-    /// The kind of a profile, with the tables of this one.
+    /// The kind of a profile, with the tables of this one, and signatures filed for a similarity of
+    /// .8.
     ///
     /// # Errors
     /// `InvalidArgument` where a table has a flag of the signatures' bands.
     pub fn of_profile(self, profile: Profile) -> Result<Self> {
-        let by_sets = profile != Profile::Classic;
-        let tables = self.scheme.iter().flat_map(TableScheme::tables);
-        let clash = tables.map(Table::flag).find(|&flag| SetKind::of_flag(flag).is_some());
-        match clash {
-            Some(flag) if profile == Profile::Full => Err(Error::invalid(format!(
+        let filing = (profile != Profile::Classic).then(FilingScheme::default);
+        Self { scheme: self.scheme.filter(|_| profile != Profile::Minhash), filing }.checked()
+    }
+
+    /// The same kind with its signatures filed by another scheme; one that does not file by
+    /// signatures as it is.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where a table has a flag of the signatures' bands.
+    pub fn with_filing(self, filing: FilingScheme) -> Result<Self> {
+        Self { filing: self.filing.map(|_| filing), ..self }.checked()
+    }
+
+    fn checked(self) -> Result<Self> {
+        let mut tables = self.scheme.iter().flat_map(TableScheme::tables).map(Table::flag);
+        match tables.find(|&flag| self.set_kind(flag).is_some()) {
+            Some(flag) => Err(Error::invalid(format!(
                 "the table with flag {flag} would clash with a band of the signatures; give it a flag below 64"
             ))),
-            _ => Ok(Self { scheme: self.scheme.filter(|_| profile != Profile::Minhash), by_sets }),
+            None => Ok(self),
         }
     }
 
     /// What it files by.
     #[must_use]
     pub fn profile(&self) -> Profile {
-        match (&self.scheme, self.by_sets) {
+        match (&self.scheme, &self.filing) {
             (None, _) => Profile::Minhash,
-            (Some(_), false) => Profile::Classic,
-            (Some(_), true) => Profile::Full,
+            (Some(_), None) => Profile::Classic,
+            (Some(_), Some(_)) => Profile::Full,
         }
     }
 
@@ -144,7 +160,26 @@ impl SketchKind {
     /// Whether it files documents by their signatures.
     #[must_use]
     pub fn files_by_sets(&self) -> bool {
-        self.by_sets
+        self.filing.is_some()
+    }
+
+    /// How it files documents by their signatures, where it does.
+    #[must_use]
+    pub fn filing(&self) -> Option<FilingScheme> {
+        self.filing
+    }
+
+    /// The share of the pairs of a similarity that documents filed by this kind make known,
+    /// computed: of those that signatures propose. 0 where none do, as simhashes promise nothing of
+    /// a similarity; what they propose comes on top.
+    #[must_use]
+    pub fn recall(&self, similarity: Similarity) -> f64 {
+        self.filing.map_or(0.0, |filing| filing.recall(similarity))
+    }
+
+    /// What the documents are that are filed by their signatures under a flag.
+    pub(crate) fn set_kind(&self, flag: u8) -> Option<SetKind> {
+        self.filing?.kind_of_flag(flag)
     }
 
     /// The name of the tables of its simhashes, `none` where there are none.
@@ -168,7 +203,7 @@ impl SketchKind {
     }
 
     fn n_bands(&self) -> usize {
-        if self.by_sets { BandScheme::long().bands() as usize } else { 0 }
+        self.filing.map_or(0, |filing| filing.n_keys())
     }
 
     /// The bits of a simhash that must agree for two to meet, for each of its keys, in the order of the keys: what
@@ -184,7 +219,7 @@ impl SketchKind {
         let features = features.into();
         let keys = |simhash: Fingerprint, scheme: &TableScheme| scheme.facet(simhash).keys().to_vec();
         let keys = features.simhash.zip(self.scheme.as_ref()).map(|(simhash, scheme)| keys(simhash, scheme));
-        Sketch::filed(features, keys, self.by_sets)
+        Sketch::filed(features, keys, self.filing.as_ref())
     }
 
     /// Whether a sketch is the one that [`sketch`](Self::sketch) makes of its features, so that its keys need not be
@@ -198,7 +233,7 @@ impl SketchKind {
     /// [follow](Self::follows) from it.
     #[must_use]
     pub fn listed(&self, features: Features, keys: Vec<BucketKey>) -> Sketch {
-        Sketch::filed(features, Some(keys), self.by_sets)
+        Sketch::filed(features, Some(keys), self.filing.as_ref())
     }
 
     /// Whether a row key is one that this kind writes.
@@ -206,10 +241,10 @@ impl SketchKind {
     /// # Errors
     /// [`RowKeyError`], with what is wrong about it.
     pub fn check(&self, key: RowKey) -> Result<(), RowKeyError> {
-        match SetKind::of_flag(key.bucket().flag) {
+        match self.set_kind(key.bucket().flag) {
             // Of what it was hashed is not in the key, but for the hash of a whole text.
-            Some(SetKind::Long | SetKind::Short) if self.by_sets => Ok(()),
-            Some(SetKind::Whole) if self.by_sets => {
+            Some(SetKind::Long | SetKind::Short) => Ok(()),
+            Some(SetKind::Whole) => {
                 let segment = (key.fingerprint.0 >> 32) as u32;
                 let bucket = key.bucket();
                 if segment == bucket.segment {
@@ -217,7 +252,7 @@ impl SketchKind {
                 }
                 Err(RowKeyError::Segment { flag: bucket.flag, expected: segment, got: bucket.segment })
             }
-            _ => match &self.scheme {
+            None => match &self.scheme {
                 Some(scheme) => scheme.check(key),
                 None => Err(RowKeyError::UnknownFlag(key.bucket().flag)),
             },
@@ -238,8 +273,14 @@ impl SketchKind {
     /// Whether it files every document under the same keys as `other`, whatever the two are called.
     #[must_use]
     pub fn files_like(&self, other: &Self) -> bool {
+        self.filing == other.filing && self.has_tables_of(other)
+    }
+
+    /// Whether it files simhashes under the same keys as `other`.
+    #[must_use]
+    pub fn has_tables_of(&self, other: &Self) -> bool {
         let tables = |kind: &Self| kind.scheme.as_ref().map(|scheme| scheme.tables().to_vec());
-        self.by_sets == other.by_sets && tables(self) == tables(other)
+        tables(self) == tables(other)
     }
 
     /// The bits of the segments of each of its keys.
@@ -270,52 +311,9 @@ impl SketchKind {
         }
     }
 
-    /// The stored form of its tables.
-    pub(crate) fn stored(&self) -> Option<StoredKind> {
-        let stored =
-            |table: &Table| StoredTable { flag: table.flag(), mask: format!("{:016x}", table.mask()) };
-        self.scheme.as_ref().map(|scheme| StoredKind {
-            name: scheme.name().to_owned(),
-            max_distance: scheme.max_distance().as_bits(),
-            tables: scheme.tables().iter().map(stored).collect(),
-        })
-    }
-
     /// A kind without tables.
     pub(crate) fn by_sets_alone() -> Self {
-        Self { scheme: None, by_sets: true }
-    }
-}
-
-/// The stored form, in the metadata of an index. Masks are hexadecimal, because many readers of JSON keep only 53 bits of
-/// a number.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct StoredKind {
-    name: String,
-    max_distance: u32,
-    tables: Vec<StoredTable>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct StoredTable {
-    flag: u8,
-    mask: String,
-}
-
-impl StoredKind {
-    /// Reads it back; what is wrong is told by `damaged`.
-    pub(crate) fn decode(&self, damaged: impl Fn(&str) -> Error) -> Result<SketchKind> {
-        let mut masks = Vec::new();
-        for StoredTable { flag, mask } in &self.tables {
-            let mask = u64::from_str_radix(mask, 16).map_err(|error| damaged("a mask").caused_by(error))?;
-            masks.push((*flag, mask));
-        }
-        let max_distance =
-            Distance::new(self.max_distance).map_err(|error| damaged("its table scheme").caused_by(error))?;
-        SketchKind::simhash(&self.name, max_distance, &masks)
-            .map_err(|error| damaged("its table scheme").caused_by(error))
+        Self { scheme: None, filing: Some(FilingScheme::default()) }
     }
 }
 

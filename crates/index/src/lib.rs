@@ -15,6 +15,7 @@ mod error;
 mod examine;
 mod identity;
 mod index;
+mod key;
 mod kind;
 mod memory;
 mod metadata;
@@ -29,6 +30,7 @@ mod source;
 mod store;
 #[cfg(feature = "testsuite")]
 pub mod testsuite;
+mod text;
 mod time;
 
 pub use cells::{Cell, Segments};
@@ -40,6 +42,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use examine::{Examined, Finding, FindingKind};
 pub use identity::Identity;
 pub use index::{Foresight, Index, NewDocument, Removed};
+pub use key::Key;
 pub use kind::{Profile, SketchKind, UnknownKind};
 pub use memory::{MemoryStore, MemoryUri};
 pub use metadata::{FORMAT_VERSION, Metadata};
@@ -47,12 +50,14 @@ pub use options::{Mode, OpenOptions};
 pub use overlay::Overlay;
 pub use place::{CallSizes, Capabilities, Place};
 pub use retention::{InvalidRetention, Retention};
-pub use rule::{CANDIDATES_MAX, Nearness, Rule};
+pub use rule::{CANDIDATES_MAX, COUNTED_MAX, Glance, Nearness, Rule};
 pub use selection::Selection;
 pub use sketch::{Family, Features, Sketch};
 pub use source::{InvalidSource, MAX_SOURCE_BYTES, Source};
 pub use store::{
     CellPage, ClaimCounts, ConnectionCounts, Cursor, MAX_BATCH, MAX_SKETCH_KEYS, Page, Status, Store,
+    WriteMark,
 };
 pub use tables::{Cost, Groups, Pair};
+pub use text::{CountTexts, Counter, Text, TextKeeping, TextPlace};
 pub use time::{AHEAD_MAX, Clock, InvalidTimestamp, Timestamp};

@@ -16,9 +16,11 @@ use crate::backend::search::{self, Bounded, Documents};
 use crate::backend::{LastWrite, Live, Oldest, Runs};
 use crate::retention::{Horizon, SWEPT_MIN, n_swept_max};
 use crate::store::{check_batch, check_documents, not_created, page_len};
+use crate::text::TextsInMemory;
 use crate::{
     Clock, Cursor, Document, DocumentId, Error, Examined, Features, Finding, Insertion, Match, Metadata,
-    Neighbours, Page, Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Timestamp,
+    Neighbours, Page, Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, TextKeeping,
+    TextPlace, Timestamp,
 };
 
 /// A store in memory.
@@ -37,6 +39,8 @@ struct Contents {
     last_write: Option<LastWrite>,
     numbers: HashMap<DocumentId, u64>,
     tables: Box<dyn Tables>,
+    /// The texts, in an index that keeps them.
+    texts: Box<dyn TextPlace>,
     bounded: Bounded,
     /// The number of the last document; numbers are never used again.
     last: u64,
@@ -58,6 +62,12 @@ impl MemoryStore {
     /// An empty store without metadata, which takes the time from `clock`.
     #[must_use]
     pub fn with_clock(clock: Clock) -> Self {
+        Self::with_texts_in(Box::<TextsInMemory>::default(), clock)
+    }
+
+    /// An empty store without metadata, which keeps texts in a place of the caller's.
+    #[must_use]
+    pub fn with_texts_in(texts: Box<dyn TextPlace>, clock: Clock) -> Self {
         let contents = Contents {
             metadata: None,
             documents: BTreeMap::new(),
@@ -65,6 +75,7 @@ impl MemoryStore {
             last_write: None,
             numbers: HashMap::new(),
             tables: search::new_tables(),
+            texts,
             bounded: Bounded::default(),
             last: 0,
         };
@@ -136,6 +147,10 @@ impl Contents {
             .get(&number)
             .ok_or_else(|| Error::corrupt(format!("document number {number} is missing")))
     }
+
+    fn keeps_texts(&self) -> bool {
+        self.metadata.as_ref().is_some_and(|metadata| metadata.texts != TextKeeping::None)
+    }
 }
 
 impl Documents for Contents {
@@ -145,6 +160,10 @@ impl Documents for Contents {
 
     fn features(&self, number: u64) -> Result<Cow<'_, Features>> {
         self.document(number).map(|stored| Cow::Borrowed(stored.document.sketch.features()))
+    }
+
+    fn text(&self, number: u64) -> Result<Option<Text>> {
+        self.texts.get(number)
     }
 }
 
@@ -216,13 +235,26 @@ impl Shelf for Writer<'_> {
         search::nearest(&[&*contents.tables], sketch, rule, &counts, contents, &contents.bounded)
     }
 
+    fn keeps_texts(&self) -> Result<bool> {
+        Ok(self.contents.keeps_texts())
+    }
+
+    fn text(&self, _: &DocumentId, number: u64) -> Result<Option<Text>> {
+        self.contents.texts.get(number)
+    }
+
     fn put(&mut self, document: &Document) -> Result<()> {
         let inserted_at = self.inserted_at(self.contents.last + 1)?;
         let contents = &mut *self.contents;
         contents.last += 1;
         search::file(&mut *contents.tables, &document.sketch, contents.last);
         contents.numbers.insert(document.id.clone(), contents.last);
-        let stored = StoredDocument { document: document.clone(), inserted_at };
+        if let Some(text) = document.sketch.text().filter(|_| contents.keeps_texts()) {
+            contents.texts.put(contents.last, text)?;
+        }
+        let mut document = document.clone();
+        document.sketch = document.sketch.with_text(None);
+        let stored = StoredDocument { document, inserted_at };
         contents.documents.insert(contents.last, stored);
         Ok(())
     }
@@ -231,6 +263,7 @@ impl Shelf for Writer<'_> {
         search::unfile(&mut *self.contents.tables, sketch, number);
         self.contents.numbers.remove(id);
         self.contents.documents.remove(&number);
+        self.contents.texts.remove(number);
         Ok(())
     }
 }
@@ -277,6 +310,17 @@ impl Store for MemoryStore {
             Ok(horizon.is_live(stored.inserted_at).then(|| stored.clone()))
         };
         ids.iter().map(get).collect()
+    }
+
+    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        check_batch(ids.len())?;
+        let (contents, horizon) = self.read_created()?;
+        let text = |id| {
+            let Some(&number) = contents.numbers.get(id) else { return Ok(None) };
+            let is_live = horizon.is_live(contents.document(number)?.inserted_at);
+            if is_live { contents.texts.get(number) } else { Ok(None) }
+        };
+        ids.iter().map(text).collect()
     }
 
     fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {

@@ -8,25 +8,41 @@
 //!
 //! Version 3 has signatures, by which pairs are verified and by which documents may be filed. An index without any is written as
 //! version 2, and those of versions 1 and 2 go on as what they are: simhashes alone.
+//!
+//! Version 4 says by which bands signatures are filed, where these are not those of a similarity of
+//! .8, keeps the texts of its documents, by which similarities are counted, and may have a secret
+//! key for its signatures. An index with none of these is written as version 3 or 2.
 
 use std::collections::BTreeMap;
 
-use minhash::Similarity;
+use minhash::{FilingScheme, Similarity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use simhash::Distance;
 
 use crate::kind::StoredKind;
-use crate::{Error, ErrorKind, Identity, Profile, Result, Retention, Rule, SketchKind};
+use crate::{Error, ErrorKind, Identity, Key, Profile, Result, Retention, Rule, SketchKind, TextKeeping};
 
 /// The version that this program writes, and the newest that it reads.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// The first one with an identity.
 const IDENTITY_VERSION: u32 = 2;
 
 /// The first one with signatures.
 const SIGNATURE_VERSION: u32 = 3;
+
+/// The first one that may keep texts.
+const TEXTS_VERSION: u32 = 4;
+
+/// The first one in which other numbers may make another document.
+const NUMBERS_VERSION: u32 = 4;
+
+/// The first one whose signatures may be made with a secret key.
+const KEY_VERSION: u32 = 4;
+
+/// The first one whose signatures may be filed by other bands than those of .8.
+const BANDS_VERSION: u32 = 4;
 
 /// How texts become signatures, and what is filed by them. Two signatures may be compared only where this is equal.
 const SIGNATURES: u32 = 1;
@@ -43,6 +59,12 @@ pub struct Metadata {
     /// The least similarity of near-duplicates; none in an index that takes what is proposed for one. It has signatures if this
     /// is set.
     pub min_similarity: Option<Similarity>,
+    /// Says whether it keeps the texts of its documents. Where it does, similarities are counted.
+    pub texts: TextKeeping,
+    /// Says that documents with other numbers are other documents, however similar they are.
+    pub same_numbers: bool,
+    /// The secret key that its n-grams are hashed with, besides the recipe's seed.
+    pub key: Option<Key>,
     /// How long documents stay after their insertion; for good where there is none.
     pub retain: Option<Retention>,
     /// How a text becomes a fingerprint.
@@ -63,6 +85,15 @@ struct Stored {
     profile: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signatures: Option<StoredSignatures>,
+    /// The name of the bands, where they are not those of .8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    bands: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    texts: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    same_numbers: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     retain_seconds: Option<u32>,
     recipe: BTreeMap<String, String>,
@@ -133,7 +164,35 @@ impl Stored {
             (Some(tables), Profile::Classic | Profile::Full) => tables.of_profile(profile)?,
             _ => return Err(damaged("its profile and its tables do not fit")),
         };
+        let kind = match &self.bands {
+            None => kind,
+            Some(name) if self.format_version >= BANDS_VERSION && kind.files_by_sets() => {
+                let filing = name.parse::<FilingScheme>();
+                kind.with_filing(filing.map_err(|error| damaged("its bands").caused_by(error))?)?
+            }
+            Some(_) => return Err(damaged("its version or its profile and its bands do not fit")),
+        };
         Ok((kind, min_similarity))
+    }
+
+    fn texts(&self) -> Result<TextKeeping> {
+        match &self.texts {
+            None => Ok(TextKeeping::None),
+            Some(name) if self.format_version >= TEXTS_VERSION && self.signatures.is_some() => {
+                name.parse().map_err(|error: Error| damaged("how it keeps texts").caused_by(error))
+            }
+            Some(_) => Err(damaged("its version and its texts do not fit")),
+        }
+    }
+
+    fn key(&self) -> Result<Option<Key>> {
+        match &self.key {
+            None => Ok(None),
+            Some(digits) if self.format_version >= KEY_VERSION && self.signatures.is_some() => {
+                Ok(Some(Key::parse(digits).ok_or_else(|| damaged("its key"))?))
+            }
+            Some(_) => Err(damaged("its version and its key do not fit")),
+        }
     }
 
     /// The one that is stored, or before there were any a digest.
@@ -159,20 +218,32 @@ fn damaged(what: &str) -> Error {
     ))
 }
 
+/// The bands of a kind, where they are not those of .8.
+fn other_bands(kind: &SketchKind) -> Option<FilingScheme> {
+    kind.filing().filter(|filing| *filing != FilingScheme::default())
+}
+
 impl Metadata {
-    /// The version that an index needs.
-    pub(crate) fn version_of(kind: &SketchKind, min_similarity: Option<Similarity>) -> u32 {
-        if kind.profile() == Profile::Classic && min_similarity.is_none() {
-            IDENTITY_VERSION
-        } else {
-            SIGNATURE_VERSION
-        }
+    /// The same, of the least version that can say it.
+    #[must_use]
+    pub(crate) fn of_least_version(self) -> Self {
+        let needs = [
+            (self.texts != TextKeeping::None, TEXTS_VERSION),
+            (other_bands(&self.kind).is_some(), BANDS_VERSION),
+            (self.same_numbers, NUMBERS_VERSION),
+            (self.key.is_some(), KEY_VERSION),
+            (self.kind.profile() != Profile::Classic || self.min_similarity.is_some(), SIGNATURE_VERSION),
+        ];
+        let needed = needs.iter().filter(|(needs, _)| *needs).map(|(_, version)| *version).max();
+        Self { format_version: needed.unwrap_or(IDENTITY_VERSION), ..self }
     }
 
-    /// What counts as near in this index.
+    /// The index's rule, by signatures alone: who counts texts is for the [`Index`](crate::Index) to say.
     #[must_use]
     pub fn rule(&self) -> Rule {
-        Rule { min_similarity: self.min_similarity, ..Rule::from(self.max_distance) }
+        let filing = self.kind.filing().unwrap_or_default();
+        let Self { min_similarity, same_numbers, .. } = *self;
+        Rule { min_similarity, filing, same_numbers, ..Rule::from(self.max_distance) }
     }
 
     /// The stored JSON.
@@ -182,7 +253,7 @@ impl Metadata {
     pub fn encode(&self) -> Result<Vec<u8>> {
         let mut stored = Stored {
             format_version: self.format_version,
-            scheme: self.kind.stored(),
+            scheme: StoredKind::of(&self.kind),
             max_distance: self.max_distance.as_bits(),
             profile: (self.format_version >= SIGNATURE_VERSION)
                 .then(|| self.kind.profile().name().to_owned()),
@@ -190,6 +261,10 @@ impl Metadata {
                 version: SIGNATURES,
                 min_similarity: min_similarity.get().to_string(),
             }),
+            bands: other_bands(&self.kind).map(|bands| bands.to_string()),
+            texts: (self.texts != TextKeeping::None).then(|| self.texts.name().to_owned()),
+            same_numbers: self.same_numbers,
+            key: self.key.map(|key| key.secret()),
             retain_seconds: self.retain.map(Retention::as_seconds),
             recipe: self.recipe.clone(),
             identity: (self.format_version >= IDENTITY_VERSION).then(|| self.identity.to_string()),
@@ -233,8 +308,23 @@ impl Metadata {
             Some(None) => return Err(damaged("it retains documents for no time at all")),
             retain => retain.flatten(),
         };
+        let (texts, same_numbers, key) = (stored.texts()?, stored.same_numbers, stored.key()?);
+        if same_numbers && (format_version < NUMBERS_VERSION || min_similarity.is_none()) {
+            return Err(damaged("its version and its numbers do not fit"));
+        }
         let recipe = stored.recipe;
-        Ok(Self { format_version, kind, max_distance, min_similarity, retain, recipe, identity })
+        Ok(Self {
+            format_version,
+            kind,
+            max_distance,
+            min_similarity,
+            texts,
+            same_numbers,
+            key,
+            retain,
+            recipe,
+            identity,
+        })
     }
 }
 

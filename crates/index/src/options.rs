@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use minhash::Similarity;
+use minhash::{FilingScheme, Similarity};
 use simhash::Distance;
 
-use crate::{Clock, Error, ErrorKind, Identity, Metadata, Profile, Result, Retention, SketchKind};
+use crate::{
+    Clock, Error, ErrorKind, Identity, Key, Metadata, Profile, Result, Retention, SketchKind, TextKeeping,
+};
 
 /// What to do where there is no index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +42,17 @@ pub struct OpenOptions {
     /// The least similarity of near-duplicates; for a new index that verifies the default is
     /// [`MIN_SIMILARITY`](Self::MIN_SIMILARITY).
     pub min_similarity: Option<Similarity>,
+    /// Says whether the texts are kept.
+    pub texts: Option<TextKeeping>,
+    /// Says whether a new index keeps texts, where `texts` leaves it open. One that verifies nothing keeps none.
+    pub texts_default: TextKeeping,
+    /// Says that documents with other numbers are other documents; in a new index they are not unless this is `Some(true)`.
+    pub same_numbers: Option<bool>,
+    /// Says whether the index has a secret key; for a new one it is drawn. In a new index there is none unless this is
+    /// `Some(true)`.
+    pub keyed: Option<bool>,
+    /// The key itself, where it is another index's.
+    pub key: Option<Key>,
     /// The fields of the recipe that the caller insists on.
     pub recipe: BTreeMap<String, String>,
     /// The recipe of a new index, with the fields of `recipe` over it.
@@ -50,7 +63,8 @@ impl OpenOptions {
     /// The least similarity of near-duplicates, unless one is asked for: .8.
     pub const MIN_SIMILARITY: f64 = 0.8;
 
-    /// Below this the bands miss too many to ask for it: at .5 they propose two of five pairs.
+    /// The least similarity that can be asked for. Bands that find less similar pairs would propose
+    /// a large part of an index.
     pub const LEAST_MIN_SIMILARITY: f64 = 0.5;
 
     /// This machine's clock, believed as far as the options say.
@@ -78,8 +92,9 @@ impl OpenOptions {
                 "profile {profile} files by no tables, so scheme {name} would do nothing; leave one of the two out"
             )));
         }
-        let kind = kind.of_profile(profile)?;
-        let min_similarity = self.new_min_similarity(kind.profile())?;
+        let min_similarity = self.new_min_similarity(profile)?;
+        let filing = min_similarity.map(FilingScheme::for_similarity).unwrap_or_default();
+        let kind = kind.of_profile(profile)?.with_filing(filing)?;
         let max_distance = self.max_distance.unwrap_or(kind.max_distance());
         if max_distance > kind.max_distance() {
             return Err(Error::invalid(format!(
@@ -91,8 +106,44 @@ impl OpenOptions {
         let mut recipe = self.recipe_default.clone();
         recipe.extend(self.recipe.clone());
         let retain = self.retain;
-        let (format_version, identity) = (Metadata::version_of(&kind, min_similarity), Identity::draw()?);
-        Ok(Metadata { format_version, kind, max_distance, min_similarity, retain, recipe, identity })
+        let texts = match (self.texts, min_similarity) {
+            (Some(TextKeeping::Zstd), None) => {
+                return Err(Error::invalid(
+                    "texts are kept to count similarities, and this index verifies none; leave one of the two out",
+                ));
+            }
+            (asked, Some(_)) => asked.unwrap_or(self.texts_default),
+            (_, None) => TextKeeping::None,
+        };
+        let same_numbers = self.same_numbers.unwrap_or(false);
+        if same_numbers && min_similarity.is_none() {
+            return Err(Error::invalid(
+                "numbers are compared where near-duplicates are verified, and this index verifies none; leave one of the \
+                 two out",
+            ));
+        }
+        let key = match (self.key, self.keyed) {
+            (None, Some(true)) => Some(Key::draw()?),
+            (key, _) => key,
+        };
+        if key.is_some() && min_similarity.is_none() {
+            return Err(Error::invalid(
+                "a key is for signatures, which an index has that verifies near-duplicates; leave one of the two out",
+            ));
+        }
+        let metadata = Metadata {
+            format_version: 0,
+            kind,
+            max_distance,
+            min_similarity,
+            texts,
+            same_numbers,
+            key,
+            retain,
+            recipe,
+            identity: Identity::draw()?,
+        };
+        Ok(metadata.of_least_version())
     }
 
     fn new_min_similarity(&self, profile: Profile) -> Result<Option<Similarity>> {
@@ -100,7 +151,7 @@ impl OpenOptions {
             (true, None) => Ok(Some(Similarity::clamped(Self::MIN_SIMILARITY))),
             (true, Some(asked)) if asked.get() >= Self::LEAST_MIN_SIMILARITY => Ok(Some(asked)),
             (true, Some(asked)) => Err(Error::invalid(format!(
-                "a least similarity of {asked} is below {}, where the bands would miss most pairs; ask for more",
+                "a least similarity of {asked} is below {}, the least that bands find; ask for more",
                 Self::LEAST_MIN_SIMILARITY
             ))),
             (false, Some(_)) => {
@@ -124,9 +175,10 @@ impl OpenOptions {
             let wanted = parse_kind(name)?;
             let has_scheme = stored.kind.profile() != Profile::Minhash;
             let wanted = if has_scheme { wanted.of_profile(stored.kind.profile())? } else { wanted };
+            let wanted = wanted.with_filing(stored.kind.filing().unwrap_or_default())?;
             if wanted.name() != stored.kind.name() {
                 differs("scheme", stored.kind.name(), name);
-            } else if !wanted.files_like(&stored.kind) {
+            } else if !wanted.has_tables_of(&stored.kind) {
                 differs("scheme", &format!("{name} with other masks"), name);
             }
         }
@@ -145,6 +197,26 @@ impl OpenOptions {
         {
             let stored = stored.min_similarity.map_or("none".to_owned(), |stored| stored.to_string());
             differs("min similarity", &stored, &wanted.to_string());
+        }
+        if let Some(wanted) = self.same_numbers
+            && wanted != stored.same_numbers
+        {
+            differs("same numbers", state(stored.same_numbers), state(wanted));
+        }
+        match (self.key, stored.key) {
+            (Some(wanted), Some(stored)) if wanted != stored => {
+                differs("key", &format!("another, with check digits {stored}"), &wanted.to_string());
+            }
+            (Some(wanted), None) => differs("key", "none", &wanted.to_string()),
+            (None, stored) if self.keyed.is_some_and(|wanted| wanted != stored.is_some()) => {
+                differs("keyed", state(stored.is_some()), state(stored.is_none()));
+            }
+            _ => {}
+        }
+        if let Some(wanted) = self.texts
+            && wanted != stored.texts
+        {
+            differs("texts", stored.texts.name(), wanted.name());
         }
         if let Some(wanted) = self.max_distance
             && wanted != stored.max_distance

@@ -14,7 +14,8 @@ use crate::retention::Horizon;
 use crate::store::{check_batch, check_documents, not_created, page_len};
 use crate::{
     Clock, Cursor, Document, DocumentId, Error, Features, Insertion, Match, MemoryStore, Metadata,
-    Neighbours, Page, Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Timestamp,
+    Neighbours, Page, Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, TextKeeping,
+    Timestamp,
 };
 
 /// Before the bytes of a cursor of the base, and of one of what was written.
@@ -46,6 +47,12 @@ struct Layer {
     /// finds in the base do not count.
     hidden_tables: Box<dyn Tables>,
     hidden_documents: Vec<StoredDocument>,
+}
+
+impl Layer {
+    fn keeps_texts(&self) -> Result<bool> {
+        Ok(self.above.metadata()?.is_some_and(|metadata| metadata.texts != TextKeeping::None))
+    }
 }
 
 /// By which rule documents are written.
@@ -98,8 +105,21 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
         work: impl FnOnce(&mut RwLockWriteGuard<'_, Layer>, Vec<Option<StoredDocument>>) -> Result<T>,
     ) -> Result<T> {
         let mut layer = self.write()?;
-        let in_base = if layer.has_base { self.base.get(ids)? } else { vec![None; ids.len()] };
+        let in_base = if layer.has_base { self.in_base(&layer, ids)? } else { vec![None; ids.len()] };
         work(&mut layer, in_base)
+    }
+
+    /// Documents of the base, with their texts where it keeps them: those that are hidden are counted by them.
+    fn in_base(&self, layer: &Layer, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        let mut in_base = self.base.get(ids)?;
+        if layer.keeps_texts()? && in_base.iter().any(Option::is_some) {
+            for (stored, text) in in_base.iter_mut().zip(self.base.texts(ids)?) {
+                if let Some(StoredDocument { document, .. }) = stored {
+                    document.sketch = document.sketch.clone().with_text(text);
+                }
+            }
+        }
+        Ok(in_base)
     }
 
     /// As [`insert_if_new`](Store::insert_if_new), where what is stored under a document's own id neither counts nor
@@ -122,7 +142,10 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
                 let queries: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
                 // One is enough, beyond those that are hidden or will be by this call, the document's own among them.
                 let hides = |(document, stored): &(&Document, &Option<StoredDocument>)| {
-                    let is_other = |stored: &StoredDocument| stored.document.sketch != document.sketch;
+                    let is_other = |stored: &StoredDocument| {
+                        let sketch = &stored.document.sketch;
+                        *sketch != document.sketch || sketch.text() != document.sketch.text()
+                    };
                     stored.as_ref().is_some_and(|stored| matches!(way, Way::Replace(_)) || is_other(stored))
                 };
                 let limit = 1 + documents.iter().zip(&in_base).filter(hides).count();
@@ -175,6 +198,10 @@ impl Documents for Layer {
     fn features(&self, number: u64) -> Result<Cow<'_, Features>> {
         Ok(Cow::Borrowed(self.hidden_documents[number as usize].document.sketch.features()))
     }
+
+    fn text(&self, number: u64) -> Result<Option<Text>> {
+        Ok(self.hidden_documents[number as usize].document.sketch.text().cloned())
+    }
 }
 
 /// A write about one document.
@@ -209,6 +236,18 @@ impl Shelf for Writer<'_> {
         Ok(others.min_by(rank))
     }
 
+    fn keeps_texts(&self) -> Result<bool> {
+        self.layer.keeps_texts()
+    }
+
+    fn text(&self, id: &DocumentId, _: u64) -> Result<Option<Text>> {
+        if let Some(text) = self.layer.above.texts(std::slice::from_ref(id))?.pop().flatten() {
+            return Ok(Some(text));
+        }
+        let in_base = self.in_base.as_ref().filter(|_| !self.layer.hidden.contains(id));
+        Ok(in_base.and_then(|stored| stored.document.sketch.text().cloned()))
+    }
+
     /// What is expired in the base under this id would come back with a clock that is turned back, so it is hidden too.
     fn put(&mut self, document: &Document) -> Result<()> {
         self.layer.above.insert(std::slice::from_ref(document))?;
@@ -231,7 +270,7 @@ impl Shelf for Writer<'_> {
 }
 
 fn rank(a: &Match, b: &Match) -> std::cmp::Ordering {
-    (a.nearness(), &a.id).cmp(&(b.nearness(), &b.id))
+    (a.nearness, &a.id).cmp(&(b.nearness, &b.id))
 }
 
 impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
@@ -287,6 +326,21 @@ impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
         }
         let in_base = ids.iter().zip(self.base.get(ids)?);
         let in_base = in_base.map(|(id, stored)| stored.filter(|_| !layer.hidden.contains(id)));
+        Ok(above.into_iter().zip(in_base).map(|(above, in_base)| above.or(in_base)).collect())
+    }
+
+    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        check_batch(ids.len())?;
+        let layer = self.read()?;
+        if layer.above.metadata()?.is_none() {
+            return self.base.texts(ids);
+        }
+        let above = layer.above.texts(ids)?;
+        if !layer.has_base {
+            return Ok(above);
+        }
+        let in_base = ids.iter().zip(self.base.texts(ids)?);
+        let in_base = in_base.map(|(id, text)| text.filter(|_| !layer.hidden.contains(id)));
         Ok(above.into_iter().zip(in_base).map(|(above, in_base)| above.or(in_base)).collect())
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::{Clock, Mode, Result, Store};
+use crate::{Clock, Mode, Result, Store, TextKeeping};
 
 /// A place that was parsed and not opened. Its `Display` is a URL that leads back to it.
 pub trait Place: fmt::Debug + fmt::Display + Send + Sync {
@@ -37,8 +37,12 @@ pub struct Capabilities<'a> {
     pub n_handles_max: usize,
     /// How searches are best put together.
     pub searches: CallSizes,
+    /// Says whether a new index there keeps texts unless it is told.
+    pub texts: TextKeeping,
     /// How insertions are best put together.
     pub insertions: CallSizes,
+    /// Whether it can decide by what is [contained](crate::Rule::contained) in a document.
+    pub contained: bool,
 }
 
 /// Which calls serve many callers best. An item waits for all of its call, so where nothing is saved by asking for more at

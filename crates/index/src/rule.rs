@@ -2,20 +2,26 @@
 
 use std::cmp::Reverse;
 
-use minhash::{Basis, Comparison, SetKind, Signature, Similarity};
+use minhash::{Basis, Comparison, FilingScheme, Signature, Similarity};
 use simhash::{BucketKey, Distance, Facet};
 
 use crate::sketch::Family;
-use crate::{Features, Sketch};
+use crate::{Counter, Error, Features, Result, Sketch, Text};
 
-/// What counts as near.
+/// The definition of near.
 ///
 /// A document is a *candidate* for another where they share a bucket in a facet of one family, and the bits of these facets
-/// differ in at most [`within`](Self::within). A candidate is *confirmed*, and then near, where the Jaccard similarity of the
-/// two signatures is at least [`min_similarity`](Self::min_similarity); an estimate confirms from 3.5 of its standard deviations
-/// below that on, so that one pair in 4,000 at the least similarity is missed by chance, and none that is exact. Where the
-/// rule has no least similarity, or one of the two has no signature, the simhashes decide: the candidate is near if they are
-/// within [`max_distance`](Self::max_distance).
+/// differ in at most [`within`](Self::within). A candidate is near where the Jaccard similarity of the two is at least
+/// [`min_similarity`](Self::min_similarity).
+///
+/// The similarity is *counted* over the texts where the index keeps them: signatures then only tell which pairs are worth
+/// a count ([`glance`](Self::glance)), from 3.5 standard deviations of their estimate below the least similarity on, so that
+/// one pair in 4,000 at the least similarity is passed over by chance. Without the texts of both the signatures decide, at
+/// the least similarity itself. Where the rule has no least similarity, or one of the two has no signature, the simhashes
+/// decide: the candidate is near if they are within [`max_distance`](Self::max_distance).
+///
+/// Where the rule says so ([`contained`](Self::contained)), a candidate is near too in which most of the document stands that
+/// is asked about, by a count.
 ///
 /// Of near documents those are nearer that are more similar, then those with the lesser distance, then those with the lesser id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,19 +30,40 @@ pub struct Rule {
     pub max_distance: Distance,
     /// The least similarity of near documents; without it nothing is verified.
     pub min_similarity: Option<Similarity>,
-    /// How many candidates of a document may be left unjudged: those beyond so many, where a store knows all of them
-    /// before it judges one. It judges those that signatures propose, the fewest differing bits first, then those of
-    /// simhashes.
+    /// How the documents are filed by their signatures, which says in how many bits those of
+    /// candidates may differ: as the index files them, whatever similarity is asked for.
+    pub filing: FilingScheme,
+    /// Of so many candidates of a document signatures are compared, where a store knows all of them before it judges one:
+    /// of those that signatures propose, the fewest differing bits first, then of those of simhashes.
     pub candidates_max: Option<usize>,
+    /// So many texts are counted for a document, where a store knows all candidates that are worth it: those of the
+    /// greatest estimates, so that what is equal or very similar is counted first.
+    pub counted_max: Option<usize>,
+    /// The least share of the document that is asked about, counted, that makes a candidate near
+    /// although the two are less similar: the document stands in the candidate, as a part in its
+    /// whole. It needs a [`counter`](Self::counter), and is for decisions about insertions.
+    pub contained: Option<Similarity>,
+    /// Says that documents with other numbers are other documents: see [`Signature::numbers`].
+    pub same_numbers: bool,
+    /// Counts texts; `None` in an index that keeps none, so that every process decides alike.
+    pub counter: Option<Counter>,
 }
 
-/// As many candidates are judged where a document is to be [inserted if it is new](crate::Store::insert_if_new): texts
-/// that begin alike, as all pages of a site, are candidates for each other by the thousand, and a million of them would
-/// take half a million comparisons each.
-pub const CANDIDATES_MAX: usize = 1_000;
+/// The signatures of as many candidates are compared where a document is to be [inserted if it is
+/// new](crate::Store::insert_if_new): texts that begin alike, as all pages of a site, are candidates for each other by the
+/// thousand, and a million of them would take half a million comparisons each.
+pub const CANDIDATES_MAX: usize = 10_000;
 
-/// An estimate confirms from so many of its standard deviations below the least similarity on.
+/// And as many texts are counted, those of the greatest estimates. Of a thousand texts that all have a similarity of .75 with a new
+/// one, one in four is worth a count.
+pub const COUNTED_MAX: usize = 250;
+
+/// Standard deviations of an estimate below the least similarity from which on a pair is worth a count.
 const DEVIATIONS: f64 = 3.5;
+
+/// The similarity of small sets is exact but for hashes of 24 bits that fall together, so pairs this far below the least one
+/// are worth a count.
+const SETS_MARGIN: f64 = 0.05;
 
 /// How near a document is that was found near. The nearer is the lesser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,9 +72,35 @@ pub struct Nearness {
     pub similarity: Option<Similarity>,
     /// In how many bits the fingerprints differ: see [`Features::distance`].
     pub distance: Distance,
+    /// Whether the similarity was counted over the texts; it is an estimate by signatures else.
+    pub exact: bool,
+    /// The shares of the document that was asked about, and of the one that was found, that are in common.
+    pub shares: Option<[Similarity; 2]>,
+    /// Whether the sequences of numbers of the two differ, where both are known.
+    pub numbers_differ: Option<bool>,
 }
 
 impl Nearness {
+    /// Near by simhashes alone.
+    #[must_use]
+    pub fn by_distance(distance: Distance) -> Self {
+        Self { similarity: None, distance, exact: false, shares: None, numbers_differ: None }
+    }
+
+    /// The nearness of two documents whose sets are equal.
+    #[must_use]
+    pub fn same(is_compared: bool) -> Self {
+        let one = is_compared.then_some(Similarity::ONE);
+        let shares = one.map(|one| [one, one]);
+        Self { similarity: one, exact: is_compared, shares, ..Self::by_distance(Distance::ZERO) }
+    }
+
+    /// The same pair, asked about from the other side.
+    #[must_use]
+    pub fn turned(self) -> Self {
+        Self { shares: self.shares.map(|[a, b]| [b, a]), ..self }
+    }
+
     fn rank(&self) -> (Reverse<Option<Similarity>>, Distance) {
         (Reverse(self.similarity), self.distance)
     }
@@ -65,26 +118,70 @@ impl Ord for Nearness {
     }
 }
 
+/// What signatures say of a candidate before its text is read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Glance {
+    /// It is not near.
+    Far,
+    /// It is near, and no count would tell more.
+    Near(Nearness),
+    /// It is worth a count.
+    Worth {
+        /// How similar it is by the signatures.
+        estimate: Similarity,
+        /// It is at most so similar (with 3.5 standard deviations).
+        at_most: Similarity,
+    },
+}
+
 impl From<Distance> for Rule {
-    /// By simhashes alone.
+    /// By simhashes alone, and signatures filed for a similarity of .8 if there are any.
     fn from(max_distance: Distance) -> Self {
-        Self { max_distance, min_similarity: None, candidates_max: None }
+        Self {
+            max_distance,
+            min_similarity: None,
+            filing: FilingScheme::default(),
+            candidates_max: None,
+            counted_max: None,
+            contained: None,
+            same_numbers: false,
+            counter: None,
+        }
     }
 }
 
 impl Rule {
-    /// The same, for a decision about one document: see [`CANDIDATES_MAX`].
+    /// The same, for a decision about one document: see [`CANDIDATES_MAX`] and [`COUNTED_MAX`].
     #[must_use]
     pub fn of_insertion(self) -> Self {
-        Self { candidates_max: Some(CANDIDATES_MAX), ..self }
+        Self { candidates_max: Some(CANDIDATES_MAX), counted_max: Some(COUNTED_MAX), ..self }
     }
 
-    /// In how many bits the facets of candidates may differ, for facets of a family.
+    /// Refuses a rule by which documents are near that are [contained](Self::contained) in others, for a store whose
+    /// servers decide, or that compares the documents of several writers in either direction.
+    ///
+    /// # Errors
+    /// `InvalidArgument`.
+    pub fn check_similar_alone(&self) -> Result<()> {
+        match self.contained {
+            Some(_) => Err(Error::invalid(
+                "this store cannot decide by what is contained in a document; memory: and embedded: can",
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// In how many bits the facets of candidates may differ, for facets of a family. A part is not
+    /// similar to its whole, so where the rule takes [contained](Self::contained) documents for near
+    /// a band alone decides for those of sets.
     #[must_use]
     pub fn within(&self, family: Family) -> Distance {
         match family {
             Family::Simhash => self.max_distance,
-            Family::Set(kind) => suffix_distance_max(kind),
+            Family::Set(_) if self.contained.is_some() => Distance::MAX,
+            Family::Set(kind) => {
+                Distance::new(self.filing.suffix_distance_max(kind)).unwrap_or(Distance::MAX)
+            }
         }
     }
 
@@ -107,18 +204,133 @@ impl Rule {
         a.facets().iter().find_map(meets)
     }
 
-    /// How near a candidate is, if it is confirmed.
+    /// What signatures say of a candidate `b` of `a`, before any text of it is read.
+    #[must_use]
+    pub fn glance(&self, a: &Features, b: &Features) -> Glance {
+        self.glance_at(a, b, a.text.is_some())
+    }
+
+    /// As [`glance`](Self::glance), where the caller says whether the texts are at hand: features that wait in memory are held
+    /// without them.
+    #[must_use]
+    pub fn glance_at(&self, a: &Features, b: &Features, has_texts: bool) -> Glance {
+        let decided = |near: Option<Nearness>| near.map_or(Glance::Far, Glance::Near);
+        let (Some(min_similarity), Some(of_a), Some(of_b)) =
+            (self.min_similarity, &a.signature, &b.signature)
+        else {
+            let distance = a.distance(b);
+            return decided((distance <= self.max_distance).then_some(Nearness::by_distance(distance)));
+        };
+        if self.same_numbers && numbers_differ(a, b) == Some(true) {
+            return Glance::Far;
+        }
+        let compared = Signature::compare(of_a, of_b);
+        if self.counter.is_none() || !has_texts {
+            return decided(self.compared(compared, a, b));
+        }
+        let margin = |at: Similarity| match compared.basis {
+            Basis::Estimate => DEVIATIONS * Comparison::deviation(at),
+            Basis::Sets => SETS_MARGIN,
+            Basis::Equality | Basis::Counted | Basis::NoCommonKind => 0.0,
+        };
+        let is_similar = compared.similarity.get() >= min_similarity.get() - margin(min_similarity);
+        let may_be_contained = || self.contained.is_some_and(|share| may_be_contained(&compared, share));
+        let is_worth = compared.basis != Basis::NoCommonKind && (is_similar || may_be_contained());
+        let at_most = compared.similarity.get() + margin(compared.similarity);
+        let worth = Glance::Worth { estimate: compared.similarity, at_most: Similarity::clamped(at_most) };
+        if is_worth { worth } else { Glance::Far }
+    }
+
+    /// How near a candidate is, if it is confirmed: by a count where both texts are there and the rule has a
+    /// [`counter`](Self::counter), else by the signatures.
     #[must_use]
     pub fn confirms(&self, a: &Features, b: &Features) -> Option<Nearness> {
-        let distance = || a.distance(b);
-        if let (Some(min_similarity), Some(of_a), Some(of_b)) =
-            (self.min_similarity, &a.signature, &b.signature)
-        {
-            let similarity = confirmed(min_similarity, of_a, of_b)?;
-            return Some(Nearness { similarity: Some(similarity), distance: distance() });
+        match self.glance(a, b) {
+            Glance::Far => None,
+            Glance::Near(nearness) => Some(nearness),
+            Glance::Worth { .. } => self.count(a, b),
         }
-        let distance = distance();
-        (distance <= self.max_distance).then_some(Nearness { similarity: None, distance })
+    }
+
+    /// How near a candidate is that is [worth a count](Glance::Worth), if it is near. Where one of the texts is missing after
+    /// all, the signatures decide.
+    #[must_use]
+    pub fn count(&self, a: &Features, b: &Features) -> Option<Nearness> {
+        self.count_texts((a, a.text.as_ref()), (b, b.text.as_ref()))
+    }
+
+    /// As [`count`](Self::count), of features and texts that are held apart.
+    #[must_use]
+    pub fn count_texts(
+        &self,
+        (a, of_a): (&Features, Option<&Text>),
+        (b, of_b): (&Features, Option<&Text>),
+    ) -> Option<Nearness> {
+        if self.min_similarity == Some(Similarity::ONE) && self.are_copies(of_a, of_b) == Some(false) {
+            return None;
+        }
+        let compared = self.compare((a, of_a), (b, of_b))?;
+        self.compared(compared, a, b)
+    }
+
+    /// Whether two texts are the same in normal form, where both are at hand: equal sets are not enough for a similarity of 1.
+    fn are_copies(&self, a: Option<&Text>, b: Option<&Text>) -> Option<bool> {
+        Some(self.counter?.are_copies(a?, b?))
+    }
+
+    /// By the texts where they are at hand, else by the signatures.
+    fn compare(
+        &self,
+        (a, of_a): (&Features, Option<&Text>),
+        (b, of_b): (&Features, Option<&Text>),
+    ) -> Option<Comparison> {
+        match (self.counter, of_a, of_b) {
+            (Some(counter), Some(of_a), Some(of_b)) => Some(counter.compare(of_a, of_b)),
+            _ => Some(Signature::compare(a.signature.as_ref()?, b.signature.as_ref()?)),
+        }
+    }
+
+    /// How near two documents are, near or not: by a count where the rule has a [`counter`](Self::counter) and both texts are
+    /// given, else by the signatures, else by the simhashes.
+    #[must_use]
+    pub fn measure(
+        &self,
+        (a, of_a): (&Features, Option<&Text>),
+        (b, of_b): (&Features, Option<&Text>),
+    ) -> Nearness {
+        let compared = self.min_similarity.and_then(|_| self.compare((a, of_a), (b, of_b)));
+        compared.map_or_else(|| Nearness::by_distance(a.distance(b)), |compared| nearness_of(compared, a, b))
+    }
+
+    /// Whether a document that is so near to the one found is so as a part of it alone, by
+    /// [`contained`](Self::contained).
+    #[must_use]
+    pub fn is_contained(&self, nearness: &Nearness) -> bool {
+        self.contained.is_some() && nearness.similarity.is_some() && nearness.similarity < self.min_similarity
+    }
+
+    /// Whether two documents that are so near are similar enough by this rule, given that one is a candidate for the other.
+    #[must_use]
+    pub fn is_near(&self, nearness: &Nearness) -> bool {
+        match nearness.similarity {
+            Some(similarity) => {
+                let are_others = self.same_numbers && nearness.numbers_differ == Some(true);
+                Some(similarity) >= self.min_similarity && !are_others
+            }
+            None => nearness.distance <= self.max_distance,
+        }
+    }
+
+    /// How near two documents are by a comparison, if it is enough.
+    fn compared(&self, compared: Comparison, a: &Features, b: &Features) -> Option<Nearness> {
+        let is_similar = Some(compared.similarity) >= self.min_similarity;
+        let is_contained = || {
+            // An estimate of a share errs by more than one of a similarity, and is no ground to drop a document.
+            let is_counted = compared.basis == Basis::Counted;
+            is_counted && self.contained.is_some_and(|share| compared.share_of_a >= share)
+        };
+        let is_enough = compared.basis != Basis::NoCommonKind && (is_similar || is_contained());
+        is_enough.then(|| nearness_of(compared, a, b))
     }
 
     /// How near a document is, if it is near: proposed and confirmed.
@@ -127,67 +339,127 @@ impl Rule {
         if self.proposes(a, b) { self.confirms(a.features(), b.features()) } else { None }
     }
 
-    /// From what estimate on a pair is confirmed.
+    /// The least estimate of long documents that are near, or worth a count. `None` where nothing is verified.
     #[must_use]
-    pub fn least_estimate(min_similarity: Similarity) -> Similarity {
-        Similarity::clamped(min_similarity.get() - DEVIATIONS * Comparison::deviation(min_similarity))
+    pub fn least_estimate(&self) -> Option<Similarity> {
+        let min = self.min_similarity?;
+        if self.contained.is_some() {
+            return Some(Similarity::ZERO);
+        }
+        let margin = self.counter.map_or(0.0, |_| DEVIATIONS * Comparison::deviation(min));
+        Some(Similarity::clamped(min.get() - margin))
     }
 
-    /// From what agreement on two signatures of long documents are similar enough: so many bins of 256. For a store whose
-    /// server compares them.
+    /// The least similarity of small sets that are near, or worth a count. `None` where nothing is verified.
     #[must_use]
-    pub fn min_agreeing_bins(min_similarity: Similarity) -> u32 {
+    pub fn least_of_sets(&self) -> Option<Similarity> {
+        let min = self.min_similarity?;
+        let margin = self.counter.map_or(0.0, |_| SETS_MARGIN);
+        Some(Similarity::clamped(min.get() - margin))
+    }
+
+    /// The least number of agreeing bins, of 256, of two signatures of long documents that are near or worth a count; 0 where
+    /// nothing is verified. For a store whose server compares them.
+    #[must_use]
+    pub fn min_agreeing_bins(&self) -> u32 {
+        let Some(least) = self.least_estimate() else { return 0 };
         (0..=minhash::LONG_BINS as u32)
-            .find(|&n| estimate_confirms(min_similarity, Signature::similarity_of_agreeing(n)))
+            .find(|&n| Signature::similarity_of_agreeing(n) >= least)
             .unwrap_or(minhash::LONG_BINS as u32)
     }
 }
 
-fn suffix_distance_max(kind: SetKind) -> Distance {
-    Distance::new(kind.suffix_distance_max()).unwrap_or(Distance::MAX)
+fn nearness_of(compared: Comparison, a: &Features, b: &Features) -> Nearness {
+    let Comparison { similarity, share_of_a, share_of_b, basis } = compared;
+    Nearness {
+        similarity: Some(similarity),
+        distance: a.distance(b),
+        exact: basis == Basis::Counted,
+        shares: Some([share_of_a, share_of_b]),
+        numbers_differ: numbers_differ(a, b),
+    }
 }
 
-/// The similarity of two documents by their signatures, if it is enough.
-fn confirmed(min_similarity: Similarity, a: &Signature, b: &Signature) -> Option<Similarity> {
-    let Comparison { similarity, basis, .. } = Signature::compare(a, b);
-    let is_enough = match basis {
-        Basis::Estimate => estimate_confirms(min_similarity, similarity),
-        Basis::Equality | Basis::Sets => similarity >= min_similarity,
-        Basis::NoCommonKind => false,
-    };
-    is_enough.then_some(similarity)
+/// Whether a share of at least so much of a document in a candidate is not out of the question, by their signatures.
+///
+/// Of sets of sizes |A| and |B| that share c |A| the similarity is c |A| / (|A| + |B| − c |A|). An estimate of it has
+/// a deviation, and an estimate of the share follows from it, so the former is held against what a share of c would
+/// make it. That |B| / |A| is known from the two shares.
+fn may_be_contained(compared: &Comparison, share: Similarity) -> bool {
+    let [of_a, of_b, share] = [compared.share_of_a, compared.share_of_b, share].map(Similarity::get);
+    match compared.basis {
+        Basis::Estimate if of_b > 0.0 => {
+            let expected = Similarity::clamped(share / (1.0 + of_a / of_b - share));
+            let margin = DEVIATIONS * Comparison::deviation(expected);
+            of_a >= share || compared.similarity.get() >= expected.get() - margin
+        }
+        Basis::Sets => of_a >= share - SETS_MARGIN,
+        Basis::Estimate | Basis::Equality | Basis::Counted | Basis::NoCommonKind => of_a >= share,
+    }
 }
 
-fn estimate_confirms(min_similarity: Similarity, estimate: Similarity) -> bool {
-    estimate >= Rule::least_estimate(min_similarity)
+/// Whether the sequences of numbers of two documents differ, where both are known.
+fn numbers_differ(a: &Features, b: &Features) -> Option<bool> {
+    let numbers = |of: &Features| of.signature.as_ref().and_then(Signature::numbers);
+    Some(numbers(a)? != numbers(b)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testsuite::{apart, signed};
+    use crate::testsuite::{apart, signed, word_counter, words};
 
     fn share(share: f64) -> Similarity {
         Similarity::new(share).unwrap()
     }
 
+    fn rule(min_similarity: f64) -> Rule {
+        Rule { min_similarity: Some(share(min_similarity)), ..Rule::from(apart(3)) }
+    }
+
     #[test]
-    fn estimates_confirm_from_some_deviations_below_on() {
-        let n = Rule::min_agreeing_bins(share(0.8));
-        let [last, before] = [n, n - 1].map(|n| Signature::similarity_of_agreeing(n).get());
+    fn estimates_decide_at_the_least_similarity_and_are_worth_a_count_from_some_deviations_below_on() {
+        let estimates = |rule: Rule| {
+            let n = rule.min_agreeing_bins();
+            [n, n - 1].map(|n| Signature::similarity_of_agreeing(n).get())
+        };
+        let [last, before] = estimates(rule(0.8));
+        assert!(before < 0.8 && last >= 0.8, "{before} {last}");
+        let counting = Rule { counter: Some(word_counter()), ..rule(0.8) };
+        let [last, before] = estimates(counting);
         assert!(before < 0.8 - 3.5 * 0.0280 + 1e-3 && last > 0.8 - 3.5 * 0.0280 - 1e-3, "{before} {last}");
-        assert_eq!(Rule::min_agreeing_bins(share(1.0)), 256);
+        assert_eq!(rule(1.0).min_agreeing_bins(), 256);
+        assert_eq!(Rule::from(apart(3)).min_agreeing_bins(), 0);
+    }
+
+    #[test]
+    fn what_is_counted_decides_whatever_the_signatures_say() {
+        let counting = Rule { counter: Some(word_counter()), ..rule(0.8) };
+        let told = |range: std::ops::Range<u64>| signed(0, range.clone()).with_text(Some(words(range)));
+        let (a, near, far) = (told(0..300), told(30..330), told(40..340));
+        let nearness = counting.nearness(&a, &near).unwrap();
+        assert_eq!(nearness.similarity, Some(Similarity::of_sets(270, 300, 300)));
+        assert_eq!(nearness.shares, Some([share(0.9), share(0.9)]));
+        assert!(nearness.exact && counting.nearness(&a, &far).is_none());
+        // Whoever knows the hashes makes a signature to order.
+        let forged = signed(0, 0..300).with_text(Some(words(5_000..5_300)));
+        assert_eq!(counting.nearness(&a, &forged), None);
+        // Without a text the estimate decides, and says so.
+        let untold = signed(0, 0..300);
+        assert!(!counting.nearness(&a, &untold).unwrap().exact);
+        assert!(!counting.nearness(&untold, &a).unwrap().exact);
+        assert!(!rule(0.8).nearness(&a, &near).unwrap().exact, "this rule keeps no texts");
     }
 
     #[test]
     fn similarity_decides_where_both_have_a_signature() {
-        let rule = Rule { min_similarity: Some(share(0.8)), ..Rule::from(apart(3)) };
+        let rule = rule(0.8);
         let text = |from: u64, n: u64| signed(0, from..from + n);
         let (a, near, far) = (text(0, 300), text(10, 300), text(150, 300));
-        assert!(rule.nearness(&a, &near).unwrap().similarity.unwrap() > share(0.7));
+        assert!(rule.nearness(&a, &near).unwrap().similarity.unwrap() > share(0.8));
         assert_eq!(rule.nearness(&a, &far), None, "their simhashes are equal, and that only proposes");
         let unverified = Rule::from(apart(3));
-        assert_eq!(unverified.nearness(&a, &far), Some(Nearness { similarity: None, distance: apart(0) }));
+        assert_eq!(unverified.nearness(&a, &far), Some(Nearness::by_distance(apart(0))));
         // Without simhashes too.
         let (a, near) = (signed(None, 0..30), signed(None, 1..31));
         assert_eq!(rule.nearness(&a, &near).unwrap().similarity, Some(share(29.0 / 31.0)));
@@ -195,10 +467,60 @@ mod tests {
     }
 
     #[test]
+    fn other_numbers_are_told_and_make_another_document_where_that_is_asked() {
+        let numbered = |numbers: Option<u32>| {
+            let sketch = signed(0, 0..300);
+            let features = sketch.features().clone();
+            let signature = features.signature.map(|signature| match numbers {
+                Some(numbers) => signature.with_numbers(numbers),
+                None => signature,
+            });
+            Features { signature, ..features }
+        };
+        let (one, two, unknown) = (numbered(Some(1)), numbered(Some(2)), numbered(None));
+        let strict = Rule { same_numbers: true, ..rule(0.8) };
+        for (a, b, differ) in [(&one, &one, Some(false)), (&one, &two, Some(true)), (&one, &unknown, None)] {
+            assert_eq!(rule(0.8).confirms(a, b).unwrap().numbers_differ, differ);
+            assert_eq!(strict.confirms(a, b).is_some(), differ != Some(true));
+        }
+    }
+
+    /// The other way round nothing is: the whole stays beside a part that came first.
+    #[test]
+    fn a_part_is_near_to_its_whole_by_count_alone() {
+        let told = |range: std::ops::Range<u64>| signed(0, range.clone()).with_text(Some(words(range)));
+        let contained = Some(share(0.9));
+        let counting = Rule { counter: Some(word_counter()), contained, ..rule(0.8) };
+        let confirmed = |a: &Sketch, b: &Sketch| counting.confirms(a.features(), b.features());
+        for n_whole in [330_u64, 400, 600, 1_000, 3_000] {
+            let (part, whole) = (told(0..300), told(0..n_whole));
+            let nearness = confirmed(&part, &whole).unwrap();
+            assert_eq!((nearness.shares.unwrap()[0], nearness.exact), (Similarity::ONE, true), "{n_whole}");
+            let is_similar = n_whole < 375;
+            assert_eq!(counting.is_contained(&nearness), !is_similar);
+            assert_eq!(confirmed(&whole, &part).is_some(), is_similar);
+            assert_eq!(rule(0.8).confirms(part.features(), whole.features()).is_some(), is_similar);
+            // Nine tenths are enough, and eight are not; and without a text nothing is known.
+            let nine = told(n_whole - 270..n_whole + 30);
+            assert!(confirmed(&nine, &whole).is_some());
+            assert_eq!(confirmed(&told(n_whole - 240..n_whole + 60), &whole), None);
+            let untold = signed(0, 0..n_whole);
+            assert_eq!(confirmed(&part, &untold).is_some(), is_similar);
+        }
+        let small = (told(0..12), told(0..40));
+        assert!(confirmed(&small.0, &small.1).is_some_and(|near| counting.is_contained(&near)));
+        assert_eq!(counting.within(Family::Set(minhash::SetKind::Long)), Distance::MAX);
+        assert_eq!(
+            counting.min_agreeing_bins(),
+            Rule { min_similarity: Some(Similarity::ZERO), ..rule(0.8) }.min_agreeing_bins()
+        );
+    }
+
+    #[test]
     fn the_more_similar_is_nearer() {
         let near = |similarity: Option<f64>, n_bits| Nearness {
             similarity: similarity.map(share),
-            distance: apart(n_bits),
+            ..Nearness::by_distance(apart(n_bits))
         };
         assert!(near(Some(0.9), 9) < near(Some(0.8), 0));
         assert!(near(Some(0.9), 1) < near(Some(0.9), 2));

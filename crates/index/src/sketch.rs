@@ -1,20 +1,44 @@
 //! What is kept of a text: how it is filed, which proposes near documents, and by what it is compared, which confirms them.
 
-use minhash::{Filing, SetKind, Signature};
+use std::hash::{Hash, Hasher};
+
+use minhash::{Filing, FilingScheme, SetKind, Signature};
 use simhash::{BucketKey, Distance, Facet, Fingerprint, RowKey};
 
+use crate::Text;
+
 /// By what a document is compared: what a text gave. It has one of the two at least, unless it has nothing to be compared by.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+///
+/// Features are equal where documents are filed and estimated alike. The text makes no difference to that.
+#[derive(Clone, Debug, Default)]
 pub struct Features {
     /// The simhash of its weighted words; none of a text without words, and where no index asks for it.
     pub simhash: Option<Fingerprint>,
     /// The signature of its character n-grams; none in an index that verifies nothing.
     pub signature: Option<Signature>,
+    /// The text, by which similarities are counted; none where the index keeps no texts, and of a stored document that was
+    /// read without its text.
+    pub text: Option<Text>,
 }
 
 impl From<Fingerprint> for Features {
     fn from(simhash: Fingerprint) -> Self {
-        Self { simhash: Some(simhash), signature: None }
+        Self { simhash: Some(simhash), ..Self::default() }
+    }
+}
+
+impl PartialEq for Features {
+    fn eq(&self, other: &Self) -> bool {
+        self.simhash == other.simhash && self.signature == other.signature
+    }
+}
+
+impl Eq for Features {}
+
+impl Hash for Features {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.simhash.hash(state);
+        self.signature.hash(state);
     }
 }
 
@@ -22,7 +46,8 @@ impl Features {
     /// The 64 bits that it is called by: the simhash; without one those that its signature is filed with, or 0.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
-        self.simhash.or_else(|| self.suffix().map(|(_, suffix)| suffix)).unwrap_or(Fingerprint(0))
+        let suffix = || self.signature.as_ref()?.suffixes().first().map(|(_, suffix)| Fingerprint(*suffix));
+        self.simhash.or_else(suffix).unwrap_or(Fingerprint(0))
     }
 
     /// In how many bits the two fingerprints differ: of the simhashes where both have one, else of what the signatures are
@@ -30,17 +55,15 @@ impl Features {
     #[must_use]
     pub fn distance(&self, other: &Self) -> Distance {
         let suffixes = || {
-            let (a, b) = (self.signature.as_ref()?.filings(), other.signature.as_ref()?.filings());
-            let same_kind = |a: &Filing| b.iter().find(|b| b.kind == a.kind).map(|b| (a.suffix, b.suffix));
-            a.iter().find_map(same_kind).map(|(a, b)| Distance::of_differing(a ^ b))
+            let (a, b) = (self.signature.as_ref()?.suffixes(), other.signature.as_ref()?.suffixes());
+            let same_kind = |&(kind, a): &(SetKind, u64)| {
+                let (_, b) = b.iter().find(|(other, _)| *other == kind)?;
+                Some(Distance::of_differing(a ^ b))
+            };
+            a.iter().find_map(same_kind)
         };
         let simhashes = self.simhash.zip(other.simhash).map(|(a, b)| a.distance(b));
         simhashes.or_else(suffixes).unwrap_or(Distance::of_differing(u64::MAX))
-    }
-
-    fn suffix(&self) -> Option<(SetKind, Fingerprint)> {
-        let filing = self.signature.as_ref()?.filings().into_iter().next()?;
-        Some((filing.kind, Fingerprint(filing.suffix)))
     }
 }
 
@@ -73,19 +96,20 @@ impl Sketch {
     /// A simhash that is filed under `keys`, and nothing else.
     #[must_use]
     pub fn new(simhash: Fingerprint, keys: Vec<BucketKey>) -> Self {
-        Self::filed(simhash.into(), Some(keys), false)
+        Self::filed(simhash.into(), Some(keys), None)
     }
 
-    /// Features, filed by the simhash under `keys` where there are both, and `by_sets` by the signature.
+    /// Features, filed by the simhash under `keys` where there are both, and by the signature where
+    /// it is said how.
     #[must_use]
-    pub fn filed(features: Features, keys: Option<Vec<BucketKey>>, by_sets: bool) -> Self {
+    pub fn filed(features: Features, keys: Option<Vec<BucketKey>>, filing: Option<&FilingScheme>) -> Self {
         let by_simhash = features.simhash.zip(keys);
         let mut facets: Vec<_> = by_simhash
             .map(|(simhash, keys)| (Family::Simhash, Facet::new(simhash, keys)))
             .into_iter()
             .collect();
-        if let Some(signature) = features.signature.as_ref().filter(|_| by_sets) {
-            facets.extend(signature.filings().into_iter().map(facet));
+        if let Some((signature, filing)) = features.signature.as_ref().zip(filing) {
+            facets.extend(filing.filings(signature).into_iter().map(facet));
         }
         Self { features, facets: facets.into() }
     }
@@ -96,11 +120,25 @@ impl Sketch {
         &self.features
     }
 
+    /// The text, where it is at hand.
+    #[must_use]
+    pub fn text(&self) -> Option<&Text> {
+        self.features.text.as_ref()
+    }
+
+    /// The same, with this text or none.
+    #[must_use]
+    pub fn with_text(mut self, text: Option<Text>) -> Self {
+        self.features.text = text;
+        self
+    }
+
     /// See [`Features::fingerprint`].
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         match (self.features.simhash, self.facets.first()) {
-            (None, Some((_, facet))) => facet.fingerprint(),
+            // The same under any bands, and made already.
+            (None, Some((Family::Set(SetKind::Long | SetKind::Short), facet))) => facet.fingerprint(),
             _ => self.features.fingerprint(),
         }
     }

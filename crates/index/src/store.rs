@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     Cell, Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Result, Rule,
-    Segments, Selection, Sketch, StoredDocument,
+    Segments, Selection, Sketch, StoredDocument, Text,
 };
 
 /// The most documents, ids or queries in one call, and the most documents in one page of a scan.
@@ -27,6 +29,12 @@ pub const MAX_SKETCH_KEYS: usize = 255;
 /// that facet are candidates, and those that the rule confirms are found. Who proposed a candidate makes no difference, and a
 /// document that several facets propose is one. What a search counts, limits and orders is what was confirmed: a limit never
 /// cuts candidates, so it hides no document that is nearer than one that is told, and a count is exact.
+///
+/// # Texts
+/// In an index that [keeps texts](crate::Metadata::texts) a store keeps the [text](crate::Features::text) that a document comes
+/// with, in a place that searches read only for pairs that are [worth a count](crate::Glance::Worth). The text goes with
+/// its document: replaced, removed and expired. [`get`](Self::get), [`scan`](Self::scan) and the like do not read it;
+/// [`texts`](Self::texts) does.
 ///
 /// # How long a document stays
 /// A store notes when it writes a document, by its clock. In an index that has a
@@ -68,6 +76,15 @@ pub trait Store: Send + Sync {
     /// As [`metadata`](Self::metadata), and those of a write.
     fn create(&self, metadata: &Metadata) -> Result<Metadata>;
 
+    /// Says whether a new index there can keep texts: the tables of HBase may have no place for them. Asked before
+    /// [`create`](Self::create), where nothing else decides.
+    ///
+    /// # Errors
+    /// Those of a read.
+    fn has_room_for_texts(&self) -> Result<bool> {
+        Ok(true)
+    }
+
     /// Makes the first search as fast as the later ones: a store that searches in memory fills it now. A service calls
     /// it before it says that it is ready; a program that does not search saves itself the time and the memory. What is
     /// filled stays filled and follows all later changes. Calling it again costs nothing.
@@ -93,6 +110,8 @@ pub trait Store: Send + Sync {
     /// `Unchanged`, and with another sketch `Replaced`. An id that comes twice in a batch meets its first occurrence.
     /// What is inserted or replaced gets the time of the store's clock. What is `Unchanged` is left as it is: neither is
     /// its time renewed nor its source changed.
+    /// Where texts are kept, a document with the same sketch and another text is `Replaced`, and so is one whose text was
+    /// not known before.
     /// A sketch without keys is stored and never found; one of more than [`MAX_SKETCH_KEYS`] is refused with
     /// `InvalidArgument`, before anything is written.
     ///
@@ -140,6 +159,15 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// `NotFound` before [`create`](Self::create), `Corrupt` for a record that is not what was written.
     fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>>;
+
+    /// The texts of the documents with these ids, of those that have one. `None` for all in an index that keeps no texts.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        check_batch(ids.len())?;
+        Ok(vec![None; ids.len()])
+    }
 
     /// The stored documents that are near to a query by `rule`: the nearest `limit` of them, by
     /// [nearness](crate::Nearness), then id, and how many there are. By simhashes of one table scheme, and for distances up to
@@ -209,11 +237,38 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
+    /// The last write, in a store that numbers its writes, and [scans](Self::scan) go by these
+    /// numbers; elsewhere `None`.
+    ///
+    /// # Errors
+    /// Those of a read.
+    fn last_write(&self) -> Result<Option<WriteMark>> {
+        Ok(None)
+    }
+
+    /// True if a write is still in the past of this store. A copy of the index that was made before
+    /// the write does not have it, also after later writes, as far as the records are there to tell.
+    ///
+    /// # Errors
+    /// Those of a read.
+    fn has_written(&self, _mark: &WriteMark) -> Result<bool> {
+        Ok(true)
+    }
+
     /// How much is stored, of what the store knows without reading it all.
     ///
     /// # Errors
     /// Those of a read.
     fn status(&self) -> Result<Status>;
+}
+
+/// Which write it was, to know a copy of the index that does not have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteMark {
+    /// Its number: a later one has a greater one.
+    pub number: u64,
+    /// A checksum of what was written, where it tells one write of that number from another.
+    pub checksum: Option<u32>,
 }
 
 /// Where a scan goes on; only the store that made it can read it.
@@ -324,7 +379,7 @@ fn with_documents(
     for (found, stored) in matches.into_iter().zip(stored) {
         match stored {
             Some(stored) if stored.document.sketch.fingerprint() == found.fingerprint => {
-                documents.push((found.nearness(), stored));
+                documents.push((found.nearness, stored));
             }
             // Removed or replaced since it was found: a search that began now would be without it.
             _ => n_matches -= 1,

@@ -1,6 +1,7 @@
 //! What every store has to do, and a store that fails on purpose. For tests: everything in here panics on a surprise.
 
 mod cells;
+mod counting;
 mod deleting;
 mod fail_at;
 mod failures;
@@ -25,9 +26,10 @@ use simhash::{Distance, Fingerprint};
 
 use crate::{
     Clock, Cursor, Document, DocumentId, Features, Identity, MAX_BATCH, Metadata, Profile, Rule, Sketch,
-    SketchKind, Store, StoredDocument,
+    SketchKind, Store, StoredDocument, TextKeeping,
 };
 
+pub use counting::{word_counter, words};
 pub use fail_at::FailAt;
 pub use fake_clock::FakeClock;
 pub use made_anew::{Place, Remake};
@@ -40,6 +42,18 @@ pub use made_anew::{Place, Remake};
 pub fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
     check_what_stays(open);
     check_retention(open);
+}
+
+/// The cases of an index that keeps texts, for a store that can.
+///
+/// # Panics
+/// As [`check`].
+pub fn check_texts(open: &dyn Fn(Clock) -> Box<dyn Store>) {
+    for case in counting::CASES {
+        let store = open(Clock::system());
+        counting::create(&*store);
+        case(&*store);
+    }
 }
 
 /// How long the indexes of [`check_retention`] keep their documents. Long, so that no server with a clock of its own takes
@@ -132,16 +146,26 @@ fn example_metadata() -> Metadata {
     let kind = SketchKind::default();
     let recipe = [("version".to_owned(), "1".to_owned())].into();
     let (max_distance, identity) = (kind.max_distance(), Identity::new(*b"the suite's own."));
-    let (format_version, min_similarity, retain) = (Metadata::version_of(&kind, None), None, None);
-    Metadata { format_version, max_distance, min_similarity, kind, retain, recipe, identity }
+    let metadata = Metadata {
+        format_version: 0,
+        max_distance,
+        min_similarity: None,
+        kind,
+        texts: TextKeeping::None,
+        same_numbers: false,
+        key: None,
+        retain: None,
+        recipe,
+        identity,
+    };
+    metadata.of_least_version()
 }
 
 /// Of an index that files by both, and verifies.
 fn verifying_metadata() -> Metadata {
     let kind = SketchKind::default().of_profile(Profile::Full).expect("flags of the default do not clash");
     let min_similarity = Some(Similarity::clamped(0.8));
-    let format_version = Metadata::version_of(&kind, min_similarity);
-    Metadata { format_version, kind, min_similarity, ..example_metadata() }
+    Metadata { kind, min_similarity, ..example_metadata() }.of_least_version()
 }
 
 fn create(store: &dyn Store) {
@@ -201,14 +225,35 @@ pub fn signature(elements: Range<u64>) -> Signature {
     Signature::long(&sketched.bins, sketched.size)
 }
 
+/// A signature that is filed as that of a set of more than 50 numbers is, under half of its bands and with the same suffix,
+/// and differs from it in the given number of bytes of its other bands, in each `n` in another way.
+///
+/// # Panics
+/// Of a smaller set, and of more than 40 bytes.
+fn decoy(elements: Range<u64>, n: u64, n_bytes: usize) -> Signature {
+    let mut bytes = signature(elements).as_bytes().to_vec();
+    // The first byte and the size, a byte of each of 80 bins, and two bits of each of the others.
+    let others = &mut bytes[4 + 40..4 + 80];
+    for (at, byte) in (0..).zip(&mut others[..n_bytes]) {
+        *byte ^= 1 + (spread(n * 100 + at) % 255) as u8;
+    }
+    Signature::decode(&bytes).expect("it is as long as it was")
+}
+
+/// As many documents that are filed as another one as insertions meet by the thousand.
+const N_DECOYS: u64 = 1_100;
+
 /// The sketch of a simhash, if there is one, and of a set, by the profile that files by both.
 ///
 /// # Panics
 /// As [`signature`].
 #[must_use]
 pub fn signed(simhash: impl Into<Option<u64>>, elements: Range<u64>) -> Sketch {
-    let features =
-        Features { simhash: simhash.into().map(Fingerprint), signature: Some(signature(elements)) };
+    let features = Features {
+        simhash: simhash.into().map(Fingerprint),
+        signature: Some(signature(elements)),
+        text: None,
+    };
     verifying_metadata().kind.sketch(features)
 }
 
@@ -262,10 +307,11 @@ fn near(
     assert_eq!(found.len(), 1);
     let found = found.remove(0);
     for found in &found.matches {
-        assert_eq!(found.fingerprint.distance(query.fingerprint()), found.distance);
-        assert_eq!(found.similarity, None);
+        assert_eq!(found.fingerprint.distance(query.fingerprint()), found.distance());
+        assert_eq!(found.similarity(), None);
     }
-    let matches = found.matches.iter().map(|found| (found.id.as_str().to_owned(), found.distance.as_bits()));
+    let matches =
+        found.matches.iter().map(|found| (found.id.as_str().to_owned(), found.distance().as_bits()));
     (matches.collect(), found.n_matches)
 }
 

@@ -6,3 +6,8 @@ use pigeonhole_index::{MemoryStore, testsuite};
 fn memory() {
     testsuite::check(&|clock| Box::new(MemoryStore::with_clock(clock)));
 }
+
+#[test]
+fn memory_with_texts() {
+    testsuite::check_texts(&|clock| Box::new(MemoryStore::with_clock(clock)));
+}

@@ -15,6 +15,7 @@ use corpus::FieldPath;
 use engine::cli::StoreArgs;
 use engine::dedup::KnownIds;
 use features::cli::RecipeArgs;
+use minhash::Similarity;
 use program::settings;
 
 use self::carry::{ExportArgs, ImportArgs, ReindexArgs};
@@ -22,7 +23,7 @@ use self::collect::CollectArgs;
 use self::idf::{CountingArgs, IdfArgs, IdfMergeArgs};
 use self::pairs::PairsArgs;
 use self::run::{InputArgs, JournalArgs, RunArgs, SourceArgs, WorkArgs};
-use self::values::{known_ids, path_for};
+use self::values::{contained, known_ids, path_for};
 use crate::clusters::Chains;
 use crate::keep::Keep;
 use crate::output::Role;
@@ -162,8 +163,9 @@ pub(crate) enum Command {
     /// own know its boilerplate; those that come with the program are of Chinese texts. The counts go with the terms
     /// that they are of: who names the file with --idf has its segmenter, and must have its dictionaries.
     ///
-    /// Reads the input once, in memory that --memory-bytes-max bounds. A document that comes twice counts twice. Nothing
-    /// appears before it is whole; a run that was killed leaves `.NAME.….partial` beside the output, to be deleted.
+    /// Reads the input once, in memory that --memory-bytes-max bounds. A document that comes twice
+    /// counts twice. Nothing appears before it is whole; a run that was killed leaves
+    /// `.NAME.….partial` beside the output, which the next one removes.
     Idf(Box<IdfArgs>),
     /// Add up what `indexer idf` counted in the parts of a corpus
     ///
@@ -207,7 +209,8 @@ pub(crate) enum Command {
     /// bytes a document and 52 times its id until the end. The index may be written to meanwhile: then a pair of what is
     /// written may be there or not, or twice where a document is replaced.
     ///
-    /// Of n copies of one text there are n (n - 1) / 2 pairs. `dedup --pairs` has the pairs of texts without an index.
+    /// Of n copies of one text there are n (n - 1) / 2 pairs. `dedup --pairs` has the pairs of texts without an index, and
+    /// of copies n - 1. Where the index keeps texts every pair is counted over them.
     Pairs(PairsArgs),
     #[command(flatten)]
     Manual(manual::Command),
@@ -273,6 +276,20 @@ pub(crate) struct DedupArgs {
     /// Of an id that is used for several texts the best one counts, and the others are rejected.
     #[arg(long, value_name = "POLICY", default_value = "first", help_heading = "Which one stays")]
     pub(crate) keep: Keep,
+    /// Drop a document too of which at least this share stands in one that stays, .5 to 1: a part beside its whole
+    ///
+    /// What two texts share of their n-grams is counted, and the share is of the document that comes later; its row in
+    /// --duplicates says "contained": true. A whole that comes after its part stays beside it: --keep longest lets it come
+    /// first. Texts must be at hand: in memory:, the default, or in an index of embedded: that keeps them; hbase: and redis:
+    /// cannot decide by it.
+    ///
+    /// Not all are found. Candidates come from the bands of the index, so what is found falls with the similarity J, which for a
+    /// part of a text is about its share of the text: of long texts the bands of the default --min-similarity propose .04 of the
+    /// pairs at J = .3, .15 at .4, .40 at .5, .73 at .6 and .95 at .7. A text of up to 40 different pairs of characters is
+    /// looked for in texts of up to 50 only. With --same-numbers a part whose numbers are not all those of the whole is
+    /// another document.
+    #[arg(long, value_name = "SHARE", value_parser = contained(), help_heading = "Which one stays")]
+    pub(crate) contained: Option<Similarity>,
     /// The field that holds a document's time, for --keep newest [default: time, and in WARC WARC-Date]
     ///
     /// A date or a date with a time of day as in RFC 3339 and ISO 8601 (2026-01-31, 2026-01-31T18:00:00+08:00, 2026-01-31 18:00),
@@ -298,19 +315,33 @@ pub(crate) struct DedupArgs {
         help_heading = "Which one stays"
     )]
     pub(crate) known_ids: KnownIds,
+    /// Keep the texts of the documents that stay in a file in this folder, for this run
+    ///
+    /// Each pair is counted over its texts before a document is dropped. Where the index is in memory, the texts of what stays go
+    /// to a file without a name, compressed to a third or half of their bytes; it is gone when the run ends, however it
+    /// ends. With --keep, --pairs and --clusters the texts of all documents do [default: the folder of --output, else that for
+    /// temporary files].
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub(crate) spool: Option<PathBuf>,
     /// Write the documents that stay here; the name says what it is: .parquet, .csv, .tsv, else JSON Lines [gzip where the name ends in .gz, zstd where in .zst; - for stdout]
+    ///
+    /// Cells of CSV and TSV are written as they are: one that begins with =, +, - or @ is a formula
+    /// to a spreadsheet.
     ///
     /// Parquet is made from Parquet, and CSV or TSV from CSV or TSV, with all columns; several inputs must have the same
     /// ones. JSON Lines are made from anything: lines of JSON as they were read, of CSV every column as a string, and of
     /// others id and text.
     ///
-    /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it, to be deleted.
+    /// The file appears when it is whole. A run that is killed leaves `.KEPT.….partial` beside it,
+    /// which the next one removes.
     #[arg(long, value_name = "KEPT", value_parser = path_for(Role::Kept), help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
-    /// Write each dropped document here: id, duplicate_of, both fingerprints, distance and similarity; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
+    /// Write each dropped document here: id, duplicate_of, both fingerprints, distance, similarity and shares; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
     ///
     /// Columns, in this order: id, duplicate_of, fingerprint and duplicate_of_fingerprint, which are text; distance, in bits, an integer of
-    /// 64 bits; and similarity, a float from 0 to 1, where the index verifies. All but Parquet may be packed (.gz .zst).
+    /// 64 bits; similarity, a float from 0 to 1, where the index verifies; exact, whether that was counted, and numbers_differ,
+    /// booleans; share_of_a and share_of_b, the shares of the document and of the kept one that are in common; and contained,
+    /// a boolean, with --contained. All but Parquet may be packed (.gz .zst).
     #[arg(long, value_name = "DUPS", value_parser = path_for(Role::Duplicates), help_heading = "Output")]
     pub(crate) duplicates: Option<PathBuf>,
     /// Write the clusters: all documents that hang together by being near, kept or dropped; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
@@ -318,9 +349,14 @@ pub(crate) struct DedupArgs {
     /// A cluster is what can be reached from one document by steps within the index's distance: of the input (with
     /// --shard of this worker's part), and of the index of --store those documents for which something was dropped. JSON Lines have an object for each. Its fields: group, the id of the first document
     /// that stays; nodes, each a fingerprint and the documents that have it, with status kept, dropped or in_index;
-    /// n_documents; n_edges and edges, the nodes within the distance of each other. Beyond the edges that hold it together
+    /// n_documents; n_edges and edges, the nodes that are near each other, with similarity, exact where it was counted over the
+    /// texts, and share_of_a and share_of_b, the shares of both that are in common. Beyond the edges that hold it together
     /// a cluster is written with 100,000 more, and edges_cut where it has others. Clusters and documents come in the order
     /// of the input, after those of the index.
+    ///
+    /// Copies of a text are one node. Of more than 1,000 different texts in a bucket, as near-equal pages are and texts that begin
+    /// alike, each is compared with the 4 of them before it that promise most, and with all other texts that it meets: so time
+    /// grows as the input does, and a line on stderr says how many texts that are. Such a cluster has edges_cut.
     ///
     /// Parquet, CSV and TSV have a row for each document, in the same order, and no edges. Columns: group, id, status,
     /// fingerprint and split_from, which are text; chained, a boolean; n_documents and n_edges, integers of 64 bits; and, for a chained cluster only,
@@ -331,11 +367,17 @@ pub(crate) struct DedupArgs {
     /// The clusters are found at the end of the run, which holds every document's id until then and some 100 bytes beside.
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Clusters), help_heading = "Output")]
     pub(crate) clusters: Option<PathBuf>,
-    /// Write every pair of documents that are near to each other, once: a, b, similarity and distance; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
+    /// Write every pair of documents that are near to each other, once: a, b, similarity, shares, distance and copy_of; the name says what it is: .parquet, .csv, .tsv, else JSON Lines
     ///
     /// Of the input (with --shard of this worker's part), kept or dropped; a comes before b there. similarity is the share of
-    /// n-grams that both have of those that either has, a float, and missing where the index does not verify; distance, in bits, is
-    /// an integer. Pairs come in no order that says something, and in the same one for the same input. Of n copies of one text there are n (n - 1) / 2.
+    /// n-grams that both have of those that either has, a float, and missing where the index does not verify; exact says whether it
+    /// was counted over the texts, share_of_a and share_of_b what of each is in common; distance, in bits, is an integer. Pairs
+    /// come in no order that says something, and in the same one for the same input.
+    ///
+    /// Of m copies of a text there are m - 1 rows: a is the first of them, and copy_of has it too. What else is near to a copy is
+    /// written of the first alone. Of more than 1,000 different texts in a bucket, as near-equal pages are and texts that begin
+    /// alike, each is compared with the 4 of them before it that promise most, and with all other texts that it meets; a line on
+    /// stderr says how many texts that are. So time and rows grow as the input does.
     ///
     /// They are found at the end of the run, which holds every document's id and signature until then: some 300 bytes.
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Pairs), help_heading = "Output")]
@@ -351,9 +393,10 @@ pub(crate) struct DedupArgs {
     pub(crate) chains: Chains,
     /// Write a report: JSON where the name ends in .json, a page to look at where it ends in .html; may be given twice
     ///
-    /// Counts, how near the duplicates are, the biggest groups with their texts side by side, sources that repeat each
-    /// other most, and why records were rejected. It takes memory for the ids of the kept documents once more and some
-    /// 250 bytes for each group, and up to 128 MiB for texts.
+    /// First what is in doubt, with the texts side by side: signs that the run went wrong, the dropped documents nearest to
+    /// the threshold, those whose numbers differ, and those that lost a fifth of their text and more. Then how near the
+    /// duplicates are, the biggest groups, sources that repeat each other most, and why records were rejected. It takes
+    /// memory for the ids of the kept documents once more and some 250 bytes for each group, and up to 128 MiB for texts.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) report: Vec<Target>,
     /// Decide and report, but write nothing else: no kept documents, no duplicates, nothing into the index of --store

@@ -9,13 +9,15 @@ mod file;
 #[cfg(test)]
 mod tests;
 
-use engine::clusters::{Groups, Join};
+use engine::clusters::{Groups, Join, Texts};
 use engine::dedup::Verdict;
-use index::Index;
+use index::{Features, Index};
 
-use self::cluster::{Cluster, Limits};
+use self::cluster::{Cluster, Limits, Whole};
 use self::documents::Noted;
 pub(crate) use self::file::ClustersFile;
+use crate::output::CLUSTERS;
+use crate::pairs::say_bounded;
 use crate::pipeline::Fingerprinted;
 use crate::report::Clustered;
 
@@ -49,31 +51,37 @@ impl Clusters {
             Verdict::Kept => None,
             Verdict::Duplicate { of, .. } => Some((&of.id, of.fingerprint)),
         };
-        self.documents.add(&document.id, features.clone(), dropped_for)
+        self.documents.add(&document.id, Features { text: None, ..features.clone() }, dropped_for)
     }
 
     /// Finds the clusters, writes them in the order of their first documents, and puts the file in its place. The index has
-    /// what documents were dropped for that it had before.
-    pub(crate) fn finish(self, index: Option<&Index>) -> anyhow::Result<Clustered> {
+    /// what documents were dropped for that it had before; the texts are those of the documents that were noted, in
+    /// their order.
+    pub(crate) fn finish(self, index: Option<&Index>, texts: &dyn Texts) -> anyhow::Result<Clustered> {
         let Self { mut file, chains, limits, join, documents } = self;
         let documents = documents.close(index)?;
+        let texts = &documents.texts(index, texts);
         let is_split = chains == Chains::Split;
         let mut clustered = Clustered { n: 0, n_chained: 0, is_split };
-        for members in join.components(&Groups::new(documents.features())).iter() {
-            let cluster = Cluster::new(&members, &documents, &join, limits);
+        let groups = &Groups::counted(documents.features(), join.rule(), texts)?;
+        let (parts, n_bounded) = join.components(groups, texts)?;
+        let whole = Whole { documents: &documents, groups, join: &join, texts, limits };
+        for members in parts.iter() {
+            let cluster = Cluster::new(&members, whole)?;
             clustered.n_chained += u64::from(cluster.is_chained());
             if !(is_split && cluster.is_chained()) {
                 clustered.n += 1;
-                file.add(&cluster.line(None))?;
+                file.add(&cluster.line(None)?)?;
                 continue;
             }
             for piece in documents.by_centre(&members).iter() {
                 clustered.n += 1;
-                let piece = Cluster::new(&piece, &documents, &join, limits);
-                file.add(&piece.line(Some(cluster.group())))?;
+                let piece = Cluster::new(&piece, whole)?;
+                file.add(&piece.line(Some(cluster.group()))?)?;
             }
         }
         file.finish()?;
+        say_bounded(CLUSTERS, n_bounded);
         Ok(clustered)
     }
 }

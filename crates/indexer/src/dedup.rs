@@ -5,6 +5,7 @@
 
 mod best_first;
 mod decide;
+mod doubts;
 mod duplicates;
 mod groups;
 mod logs;
@@ -12,11 +13,13 @@ mod pending;
 mod results;
 mod rule;
 
+use index::WriteMark;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use self::best_first::run as run_best_first;
 pub(crate) use self::decide::{count, insert_if_new};
+pub(crate) use self::doubts::Doubts;
 pub(crate) use self::duplicates::{Duplicate, Duplicates};
 pub(crate) use self::groups::{EXCERPT_COLUMNS, Groups};
 pub(crate) use self::logs::Logs;
@@ -71,9 +74,13 @@ impl Sink for Deduplication {
         Ok(serde_json::to_value(saved)?)
     }
 
+    fn last_write(&self) -> index::Result<Option<WriteMark>> {
+        self.rule.index.last_write()
+    }
+
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush(rejects)?;
-        self.rule.say_bounded();
+        self.results.doubts.say(self.rule.bounded());
         self.results.finish(rejects, Some(&self.rule.index))
     }
 }
@@ -89,7 +96,7 @@ impl Deduplication {
         if items.is_empty() {
             return Ok(());
         }
-        let verdicts = self.rule.decide(items.iter().map(|item| &item.document))?;
+        let verdicts = self.rule.decide(items.iter().map(|item| &item.document), &mut self.results.doubts)?;
         for (item, verdict) in items.iter().zip(verdicts) {
             match verdict {
                 Some(verdict) => self.results.add(item, &verdict)?,

@@ -106,14 +106,55 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Makes a folder, and those that it is to be in, whose names outlive the machine: that of the
+/// folder also where an earlier run has made it, which may have died before it was durable.
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
+    let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
+    let new: Vec<&Path> = folder.ancestors().take_while(is_new).collect();
+    fs::create_dir_all(folder)?;
+    let named = new.into_iter().rev().chain([folder]);
+    named.filter_map(Path::parent).try_for_each(|parent| match parent.as_os_str().is_empty() {
+        true => sync(Path::new(".")),
+        false => sync_or_closed(parent),
+    })
+}
+
+/// As [`sync`]; a folder that is closed to us was there before, with all that is in it on the way.
+fn sync_or_closed(folder: &Path) -> io::Result<()> {
+    match sync(folder) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        synced => synced,
+    }
+}
+
 /// Makes durable which files there are in a folder.
 pub(crate) fn sync(folder: &Path) -> io::Result<()> {
+    #[cfg(test)]
+    SYNCED.with_borrow_mut(|synced| synced.push(folder.to_owned()));
     File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The folders that this thread has made durable, for tests: nothing else tells.
+    pub(crate) static SYNCED: std::cell::RefCell<Vec<std::path::PathBuf>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_names_of_new_folders_are_durable() {
+        let place = tempfile::tempdir().unwrap();
+        let [a, b, c] = ["a", "a/b", "a/b/c"].map(|name| place.path().join(name));
+        SYNCED.take();
+        create_folder(&c).unwrap();
+        assert_eq!(SYNCED.take(), [place.path(), &a, &b, &b]);
+        // Once more: who has made it may have died before.
+        create_folder(&c).unwrap();
+        assert_eq!(SYNCED.take(), [b]);
+    }
 
     type Content = (String, u64, Option<f64>);
 

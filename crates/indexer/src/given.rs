@@ -1,7 +1,7 @@
 //! Features that records bring along, held against what an index needs of a document.
 
 use corpus::{Given, GivenFields, Told};
-use index::{Features, Metadata, Profile};
+use index::{Features, Metadata, Profile, Text, TextKeeping};
 use minhash::Signature;
 use simhash::Fingerprint;
 
@@ -14,6 +14,7 @@ pub(crate) const FINGERPRINTS_ALONE: &str =
 pub(crate) struct Needs {
     profile: Profile,
     signs: bool,
+    keeps_texts: bool,
     fields: GivenFields,
 }
 
@@ -21,7 +22,8 @@ impl Needs {
     /// Those of an index.
     pub(crate) fn of(metadata: &Metadata, fields: &GivenFields) -> Self {
         let (profile, signs) = (metadata.kind.profile(), metadata.min_similarity.is_some());
-        Self { profile, signs, fields: fields.clone() }
+        let keeps_texts = metadata.texts != TextKeeping::None;
+        Self { profile, signs, keeps_texts, fields: fields.clone() }
     }
 
     /// The features of a document, without what the index has no use for; the error is why it cannot be one of the
@@ -60,7 +62,12 @@ impl Needs {
                 ));
             }
         };
-        Ok(Features { simhash, signature })
+        // A record without a text becomes a document without one: estimates decide about it.
+        let text = match &given.text {
+            Told::Is(text) if self.keeps_texts => Some(Text::from(&**text)),
+            _ => None,
+        };
+        Ok(Features { simhash, signature, text })
     }
 }
 
@@ -77,6 +84,7 @@ mod tests {
             fingerprint_field: "f".parse().unwrap(),
             fingerprint_digits: Digits::Hex,
             signature_field: "s".parse().unwrap(),
+            text_field: "t".parse().unwrap(),
         };
         let signature = Signature::equality(7);
         let bytes = || Told::Is(signature.as_bytes().into());
@@ -101,14 +109,36 @@ mod tests {
         ] {
             let options = OpenOptions { profile: Some(profile), verify, ..OpenOptions::default() };
             let needs = Needs::of(&options.new_metadata().unwrap(), &fields);
-            let got = needs.features(&Given { fingerprint, signature });
+            let got = needs.features(&Given { fingerprint, signature, text: Told::NoField });
             match (got, expected) {
                 (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason}: {part}"),
                 (got, expected) => {
-                    let got = got.map(|Features { simhash, signature }| (simhash, signature));
+                    let got = got.map(|Features { simhash, signature, .. }| (simhash, signature));
                     assert_eq!(got, expected.map_err(str::to_owned), "{profile} {verify:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn texts_are_for_an_index_that_keeps_them() {
+        let [f, s, t] = ["f", "s", "t"].map(|name| name.parse().unwrap());
+        let fields = GivenFields {
+            fingerprint_field: f,
+            fingerprint_digits: Digits::Hex,
+            signature_field: s,
+            text_field: t,
+        };
+        let signature = Told::Is(Signature::equality(7).as_bytes().into());
+        let text = Told::Is("a text".into());
+        let given = Given { fingerprint: Told::Is(5), signature, text };
+        for (texts, expected) in [(TextKeeping::None, None), (TextKeeping::Zstd, Some(Text::from("a text")))]
+        {
+            let metadata = OpenOptions { texts: Some(texts), ..OpenOptions::default() }.new_metadata();
+            let needs = Needs::of(&metadata.unwrap(), &fields);
+            assert_eq!(needs.features(&given).unwrap().text, expected);
+            let untold = Given { text: Told::Null, ..given.clone() };
+            assert_eq!(needs.features(&untold).unwrap().text, None);
         }
     }
 }

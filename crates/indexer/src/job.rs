@@ -3,26 +3,23 @@
 
 mod options;
 mod survey;
+mod trial;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
-use corpus::{
-    FieldNames, Fields, InputOptions, Inputs, LeftOut, MadeIds, Place, Position, RoundIds, WHAT_TO_DO,
-    caught, is_remote,
-};
+use corpus::{FieldNames, Fields, InputOptions, Inputs, LeftOut, MadeIds, RoundIds, WHAT_TO_DO, is_remote};
 use engine::Extractor;
-use index::{Index, Mode};
+use index::{Index, Mode, WriteMark};
 use serde_json::Value;
 
 use crate::given::Needs;
 use crate::journal::{Checkpoint, Description, Journal, JournalOptions, Stage};
 use crate::kept::KeptOutput;
+use crate::memory::Watch;
 use crate::numbers::Grouped;
 use crate::output::{Lengths, Output, is_stdout, place_of};
 use crate::pipeline::{Item, Pipeline, Wanted};
@@ -44,6 +41,12 @@ pub(crate) trait Sink {
     /// on from here. A command that has no journal is never asked.
     fn checkpoint(&mut self, _: &mut Rejects, _: &mut Lengths) -> anyhow::Result<Value> {
         Ok(Value::Null)
+    }
+
+    /// The last write to the index that it writes into: one that does not have it is not gone on
+    /// with.
+    fn last_write(&self) -> index::Result<Option<WriteMark>> {
+        Ok(None)
     }
 
     /// Whether it is done where all records were rejected. Elsewhere that is more likely the wrong field or format, and
@@ -142,32 +145,6 @@ impl Job {
         Self { needs: Some(needs), ..self }
     }
 
-    /// Refuses inputs that bring along none of what an index `needs`, as far as that can be told of their first
-    /// records, before there is an index. What can be read only once is not looked at.
-    pub(crate) fn try_first(&self, needs: &Needs) -> anyhow::Result<()> {
-        let Ok(inputs) = self.inputs.again() else { return Ok(()) };
-        let n_bytes_read = Arc::clone(&inputs.n_bytes_read);
-        let chunk = inputs.chunks(Position::default(), &self.fields.columns()).next();
-        n_bytes_read.store(0, Ordering::Relaxed);
-        let Some(chunk) = chunk else { return Ok(()) };
-        let place = |number, position| Place { origin: &chunk.origin, number, position };
-        let tried = chunk.records().filter_map(|(position, (number, raw))| {
-            let record = caught(|| self.fields.parse(raw.ok()?, place(number, position)).ok()?).ok()??;
-            Some((number, needs.features(&record.given?)))
-        });
-        let mut first_refused = None;
-        for (number, features) in tried {
-            match features {
-                Ok(_) => return Ok(()),
-                Err(reason) => first_refused = first_refused.or(Some((number, reason))),
-            }
-        }
-        match first_refused {
-            None => Ok(()),
-            Some((number, reason)) => bail!("{}:{number}: {reason}", chunk.origin.name()),
-        }
-    }
-
     /// Where a command may say something while it runs.
     pub(crate) fn console(&self) -> Console {
         self.progress.console()
@@ -254,6 +231,7 @@ impl Job {
         let survey_time = surveyed_from.map_or(Duration::ZERO, |from| from.elapsed());
         progress.start(so_far.time + survey_time);
         let mut n_no_documents = 0;
+        let mut memory = Watch::new();
         if so_far.stage == Stage::Reading {
             let pipeline =
                 Pipeline { extractor, fields: &fields, n_threads, wanted, needs: needs.as_ref(), shard };
@@ -279,7 +257,15 @@ impl Job {
                     }
                 }
                 progress.show(so_far.n_read);
-                Ok(())
+                if let Some(warning) = progress.share_read().and_then(|share| memory.foresee(share)) {
+                    progress.console().print(format_args!("{warning}"));
+                }
+                let Err(stopped) = memory.check(journal.is_some()) else { return Ok(()) };
+                if let Some(journal) = &mut journal {
+                    so_far.time = progress.elapsed();
+                    take_checkpoint(journal, &mut so_far, sink, &mut rejects)?;
+                }
+                Err(stopped.into())
             })?;
             if let Some(journal) = &mut journal {
                 so_far.stage = Stage::Written;
@@ -319,6 +305,8 @@ fn take_checkpoint(
 ) -> anyhow::Result<()> {
     // It may reject what it had put off.
     so_far.command = sink.checkpoint(rejects, &mut so_far.lengths)?;
+    let last_write = sink.last_write().context("failed to ask the index for its last write")?;
+    so_far.last_write = last_write.or(so_far.last_write);
     rejects.checkpoint(so_far)?;
     journal.save(so_far.clone())
 }

@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use corpus::Position;
-use index::Index;
+use index::{Index, WriteMark};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ pub(crate) use table::TableLog;
 
 use crate::durable;
 use crate::numbers::is_zero;
-use crate::output::{DUPLICATES, Lengths, Output, Resumed, place_of};
+use crate::output::{DUPLICATES, Lengths, Output, Reached, Resumed, place_of, sum_of};
 use crate::report::Report;
 
 const JOB: &str = "job.json";
@@ -85,6 +85,9 @@ struct Job {
     description: Description,
     /// Without its file the job would be taken for one that has done nothing yet. There may be one a moment before it says so.
     has_checkpoint: bool,
+    /// The last write to the index before the job began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_write: Option<WriteMark>,
 }
 
 /// All that is needed to go on.
@@ -102,6 +105,9 @@ pub(crate) struct Checkpoint {
     pub(crate) n_named: u64,
     pub(crate) time: Duration,
     pub(crate) lengths: Lengths,
+    /// The last write to the index, which it must have still.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) last_write: Option<WriteMark>,
     /// What the command itself has to remember.
     pub(crate) command: serde_json::Value,
 }
@@ -120,7 +126,7 @@ impl Journal {
     pub(crate) fn open(options: &JournalOptions, description: Description) -> anyhow::Result<Self> {
         let JournalOptions { folder, checkpoint_records } = options;
         let failed = || format!("failed to open the journal {}", folder.display());
-        fs::create_dir_all(folder).with_context(failed)?;
+        durable::create_folder(folder).with_context(failed)?;
         let folder = folder.canonicalize().with_context(failed)?;
         read_job(&folder)?;
         let lock = durable::lock(&folder.join(LOCK)).with_context(failed)?.with_context(|| {
@@ -136,7 +142,7 @@ impl Journal {
                 }
                 // The same again where a run dies before it has begun.
                 let name = format!("{:08x}", crc32fast::hash(folder.as_os_str().as_encoded_bytes()));
-                Job { name, description, has_checkpoint: false }
+                Job { name, description, has_checkpoint: false, last_write: None }
             }
             Some(job) => {
                 if let Some(difference) = job.description.difference(&description) {
@@ -172,6 +178,22 @@ impl Journal {
              before it; remove the journal to begin anew",
             self.folder.display()
         );
+        let failed = "failed to ask the index for its last write";
+        if let Some(then) = self.checkpoint.last_write.or(self.job.last_write) {
+            ensure!(
+                index.has_written(&then).context(failed)?,
+                "the index was put back to a copy that is older than the last checkpoint of the journal {}, and does not have \
+                 all that was written into it by then; put back a copy that was made later{}",
+                self.folder.display(),
+                if self.job.description.may_begin_anew() {
+                    ", or remove the journal to begin anew"
+                } else {
+                    ""
+                }
+            );
+        } else if !self.was_begun {
+            self.job.last_write = index.last_write().context(failed)?;
+        }
         Ok(())
     }
 
@@ -194,12 +216,12 @@ impl Journal {
         let path = place_of(path);
         let resumed = || Resumed { job: &self.job.name, role, advice: self.advice() };
         Ok(match self.checkpoint.stage {
-            Stage::Reading => Output::resume(path, self.len_of(role)?, &resumed())?,
+            Stage::Reading => Output::resume(path, self.reached(role)?, &resumed())?,
             Stage::Written => {
-                let len = self.len_of(role)?;
-                match Output::resume(path.clone(), len, &resumed()) {
+                let reached = self.reached(role)?;
+                match Output::resume(path.clone(), reached, &resumed()) {
                     // Moved to its place before the run broke off.
-                    Err(_) if path.metadata().is_ok_and(|metadata| Some(metadata.len()) == len) => {
+                    Err(_) if reached.is_some_and(|reached| reached.is_at(&path).unwrap_or(false)) => {
                         Output::in_place(path)
                     }
                     resumed => resumed?,
@@ -212,6 +234,12 @@ impl Journal {
     /// The output for `role` that goes to `path`, which is made at the end of the job, as often as it takes.
     pub(crate) fn output_at_the_end(&self, role: &'static str, path: &Path) -> anyhow::Result<Output> {
         Output::resume(place_of(path), None, &Resumed { job: &self.job.name, role, advice: self.advice() })
+    }
+
+    /// How far an output was at the checkpoint, if there has been one.
+    fn reached(&self, role: &str) -> anyhow::Result<Option<Reached>> {
+        let crc32 = self.checkpoint.lengths.get(&sum_of(role)).and_then(|&crc32| u32::try_from(crc32).ok());
+        Ok(self.len_of(role)?.map(|len| Reached { len, crc32 }))
     }
 
     /// How long a file was at the checkpoint, if there has been one.

@@ -18,6 +18,7 @@ mod job;
 mod journal;
 mod keep;
 mod kept;
+mod memory;
 mod numbers;
 mod opening;
 mod output;

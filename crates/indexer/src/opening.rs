@@ -1,14 +1,15 @@
 //! Which index a command works with, and by which recipe: how both are asked for, and how the index is opened.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Context, ensure};
 use engine::cli::StoreArgs;
-use engine::{Engine, Extractor};
+use engine::{Engine, Extractor, Options};
 // What the libraries take from a command line is plain data here. Who fills it in is the room of the command line.
 pub(crate) use engine::cli::BuiltArgs as BuiltOptions;
 pub(crate) use features::cli::RecipeArgs as RecipeOptions;
-use index::{ErrorKind, Index, Metadata, Mode, OpenOptions, Profile, Retention};
+use index::{ErrorKind, Index, Metadata, Mode, OpenOptions, Profile, Retention, TextKeeping};
 use minhash::Similarity;
 use serde::Serialize;
 use simhash::Distance;
@@ -34,6 +35,18 @@ pub(crate) struct Asked {
     profile: Option<&'static str>,
     verify: Option<bool>,
     min_similarity: Option<f64>,
+    /// Written down where it was asked for, which journals of before do not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    texts: Option<&'static str>,
+    /// As `texts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_numbers: Option<bool>,
+    /// As `texts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keyed: Option<bool>,
+    /// As `texts`: what tells it from another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_file: Option<String>,
     #[serde(serialize_with = "values::shown")]
     retain: Option<Retention>,
     /// With the digests of the dictionaries, which may lie elsewhere the next time.
@@ -47,6 +60,15 @@ pub(crate) fn open_existing(uri: &str, insisted: BTreeMap<String, String>) -> an
     engine::open_index(uri, &options).with_context(|| format!("failed to open index `{uri}`"))
 }
 
+/// The end of the line about a new index: whether others can read in it what its documents say.
+pub(crate) fn about_texts(new: &Metadata) -> &'static str {
+    match (new.texts, new.min_similarity) {
+        (TextKeeping::Zstd, _) => "; it keeps the texts of its documents, --texts none leaves them out",
+        (TextKeeping::None, Some(_)) => "; it keeps no texts, so its similarities are estimates",
+        (TextKeeping::None, None) => "",
+    }
+}
+
 /// Refuses an index that is gone when the program ends.
 pub(crate) fn check_outlives(uri: &str) -> anyhow::Result<()> {
     ensure!(
@@ -57,6 +79,12 @@ pub(crate) fn check_outlives(uri: &str) -> anyhow::Result<()> {
 }
 
 impl StoreOptions {
+    /// Whether nothing that is asked for rules out that texts are counted.
+    pub(crate) fn may_count(&self) -> bool {
+        let asked = self.store.open_options(Mode::MustExist, BTreeMap::new(), BTreeMap::new());
+        asked.verify != Some(false) && asked.texts != Some(TextKeeping::None)
+    }
+
     /// What is asked of the index.
     pub(crate) fn asked(&self) -> anyhow::Result<Asked> {
         let Self { store, recipe } = self;
@@ -70,6 +98,11 @@ impl StoreOptions {
             profile,
             verify,
             min_similarity,
+            texts,
+            texts_default: _,
+            same_numbers,
+            keyed,
+            key,
             retain,
             clock_ahead_max: _,
             recipe,
@@ -82,6 +115,10 @@ impl StoreOptions {
             profile: profile.map(Profile::name),
             verify,
             min_similarity: min_similarity.map(Similarity::get),
+            texts: texts.map(TextKeeping::name),
+            same_numbers,
+            keyed,
+            key_file: key.map(|key| key.to_string()),
             retain,
             recipe,
         })
@@ -101,9 +138,41 @@ impl StoreOptions {
         mode: Mode,
         is_quiet: bool,
     ) -> anyhow::Result<(Index, Extractor)> {
-        let engine = Engine::open(uri, &self.store.options(mode, &self.recipe)?)?;
+        self.open(uri, mode, is_quiet, |options| options)
+    }
+
+    /// The same, for documents that come without their texts: a new index keeps none unless that is asked for.
+    pub(crate) fn open_without_texts(
+        &self,
+        uri: &str,
+        mode: Mode,
+        is_quiet: bool,
+    ) -> anyhow::Result<(Index, Extractor)> {
+        self.open(uri, mode, is_quiet, |options| Options { without_texts: true, ..options })
+    }
+
+    /// The same, with a folder for the texts of an index in memory.
+    pub(crate) fn open_with_spool(
+        &self,
+        uri: &str,
+        mode: Mode,
+        is_quiet: bool,
+        spool: Option<&Path>,
+    ) -> anyhow::Result<(Index, Extractor)> {
+        self.open(uri, mode, is_quiet, |options| Options { spool: spool.map(Path::to_owned), ..options })
+    }
+
+    fn open(
+        &self,
+        uri: &str,
+        mode: Mode,
+        is_quiet: bool,
+        with: impl FnOnce(Options) -> Options,
+    ) -> anyhow::Result<(Index, Extractor)> {
+        let engine = Engine::open(uri, &with(self.store.options(mode, &self.recipe)?))?;
         if engine.was_made() && !is_quiet {
-            complain(format_args!("there was no index at {uri}: a new one is made"));
+            let texts = about_texts(engine.index().metadata());
+            complain(format_args!("there was no index at {uri}: a new one is made{texts}"));
         }
         Ok(engine.into_parts())
     }

@@ -4,6 +4,7 @@
 //! goes on.
 
 mod names;
+mod partial;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -14,12 +15,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, ensure};
 use flate2::write::GzEncoder;
-use tempfile::NamedTempFile;
 
 pub(crate) use names::{ResultsFormat, Role, Written};
+use partial::{Journalled, Partial};
+pub(crate) use partial::{Reached, is_at_work};
 
 /// How long each output is, by what it is for: the option that asks for it. Where it is may change.
+/// Beside it is the [checksum](sum_of) of so much of it, where its bytes have none of their own.
 pub(crate) type Lengths = BTreeMap<String, u64>;
+
+/// What the checksum of an output is called among the lengths.
+pub(crate) fn sum_of(role: &str) -> String {
+    format!("crc32 of {role}")
+}
 
 /// The name that stands for standard output.
 pub(crate) const STDOUT: &str = "-";
@@ -75,6 +83,9 @@ pub(crate) struct Output {
     role: &'static str,
     writer: Writer,
     is_new: bool,
+    /// Whether its name beside its place may not be durable yet, where a checkpoint is to speak of
+    /// it.
+    is_unnamed: bool,
 }
 
 /// Whose output is gone on with.
@@ -92,14 +103,6 @@ enum Writer {
     Packed(Box<Packed>),
     /// Whole, and where it belongs.
     InPlace,
-}
-
-/// A file that is not whole yet.
-enum Partial {
-    /// Gone with the run, unless that is killed.
-    Temporary(NamedTempFile),
-    /// There for the next run to go on with.
-    Journalled(File, PathBuf),
 }
 
 /// A packed file, in parts each of which is packed by itself: readers take all of them as one.
@@ -122,7 +125,7 @@ impl Output {
         if is_open_file(path) {
             let file = fs::OpenOptions::new().append(true).open(path).with_context(failed)?;
             let writer = Writer::Direct(BufWriter::new(Box::new(file)));
-            return Ok(Self { path: path.to_owned(), role: "", writer, is_new: true });
+            return Ok(Self { path: path.to_owned(), role: "", writer, is_new: true, is_unnamed: true });
         }
         // A link stays, and what it leads to is replaced.
         ensure!(
@@ -137,29 +140,22 @@ impl Output {
             let file = fs::OpenOptions::new().write(true).open(path).with_context(failed)?;
             Writer::Direct(BufWriter::new(Box::new(file)))
         } else {
-            let mut builder = tempfile::Builder::new();
-            let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
-            builder.prefix(&prefix).suffix(".partial");
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt;
-                // Those of the file that is replaced, else what a new file gets; the process's umask is taken off.
-                let replaced = fs::metadata(path).ok().map(|metadata| metadata.permissions());
-                builder.permissions(replaced.unwrap_or_else(|| fs::Permissions::from_mode(0o666)));
-            }
-            let file = builder.tempfile_in(folder_of(path)).with_context(failed)?;
-            Writer::to_file(path, Partial::Temporary(file)).with_context(failed)?
+            Writer::to_file(path, Partial::temporary(path).with_context(failed)?).with_context(failed)?
         };
-        Ok(Self { path: path.to_owned(), role: "", writer, is_new: true })
+        Ok(Self { path: path.to_owned(), role: "", writer, is_new: true, is_unnamed: true })
     }
 
-    /// Goes on with the file that a job began, of which `len` bytes count; without a `len` it begins.
-    pub(crate) fn resume(path: PathBuf, len: Option<u64>, whose: &Resumed<'_>) -> anyhow::Result<Self> {
+    /// Goes on with the file that a job began, as it was at a checkpoint; without one it begins.
+    pub(crate) fn resume(
+        path: PathBuf,
+        reached: Option<Reached>,
+        whose: &Resumed<'_>,
+    ) -> anyhow::Result<Self> {
         let Resumed { job, role, advice } = *whose;
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         let partial = folder_of(&path).join(format!(".{file_name}.{job}.partial"));
-        let failed = || match len {
-            Some(len) => {
+        let failed = || match reached {
+            Some(Reached { len, .. }) => {
                 format!(
                     "failed to open {}, which had {len} bytes at the checkpoint; {advice}",
                     partial.display()
@@ -167,15 +163,23 @@ impl Output {
             }
             None => format!("failed to open {}", partial.display()),
         };
-        let is_new = len.is_none();
+        let is_new = reached.is_none();
         let mut options = File::options();
         options.read(true).write(true).create(is_new).truncate(is_new);
         let mut file = options.open(&partial).with_context(failed)?;
-        if let Some(len) = len {
+        let mut hasher = crc32fast::Hasher::new();
+        if let Some(reached) = reached {
+            let len = reached.len;
             let n_bytes = file.metadata().with_context(failed)?.len();
             ensure!(
                 n_bytes >= len,
                 "{} has {n_bytes} bytes and had {len} at the checkpoint; {advice}",
+                partial.display()
+            );
+            hasher = partial::hash_of(&file, len).with_context(failed)?;
+            ensure!(
+                reached.is_with(&hasher),
+                "{} is not what was written up to the checkpoint; {advice}",
                 partial.display()
             );
             file.set_len(len).with_context(failed)?;
@@ -183,14 +187,15 @@ impl Output {
         } else if let Ok(replaced) = fs::metadata(&path) {
             file.set_permissions(replaced.permissions()).with_context(failed)?;
         }
+        let journalled = Journalled { file, path: partial.clone(), hasher };
         let writer =
-            Writer::to_file(&path, Partial::Journalled(file, partial.clone())).with_context(failed)?;
-        Ok(Self { path, role, writer, is_new })
+            Writer::to_file(&path, Partial::Journalled(Box::new(journalled))).with_context(failed)?;
+        Ok(Self { path, role, writer, is_new, is_unnamed: true })
     }
 
     /// One that is whole already.
     pub(crate) fn in_place(path: PathBuf) -> Self {
-        Self { path, role: "", writer: Writer::InPlace, is_new: false }
+        Self { path, role: "", writer: Writer::InPlace, is_new: false, is_unnamed: false }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -218,10 +223,16 @@ impl Output {
         let written = file.and_then(|file| {
             file.flush()?;
             file.get_ref().file().sync_data()?;
-            file.stream_position()
+            if self.is_unnamed {
+                // A checkpoint is going to say that it is there.
+                crate::durable::sync(folder_of(&self.path))?;
+                self.is_unnamed = false;
+            }
+            Ok((file.stream_position()?, file.get_ref().crc32()))
         });
-        let len = written.map_err(|error| self.failed(error))?;
+        let (len, crc32) = written.map_err(|error| self.failed(error))?;
         lengths.insert(self.role.to_owned(), len);
+        lengths.extend(crc32.map(|crc32| (sum_of(self.role), u64::from(crc32))));
         Ok(())
     }
 
@@ -243,8 +254,8 @@ impl Output {
             file.file().sync_all()?;
             match file {
                 Partial::Temporary(file) => file.persist(&path).map_err(|error| error.error).map(|_| ()),
-                Partial::Journalled(_, partial) => {
-                    fs::rename(partial, &path)?;
+                Partial::Journalled(journalled) => {
+                    fs::rename(&journalled.path, &path)?;
                     // The journal is going to say that it is there.
                     File::open(folder_of(&path))?.sync_all()
                 }
@@ -346,31 +357,6 @@ impl Write for Packed {
         self.part.encoder().flush()?;
         self.hand_on()?;
         self.file.flush()
-    }
-}
-
-impl Partial {
-    fn file(&self) -> &File {
-        match self {
-            Self::Temporary(file) => file.as_file(),
-            Self::Journalled(file, _) => file,
-        }
-    }
-}
-
-impl Write for Partial {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Partial {
-    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
-        self.file().seek(place)
     }
 }
 

@@ -3,14 +3,15 @@
 //!
 //! Those of a run are known at its end only, so until then the documents are held, without their texts.
 
-use engine::clusters::{Groups, Join};
+use engine::clusters::{COMPARED_MAX, CROWD_MIN, Groups, Join, Texts};
 use engine::join::NearPair;
 use index::{DocumentId, Features, Index, Nearness};
 use minhash::Similarity;
-use simhash::Distance;
 
+use crate::numbers::Grouped;
 use crate::output::{PAIRS, Role};
 use crate::pipeline::Fingerprinted;
+use crate::progress::complain;
 use crate::table::{Columns, Schema, Table};
 
 pub(crate) enum PairsFile {}
@@ -21,11 +22,13 @@ pub(crate) struct Pair<'a> {
     a: &'a DocumentId,
     b: &'a DocumentId,
     nearness: Nearness,
+    /// Of which document `b` is a copy, where that is known.
+    copy_of: Option<&'a DocumentId>,
 }
 
 impl<'a> From<NearPair<'a>> for Pair<'a> {
     fn from(NearPair { a, b, nearness }: NearPair<'a>) -> Self {
-        Self { a, b, nearness }
+        Self { a, b, nearness, copy_of: None }
     }
 }
 
@@ -40,6 +43,11 @@ impl Schema for PairsFile {
         to.column("b", |row| row.b.as_str());
         to.column("similarity", |row| row.nearness.similarity.map(Similarity::four_decimals));
         to.column("distance", |row| row.nearness.distance);
+        to.column("exact", |row| row.nearness.similarity.map(|_| row.nearness.exact));
+        to.column("numbers_differ", |row| row.nearness.numbers_differ);
+        to.column("share_of_a", |row| row.nearness.shares.map(|[a, _]| a.four_decimals()));
+        to.column("share_of_b", |row| row.nearness.shares.map(|[_, b]| b.four_decimals()));
+        to.column("copy_of", |row| row.copy_of.map(DocumentId::as_str));
     }
 }
 
@@ -59,35 +67,45 @@ impl Pairs {
     pub(crate) fn add(&mut self, document: &Fingerprinted) {
         if let Some(features) = &document.features {
             self.ids.push(document.id.clone());
-            self.features.push(features.clone());
+            self.features.push(Features { text: None, ..features.clone() });
         }
     }
 
-    /// Finds the pairs, writes them as they are found, and puts the file in its place.
-    pub(crate) fn finish(self) -> anyhow::Result<()> {
+    /// Finds the pairs, writes them as they are found, and puts the file in its place. The texts are those of the documents
+    /// that were added, in their order.
+    ///
+    /// The copies of a document come first, each beside the first of them; the pairs after them are of documents that are no
+    /// copies.
+    pub(crate) fn finish(self, texts: &dyn Texts) -> anyhow::Result<()> {
         let Self { mut table, join, ids, features } = self;
-        let groups = Groups::new(&features);
-        let mut outcome = Ok(());
-        let mut write = |a: u32, b: u32, nearness: Nearness| {
-            if outcome.is_ok() {
-                let [a, b] = [a.min(b), a.max(b)].map(|document| &ids[document as usize]);
-                outcome = table.add(Pair { a, b, nearness });
-            }
-        };
+        let groups = Groups::counted(&features, join.rule(), texts)?;
+        let id = |document: u32| &ids[document as usize];
         for group in 0..groups.len() {
-            let members = groups.members(group);
-            let similarity = groups.features(group).signature.as_ref().map(|_| Similarity::ONE);
-            let same = Nearness { similarity, distance: Distance::ZERO };
-            for (at, &a) in members.iter().enumerate() {
-                members[at + 1..].iter().for_each(|&b| write(a, b, same));
+            let Some((&first, copies)) = groups.members(group).split_first() else { continue };
+            let nearness = join.nearness_of_copies(&groups, group);
+            for &copy in copies {
+                table.add(Pair { a: id(first), b: id(copy), nearness, copy_of: Some(id(first)) })?;
             }
         }
-        join.pairs(&groups, &mut |pair| {
-            for &a in groups.members(pair.first) {
-                groups.members(pair.second).iter().for_each(|&b| write(a, b, pair.nearness));
-            }
-        });
-        outcome?;
-        table.finish()
+        let compared = join.pairs(&groups, texts, &mut |pair| {
+            let [a, b] = [pair.first, pair.second].map(|group| id(groups.first(group)));
+            table.add(Pair { a, b, nearness: pair.nearness, copy_of: None })
+        })?;
+        table.finish()?;
+        say_bounded(PAIRS, compared.n_bounded);
+        Ok(())
+    }
+}
+
+/// Says of how many texts not all pairs were compared for an output.
+pub(crate) fn say_bounded(option: &str, n_bounded: usize) {
+    if n_bounded > 0 {
+        complain(format_args!(
+            "{option}: {} different texts share a bucket with more than {} others each, as near-equal texts do and texts that \
+             begin alike; of those each was compared with the {COMPARED_MAX} before it that promise most, and with all other \
+             texts",
+            Grouped(n_bounded as u64),
+            Grouped(CROWD_MIN as u64)
+        ));
     }
 }

@@ -8,7 +8,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail, ensure};
+use index::{Index, WriteMark};
 use serde::{Deserialize, Serialize};
+
+use crate::output::is_at_work;
 
 const MANIFEST: &str = "manifest.json";
 
@@ -28,17 +31,27 @@ pub(crate) struct Manifest {
     min_similarity: Option<f64>,
     parts: u32,
     results_format: String,
+    /// How many workers share the parts, where the one that made the folder was told so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shards: Option<u32>,
+    /// The last write to the index when the folder was begun: a copy that was made before it has
+    /// other pairs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_write: Option<WriteMark>,
 }
 
 /// What is asked for.
 pub(crate) struct Asked<'a> {
     pub(crate) index: String,
+    pub(crate) last_write: Option<WriteMark>,
     pub(crate) store: &'a str,
     pub(crate) max_distance: u32,
     pub(crate) min_similarity: Option<f64>,
     /// As many as there are where they were begun, or else as many.
     pub(crate) n_parts: Option<u32>,
     pub(crate) n_parts_default: u32,
+    /// Of how many workers it is one, where it takes every so many part.
+    pub(crate) n_shards: Option<u32>,
     pub(crate) suffix: &'static str,
 }
 
@@ -47,12 +60,14 @@ pub(crate) struct Parts {
     path: PathBuf,
     n_parts: u32,
     suffix: String,
+    last_write: Option<WriteMark>,
 }
 
 impl Parts {
     /// Makes the folder, or goes on with one that was made for the same.
     pub(crate) fn open(path: &Path, asked: &Asked<'_>) -> anyhow::Result<Self> {
-        fs::create_dir_all(path).with_context(|| format!("failed to make the folder {}", path.display()))?;
+        crate::durable::create_folder(path)
+            .with_context(|| format!("failed to make the folder {}", path.display()))?;
         let manifest = match read(path)? {
             Some(manifest) => manifest,
             None => begin(path, asked)?,
@@ -63,8 +78,20 @@ impl Parts {
                 path.display()
             );
         }
-        let Manifest { parts: n_parts, results_format: suffix, .. } = manifest;
-        Ok(Self { path: path.to_owned(), n_parts, suffix })
+        let Manifest { parts: n_parts, results_format: suffix, last_write, .. } = manifest;
+        Ok(Self { path: path.to_owned(), n_parts, suffix, last_write })
+    }
+
+    /// Refuses an index that was put back to a copy which is older than the folder.
+    pub(crate) fn hold_to(&self, index: &Index) -> anyhow::Result<()> {
+        let has_written = self.last_write.map_or(Ok(true), |then| index.has_written(&then));
+        ensure!(
+            has_written.context("failed to ask the index for its last write")?,
+            "the index was put back to a copy that is older than the pairs in {}; put back a copy that was made later, or \
+             remove the folder to begin anew",
+            self.path.display()
+        );
+        Ok(())
     }
 
     pub(crate) fn len(&self) -> u32 {
@@ -84,7 +111,8 @@ impl Parts {
         self.path_of(part).exists()
     }
 
-    /// Removes what runs that were killed have left of files that are there by now.
+    /// Removes what runs that were killed have left of files that are there by now. Another run may
+    /// be at work on one.
     pub(crate) fn tidy(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.path)? {
             let name = entry?.file_name();
@@ -92,8 +120,9 @@ impl Parts {
             let of_whom = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
             // What is between the two is the file's own name, a dot and what tells several apart.
             let of_whom = of_whom.and_then(|name| name.rsplit_once('.')).map(|(whole, _)| whole);
-            if of_whom.is_some_and(|whole| self.path.join(whole).exists()) {
-                crate::durable::remove(&self.path.join(&*name))?;
+            let path = self.path.join(&*name);
+            if of_whom.is_some_and(|whole| self.path.join(whole).exists()) && !is_at_work(&path) {
+                crate::durable::remove(&path)?;
             }
         }
         Ok(())
@@ -110,6 +139,8 @@ impl Asked<'_> {
             min_similarity: self.min_similarity,
             parts: self.n_parts.unwrap_or(self.n_parts_default),
             results_format: self.suffix.to_owned(),
+            shards: self.n_shards,
+            last_write: self.last_write,
         }
     }
 
@@ -126,6 +157,10 @@ impl Asked<'_> {
             Some(("by --min-similarity", similarity(there), similarity(&ours)))
         } else if there.results_format != ours.results_format {
             Some(("as --results-format", there.results_format.clone(), ours.results_format))
+        } else if let Some((theirs, ours)) =
+            there.shards.zip(ours.shards).filter(|(theirs, ours)| theirs != ours)
+        {
+            Some(("by workers that are", theirs.to_string(), ours.to_string()))
         } else {
             let n_parts = self.n_parts.filter(|&n_parts| n_parts != there.parts)?;
             Some(("in --parts", there.parts.to_string(), n_parts.to_string()))
@@ -195,11 +230,13 @@ mod tests {
     fn asked(index: &str, n_parts: Option<u32>) -> Asked<'static> {
         Asked {
             index: index.to_owned(),
+            last_write: None,
             store: "embedded:x",
             max_distance: 3,
             min_similarity: Some(0.8),
             n_parts,
             n_parts_default: 16,
+            n_shards: Some(2),
             suffix: "jsonl",
         }
     }
@@ -218,6 +255,8 @@ mod tests {
         // As many parts as it was begun with, from wherever the index is asked.
         let again = Asked { store: "hbase://h:1/x", ..asked("one", None) };
         assert_eq!(Parts::open(path, &again).unwrap().len(), 4);
+        // One worker does what the others have left.
+        Parts::open(path, &Asked { n_shards: None, ..asked("one", None) }).unwrap();
         for (asked, part) in [
             (asked("other", None), "of the index one (embedded:x), and these are of the index other"),
             (asked("one", Some(5)), "in --parts 4, and these are in --parts 5"),
@@ -226,6 +265,7 @@ mod tests {
                 Asked { min_similarity: Some(0.9), ..asked("one", None) },
                 "--min-similarity 0.8, and these are",
             ),
+            (Asked { n_shards: Some(3), ..asked("one", None) }, "by workers that are 2, and these are"),
             (Asked { suffix: "parquet", ..asked("one", None) }, "as --results-format jsonl"),
         ] {
             let refused = refused(path, &asked);

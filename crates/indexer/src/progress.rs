@@ -98,6 +98,12 @@ impl Progress {
         self.before + self.start.elapsed()
     }
 
+    /// The share of the input that has been read, where its length is known.
+    pub(crate) fn share_read(&self) -> Option<f64> {
+        let n_bytes = self.n_bytes.filter(|&n_bytes| n_bytes > 0)?;
+        Some(self.n_bytes_read.load(Ordering::Relaxed) as f64 / n_bytes as f64)
+    }
+
     /// Shows how far it is, if it is time for that again.
     pub(crate) fn show(&mut self, n_documents: u64) {
         let n_bytes_read = self.n_bytes_read.load(Ordering::Relaxed);

@@ -58,6 +58,18 @@ pub(crate) struct Deduplicated {
     /// Of the duplicates, those of what the index had under their own ids, where that counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) n_unchanged: Option<u64>,
+    /// Of the duplicates, those with other numbers than the document that stays.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_numbers_differ: u64,
+    /// Of the duplicates, those of which a fifth or more is in no document that stays for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_text_lost: u64,
+    /// Of the duplicates, those that are a part of the document that stays, and not similar to it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_contained: u64,
+    /// Of the duplicates, those that came again under their id.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) n_repeated: u64,
     /// Where they were asked for.
     pub(crate) clusters: Option<Clustered>,
 }
@@ -99,6 +111,10 @@ impl AddAssign for Deduplicated {
         self.n_kept += more.n_kept;
         self.n_duplicates += more.n_duplicates;
         self.n_without_features += more.n_without_features;
+        self.n_numbers_differ += more.n_numbers_differ;
+        self.n_text_lost += more.n_text_lost;
+        self.n_contained += more.n_contained;
+        self.n_repeated += more.n_repeated;
     }
 }
 
@@ -145,9 +161,18 @@ impl Counts {
             ],
             Self::Deduplicated(counts) => {
                 let unchanged = |n| ("  unchanged", n, "of these: near to their own earlier versions");
+                // A row of its own has only what happened.
+                let some = |name, n, remark| (n > 0).then_some((name, n, remark));
+                let numbers = "of these: --same-numbers keeps them";
+                let contained = "of these: parts of documents that stay, by --contained";
+                let lost = "of these: a fifth of it and more is in nothing that stays; see --keep longest";
                 [("kept", counts.n_kept, ""), ("duplicates", counts.n_duplicates, "")]
                     .into_iter()
                     .chain(counts.n_unchanged.map(unchanged))
+                    .chain(some("  same id", counts.n_repeated, "of these: the same text under the same id"))
+                    .chain(some("  contained", counts.n_contained, contained))
+                    .chain(some("  numbers", counts.n_numbers_differ, numbers))
+                    .chain(some("  text lost", counts.n_text_lost, lost))
                     .chain([(
                         "no features",
                         counts.n_without_features,

@@ -4,6 +4,7 @@
 //! means something else, raises it.
 
 mod biggest;
+mod doubtful;
 mod findings;
 mod page;
 mod reporting;
@@ -13,9 +14,11 @@ use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
+use ::page::Part;
 use corpus::LeftOut;
 use serde::Serialize;
 
+pub(crate) use self::doubtful::HowDropped;
 pub(crate) use self::findings::{EXCERPT_COLUMNS, Findings};
 pub(crate) use self::reporting::Reporting;
 use crate::output::{Output, Role, Written};
@@ -43,6 +46,8 @@ pub(crate) struct ReportFile {
     pub(crate) unranked: Option<u64>,
     pub(crate) inputs: Inputs,
     pub(crate) options: Options,
+    /// What is to be looked at first.
+    pub(crate) doubtful: Doubtful,
     /// How many documents were dropped at each distance from the kept one, from 0 to the index's distance or the greatest of them.
     pub(crate) distances: Vec<Distance>,
     /// How many were dropped at each similarity to the kept one, the most similar first; none where the index does not verify.
@@ -55,7 +60,7 @@ pub(crate) struct ReportFile {
     pub(crate) repeats: Repeats,
 }
 
-/// As they are printed: `read` is the sum of the others, but for `unchanged`.
+/// As they are printed: `read` is the sum of the others, but for those that are of the duplicates.
 #[derive(Debug, Serialize)]
 pub(crate) struct Counts {
     pub(crate) read: u64,
@@ -64,6 +69,15 @@ pub(crate) struct Counts {
     /// Of the duplicates, those of their own earlier versions; only with `--known-ids compare`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unchanged: Option<u64>,
+    /// Of the duplicates, records that came again under their ids, with the same texts.
+    pub(crate) same_id: u64,
+    /// Of the duplicates, those with other numbers than the document that stays.
+    pub(crate) numbers_differ: u64,
+    /// Of the duplicates, those of which a fifth or more is in no document that stays for them.
+    pub(crate) text_lost: u64,
+    /// Of the duplicates, parts of documents that stay; only with `--contained`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) contained: Option<u64>,
     /// Kept too.
     pub(crate) no_features: u64,
     pub(crate) rejected: u64,
@@ -118,8 +132,73 @@ pub(crate) struct Options {
     pub(crate) max_distance: u32,
     /// Null where the index does not verify.
     pub(crate) min_similarity: Option<f64>,
+    /// Whether similarities are counted over the texts; they are estimates else.
+    pub(crate) counted: bool,
+    /// Whether documents with other numbers are other documents.
+    pub(crate) same_numbers: bool,
+    /// The least share of a document that makes it a part of another one, where that is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) contained: Option<f64>,
     /// How texts become fingerprints.
     pub(crate) recipe: BTreeMap<String, String>,
+}
+
+/// What of a run is in doubt, of each kept document one pair in each list.
+#[derive(Debug, Serialize)]
+pub(crate) struct Doubtful {
+    /// Signs that the run went wrong, as they were said on stderr.
+    pub(crate) signs: Vec<String>,
+    /// The dropped documents that are least similar to the kept ones, so nearest to the threshold.
+    pub(crate) least_similar: Vec<Pair>,
+    /// Dropped although the numbers differ; those in which least else differs first.
+    pub(crate) numbers_differ: Worst,
+    /// Dropped although a fifth or more of the text is in nothing that stays; the most text first.
+    pub(crate) text_lost: Worst,
+    /// Dropped as parts of documents that stay, those of which least stands there first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) contained: Option<Worst>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Worst {
+    /// How many there are in all.
+    pub(crate) n: u64,
+    pub(crate) pairs: Vec<Pair>,
+}
+
+/// A dropped document and the kept one, from where the two begin to differ.
+#[derive(Debug, Serialize)]
+pub(crate) struct Pair {
+    pub(crate) kept: String,
+    pub(crate) dropped: String,
+    /// Null where the index does not verify.
+    pub(crate) similarity: Option<f64>,
+    /// Whether that was counted over both texts; it is an estimate else.
+    pub(crate) exact: Option<bool>,
+    pub(crate) distance: u32,
+    /// What of each is in the other one.
+    pub(crate) share_of_kept: Option<f64>,
+    pub(crate) share_of_dropped: Option<f64>,
+    pub(crate) numbers_differ: Option<bool>,
+    /// Where they differ, and both texts are at hand.
+    pub(crate) numbers: Option<Numbers>,
+    /// Null where it was not at hand any more.
+    pub(crate) text_kept: Option<String>,
+    pub(crate) text_dropped: String,
+    /// The same, with what differs.
+    #[serde(skip)]
+    pub(crate) parts: (Option<Vec<Part>>, Vec<Part>),
+}
+
+/// The numbers of two texts in their order, from the first on that differs.
+#[derive(Debug, Serialize)]
+pub(crate) struct Numbers {
+    pub(crate) n_same_before: u64,
+    pub(crate) kept: Vec<String>,
+    pub(crate) dropped: Vec<String>,
+    /// With some of those before, and with what differs.
+    #[serde(skip)]
+    pub(crate) parts: [Vec<Part>; 2],
 }
 
 #[derive(Debug, Serialize)]

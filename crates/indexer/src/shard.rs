@@ -15,6 +15,11 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
+    /// How many there are.
+    pub(crate) fn n_shards(self) -> u32 {
+        self.n_shards
+    }
+
     /// Whether it has this one of several parts that are counted from 0.
     pub(crate) fn takes(self, part: u32) -> bool {
         part % self.n_shards == self.n

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use crate::curve::{SUFFIX_BITS, kept_by_suffix, met_by_bands};
+use crate::curve::{SUFFIX_BITS, kept_by_suffix};
 use crate::hash::hash_words;
+use crate::lines::Lines;
 use crate::{Bins, Similarity};
 
 /// A bucket: the number of a band above the first flag, and a hash of the low byte of each of its bins.
@@ -17,13 +18,16 @@ pub struct BandKey {
 
 /// Bands of so many rows each, over the first bins of a sketch, and a suffix from the 64 bins that follow.
 ///
-/// Two sets *meet* where all bins of some band agree, and their suffixes differ in at most so many bits: at similarity
-/// `s` with the probability [`recall`](Self::recall), (1 − (1 − s^rows)^bands) · P(Bin(64, (1 − s) / 2) ≤ max distance).
+/// Two sets *meet* where all bins of some band agree, and their suffixes differ in at most so many
+/// bits: at similarity `s` with the probability [`recall`](Self::recall), (1 − (1 − s^rows)^bands)
+/// · P(Bin(64, (1 − s) / 2) ≤ max distance) where no two bands have a bin in common. A scheme
+/// [`over`](Self::over) fewer bins has bands that do, and computes what that costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BandScheme<const BINS: usize> {
     first_flag: u8,
-    bands: u32,
-    rows: u32,
+    lines: Lines,
+    /// The suffix is made of the bins from here on.
+    band_bins: u32,
     suffix_distance_max: u32,
 }
 
@@ -38,6 +42,15 @@ pub enum BandSchemeError {
         needed: u64,
         /// So many there are.
         bins: usize,
+    },
+    /// So few bins do not make so many bands, even of bins in common.
+    Overlap {
+        /// How many bands are asked for.
+        bands: u32,
+        /// Of so many bins each.
+        rows: u32,
+        /// Over the first so many bins.
+        bins: u32,
     },
     /// The flags are not all from 1 to 255.
     Flags {
@@ -57,6 +70,11 @@ impl fmt::Display for BandSchemeError {
             Self::Bins { needed, bins } => write!(
                 f,
                 "bands and suffix need {needed} bins and a sketch has {bins}: take fewer bands or fewer rows"
+            ),
+            Self::Overlap { bands, rows, bins } => write!(
+                f,
+                "{bins} bins do not make {bands} bands of {rows} rows that have at most one bin in common: take \
+                 fewer bands or fewer rows"
             ),
             Self::Flags { first, bands } => write!(
                 f,
@@ -105,17 +123,49 @@ impl<const BINS: usize> BandScheme<BINS> {
         if bands == 0 || rows == 0 {
             return Err(BandSchemeError::Nothing);
         }
-        let needed = u64::from(bands) * u64::from(rows) + SUFFIX_BITS as u64;
+        let needed = u64::from(bands) * u64::from(rows);
+        let fits = needed + SUFFIX_BITS as u64 <= BINS as u64;
+        // What does not fit into 32 bits does not fit, and is refused with what is needed.
+        let band_bins = u32::try_from(needed).unwrap_or(u32::MAX);
+        if !fits {
+            let needed = needed + SUFFIX_BITS as u64;
+            return Err(BandSchemeError::Bins { needed, bins: BINS });
+        }
+        Self::over(first_flag, band_bins, bands, rows, suffix_distance_max)
+    }
+
+    /// The same over the first `band_bins` bins, whether bands need all of them or more: bands have
+    /// bins of their own where these suffice, else at most one bin in common with each other band.
+    /// The suffix is made of the bins after `band_bins`.
+    ///
+    /// # Errors
+    /// See [`BandSchemeError`].
+    pub fn over(
+        first_flag: u8,
+        band_bins: u32,
+        bands: u32,
+        rows: u32,
+        suffix_distance_max: u32,
+    ) -> Result<Self, BandSchemeError> {
+        if bands == 0 || rows == 0 {
+            return Err(BandSchemeError::Nothing);
+        }
+        let needed = u64::from(band_bins) + SUFFIX_BITS as u64;
         if needed > BINS as u64 {
             return Err(BandSchemeError::Bins { needed, bins: BINS });
         }
-        if first_flag == 0 || u32::from(first_flag) + bands > 256 {
+        let lines = Lines::new(band_bins, bands, rows).ok_or(BandSchemeError::Overlap {
+            bands,
+            rows,
+            bins: band_bins,
+        })?;
+        if first_flag == 0 || u64::from(first_flag) + u64::from(bands) > 256 {
             return Err(BandSchemeError::Flags { first: first_flag, bands });
         }
         if suffix_distance_max > SUFFIX_BITS as u32 {
             return Err(BandSchemeError::Distance(suffix_distance_max));
         }
-        Ok(Self { first_flag, bands, rows, suffix_distance_max })
+        Ok(Self { first_flag, lines, band_bins, suffix_distance_max })
     }
 
     /// The flag of the first band; the others follow it.
@@ -127,13 +177,13 @@ impl<const BINS: usize> BandScheme<BINS> {
     /// How many bands there are: so many rows a document is filed under, and so many ranges a query reads.
     #[must_use]
     pub fn bands(&self) -> u32 {
-        self.bands
+        self.lines.bands()
     }
 
     /// How many bins of a band must agree.
     #[must_use]
     pub fn rows(&self) -> u32 {
-        self.rows
+        self.lines.rows()
     }
 
     /// In how many bits suffixes may differ.
@@ -152,19 +202,18 @@ impl<const BINS: usize> BandScheme<BINS> {
 
     /// The same, from the low byte of each bin.
     pub(crate) fn keys_of(&self, bytes: &[u8]) -> Vec<BandKey> {
-        let bands = bytes[..(self.bands * self.rows) as usize].chunks_exact(self.rows as usize);
-        // Not `zip` with a range from the first flag on: its end may be 256.
-        let key = |(number, band): (usize, &[u8])| {
-            let hash = band.iter().fold(0, |hash, &byte| hash_words(hash, u64::from(byte)));
-            BandKey { flag: self.first_flag + number as u8, segment: (hash >> 32) as u32 }
+        let key = |band: u32| {
+            let hash = self.lines.bins(band).fold(0, |hash, bin| hash_words(hash, u64::from(bytes[bin])));
+            // Not a range from the first flag on: its end may be 256.
+            BandKey { flag: self.first_flag + band as u8, segment: (hash >> 32) as u32 }
         };
-        bands.enumerate().map(key).collect()
+        (0..self.bands()).map(key).collect()
     }
 
     /// The lowest bit of each of the 64 bins after those of the bands, the first bin's on top.
     #[must_use]
     pub fn suffix(&self, bins: &Bins<BINS>) -> u64 {
-        let from = (self.bands * self.rows) as usize;
+        let from = self.band_bins as usize;
         bins.values()[from..from + SUFFIX_BITS].iter().fold(0, |suffix, value| suffix << 1 | value & 1)
     }
 
@@ -178,14 +227,21 @@ impl<const BINS: usize> BandScheme<BINS> {
     /// With what probability two sets of this similarity meet: in a band, and with suffixes that are near.
     #[must_use]
     pub fn recall(&self, similarity: Similarity) -> f64 {
-        met_by_bands(self.bands, self.rows, similarity) * kept_by_suffix(self.suffix_distance_max, similarity)
+        self.met_in_a_band(similarity) * kept_by_suffix(self.suffix_distance_max, similarity)
+    }
+
+    /// With what probability two sets of this similarity agree in all bins of some band, whatever
+    /// their suffixes.
+    #[must_use]
+    pub fn met_in_a_band(&self, similarity: Similarity) -> f64 {
+        self.lines.met(similarity)
     }
 }
 
 impl<const BINS: usize> fmt::Display for BandScheme<BINS> {
     /// Bands, rows and distance, as `16x5-16`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}x{}-{}", self.bands, self.rows, self.suffix_distance_max)
+        write!(f, "{}x{}-{}", self.bands(), self.rows(), self.suffix_distance_max)
     }
 }
 
@@ -225,6 +281,13 @@ mod tests {
             (1, 16, 5, 65, BandSchemeError::Distance(65)),
         ] {
             assert_eq!(BandScheme::<256>::new(flag, bands, rows, distance), Err(expected));
+        }
+        for (band_bins, bands, rows, expected) in [
+            (80, 73, 3, BandSchemeError::Overlap { bands: 73, rows: 3, bins: 80 }),
+            (80, 14, 6, BandSchemeError::Overlap { bands: 14, rows: 6, bins: 80 }),
+            (193, 16, 5, BandSchemeError::Bins { needed: 257, bins: 256 }),
+        ] {
+            assert_eq!(BandScheme::<256>::over(1, band_bins, bands, rows, 15), Err(expected));
         }
         let last = BandScheme::<256>::new(240, 16, 5, 15).unwrap();
         assert_eq!(last.keys(&sketch(0, 0..9)).last().map(|key| key.flag), Some(255));

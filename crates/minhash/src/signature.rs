@@ -2,9 +2,13 @@
 //!
 //! The layout is drawn in `schema/signature.md`. Every reader may rely on what [`Signature::decode`] lets through.
 
+mod maker;
+
 use std::fmt;
 
 use crate::{Bins, Similarity};
+
+pub use maker::Maker;
 
 /// How many bins a long sketch has.
 pub const LONG_BINS: usize = 256;
@@ -21,18 +25,23 @@ const ELEMENT_LEN: usize = 3;
 /// As many elements as a small set may have.
 const SMALL_SET_MAX: usize = 255;
 
-/// The version in the high half of the first byte.
-const VERSION: u8 = 1;
-const EQUALITY: u8 = VERSION << 4 | 1;
-const SHORT: u8 = VERSION << 4 | 2;
-const LONG: u8 = VERSION << 4 | 3;
-const BOTH: u8 = VERSION << 4 | 4;
+/// The version in the high half of the first byte: without numbers, or with them.
+const VERSION: u8 = 1 << 4;
+const VERSION_WITH_NUMBERS: u8 = 2 << 4;
+/// The kind in the low half.
+const EQUALITY: u8 = 1;
+const SHORT: u8 = 2;
+const LONG: u8 = 3;
+const BOTH: u8 = 4;
+/// Bytes of the digest of the numbers, after the first byte.
+const NUMBERS_LEN: usize = 4;
 
-/// What of a document is kept to find it and to confirm a pair: 9 to 893 bytes, 128 for a long one.
+/// What of a document is kept to find it and to confirm a pair: 9 to 893 bytes, 128 for a long one, and 4 more with a digest
+/// of its numbers.
 ///
 /// One of four kinds: a hash, where only equality counts; the whole set as 24-bit hashes, where it is small; the size of
 /// the set and its sketch, 8 bits of each of 80 bins and 2 bits of each of 176; or the last two, of a document that is near
-/// the border of both. Where it is filed follows from it: see [`filings`](Self::filings).
+/// the border of both. Where it is filed follows from it: see [`FilingScheme::filings`](crate::FilingScheme::filings).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Signature {
     bytes: Box<[u8]>,
@@ -85,6 +94,8 @@ pub enum Basis {
     Sets,
     /// An estimate from bins: see [`Comparison::deviation`].
     Estimate,
+    /// The n-grams of both texts, counted.
+    Counted,
     /// The two have no kind in common: one is small and one is not. The similarity is given as 0.
     NoCommonKind,
 }
@@ -135,38 +146,59 @@ const AGREEING_BY_CHANCE: f64 = BYTE_BINS as f64 * BYTE_CHANCE + PAIR_BINS as f6
 /// By so many more agree where all is in common: 211.6875.
 const ESTIMATE_SCALE: f64 = LONG_BINS as f64 - AGREEING_BY_CHANCE;
 
+/// The elements of a small set, ascending.
+type Set<'s> = &'s [[u8; ELEMENT_LEN]];
+
 impl Signature {
     /// For a document that equals another or does not: any 64-bit hash of it.
     #[must_use]
     pub fn equality(hash: u64) -> Self {
-        Self { bytes: [&[EQUALITY][..], &hash.to_be_bytes()].concat().into() }
+        Maker::default().equality(hash)
     }
 
     /// The whole set of a short document, or `None` for the empty set and for one of more than 255 elements.
     #[must_use]
     pub fn short(elements: &[u64]) -> Option<Self> {
-        let mut bytes = vec![SHORT];
-        push_set(elements, &mut bytes)?;
-        Some(Self { bytes: bytes.into() })
+        Maker::default().short(elements)
     }
 
     /// The sketch of a long document and the size of its set, which is taken for 2^24 − 1 where it is more.
     #[must_use]
     pub fn long(bins: &Bins<LONG_BINS>, size: u64) -> Self {
-        let mut bytes = Vec::with_capacity(1 + LONG_LEN);
-        bytes.push(LONG);
-        push_long(bins, size, &mut bytes);
-        Self { bytes: bytes.into() }
+        Maker::default().long(bins, size)
     }
 
     /// Both, for a document that is compared with short ones and with long ones; `None` as of [`short`](Self::short).
     #[must_use]
     pub fn both(bins: &Bins<LONG_BINS>, size: u64, elements: &[u64]) -> Option<Self> {
-        let mut bytes = Vec::with_capacity(1 + LONG_LEN + ELEMENT_LEN * elements.len());
-        bytes.push(BOTH);
-        push_long(bins, size, &mut bytes);
-        push_set(elements, &mut bytes)?;
-        Some(Self { bytes: bytes.into() })
+        Maker::default().both(bins, size, elements)
+    }
+
+    /// The same with a digest of the document's numbers, which is for telling documents apart that are otherwise similar:
+    /// nothing is found or compared by it here.
+    #[must_use]
+    pub fn with_numbers(self, digest: u32) -> Self {
+        Maker { numbers: Some(digest) }.copy(self.kind(), self.body())
+    }
+
+    /// The digest of the document's numbers, where one was kept.
+    #[must_use]
+    pub fn numbers(&self) -> Option<u32> {
+        let digest = self.bytes[1..].first_chunk()?;
+        self.has_numbers().then(|| u32::from_be_bytes(*digest))
+    }
+
+    fn has_numbers(&self) -> bool {
+        self.bytes[0] & 0xf0 == VERSION_WITH_NUMBERS
+    }
+
+    fn kind(&self) -> u8 {
+        self.bytes[0] & 0xf
+    }
+
+    /// What follows the first byte in either version.
+    fn body(&self) -> &[u8] {
+        &self.bytes[if self.has_numbers() { 1 + NUMBERS_LEN } else { 1 }..]
     }
 
     /// The stored bytes.
@@ -180,15 +212,24 @@ impl Signature {
     /// # Errors
     /// See [`SignatureError`].
     pub fn decode(bytes: &[u8]) -> Result<Self, SignatureError> {
-        let Some((&kind, rest)) = bytes.split_first() else { return Err(SignatureError::UnknownKind(None)) };
-        let length = SignatureError::Length { kind, len: bytes.len() };
+        let Some((&first, rest)) = bytes.split_first() else { return Err(SignatureError::UnknownKind(None)) };
+        let unknown = SignatureError::UnknownKind(Some(first));
+        let length = SignatureError::Length { kind: first, len: bytes.len() };
+        let kind = first & 0xf;
+        if !(EQUALITY..=BOTH).contains(&kind) {
+            return Err(unknown);
+        }
+        let body = match first & 0xf0 {
+            VERSION => rest,
+            VERSION_WITH_NUMBERS => rest.get(NUMBERS_LEN..).ok_or(length)?,
+            _ => return Err(unknown),
+        };
         let set = match kind {
-            EQUALITY if rest.len() == 8 => &[],
-            LONG if rest.len() == LONG_LEN => &[],
-            SHORT => rest,
-            BOTH => rest.get(LONG_LEN..).ok_or(length)?,
-            EQUALITY | LONG => return Err(length),
-            _ => return Err(SignatureError::UnknownKind(Some(kind))),
+            EQUALITY if body.len() == 8 => &[],
+            LONG if body.len() == LONG_LEN => &[],
+            SHORT => body,
+            BOTH => body.get(LONG_LEN..).ok_or(length)?,
+            _ => return Err(length),
         };
         if matches!(kind, SHORT | BOTH) {
             let (elements, left_over) = set.as_chunks::<ELEMENT_LEN>();
@@ -202,10 +243,11 @@ impl Signature {
         Ok(Self { bytes: bytes.into() })
     }
 
-    /// How similar the documents of two signatures are: exactly if both have a set or a hash, else by estimate.
+    /// How similar the documents of two signatures are, whatever their versions: exactly if both have a set or a hash, else
+    /// by estimate. Where both have numbers, a hash and a set are compared as sets: the hash is that of the only element.
     #[must_use]
     pub fn compare(a: &Self, b: &Self) -> Comparison {
-        if let (Some(a), Some(b)) = (a.set(), b.set()) {
+        if let Some((a, b)) = Self::sets(a, b) {
             let n_common = n_common(a, b);
             return Comparison {
                 similarity: Similarity::of_sets(n_common, a.len(), b.len()),
@@ -217,8 +259,8 @@ impl Signature {
         if let (Some((size_a, a)), Some((size_b, b))) = (a.sketch(), b.sketch()) {
             return estimate(agreeing(a, b), size_a, size_b);
         }
-        let are_hashes = [a, b].iter().all(|signature| signature.bytes[0] == EQUALITY);
-        let similarity = if are_hashes && a == b { Similarity::ONE } else { Similarity::ZERO };
+        let are_hashes = [a, b].iter().all(|signature| signature.kind() == EQUALITY);
+        let similarity = if are_hashes && a.body() == b.body() { Similarity::ONE } else { Similarity::ZERO };
         let basis = if are_hashes { Basis::Equality } else { Basis::NoCommonKind };
         Comparison { similarity, share_of_a: similarity, share_of_b: similarity, basis }
     }
@@ -229,13 +271,27 @@ impl Signature {
         Similarity::clamped((f64::from(n_bins) - AGREEING_BY_CHANCE) / ESTIMATE_SCALE)
     }
 
-    fn set(&self) -> Option<&[[u8; ELEMENT_LEN]]> {
-        let from = match self.bytes[0] {
-            SHORT => 1,
-            BOTH => 1 + LONG_LEN,
-            _ => return None,
-        };
-        Some(self.bytes[from..].as_chunks().0)
+    /// The sets of both, if they are compared as sets.
+    fn sets<'s>(a: &'s Self, b: &'s Self) -> Option<(Set<'s>, Set<'s>)> {
+        match (a.set(), b.set()) {
+            (Some(a), Some(b)) => Some((a, b)),
+            (None, Some(set)) if a.has_numbers() && b.has_numbers() => Some((a.only_element()?, set)),
+            (Some(set), None) if a.has_numbers() && b.has_numbers() => Some((set, b.only_element()?)),
+            _ => None,
+        }
+    }
+
+    fn set(&self) -> Option<Set<'_>> {
+        match self.kind() {
+            SHORT => Some(self.body().as_chunks().0),
+            BOTH => Some(self.body()[LONG_LEN..].as_chunks().0),
+            _ => None,
+        }
+    }
+
+    /// What of a hash is kept of an element of a set.
+    fn only_element(&self) -> Option<Set<'_>> {
+        (self.kind() == EQUALITY).then(|| self.body()[8 - ELEMENT_LEN..].as_chunks().0)
     }
 
     /// The elements of a small set, ascending, of 24 bits each.
@@ -252,16 +308,16 @@ impl Signature {
 
     /// The hash, where only equality counts.
     pub(crate) fn hash(&self) -> Option<u64> {
-        let hash = <[u8; 8]>::try_from(&self.bytes[1..]).ok()?;
-        (self.bytes[0] == EQUALITY).then(|| u64::from_be_bytes(hash))
+        let hash = <[u8; 8]>::try_from(self.body()).ok()?;
+        (self.kind() == EQUALITY).then(|| u64::from_be_bytes(hash))
     }
 
     /// Size and bits of the bins.
     fn sketch(&self) -> Option<(f64, &[u8])> {
-        if !matches!(self.bytes[0], LONG | BOTH) {
+        if !matches!(self.kind(), LONG | BOTH) {
             return None;
         }
-        let (size, sketch) = self.bytes[1..=LONG_LEN].split_at(SIZE_LEN);
+        let (size, sketch) = self.body()[..LONG_LEN].split_at(SIZE_LEN);
         let size = size.iter().fold(0_u32, |size, &byte| size << 8 | u32::from(byte));
         Some((f64::from(size), sketch))
     }
@@ -272,30 +328,6 @@ impl fmt::Debug for Signature {
         let shown: String = self.bytes.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         write!(f, "Signature({shown}…, {} B)", self.bytes.len())
     }
-}
-
-fn push_long(bins: &Bins<LONG_BINS>, size: u64, bytes: &mut Vec<u8>) {
-    let [_, size @ ..] = (size.min((1 << (8 * SIZE_LEN)) - 1) as u32).to_be_bytes();
-    bytes.extend(size);
-    // The low bits: the high ones of a least value are mostly 0.
-    let (first, others) = bins.values().split_at(BYTE_BINS);
-    bytes.extend(first.iter().map(|&value| value as u8));
-    let packed = |byte: u8, value: &u64| byte << 2 | (*value & 3) as u8;
-    bytes.extend(others.as_chunks::<4>().0.iter().map(|four| four.iter().fold(0, packed)));
-}
-
-fn push_set(elements: &[u64], bytes: &mut Vec<u8>) -> Option<()> {
-    let mut elements: Vec<[u8; ELEMENT_LEN]> = elements
-        .iter()
-        .map(|&element| {
-            let [.., a, b, c] = element.to_be_bytes();
-            [a, b, c]
-        })
-        .collect();
-    elements.sort_unstable();
-    elements.dedup();
-    bytes.extend(elements.as_flattened());
-    (1..=SMALL_SET_MAX).contains(&elements.len()).then_some(())
 }
 
 /// How many elements are in both of two ascending lists.

@@ -84,17 +84,43 @@ impl Wish {
     /// # Errors
     /// Where none does.
     pub fn cheapest<const BINS: usize>(&self, first_flag: u8) -> Result<BandScheme<BINS>, WishError> {
+        self.cheapest_of(|bands, rows, distance| BandScheme::new(first_flag, bands, rows, distance).ok())
+    }
+
+    /// The same, among the schemes [over](BandScheme::over) the first `band_bins` bins.
+    ///
+    /// # Errors
+    /// Where none does.
+    pub fn cheapest_over<const BINS: usize>(
+        &self,
+        first_flag: u8,
+        band_bins: u32,
+    ) -> Result<BandScheme<BINS>, WishError> {
+        self.cheapest_of(|bands, rows, distance| {
+            BandScheme::over(first_flag, band_bins, bands, rows, distance).ok()
+        })
+    }
+
+    /// Of all schemes that can be made of bands, rows and distance.
+    fn cheapest_of<const BINS: usize>(
+        &self,
+        scheme: impl Fn(u32, u32, u32) -> Option<BandScheme<BINS>>,
+    ) -> Result<BandScheme<BINS>, WishError> {
         if !(0.0..1.0).contains(&self.recall) || self.similarity == Similarity::ZERO {
             return Err(WishError::Impossible);
         }
+        let kept =
+            (0..=SUFFIX_BITS as u32).map(|distance| (distance, kept_by_suffix(distance, self.similarity)));
+        let kept: Vec<(u32, f64)> = kept.collect();
         let mut cheapest: Option<(f64, BandScheme<BINS>)> = None;
         for rows in 1..=BINS as u32 {
-            for distance in 0..=SUFFIX_BITS as u32 {
+            let schemes = (1..=self.bands_max.min(BINS as u32)).map_while(|bands| scheme(bands, rows, 0));
+            let met: Vec<(u32, f64)> =
+                schemes.map(|scheme| (scheme.bands(), scheme.met_in_a_band(self.similarity))).collect();
+            for &(distance, kept) in &kept {
                 // The fewest bands that do; more would only cost more.
-                let bands = (1..=self.bands_max.min(BINS as u32))
-                    .map_while(|bands| BandScheme::new(first_flag, bands, rows, distance).ok())
-                    .find(|scheme| scheme.recall(self.similarity) >= self.recall);
-                if let Some(scheme) = bands {
+                let fewest = met.iter().find(|(_, met)| met * kept >= self.recall);
+                if let Some(scheme) = fewest.and_then(|&(bands, _)| scheme(bands, rows, distance)) {
                     let cost = self.cost(&scheme);
                     if cheapest.is_none_or(|(least, _)| cost < least) {
                         cheapest = Some((cost, scheme));

@@ -29,6 +29,35 @@ pub fn diff(a: &str, b: &str) -> (Vec<Part>, Vec<Part>) {
     (parts_a, parts_b)
 }
 
+/// The same of two sequences, item by item, with a space between items.
+#[must_use]
+pub fn diff_items(a: &[String], b: &[String]) -> (Vec<Part>, Vec<Part>) {
+    let [of_a, of_b] = [a, b].map(|items| items.iter().map(String::as_str).collect::<Vec<_>>());
+    let (mut parts_a, mut parts_b) = (Vec::new(), Vec::new());
+    for change in TextDiff::from_slices(&of_a, &of_b).iter_all_changes() {
+        let differs = change.tag() != ChangeTag::Equal;
+        if change.tag() != ChangeTag::Insert {
+            push_item(&mut parts_a, change.value(), differs);
+        }
+        if change.tag() != ChangeTag::Delete {
+            push_item(&mut parts_b, change.value(), differs);
+        }
+    }
+    (parts_a, parts_b)
+}
+
+/// The space before an item that differs is no part of it.
+fn push_item(parts: &mut Vec<Part>, item: &str, differs: bool) {
+    if let Some(last) = parts.last_mut() {
+        if last.differs && !differs {
+            parts.push(Part { text: " ".to_owned(), differs: false });
+        } else {
+            last.text.push(' ');
+        }
+    }
+    push(parts, item, differs);
+}
+
 fn push(parts: &mut Vec<Part>, text: &str, differs: bool) {
     match parts.last_mut() {
         Some(last) if last.differs == differs => last.text.push_str(text),

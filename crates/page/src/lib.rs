@@ -8,8 +8,10 @@ mod chart;
 mod diff;
 mod frame;
 mod side_by_side;
+mod window;
 
 pub use chart::{Axis, CHART_STYLE, Chart, Curve, CurveKind, Dot, legend};
-pub use diff::{Part, diff};
+pub use diff::{Part, diff, diff_items};
 pub use frame::Page;
 pub use side_by_side::{Side, beside};
+pub use window::{item_windows, n_same, windows};

@@ -11,7 +11,7 @@ use engine::{Buffers, Extractor, in_common};
 use features::cli::RecipeArgs;
 use features::{Analysis, Fingerprinter};
 use index::{Features, Metadata, OpenOptions, Rule, SketchKind};
-use minhash::{Basis, Comparison, Similarity};
+use minhash::{Basis, Comparison, SetKind, Signature, Similarity};
 
 use crate::stored::StoredArgs;
 
@@ -89,9 +89,12 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
 /// From the verdict to its evidence.
 fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Result<()> {
     let Judge { kind, rule, .. } = judge;
-    let counted = in_common::by_texts(&a.text, &b.text);
+    let counted = in_common::by_texts(judge.extractor.form(), &a.text, &b.text);
     let [of_a, of_b] = [a, b].map(|side| kind.sketch(side.features.clone()));
-    let is_near = rule.nearness(&of_a, &of_b).is_some();
+    let is_near = match rule.min_similarity {
+        Some(least) => counted.basis != Basis::NoCommonKind && counted.similarity >= least,
+        None => rule.nearness(&of_a, &of_b).is_some(),
+    };
     let distance = a.features.simhash.zip(b.features.simhash).map(|(a, b)| a.distance(b));
     write!(out, "{}: ", if is_near { "near-duplicates" } else { "not near-duplicates" })?;
     match (rule.min_similarity, distance) {
@@ -109,14 +112,18 @@ fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Re
         "\nin common   {similarity} of the n-grams that either has: {share_of_a} of a, {share_of_b} of b"
     )?;
     let numbers = match in_common::numbers_differ(&a.text, &b.text) {
-        true => "differ: the one has a number that the other has not, or not as often",
+        true => "differ, or stand in another order",
         false => "are the same",
     };
     writeln!(out, "numbers     {numbers}")?;
-    if let Some(least) = rule.min_similarity {
+    if let Some(least) = rule.least_estimate() {
         let proposed =
             if rule.proposes(&of_a, &of_b) { "proposed" } else { "not proposed: they share no bucket" };
-        writeln!(out, "an index    {}; {proposed}", estimated(least, &a.features, &b.features))?;
+        writeln!(
+            out,
+            "an index    {}; {proposed}",
+            estimated(least, rule.counter.is_some(), &a.features, &b.features)
+        )?;
     }
     match distance {
         Some(distance) => writeln!(
@@ -132,14 +139,33 @@ fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Re
 }
 
 /// What is stored says so of the similarity.
-fn estimated(least: Similarity, a: &Features, b: &Features) -> String {
+fn estimated(least: Similarity, counts: bool, a: &Features, b: &Features) -> String {
     match in_common::by_signatures(a, b) {
         Some(Comparison { similarity, basis: Basis::Estimate, .. }) => {
-            format!("estimates {similarity}, and confirms from {} on", Rule::least_estimate(least))
+            format!(
+                "estimates {similarity}, and {} from {least} on",
+                if counts { "counts" } else { "confirms" }
+            )
+        }
+        Some(Comparison { similarity, basis: Basis::Equality, .. }) => {
+            let are = if similarity == Similarity::ONE { "are equal" } else { "are not equal" };
+            format!("compares the two as wholes, which {are}")
         }
         Some(Comparison { similarity, .. }) => format!("counts {similarity} by its signatures"),
-        None => {
-            "has nothing to compare: one text is short or without letters, and the other is not".to_owned()
+        None => format!("compares nothing: {}", incomparable(a, b)),
+    }
+}
+
+/// Why the signatures of two texts have nothing in common to compare.
+fn incomparable(a: &Features, b: &Features) -> &'static str {
+    let is_whole = |features: &Features| {
+        let suffixes = features.signature.as_ref().map(Signature::suffixes).unwrap_or_default();
+        suffixes.iter().any(|(kind, _)| *kind == SetKind::Whole)
+    };
+    match is_whole(a) || is_whole(b) {
+        true => "a text of one or two characters, or without letters, is near to its equals alone",
+        false => {
+            "one text is short, with at most 40 different pairs of characters, and the other has more than 50"
         }
     }
 }

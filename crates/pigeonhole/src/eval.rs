@@ -1,29 +1,37 @@
-//! `pigeonhole eval`: what of a corpus's near-duplicates each profile finds, held against the exact truth.
+//! `pigeonhole eval`: what the programs call near-duplicates in a corpus, held against the exact truth.
 
 mod figures;
 mod page;
-mod profile;
+mod pairs_file;
 mod report;
+mod sample;
 mod texts;
 mod truth;
 pub(crate) mod tune;
+mod variant;
 mod window;
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
 use corpus::FieldPath;
 use corpus::cli::{FileArgs, IdArgs, RecordArgs};
+use engine::cli::parse_similarity;
+use engine::in_common;
 use evaluation::{Audit, Bin, FamilyScore, Fate, Pair, Scores, Truth, audit, curve, families, score};
-use features::Fingerprinter;
 use features::cli::RecipeArgs;
-use features::shingles::ShingleSets;
+use index::{Profile, TextKeeping};
 use minhash::Similarity;
 
-use self::profile::{Found, Profile};
 use self::texts::{Texts, What};
+use self::truth::{Related, related};
+use self::variant::{Asked, Found, Variant};
 use crate::progress::{Progress, complain};
 
 #[derive(Debug, clap::Args)]
@@ -34,22 +42,46 @@ pub(crate) struct Args {
     records: RecordArgs,
     #[command(flatten)]
     ids: IdArgs,
-    /// Only this profile; may be given several times [default: all]
-    #[arg(long, value_name = "PROFILE", value_enum)]
+    /// Only indexes of this profile; may be given several times [default: full, minhash and classic]
+    #[arg(
+        long,
+        value_name = "PROFILE",
+        value_parser = PossibleValuesParser::new(Profile::ALL.map(|(_, name)| name)).try_map(|name| name.parse::<Profile>())
+    )]
     profile: Vec<Profile>,
-    /// The least Jaccard similarity of near-duplicates, above 0 and at most 1
-    #[arg(long, value_name = "SHARE", default_value = MIN_SIMILARITY, value_parser = share)]
+    /// Whether the indexes keep texts: zstd, by which similarities are counted, or none, by which they are estimated
+    ///
+    /// Given twice, each profile is evaluated both ways.
+    #[arg(
+        long,
+        value_name = "KEPT",
+        default_value = "zstd",
+        env = "PIGEONHOLE_TEXTS",
+        value_parser = PossibleValuesParser::new(TextKeeping::ALL.map(|(_, name)| name)).try_map(|name| name.parse::<TextKeeping>())
+    )]
+    texts: Vec<TextKeeping>,
+    /// Evaluate `classic --verify off` too, which takes all that simhashes propose for near-duplicates
+    #[arg(long)]
+    unverified: bool,
+    /// The least Jaccard similarity of near-duplicates, .5 to 1
+    #[arg(long, value_name = "SHARE", default_value = MIN_SIMILARITY, value_parser = parse_similarity)]
     min_similarity: Similarity,
-    /// A pair below this similarity that is called a near-duplicate is strictly wrong
-    #[arg(long, value_name = "SHARE", default_value = "0.5", value_parser = share)]
-    floor: Similarity,
+    /// Evaluate so many documents, chosen at random [default: all, or as many as fit in half of the free memory]
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+    /// Another number draws another sample; the same one draws the same of the same input [default: 1]
+    #[arg(long, value_name = "N")]
+    sample_seed: Option<u64>,
+    /// Hold so many pairs in memory; where there are more, curves begin at --min-similarity, then fewer documents are evaluated
+    #[arg(long, value_name = "N", default_value_t = truth::PAIRS_MAX)]
+    pairs_max: usize,
     /// How many of the worst misses and mistakes to show of each profile, with their texts
     #[arg(long, value_name = "N", default_value_t = 3)]
     examples: usize,
     /// The field that names the family of a document, where it is known which are versions of one
     ///
-    /// A string or an integer. Recall and precision against families are shown beside those of the exact truth; a document
-    /// without the field is of no known family.
+    /// A string of any length or an integer. Recall and precision against families are shown beside those of the exact
+    /// truth; a document without the field is of no known family.
     #[arg(long, value_name = "FIELD")]
     families: Option<FieldPath>,
     /// Write all figures to this file, as JSON
@@ -58,6 +90,12 @@ pub(crate) struct Args {
     /// Write a page to this file: the figures, curves, and misses and mistakes with their texts side by side
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Write all pairs that are called near-duplicates to this file, as lines of JSON
+    ///
+    /// Each has profile, a, b and similarity as `indexer dedup --pairs` tells them, exact where that was counted, and
+    /// counted, the similarity that the two truly have.
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
     #[command(flatten)]
     recipe: RecipeArgs,
     /// No progress on stderr
@@ -68,13 +106,17 @@ pub(crate) struct Args {
 /// Near-duplicates, where nothing else is asked for.
 const MIN_SIMILARITY: &str = "0.8";
 
-/// Curves begin here, or at --min-similarity where that is lower: further below, pairs are too many to be joined.
-const CURVES_FROM: f64 = 0.5;
+/// What is evaluated where nothing else is asked for: the default of a new index first.
+const PROFILES: [Profile; 3] = [Profile::Full, Profile::Minhash, Profile::Classic];
 
-/// What a profile found, and how good that is.
+/// What an index found, and how good that is.
 struct Evaluated {
-    profile: Profile,
+    variant: Variant,
     found: Found,
+    /// The pairs that it calls near-duplicates, with their true similarities.
+    called: Vec<Pair>,
+    /// Those of them that differ in numbers.
+    n_numbers_differ: u64,
     scores: Scores,
     /// All pairs of the ground, by similarity.
     curve: Vec<Bin>,
@@ -89,36 +131,35 @@ struct Ground<'a> {
     /// All near-duplicates.
     pairs: Vec<Pair>,
     /// These and the less similar pairs of which there is a curve, ascending by their numbers.
-    related: Vec<Pair>,
-    /// The least similarity of those.
-    curves_from: f64,
+    related: Related,
     /// How the exact truth agrees with families, where those are known.
     families: Option<FamilyScore>,
-    min_similarity: Similarity,
-    floor: Similarity,
+    asked: Asked,
+    /// Of pairs that were called whether their numbers differ.
+    numbers: RefCell<HashMap<(usize, usize), bool>>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    ensure!(args.min_similarity > Similarity::ZERO, "--min-similarity is above 0");
-    ensure!(args.floor <= args.min_similarity, "--floor is at most --min-similarity");
+    ensure!(args.sample.is_none_or(|n| n > 1), "--sample is at least 2: near-duplicates are pairs");
     let mut progress = Progress::start(args.quiet);
     let inputs = args.files.clone().options(args.records.clone(), args.ids);
-    let dictionaries = args.recipe.dictionaries()?;
-    let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
-    let what = What { families: args.families.as_ref(), n_max: None };
-    let texts = Texts::read(&inputs, what, &fingerprinter, &mut progress)?;
-    ensure!(texts.len() > 0, "there is no document in what was named: see what was rejected above");
-    if let Some(field) = &args.families {
-        ensure!(
-            texts.families.iter().any(Option::is_some),
-            "no document has the field {field}: name another by --families"
-        );
-    }
-    let ground = Ground::new(&texts, args.families.is_some(), args.min_similarity, args.floor);
-    let wanted = if args.profile.is_empty() { &Profile::ALL[..] } else { &args.profile };
-    let evaluated = wanted.iter().map(|&profile| {
-        progress.show(format_args!("{profile}: looking for what it finds"));
-        ground.evaluate(profile)
+    let asked = asked(&args.recipe, args.min_similarity, args.pairs_max)?;
+    let variants = args.variants();
+    // What cannot be asked for is refused before anything is read.
+    variants.iter().try_for_each(|variant| variant.open(&asked).map(drop))?;
+    let what = What {
+        families: args.families.as_ref(),
+        n_max: args.sample,
+        seed: args.sample_seed,
+        form: asked.recipe.normal_form(),
+    };
+    let mut texts = read(&inputs, what, &mut progress)?;
+    progress.show(format_args!("the exact join of {} documents", texts.len()));
+    let related = related(&mut texts, args.min_similarity.get(), args.pairs_max);
+    let ground = Ground::new(&texts, related, args.families.is_some(), asked);
+    let evaluated = variants.iter().map(|&variant| {
+        progress.show(format_args!("{variant}: looking for what it finds"));
+        ground.evaluate(variant)
     });
     let evaluated = evaluated.collect::<anyhow::Result<Vec<_>>>()?;
     if let Some(path) = &args.json {
@@ -127,11 +168,45 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     if let Some(path) = &args.html {
         write(path, page::page(&ground, &evaluated, args.examples).as_bytes())?;
     }
+    if let Some(path) = &args.pairs {
+        pairs_file::write(path, &ground, &evaluated)?;
+    }
     report::print(out, &ground, &evaluated, args.examples)?;
+    say_rejected(&texts);
+    Ok(())
+}
+
+impl Args {
+    fn variants(&self) -> Vec<Variant> {
+        let profiles = if self.profile.is_empty() { &PROFILES[..] } else { &self.profile };
+        let of_profile = |&profile| self.texts.iter().map(move |&texts| Variant::verified(profile, texts));
+        let mut variants: Vec<Variant> = profiles.iter().flat_map(of_profile).collect();
+        variants.extend(self.unverified.then(Variant::unverified));
+        variants
+    }
+}
+
+fn asked(recipe: &RecipeArgs, min_similarity: Similarity, pairs_max: usize) -> anyhow::Result<Asked> {
+    let dictionaries = recipe.dictionaries()?;
+    Ok(Asked { min_similarity, recipe: recipe.recipe(&dictionaries), dictionaries, pairs_max })
+}
+
+fn read(inputs: &corpus::InputOptions, what: What<'_>, progress: &mut Progress) -> anyhow::Result<Texts> {
+    let texts = Texts::read(inputs, what, progress)?;
+    ensure!(texts.len() > 0, "there is no document in what was named: see what was rejected above");
+    if let Some(field) = what.families {
+        ensure!(
+            texts.families.iter().any(Option::is_some),
+            "no document has the field {field}: name another by --families"
+        );
+    }
+    Ok(texts)
+}
+
+fn say_rejected(texts: &Texts) {
     if texts.n_rejected > 0 {
         complain(format_args!("{} records were rejected and are in no figure", texts.n_rejected));
     }
-    Ok(())
 }
 
 fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
@@ -139,42 +214,64 @@ fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
 }
 
 impl<'a> Ground<'a> {
-    fn new(texts: &'a Texts, has_families: bool, min_similarity: Similarity, floor: Similarity) -> Self {
-        let curves_from = CURVES_FROM.min(min_similarity.get());
-        let related = truth::pairs(texts, Similarity::clamped(curves_from));
-        let is_near = |pair: &&Pair| pair.similarity >= min_similarity.get();
-        let pairs: Vec<Pair> = related.iter().filter(is_near).copied().collect();
+    fn new(texts: &'a Texts, related: Related, has_families: bool, asked: Asked) -> Self {
+        let pairs = truth::at_least(&related.pairs, asked.min_similarity);
         let families = has_families.then(|| families(&texts.families, &pairs));
-        Self { texts, pairs, related, curves_from, families, min_similarity, floor }
+        Self { texts, pairs, related, families, asked, numbers: RefCell::default() }
     }
 
-    fn evaluate(&self, profile: Profile) -> anyhow::Result<Evaluated> {
-        let found = profile.find(self.texts, &self.related, self.min_similarity)?;
-        let similarity = |a: usize, b: usize| {
-            ShingleSets::compare(&self.texts.sets[a], &self.texts.sets[b]).similarity.get()
+    fn min_similarity(&self) -> f64 {
+        self.asked.min_similarity.get()
+    }
+
+    fn evaluate(&self, variant: Variant) -> anyhow::Result<Evaluated> {
+        let related = &self.related.pairs;
+        let found = variant.find(self.texts, related, &self.asked)?;
+        let similarity = |a: usize, b: usize| match related.binary_search_by_key(&(a, b), numbers) {
+            Ok(place) => related[place].similarity,
+            Err(_) => truth::similarity(self.texts, a, b),
         };
         let called: Vec<Pair> = found
             .called
             .iter()
             .map(|called| Pair { a: called.a, b: called.b, similarity: similarity(called.a, called.b) })
             .collect();
-        let floor = self.floor.get();
-        let truth = Truth { pairs: &self.pairs, lengths: &self.texts.lengths, floor };
-        let scores = score(&truth, &called);
+        let least = self.min_similarity();
+        let scores = score(&Truth { pairs: &self.pairs, lengths: &self.texts.lengths, least }, &called);
         let fate = |place: usize| {
-            let pair = &self.related[place];
-            let is_called = called.binary_search_by_key(&(pair.a, pair.b), |pair| (pair.a, pair.b)).is_ok();
-            let promised = profile::promised(self.texts, pair);
-            Fate { is_proposed: found.is_proposed[place], is_called, promised }
+            let pair = &related[place];
+            Fate {
+                is_proposed: found.is_proposed[place],
+                is_called: called.binary_search_by_key(&numbers(pair), numbers).is_ok(),
+                promised: variant::promised(self.texts, pair),
+            }
         };
-        let curve = curve(&self.related, self.curves_from, fate);
+        let curve = curve(related, self.related.from, fate);
         let families = self.families.is_some().then(|| families(&self.texts.families, &called));
-        let audit = audit(&found.dropped_for(self.texts), &self.pairs, floor, similarity);
-        Ok(Evaluated { profile, found, scores, curve, families, audit })
+        let audit = audit(&found.dropped_for, &self.pairs, similarity);
+        let n_numbers_differ = called.iter().filter(|pair| self.numbers_differ(pair)).count() as u64;
+        Ok(Evaluated { variant, found, called, n_numbers_differ, scores, curve, families, audit })
+    }
+
+    fn numbers_differ(&self, pair: &Pair) -> bool {
+        let [a, b] = [pair.a, pair.b].map(|number| self.texts.texts[number].as_str());
+        *self.numbers.borrow_mut().entry(numbers(pair)).or_insert_with(|| in_common::numbers_differ(a, b))
+    }
+
+    /// Sentences that say what is in no figure, and why.
+    fn left_out(&self) -> Vec<String> {
+        let mut left_out = self.texts.left_out();
+        left_out.extend(self.related.is_cut.then(|| {
+            format!(
+                "left out of the curves: pairs below {}, which are more than {}",
+                self.related.from,
+                corpus::Grouped(self.asked.pairs_max as u64)
+            )
+        }));
+        left_out
     }
 }
 
-fn share(text: &str) -> Result<Similarity, String> {
-    let share = text.parse().ok().and_then(Similarity::new);
-    share.ok_or_else(|| "a share from 0 to 1, as 0.8".to_owned())
+fn numbers(pair: &Pair) -> (usize, usize) {
+    (pair.a, pair.b)
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use anyhow::Context;
+use index::TextKeeping;
 use program::settings::TASK;
 
 use crate::stored::StoredArgs;
@@ -14,10 +16,18 @@ pub(crate) struct Args {
     /// Also read and count every document, and print a digest: equal for equal contents, in whatever order they were inserted
     #[arg(long, help_heading = TASK)]
     digest: bool,
+    /// Print nothing but the secret key of an index that was made with --keyed, for --key-file. Keep it from others
+    #[arg(long, conflicts_with = "digest", help_heading = TASK)]
+    key: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let index = args.stored.open(BTreeMap::new())?;
+    if args.key {
+        let key = index.metadata().key;
+        let key = key.context("the index has no secret key: it was made without --keyed")?;
+        return Ok(writeln!(out, "{}", key.secret())?);
+    }
     // Before anything is printed: it may take long, and fail.
     let (n_documents, digest) = match args.digest {
         true => index.digest().map(|(n_documents, digest)| (Some(n_documents), Some(digest)))?,
@@ -30,11 +40,25 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "profile       {}", index.kind().profile())?;
     writeln!(out, "scheme        {}", index.kind().name())?;
     writeln!(out, "max distance  {}", index.max_distance())?;
+    if let Some(filing) = index.kind().filing() {
+        writeln!(out, "bands         {filing}")?;
+    }
     match index.min_similarity() {
         Some(min_similarity) => {
             writeln!(out, "verify        on, similarity {} and more", min_similarity.get())?;
         }
         None => writeln!(out, "verify        off: what the simhashes propose is taken as it is")?,
+    }
+    match (index.metadata().texts, index.min_similarity()) {
+        (TextKeeping::Zstd, _) => writeln!(out, "texts         zstd: similarities are counted over them")?,
+        (TextKeeping::None, Some(_)) => writeln!(out, "texts         none: similarities are estimates")?,
+        (TextKeeping::None, None) => writeln!(out, "texts         none")?,
+    }
+    if index.metadata().same_numbers {
+        writeln!(out, "numbers       other numbers make another document")?;
+    }
+    if let Some(key) = index.metadata().key {
+        writeln!(out, "key           secret, with check digits {key}")?;
     }
     match index.metadata().retain {
         Some(retain) => writeln!(out, "retain        {retain} after insertion")?,

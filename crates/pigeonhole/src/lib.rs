@@ -3,6 +3,7 @@
 
 mod compare;
 mod eval;
+mod first;
 mod info;
 mod key;
 mod plan;
@@ -54,24 +55,38 @@ enum Command {
     /// than some 50 characters by them. --why shows what makes the simhashes, which only propose: bits, margins and
     /// terms.
     Compare(compare::Args),
-    /// Hold what is found in a corpus against the exact truth: recall, strict precision, misses and mistakes
+    /// Hold what the programs call near-duplicates in a corpus against the exact truth
     ///
-    /// Finds all pairs of documents with a Jaccard similarity of --min-similarity by an exact join, and says of each profile
-    /// what share of them it finds (recall), and what share of the pairs that it calls near-duplicates is not below --floor
-    /// (strict precision); by similarity and by length, with the worst misses and mistakes. The similarity is that of
-    /// character n-grams: of bigrams where both texts have at most 50 different ones, else of four characters where they
-    /// start at a Chinese, Japanese or Korean one, and else of five.
+    /// Finds all pairs of documents with a Jaccard similarity of --min-similarity by an exact join. Then it makes an index in
+    /// memory for each profile, the default first, as `indexer` does: by the same rule that the programs decide by, over texts
+    /// that the index keeps (--texts none: by estimates). The similarity is that of character n-grams: of bigrams where both
+    /// texts have at most 50 different ones, else of four characters where they start at a Chinese, Japanese or Korean one,
+    /// and else of five.
     ///
-    /// The corpus is held in memory, with some 20 bytes for each of its characters: take a sample of a large one.
+    /// Of each profile: the pairs that it finds and their share (recall); the pairs that it calls near-duplicates, and those
+    /// of them that are truly below --min-similarity, or differ in numbers; what `dedup` drops, wrongly dropped where no kept
+    /// document has that similarity, and wrongly kept where an earlier kept one has. All of it by similarity and by length, too,
+    /// with the worst misses and mistakes.
+    ///
+    /// The corpus is held in memory, with some 48 bytes for each byte of its texts; of a larger one a sample is taken, and it
+    /// is said. So it is where there are more than --pairs-max pairs, and past its hundredth copy a text is left out.
+    ///
+    /// Which similarity fits differs: families of long versions, as of laws and manuals, want 0.7, old spelling against new
+    /// 0.6, and news, headlines and templates 0.8 and more. `tune` measures it.
     Eval(eval::Args),
-    /// Find the profile that suits your texts, and write it as settings for all three programs
+    /// Find the threshold and the profile that suit your texts, and write them as settings for all three programs
     ///
-    /// Takes a random sample of the documents, always the same of the same input, holds what each profile finds in it against
-    /// the exact truth, as `eval` does, and takes the cheapest of those that are about as good as the best. The file that
-    /// is written says what was measured and why.
+    /// Takes a random sample of the documents, always the same of the same input. Where --families names a field that says
+    /// which documents are versions of one, each threshold from .5 to .95 is held against it, and the one with the best F1 is
+    /// taken. Else the file shows how many pairs there are at each similarity, counted, with five of each step to read: they
+    /// tell where near-duplicates begin, which --min-similarity then says. As a rule of thumb it is 0.7 for families of long
+    /// versions, 0.6 for old spelling against new, and 0.8 and more for news, headlines and templates.
+    ///
+    /// Then it holds what each profile finds against the exact truth, as `eval` does, and takes the cheapest of those that are
+    /// about as good as the best. The file that is written says what was measured and why, and which command to run.
     ///
     /// Near-duplicates are rarer in a sample than in the whole: of n of N documents it has about (n/N)² of their pairs.
-    /// Where copies are rare, take a large sample. It is held in memory, with some 20 bytes for each of its characters.
+    /// Where copies are rare, take a large sample. It is held in memory, with some 48 bytes for each byte of its texts.
     Tune(eval::tune::Args),
     /// Decode a row key, or list the row keys of a fingerprint
     #[command(subcommand)]
@@ -117,7 +132,7 @@ enum Command {
 }
 
 /// What `-h` shows of a command; all else is in `--help`.
-const COMMON: [&str; 34] = [
+const COMMON: [&str; 36] = [
     "all",
     "apply",
     "bands-max",
@@ -127,7 +142,6 @@ const COMMON: [&str; 34] = [
     "examples",
     "families",
     "fingerprint",
-    "floor",
     "html",
     "ids-from",
     "inserted-from",
@@ -139,6 +153,7 @@ const COMMON: [&str; 34] = [
     "max-distance",
     "min-similarity",
     "output",
+    "pairs",
     "profile",
     "queries-per-second",
     "recall",
@@ -151,6 +166,8 @@ const COMMON: [&str; 34] = [
     "store",
     "terms",
     "text-field",
+    "texts",
+    "unverified",
     "why",
 ];
 

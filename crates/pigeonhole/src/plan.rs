@@ -10,7 +10,7 @@ use std::io::Write;
 
 use anyhow::{bail, ensure};
 use clap::builder::PossibleValuesParser;
-use index::{Profile, Retention, SketchKind};
+use index::{Profile, Retention, SketchKind, TextKeeping};
 use program::settings::TASK;
 
 use self::measured::STRANGERS_A_MILLION;
@@ -76,6 +76,15 @@ pub(crate) struct Args {
     /// The table scheme of the simhashes [default: 5c2]; profile minhash has none
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(SketchKind::NAMES), help_heading = ROWS)]
     scheme: Option<String>,
+    /// Whether the index keeps the texts of its documents: zstd or none
+    #[arg(
+        long,
+        value_name = "HOW",
+        default_value = TextKeeping::Zstd.name(),
+        value_parser = PossibleValuesParser::new(TextKeeping::ALL.map(|(_, name)| name)),
+        help_heading = ROWS
+    )]
+    texts: String,
     /// Bytes of an id: each row of the index holds it whole
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "36", help_heading = ROWS)]
     id_bytes: f64,
@@ -177,6 +186,7 @@ impl Args {
             retain: self.retain,
             id_bytes: self.id_bytes,
             text_bytes: self.text_bytes,
+            texts: self.texts.parse()?,
             queries_a_call: self.queries_a_call,
             strangers_a_million,
         })

@@ -63,10 +63,10 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     ensure!(found.len() == 1, "the store answered {} queries instead of 1", found.len());
     for found in found {
         for found in &found.matches {
-            if let Some(similarity) = found.similarity {
+            if let Some(similarity) = found.similarity() {
                 write!(out, "{similarity}\t")?;
             }
-            writeln!(out, "{}\t{}\t{}", found.distance, found.fingerprint, found.id)?;
+            writeln!(out, "{}\t{}\t{}", found.distance(), found.fingerprint, found.id)?;
         }
         let shown = found.matches.len() as u64;
         writeln!(
@@ -81,6 +81,17 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
             found.cost.n_candidates,
             found.cost.n_buckets,
         )?;
+        if let (Some(asked), Some(own)) = (min_similarity, index.min_similarity())
+            && asked < own
+        {
+            let share = 100.0 * index.kind().recall(asked);
+            writeln!(
+                out,
+                "# the index is made for {} and more: of what is {} similar it proposes {share:.0} %",
+                own.get(),
+                asked.get()
+            )?;
+        }
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! table is split.
 
 mod bands;
+mod steps;
 
 use std::io::Write;
 

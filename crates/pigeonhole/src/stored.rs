@@ -30,7 +30,7 @@ impl StoredArgs {
         let options =
             OpenOptions { mode: Mode::MustExist, clock_ahead_max, recipe, ..OpenOptions::default() };
         engine::open_index(&self.store, &options)
-            .with_context(|| format!("failed to open index `{}`", self.store))
+            .with_context(|| format!("failed to open index `{}`", engine::shown(&self.store)))
     }
 
     /// Opens it together with what its recipe makes of texts, whose dictionaries come from the arguments.

@@ -8,6 +8,7 @@ use anyhow::Context;
 use index::{Examined, Finding, FindingKind, Index};
 use program::settings::TASK;
 
+use crate::first;
 use crate::progress::Progress;
 use crate::stored::StoredArgs;
 
@@ -18,11 +19,14 @@ What can be found:
   ghost         an entry of the index that leads to no document; it costs room, no answer is wrong
   dead claim    an insertion whose process died; its document is there only if inserted again
   half removed  a removal whose process died; the document is gone, and something of it is left
+  text lost     a document whose text is gone; verdicts about it fail. Mended, it is one that came
+                without a text, and estimates decide about it; index it again to count
   ahead         a document inserted by a clock that was ahead of this machine's by more than a day
                 (or --clock-ahead-max); an index with a retention keeps it for so much longer
   foreign       a document under the keys of another scheme, by a program that took the index for
                 another one; searches may miss it. Remove it, and index it again
-  damaged       bytes that are not what was written; calls that meet them fail
+  damaged       bytes that are not what was written; calls that meet them fail, or end their
+                process where LMDB meets them in its own pages
 
 `repair --apply` mends all but ahead, foreign and damaged. What is ahead is right if this
 machine's clock is behind. Else set the clocks right, take those documents out with `pigeonhole
@@ -82,6 +86,9 @@ struct ExamineArgs {
 
 /// Looks, and changes nothing.
 pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    if let Some(told) = first::in_child(&args.examine.stored.store, out)? {
+        return Ok(told);
+    }
     let index = args.examine.stored.open(BTreeMap::new())?;
     let mut findings = examine(&args.examine, &index, false, out)?;
     findings.print(|out, findings| {
@@ -96,6 +103,9 @@ pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<E
 
 /// Looks, and mends if it is told to.
 pub(crate) fn repair(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    if let Some(told) = first::in_child(&args.examine.stored.store, out)? {
+        return Ok(told);
+    }
     let index = args.examine.stored.open(BTreeMap::new())?;
     let mut findings = examine(&args.examine, &index, args.apply, out)?;
     findings.print(|out, findings| {

@@ -6,12 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod limits;
+mod memory;
 mod printable;
 mod say;
 mod screen;
 pub mod settings;
 
 pub use limits::see_limits;
+pub use memory::{MemoryLimits, MemoryUse};
 pub use printable::{line, lines};
 pub use say::{complain, error, exit_with, print_to_stderr};
 pub use screen::{LogLines, Screen, stderr, stderr_exact, stdout};

@@ -8,6 +8,7 @@
 //! answer, has an idle connection make place for a new one, or says a problem where hyper refuses a head. The modules that do
 //! (`timed`, `seats`, `refusing`) bound heads and stop connections by the same state.
 
+mod lobby;
 mod refusing;
 mod seats;
 #[cfg(test)]
@@ -36,9 +37,10 @@ use tokio_rustls::server::TlsStream;
 use tower_service::Service;
 use tracing::{debug, info, warn};
 
+use self::lobby::Lobby;
 use self::refusing::Refusing;
 use self::seats::Seats;
-use self::timed::{InTurn, Timed, Turns};
+use self::timed::{Asking, InTurn, Timed, Turns};
 use crate::limits::{Limits, REFUSALS_MAX};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
@@ -52,6 +54,10 @@ const HEAD_BYTES_MAX: usize = 64 << 10;
 /// How long a connection that is idle may take to make place. It ends at once; where its client has just begun to ask
 /// it does so after the answer.
 const PLACE_WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// How long a client whose connection is to make place may take for the rest of a head that it has
+/// begun.
+const HEAD_WAIT_MAX: Duration = Duration::from_millis(500);
 
 /// How long a client may take to read that there is no place for it.
 const REFUSAL_WAIT_MAX: Duration = Duration::from_secs(1);
@@ -76,6 +82,7 @@ pub(crate) struct Connections {
     places: Arc<Semaphore>,
     seats: Arc<Seats>,
     refusals: Arc<Semaphore>,
+    lobby: Arc<Lobby>,
 }
 
 impl Connections {
@@ -85,8 +92,8 @@ impl Connections {
             (worker.limits().clone(), worker.stage(), Arc::clone(worker.metrics()));
         let places = Arc::new(Semaphore::new(limits.connections_max as usize));
         let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
-        let seats = Arc::default();
-        Self { router, limits, tls, stage, http: http(), metrics, places, seats, refusals }
+        let (seats, lobby) = (Arc::default(), Arc::default());
+        Self { router, limits, tls, stage, http: http(), metrics, places, seats, refusals, lobby }
     }
 
     /// Takes connections for as long as it is polled.
@@ -147,18 +154,31 @@ impl Connections {
         }
     }
 
-    /// Has a connection that is idle make place for this one, or tells its client that none is.
+    /// Has a connection that is idle make place for this one, or tells its client that none is. A
+    /// probe needs none.
     fn begin_later(&self, stream: TcpStream) {
-        let Ok(refusal) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
-        let place = self.seats.call_one().then(|| Arc::clone(&self.places).acquire_owned());
+        let refusal = Arc::clone(&self.refusals).try_acquire_owned().ok();
+        let calls = refusal.is_some() && self.seats.call_one();
+        let place = calls.then(|| Arc::clone(&self.places).acquire_owned());
         let this = self.clone();
         tokio::spawn(async move {
-            if let Some(place) = place
-                && let Ok(Ok(place)) = tokio::time::timeout(PLACE_WAIT_MAX, place).await
-            {
+            let probe = async {
+                match &this.tls {
+                    None => this.lobby.probe(&stream).await,
+                    // What it asks is not seen before the handshake.
+                    Some(_) => None,
+                }
+            };
+            let place = async {
+                match place {
+                    Some(place) => tokio::time::timeout(PLACE_WAIT_MAX, place).await.ok()?.ok(),
+                    None => None,
+                }
+            };
+            if let Some(place) = first_of(place, probe).await {
                 drop(refusal);
                 this.serving(stream, place).await;
-            } else if this.tls.is_none() {
+            } else if refusal.is_some() && this.tls.is_none() {
                 // Before the handshake nothing could be said.
                 let problem = Problem::too_many_connections(this.limits.connections_max);
                 refuse(stream, &problem, &this.metrics).await;
@@ -204,6 +224,22 @@ impl Connections {
     }
 }
 
+/// What the first of two gives that gives something.
+async fn first_of<T>(a: impl Future<Output = Option<T>>, b: impl Future<Output = Option<T>>) -> Option<T> {
+    let (mut a, mut b) = (pin!(a), pin!(b));
+    tokio::select! {
+        biased;
+        of_a = &mut a => match of_a {
+            None => b.await,
+            given => given,
+        },
+        of_b = &mut b => match of_b {
+            None => a.await,
+            given => given,
+        },
+    }
+}
+
 /// A connection's seat, which it leaves at its end.
 struct Seat(Arc<Turns>);
 
@@ -219,9 +255,9 @@ fn http() -> http1::Builder {
     // The buffer is looked at between two reads, each of which may fill more than was asked for; so it bounds the
     // memory, and the head has a bound of its own.
     http.max_buf_size(HEAD_BYTES_MAX).max_header_size(HEAD_BYTES_MAX);
-    // Who says that it has no more to ask is still answered. Whoever has gone looks the same: the request goes on, which
-    // the work for the store does in any case, and keeps its place for no longer than a request may take.
-    http.half_close(true);
+    // So that it reads on while a request is worked on. `Timed` keeps from it that a client sends
+    // no more: such a client is still answered, but for heavy work (see `Client`).
+    http.half_close(false);
     http
 }
 
@@ -259,16 +295,21 @@ fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let stream = Refusing::new(stream, Arc::clone(&turns), refusal);
     async move {
         let current = stage.clone();
-        let service = service_fn(|request: Request<Incoming>| {
+        let service = service_fn(|mut request: Request<Incoming>| {
             let turn = turns.begin();
-            let answer = router.clone().call(request.map(Body::new));
-            let current = &current;
+            let (client, current) = (turns.client(), &current);
+            request.extensions_mut().insert(client.clone());
+            let answer =
+                router.clone().call(request.map(|body| Body::new(Asking::new(body, client.clone()))));
             async move {
-                let Ok(mut response) = answer.await;
+                let Ok(mut response) = tokio::select! {
+                    answer = answer => answer,
+                    () = client.gives_up() => return Err(io::Error::from(io::ErrorKind::ConnectionAborted)),
+                };
                 if *current.borrow() > Stage::Serving {
                     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
                 }
-                Ok::<_, Infallible>(response.map(|body| InTurn::new(body, turn)))
+                Ok(response.map(|body| InTurn::new(body, turn)))
             }
         });
         let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service));
@@ -282,7 +323,12 @@ fn serve<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
                 tokio::time::timeout(FIRST_BYTE_WAIT_MAX, ending).await.unwrap_or(());
             }
             turns.close_when_idle();
-            reached(&mut stage, Stage::Ending).await;
+            if is_called {
+                let ending = reached(&mut stage, Stage::Ending);
+                tokio::time::timeout(HEAD_WAIT_MAX, ending).await.unwrap_or(());
+            } else {
+                reached(&mut stage, Stage::Ending).await;
+            }
             turns.close_in_heads();
             std::future::pending::<Infallible>().await
         };

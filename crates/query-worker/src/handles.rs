@@ -6,7 +6,7 @@
 use anyhow::ensure;
 use engine::StoreUri;
 
-use crate::limits::REFUSALS_MAX;
+use crate::limits::{LOBBY_MAX, PROBES_MAX, REFUSALS_MAX};
 
 /// For stdin, stdout and stderr, the listener, the runtime's own, the files that are read again, name look-ups, the
 /// collector of traces, and as many again.
@@ -42,7 +42,7 @@ pub(crate) fn connections_max(asked: u32, store: &StoreUri) -> anyhow::Result<u3
 
 fn fitted(handles_max: Option<u64>, asked: u32, store: &StoreUri) -> anyhow::Result<u32> {
     let Some(handles_max) = handles_max else { return Ok(asked) };
-    let reserved = (OWN + REFUSALS_MAX + store.capabilities().n_handles_max) as u64;
+    let reserved = (OWN + REFUSALS_MAX + LOBBY_MAX + PROBES_MAX + store.capabilities().n_handles_max) as u64;
     ensure!(
         handles_max > reserved,
         "the process may open {handles_max} files, and needs {reserved} for itself and its store, so that none is left \
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn connections_that_fit() {
-        let own = (OWN + REFUSALS_MAX) as u64;
+        let own = (OWN + REFUSALS_MAX + LOBBY_MAX + PROBES_MAX) as u64;
         for (handles_max, store, expected) in [
             (None, "memory:", Some(1024)),
             (Some(u64::MAX), "memory:", Some(1024)),

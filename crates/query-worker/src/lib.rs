@@ -36,6 +36,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::FromArgMatches;
+use index::TextKeeping;
 use program::settings::Settings;
 use tokio::net::TcpListener;
 use tracing::{info, warn};
@@ -114,7 +115,9 @@ fn run(config: &Config) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(
-            (config.limits.requests_max + config.limits.batches_max) as usize + worker::BLOCKING_THREADS_MORE,
+            (config.limits.requests_max + config.limits.batches_max) as usize
+                + worker::n_heavy_max()
+                + worker::BLOCKING_THREADS_MORE,
         )
         .build()
         .context("failed to start the async runtime")?;
@@ -141,6 +144,13 @@ fn run(config: &Config) -> anyhow::Result<()> {
         let (asked, connections_max) = (config.limits.connections_max, worker.limits().connections_max);
         if connections_max < asked {
             warn!(connections_max, asked, "the process may not open enough files for --connections-max");
+        }
+        let metadata = worker.index().metadata();
+        if metadata.min_similarity.is_some() && metadata.texts == TextKeeping::None && metadata.key.is_none() {
+            info!(
+                "similarities are estimates by hashes that everybody knows: where strangers choose the texts, take an index \
+                 that was made with --texts zstd or --keyed"
+            );
         }
         let signals = Signals::listen()?;
         let service = Service::of(config, keys, tls);

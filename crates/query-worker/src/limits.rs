@@ -9,6 +9,13 @@ use clap::Args;
 /// does. What comes beyond these is closed without a word.
 pub(crate) const REFUSALS_MAX: usize = 64;
 
+/// The most connections beyond all places that may say at once that they are probes. One more has
+/// the oldest of them closed.
+pub(crate) const LOBBY_MAX: usize = 48;
+
+/// The most probes that are answered at once beyond all places.
+pub(crate) const PROBES_MAX: usize = 16;
+
 /// How much a worker takes on, and how long it waits for its clients.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Limits")]
@@ -41,6 +48,10 @@ pub struct Limits {
     /// 503. Batches are apart
     #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, env = "PIGEONHOLE_BODIES_BYTES_MAX")]
     pub bodies_bytes_max: u32,
+    /// Bytes of memory for work on long texts at once, by what each becomes in normal form; what
+    /// comes beyond waits for its turn
+    #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, value_parser = clap::value_parser!(u32).range(1..), env = "PIGEONHOLE_WORK_BYTES_MAX")]
+    pub work_bytes_max: u32,
     /// Bytes of memory for the texts of documents posted lately, which the page at / shows beside each other; 0 keeps none
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20, env = "PIGEONHOLE_RECENT_TEXTS_BYTES_MAX")]
     pub recent_texts_bytes_max: usize,

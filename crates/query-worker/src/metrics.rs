@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use index::{ClaimCounts, ConnectionCounts, Cost, ErrorKind, Insertion, Match, Status};
+use index::{ClaimCounts, ConnectionCounts, Cost, ErrorKind, Insertion, Status};
 use minhash::Similarity;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
@@ -196,7 +196,9 @@ impl Metrics {
                 Insertion::Duplicate(_) => "duplicate",
             };
             self.insertions.get_or_create(&[("outcome", outcome)]).inc();
-            if let Insertion::Duplicate(Match { similarity: Some(similarity), .. }) = insertion {
+            if let Insertion::Duplicate(found) = insertion
+                && let Some(similarity) = found.similarity()
+            {
                 self.duplicate_similarity.observe(similarity.get());
             }
         }
@@ -267,6 +269,10 @@ impl Now<'_> {
             let help = "The search tables in memory";
             registry.register_with_unit("store_tables", help, Unit::Bytes, ConstGauge::new(n_bytes));
         }
+        if let Some(n) = status.n_bounded {
+            let help = "Insertions that met more candidates than were judged";
+            registry.register("store_searches_bounded", help, ConstCounter::new(n));
+        }
         if let Some(ConnectionCounts { n_max, n_open, n_in_use }) = status.connections {
             registry.register("store_connections_max", "Connections to the store, at most", gauge(n_max));
             registry.register("store_connections", "Connections to the store that are open", gauge(n_open));
@@ -318,14 +324,8 @@ mod tests {
         metrics.store_called("near", Duration::from_millis(1), Some(ErrorKind::Busy));
         let (n, claims) = (Some(1), Some(ClaimCounts::default()));
         let connections = Some(ConnectionCounts::default());
-        let status = Status {
-            n_documents: n,
-            n_disk_bytes: n,
-            n_table_bytes: n,
-            claims,
-            connections,
-            n_bounded: None,
-        };
+        let status =
+            Status { n_documents: n, n_disk_bytes: n, n_table_bytes: n, claims, connections, n_bounded: n };
         let taken = Taken { n_requests: 1, n_waiting: 1, n_batches: 1, n_body_bytes: 1 };
         let (n_log_lines_dropped, recent_texts) = (1, (1, 1));
         let now = Now {

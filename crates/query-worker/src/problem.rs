@@ -24,6 +24,10 @@ const DETAIL_CHARS_MAX: usize = 1000;
 /// What a store that fails is logged under. It is a name that operators filter by, and outlives where the code lies.
 const STORE_TARGET: &str = "query_worker::api::problem";
 
+/// What is said where a write may have been done.
+const MAY_BE_DONE: &str = "what it was to write may have been written, or be yet: with an id of its own the same request is \
+                           safe to repeat, and is answered `unchanged` then";
+
 /// Something that went wrong, as the client is told of it.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -171,6 +175,17 @@ impl Problem {
         Self::new(Kind::TooSlow, "The request is too slow", detail)
     }
 
+    /// 408: the answers to a batch are not read; those before this line are done.
+    #[must_use]
+    pub fn unread(wait: Duration) -> Self {
+        let detail = format!(
+            "the answers were not read within {} seconds while lines were sent; the lines before this one are done, this one \
+             and those after it are not: send them again, and read answers while sending, or send fewer lines at once",
+            wait.as_secs_f64()
+        );
+        Self::new(Kind::TooSlow, "The answers are not read", detail)
+    }
+
     /// 413: the body is larger than the worker takes.
     #[must_use]
     pub fn too_large(body_bytes_max: usize) -> Self {
@@ -228,7 +243,7 @@ impl Problem {
     #[must_use]
     pub fn timeout(wait: Duration) -> Self {
         let detail = format!(
-            "the request was not done within {} seconds (--request-seconds-max); what it was to do may be done yet",
+            "the request was not done within {} seconds (--request-seconds-max); {MAY_BE_DONE}",
             wait.as_secs_f64()
         );
         Self::new(Kind::Timeout, "The request took too long", detail)
@@ -347,11 +362,11 @@ impl From<index::Error> for Problem {
                 "the store has another index than the one that this worker was started with; start the worker again",
             ),
             ErrorKind::StorageFull => {
-                Self::store_unavailable("the store's disk is full; nothing was written")
+                Self::store_unavailable(format!("the store is full, and needs room; {MAY_BE_DONE}"))
             }
-            kind if kind.is_transient() => {
-                Self::store_unavailable("the store did not answer; the same request may succeed later")
-            }
+            kind if kind.is_transient() => Self::store_unavailable(format!(
+                "the store did not answer; the same request may succeed later; {MAY_BE_DONE}"
+            )),
             _ => Self::internal(),
         };
         error!(target: STORE_TARGET, error = format!("{:#}", anyhow::Error::from(error)), "the store failed");

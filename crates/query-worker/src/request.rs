@@ -2,8 +2,10 @@
 //! and the line that says how it ended.
 
 mod answer;
+mod client;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use axum::body::Body;
@@ -14,6 +16,7 @@ use axum::response::{IntoResponse, Response};
 use tracing::{Instrument, Span, debug, error_span, warn};
 
 use self::answer::Answer;
+pub(crate) use self::client::Client;
 use crate::access::Pass;
 use crate::metrics::Metrics;
 use crate::otlp;
@@ -29,6 +32,17 @@ const READY_ROUTE: &str = "/readyz";
 
 /// What a request is counted under whose client went away before its answer.
 const GONE: &str = "gone";
+
+/// Whether an answer was ended because its client did not read it. It goes with the response.
+#[derive(Clone, Default)]
+pub(crate) struct Cut(Arc<AtomicBool>);
+
+impl Cut {
+    /// The answer is ended before its time.
+    pub(crate) fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// Goes around the handling of every request.
 pub(crate) async fn observe(State(worker): State<Arc<Worker>>, request: Request, next: Next) -> Response {
@@ -47,6 +61,7 @@ pub(crate) async fn observe(State(worker): State<Arc<Worker>>, request: Request,
     let (mut response, room) = id.clone().answering(answered).instrument(span).await;
     id.write_to(response.headers_mut());
     ending.status = Some(response.status());
+    ending.cut = response.extensions_mut().remove::<Cut>();
     let pass = response.extensions_mut().remove::<Pass>();
     response.map(|body| Body::new(Answer::new(body, ending, pass, room)))
 }
@@ -84,6 +99,7 @@ struct Ending {
     method: &'static str,
     route: Option<MatchedPath>,
     status: Option<StatusCode>,
+    cut: Option<Cut>,
     /// Of the body of the answer.
     n_bytes: u64,
 }
@@ -93,7 +109,7 @@ impl Ending {
         worker.metrics().request_begun();
         let route = request.extensions().get::<MatchedPath>().cloned();
         let method = known(request.method());
-        Self { worker, span, begun: Instant::now(), method, route, status: None, n_bytes: 0 }
+        Self { worker, span, begun: Instant::now(), method, route, status: None, cut: None, n_bytes: 0 }
     }
 
     fn add(&mut self, n_bytes: u64) {
@@ -104,6 +120,9 @@ impl Ending {
 impl Drop for Ending {
     fn drop(&mut self) {
         let _in_span = self.span.enter();
+        if self.cut.as_ref().is_some_and(|cut| cut.0.load(Ordering::Relaxed)) {
+            self.status = None;
+        }
         let took = self.begun.elapsed();
         let seconds = took.as_secs_f64();
         let route = self.route.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);

@@ -11,19 +11,19 @@ mod measured;
 pub(crate) mod recent;
 
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use engine::{Buffers, Engine, Extractor, OpenError, Options, StoreUri};
-use features::{Analysis, Fingerprinter};
+use features::{Analysis, Fingerprinter, NormalForm, grown_chars};
 use index::{ErrorKind, Features, Index, Mode, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task;
 use tracing::{Span, error};
 
 use self::admission::Admission;
-pub(crate) use self::admission::Permit;
+pub(crate) use self::admission::{Permit, is_heavy, n_heavy_max};
 use self::calls::Calls;
 use self::measured::Measured;
 use self::recent::RecentTexts;
@@ -48,6 +48,24 @@ pub(crate) const BLOCKING_THREADS_MORE: usize = 64;
 /// How long a check of the store may take.
 const READY_WAIT_MAX: Duration = Duration::from_secs(5);
 
+/// Bytes that the features of a text take while they are made and counted, for each character of
+/// its normal form.
+const FEATURES_BYTES: usize = 32;
+
+/// Bytes that a text takes while it is explained, for each character of its normal form: its terms,
+/// and its n-grams.
+const EXPLAINED_BYTES: usize = 96;
+
+/// Bytes of memory to make the features of a text.
+pub(crate) fn features_bytes(text: &str) -> usize {
+    grown_chars(text).saturating_mul(FEATURES_BYTES)
+}
+
+/// Bytes of memory to explain a text.
+pub(crate) fn explained_bytes(text: &str) -> usize {
+    grown_chars(text).saturating_mul(EXPLAINED_BYTES)
+}
+
 /// How far a worker is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub(crate) enum Stage {
@@ -64,6 +82,19 @@ pub(crate) enum Stage {
 pub(crate) struct Asked<'a> {
     pub(crate) uri: &'a str,
     pub(crate) options: Options,
+}
+
+/// The request that some work is for.
+pub(crate) struct Caller(Weak<()>);
+
+impl Caller {
+    /// Fails once no request waits for the work: its client has left, or its time is over.
+    ///
+    /// # Errors
+    /// `Internal`, which reaches no client.
+    pub(crate) fn is_there(&self) -> Result<(), Problem> {
+        if self.0.strong_count() > 0 { Ok(()) } else { Err(Problem::internal()) }
+    }
 }
 
 /// The index and what goes with it, shared by all requests.
@@ -168,6 +199,12 @@ impl Worker {
         self.extractor.fingerprinter()
     }
 
+    /// The normal form in which texts are compared.
+    #[must_use]
+    pub fn form(&self) -> NormalForm {
+        self.extractor.form()
+    }
+
     /// Where the index is, without anything that only its operators should know.
     #[must_use]
     pub fn store(&self) -> &str {
@@ -221,6 +258,20 @@ impl Worker {
 
     pub(crate) fn admit_batch(&self) -> Result<Permit, Problem> {
         self.admission.batch()
+    }
+
+    /// Admits what a request that has a place does with its texts, by the memory that it takes.
+    ///
+    /// # Errors
+    /// [`Problem::busy`] where too many wait.
+    pub(crate) async fn admit_work(&self, permit: Permit, n_bytes: usize) -> Result<Permit, Problem> {
+        self.admission.work(permit, n_bytes).await
+    }
+
+    /// Memory for the features of a text of a batch, which has a place already. Blocks until there
+    /// is some.
+    pub(crate) fn memory_for(&self, text: &str) -> Option<OwnedSemaphorePermit> {
+        self.admission.memory(features_bytes(text))
     }
 
     pub(crate) fn room(&self, n_bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
@@ -300,7 +351,8 @@ impl Worker {
         })
     }
 
-    /// Does the whole work of an admitted request on a blocking thread. The one place where async meets blocking.
+    /// Does the whole work of an admitted request on a blocking thread. Work that has not begun
+    /// when its caller leaves is not begun. The one place where async meets blocking.
     ///
     /// # Errors
     /// What `work` answers, or [`Problem::internal`] where it broke off.
@@ -309,10 +361,24 @@ impl Worker {
         permit: impl Send + 'static,
         work: impl FnOnce(&Self) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
+        self.work_for(permit, |worker, _| work(worker)).await
+    }
+
+    /// The same for work of several steps, which asks between them whether its caller is still
+    /// there.
+    pub(crate) async fn work_for<T: Send + 'static>(
+        self: Arc<Self>,
+        permit: impl Send + 'static,
+        work: impl FnOnce(&Self, &Caller) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
         let span = Span::current();
+        // It is dropped with this future, which the caller's leaving drops.
+        let waits = Arc::new(());
+        let caller = Caller(Arc::downgrade(&waits));
         let done = task::spawn_blocking(move || {
             let _permit = permit;
-            span.in_scope(|| work(&self))
+            caller.is_there()?;
+            span.in_scope(|| work(&self, &caller))
         });
         done.await.unwrap_or_else(|panicked| {
             error!(target: WORK_TARGET, error = %panicked, "a request's work broke off");

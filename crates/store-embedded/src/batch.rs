@@ -1,7 +1,7 @@
 //! One batch inside one write transaction: what is committed, and on top of it what the batch has done so far.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use heed::{PutFlags, RwTxn};
 use index::backend::LastWrite;
@@ -10,8 +10,8 @@ use index::backend::search::{self, Bounded, Documents};
 use index::backend::{Horizon, n_swept_max};
 use index::backend::{Live, Oldest, Runs};
 use index::{
-    Clock, Document, DocumentId, Error, Features, Match, Metadata, Result, Rule, Sketch, SketchKind,
-    StoredDocument, Timestamp,
+    Clock, Document, DocumentId, Error, ErrorKind, Features, Match, Metadata, Result, Rule, Sketch,
+    SketchKind, StoredDocument, Text, TextKeeping, Timestamp,
 };
 use sha2::{Digest, Sha256};
 use tables::Tables;
@@ -19,6 +19,7 @@ use tables::Tables;
 use super::environment::{Failure, Opened, explain};
 use super::ram::REMOVALS_FLOOR_KEY;
 use super::record::{self, Removal};
+use super::texts::{self, Cache, Packer};
 use super::{Limits, expiry, times};
 
 /// LMDB's longest key.
@@ -30,6 +31,8 @@ pub(super) struct Batch<'a, 'e> {
     txn: &'a mut RwTxn<'e>,
     kind: &'a SketchKind,
     search: Option<Search<'a>>,
+    /// In an index that keeps texts.
+    texts: Option<Texts<'a>>,
     /// The number of the last change, of the batch or before it.
     last: u64,
     n_removals: u64,
@@ -51,6 +54,14 @@ struct Timed {
     swept: Horizon,
 }
 
+/// The texts, as they are after the batch.
+struct Texts<'a> {
+    committed: &'a Cache,
+    /// Those that the batch has inserted. Others may get their numbers, if it fails.
+    inserted: HashMap<u64, Text>,
+    packer: Packer,
+}
+
 /// The tables as they would be after the batch: those of the last commit are never touched, so other threads go on
 /// searching in them, and a batch that fails leaves nothing to undo.
 struct Search<'a> {
@@ -64,12 +75,13 @@ struct Search<'a> {
 
 impl<'a, 'e> Batch<'a, 'e> {
     /// An empty batch. `committed` are tables as of the last commit, and what counts their searches; a batch that never
-    /// searches needs none.
+    /// searches needs none. `texts` are those of commits.
     pub(super) fn new(
         opened: &'a Opened,
         txn: &'a mut RwTxn<'e>,
         metadata: &'a Metadata,
         committed: Option<(&'a dyn Tables, &'a Bounded)>,
+        texts: &'a Cache,
         clock: &Clock,
     ) -> Result<Self, Failure> {
         let now = clock.now();
@@ -95,8 +107,26 @@ impl<'a, 'e> Batch<'a, 'e> {
             inserted: search::new_tables(),
         });
         let kind = &metadata.kind;
+        let texts = (metadata.texts != TextKeeping::None).then(|| Texts {
+            committed: texts,
+            inserted: HashMap::new(),
+            packer: Packer::default(),
+        });
         let (n_removals, inserted_at) = (0, None);
-        Ok(Self { opened, txn, kind, search, last, n_removals, horizon, live, now, inserted_at, timed })
+        Ok(Self {
+            opened,
+            txn,
+            kind,
+            search,
+            texts,
+            last,
+            n_removals,
+            horizon,
+            live,
+            now,
+            inserted_at,
+            timed,
+        })
     }
 
     /// Removes some of what has expired, the oldest first, in a batch of `n_items`. What is left is no match either, and
@@ -174,6 +204,11 @@ impl<'a, 'e> Batch<'a, 'e> {
         Ok(inserted_at)
     }
 
+    fn records(&self) -> Records<'_, '_> {
+        let texts = self.texts.as_ref().map(|texts| (texts.committed, Some(&texts.inserted)));
+        Records { opened: self.opened, txn: self.txn, texts }
+    }
+
     fn next_change(&mut self) -> Result<u64, Failure> {
         self.last =
             self.last.checked_add(1).ok_or_else(|| Error::corrupt("the change numbers are used up"))?;
@@ -196,16 +231,41 @@ impl Shelf for Batch<'_, '_> {
         let Some(Search { committed, removed, inserted, bounded }) = &self.search else { return Ok(None) };
         let counts =
             |number| self.live.contains(number) && Some(number) != except && !removed.contains(&number);
-        let records = Records { opened: self.opened, txn: self.txn };
+        let records = self.records();
         Ok(search::nearest(&[*committed, &**inserted], sketch, rule, &counts, &records, bounded)?)
+    }
+
+    fn keeps_texts(&self) -> Result<bool, Failure> {
+        Ok(self.texts.is_some())
+    }
+
+    /// One that is damaged or gone is none, so that the one which comes is stored in its place.
+    fn text(&self, _: &DocumentId, number: u64) -> Result<Option<Text>, Failure> {
+        match self.records().text(number) {
+            Err(error) if error.kind() == ErrorKind::Corrupt => Ok(None),
+            found => Ok(found?),
+        }
     }
 
     fn put(&mut self, document: &Document) -> Result<(), Failure> {
         let number = self.next_change()?;
         let inserted_at = self.inserted_at(number)?;
-        let bytes = record::encode_document(number, document, inserted_at, self.kind)?;
+        let (document, text) = match (&mut self.texts, document.sketch.text()) {
+            (Some(texts), Some(text)) => (Cow::Borrowed(document), Some((texts, text))),
+            (None, Some(_)) => {
+                let sketch = document.sketch.clone().with_text(None);
+                (Cow::Owned(Document { sketch, ..document.clone() }), None)
+            }
+            (_, None) => (Cow::Borrowed(document), None),
+        };
+        let bytes = record::encode_document(number, &document, inserted_at, self.kind)?;
         // Numbers only grow, so the log is written page after page.
         self.opened.log.put_with_flags(self.txn, PutFlags::APPEND, &number, &bytes)?;
+        if let Some((texts, text)) = text {
+            let bytes = texts.packer.encode(number, text)?;
+            self.opened.texts()?.put_with_flags(self.txn, PutFlags::APPEND, &number, &bytes)?;
+            texts.inserted.insert(number, text.clone());
+        }
         self.opened.ids.put(self.txn, &id_key(&document.id), &number)?;
         if let Some(search) = &mut self.search {
             search::file(&mut *search.inserted, &document.sketch, number);
@@ -220,6 +280,9 @@ impl Shelf for Batch<'_, '_> {
         self.opened.removals.put_with_flags(self.txn, PutFlags::APPEND, &change, &bytes)?;
         self.opened.log.delete(self.txn, &number)?;
         self.opened.ids.delete(self.txn, &id_key(id))?;
+        if let (Some(_), Some(texts)) = (&self.texts, self.opened.texts) {
+            texts.delete(self.txn, &number)?;
+        }
         self.n_removals += 1;
         if let Some(search) = &mut self.search
             && !search::unfile(&mut *search.inserted, sketch, number)
@@ -249,6 +312,8 @@ pub(super) fn find(
 pub(super) struct Records<'a, 'txn> {
     pub(super) opened: &'a Opened,
     pub(super) txn: &'a heed::RoTxn<'txn>,
+    /// Texts of commits and those that a batch has inserted, in an index that keeps them.
+    pub(super) texts: Option<(&'a Cache, Option<&'a HashMap<u64, Text>>)>,
 }
 
 impl Documents for Records<'_, '_> {
@@ -258,6 +323,23 @@ impl Documents for Records<'_, '_> {
 
     fn features(&self, number: u64) -> Result<Cow<'_, Features>> {
         record::decode_features(number, record_of(self.opened, self.txn, number)?).map(Cow::Owned)
+    }
+
+    fn text(&self, number: u64) -> Result<Option<Text>> {
+        let Some((committed, inserted)) = self.texts else { return Ok(None) };
+        let inserted = inserted.and_then(|inserted| inserted.get(&number));
+        if let Some(text) = inserted {
+            return Ok(Some(text.clone()));
+        }
+        if let Some(text) = committed.get(number) {
+            return Ok(Some(text));
+        }
+        if !record::decode_told(number, record_of(self.opened, self.txn, number)?)? {
+            return Ok(None);
+        }
+        let text = texts::find(self.opened, self.txn, number)?;
+        committed.put(number, &text);
+        Ok(Some(text))
     }
 }
 

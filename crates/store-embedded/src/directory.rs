@@ -18,9 +18,9 @@ pub(super) const LOCK_FILE: &str = "lock.mdb";
 /// What may lie in a directory that is empty to us: the lock that LMDB makes before the data, and the root of a volume.
 const IGNORED_FILES: [&str; 2] = [LOCK_FILE, "lost+found"];
 
-/// A directory for its owner only: who can open it can take the lock of those who write.
+/// A directory for its owner only.
 const MODE: u32 = 0o700;
-/// What lets others open a directory.
+/// What lets others open a file: who can open that of pages can take the lock of those who write.
 const OTHERS_READ: u32 = 0o044;
 
 /// The canonical path of a directory that holds a store or, if `mode` allows, is fit to hold one.
@@ -28,10 +28,11 @@ pub(super) fn prepare(path: &Path, mode: Mode) -> Result<PathBuf> {
     let shown = path.display();
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => {
-            if metadata.permissions().mode() & OTHERS_READ != 0 {
+            let data = path.join(DATA_FILE);
+            if fs::metadata(&data).is_ok_and(|data| data.permissions().mode() & OTHERS_READ != 0) {
                 tracing::warn!(
-                    directory = %shown,
-                    "other users may read the directory, so they can keep all writers from it; let its owner only: chmod 700"
+                    file = %data.display(),
+                    "other users may read the file, so they can keep all writers from it; let its owner only: chmod 600"
                 );
             }
         }
@@ -72,7 +73,14 @@ pub(super) fn prepare(path: &Path, mode: Mode) -> Result<PathBuf> {
 /// Makes a directory, and those that it is to be in.
 fn make(path: &Path) -> io::Result<()> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
+        let new: Vec<&Path> = parent.ancestors().take_while(is_new).collect();
         fs::create_dir_all(parent)?;
+        // Their names too outlive a loss of power; `sync` sees to the last one.
+        for above in new.into_iter().rev().filter_map(Path::parent) {
+            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+            File::open(above)?.sync_all()?;
+        }
     }
     // As `recursive`, that it is there meanwhile is no error.
     DirBuilder::new().recursive(true).mode(MODE).create(path)

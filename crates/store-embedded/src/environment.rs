@@ -5,6 +5,7 @@
 //! That needs that no transaction is open in this process; the gate sees to it. It also keeps all of `unsafe` in one
 //! call.
 
+mod databases;
 mod transactions;
 
 use std::io;
@@ -14,10 +15,11 @@ use std::time::Duration;
 
 use heed::byteorder::BE;
 use heed::types::{Bytes, Str, U64};
-use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, MdbError, RoTxn, env_closing_event};
+use heed::{Database, Env, EnvOpenOptions, MdbError, RoTxn, env_closing_event};
 use index::{Error, ErrorKind, Result};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 
 use super::place::{Before, Place};
 use super::turns::Turns;
@@ -32,11 +34,11 @@ const ATTEMPTS_MAX: usize = 64;
 const MAP_BYTES_MAX: usize = 1 << 46;
 /// A file system that has not got this much is full.
 const PROBE_BYTES: u64 = 1 << 20;
+
+/// How much must fit behind the file for a store that is ready: more than most commits need.
+const GROWTH_BYTES: u64 = 64 << 10;
 /// How long to wait for an earlier store of this process at the same path to close; it is closing already.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Named so that nobody else's environment has them.
-const DATABASES: [&str; 4] = ["pigeonhole.meta", "pigeonhole.log", "pigeonhole.ids", "pigeonhole.removals"];
 
 /// An environment that opens itself anew when it has to.
 pub(super) struct Environment {
@@ -64,6 +66,9 @@ pub(super) struct Opened {
     pub(super) ids: Database<'static, Bytes, U64<BE>>,
     /// Change number → record of the removal that it was, the last ones only.
     pub(super) removals: Database<'static, U64<BE>, Bytes>,
+    /// Change number → text of the document that it inserted, as long as it is there. An index that was made before there
+    /// were texts has none.
+    pub(super) texts: Option<Database<'static, U64<BE>, Bytes>>,
     /// How often it had been opened before.
     generation: u64,
 }
@@ -130,7 +135,7 @@ impl Environment {
                 // LMDB's word for a write that was cut short, which a full disk does, and also for a broken one.
                 heed::Error::Io(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) => {
                     return Err(if opened.is_full() {
-                        full().caused_by(error)
+                        full(None).caused_by(error)
                     } else {
                         explain(error.into())
                     });
@@ -177,6 +182,31 @@ impl Opened {
         Ok(log.max(removals).map_or(0, |(number, ())| number))
     }
 
+    /// A checksum of the record of a change, as long as it is there.
+    pub(super) fn checksum_of_change(
+        &self,
+        txn: &RoTxn<'_>,
+        number: u64,
+    ) -> Result<Option<u32>, heed::Error> {
+        let record = match self.log.get(txn, &number)? {
+            None => self.removals.get(txn, &number)?,
+            inserted => inserted,
+        };
+        Ok(record.map(crc32fast::hash))
+    }
+
+    /// The texts, of an index that keeps them.
+    ///
+    /// # Errors
+    /// `Corrupt` where their database is gone.
+    pub(super) fn texts(&self) -> Result<Database<'static, U64<BE>, Bytes>> {
+        self.texts.ok_or_else(|| {
+            Error::corrupt(
+                "the texts of the index are missing; restore the index from a backup or build it anew",
+            )
+        })
+    }
+
     /// Whether the file cannot grow. LMDB's own file, because a limit may be on it alone; it gets longer than LMDB needs
     /// now, which LMDB does not mind.
     fn is_full(&self) -> bool {
@@ -186,6 +216,25 @@ impl Opened {
             fallocate(file, FallocateFlags::empty(), metadata.len(), PROBE_BYTES),
             Err(Errno::NOSPC | Errno::DQUOT | Errno::FBIG)
         )
+    }
+
+    /// Looks whether the file could grow by what a write may need. It stays as long as it is.
+    pub(super) fn can_grow(&self) -> Result<()> {
+        let file = self.place.data();
+        let Ok(metadata) = file.metadata() else { return Ok(()) };
+        let n_bytes = metadata.len();
+        let limit = getrlimit(Resource::Fsize).current;
+        let grown = match limit {
+            Some(limit) if limit < n_bytes + GROWTH_BYTES => Err(Errno::FBIG),
+            _ => fallocate(file, FallocateFlags::KEEP_SIZE, n_bytes, GROWTH_BYTES),
+        };
+        match grown {
+            Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => {
+                Err(full(Some(&error.into())).caused_by(io::Error::from(error)))
+            }
+            // Others, as of file systems that cannot reserve, say nothing of room.
+            _ => Ok(()),
+        }
     }
 }
 
@@ -223,17 +272,25 @@ fn open(
     let extent = pages::extent(place.data())?;
     let page_bytes = extent.ok_or_else(|| place.overwritten())?.page_bytes;
     let writers = Turns::at(directory)?;
-    // Slots of processes that were killed: their snapshots would keep pages from being used again.
-    env.clear_stale_readers().map_err(explain)?;
-    let databases = match find_databases(&env)? {
-        Some(databases) => databases,
-        None => create_databases(&env, &writers, patience)?,
-    };
-    let [meta, log, ids, removals] = databases;
+    let ([meta, log, ids, removals], texts) = databases::open(&env, &writers, patience)?;
     let (meta, log) = (meta.remap_key_type(), log.remap_key_type());
     let (ids, removals) = (ids.remap_data_type(), removals.remap_key_type());
+    let texts = texts.map(|texts| texts.remap_key_type());
     let map_bytes = env.info().map_size;
-    Ok(Opened { env, place, page_bytes, map_bytes, patience, writers, meta, log, ids, removals, generation })
+    Ok(Opened {
+        env,
+        place,
+        page_bytes,
+        map_bytes,
+        patience,
+        writers,
+        meta,
+        log,
+        ids,
+        removals,
+        texts,
+        generation,
+    })
 }
 
 #[expect(
@@ -242,7 +299,7 @@ fn open(
 )]
 pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env, heed::Error> {
     let mut options = EnvOpenOptions::new();
-    options.max_readers(READERS_MAX).max_dbs(DATABASES.len() as u32);
+    options.max_readers(READERS_MAX).max_dbs(databases::N_MAX);
     if let Some(bytes) = map_bytes {
         options.map_size(bytes);
     }
@@ -262,61 +319,17 @@ pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env
     unsafe { options.open(directory) }
 }
 
-type RawDatabases = [Database<'static, Bytes, Bytes>; DATABASES.len()];
-
-fn find_databases(env: &Env) -> Result<Option<RawDatabases>> {
-    let txn = env.read_txn().map_err(explain)?;
-    let found = env.open_databases_and_commit(txn, |opener, txn| {
-        let mut databases = Vec::new();
-        for name in DATABASES {
-            match opener.open_database::<Bytes, Bytes>(txn, Some(name)) {
-                Ok(Some(database)) => databases.push(database),
-                Ok(None) => return Ok(CommitOrAbort::Abort(())),
-                Err(error) => return Err(error),
-            }
-        }
-        match <[_; DATABASES.len()]>::try_from(databases) {
-            Ok(databases) => Ok(CommitOrAbort::Commit(databases)),
-            Err(_) => Ok(CommitOrAbort::Abort(())),
-        }
-    });
-    found.map(CommitOrAbort::commit).map_err(explain)
-}
-
-/// Makes all databases in an environment that has none; one that has others is not ours to write to.
-fn create_databases(env: &Env, writers: &Turns, patience: Duration) -> Result<RawDatabases> {
-    let _turn = writers.take(patience, || Ok(env.info().last_txn_id))?;
-    let txn = env.write_txn().map_err(explain)?;
-    let created = env.create_databases_and_commit(txn, |opener, txn| {
-        let unnamed = opener.create_database::<Bytes, Bytes>(txn, None)?;
-        for entry in unnamed.iter(txn)? {
-            let (name, _) = entry?;
-            if !DATABASES.iter().any(|ours| ours.as_bytes() == name) {
-                return Ok(CommitOrAbort::Abort(()));
-            }
-        }
-        let mut databases = Vec::new();
-        for name in DATABASES {
-            databases.push(opener.create_database::<Bytes, Bytes>(txn, Some(name))?);
-        }
-        match <[_; DATABASES.len()]>::try_from(databases) {
-            Ok(databases) => Ok::<_, heed::Error>(CommitOrAbort::Commit(databases)),
-            Err(_) => Ok(CommitOrAbort::Abort(())),
-        }
-    });
-    created.map_err(explain)?.commit().ok_or_else(|| {
-        Error::invalid(format!(
-            "{} is an LMDB directory of another program; name another",
-            env.path().display()
-        ))
-    })
-}
-
-fn full() -> Error {
+/// No room is left: in the map, or where the system says which.
+fn full(error: Option<&io::Error>) -> Error {
+    let what = match error.map(io::Error::kind) {
+        Some(io::ErrorKind::FileTooLarge) => "the store's file may not grow further (ulimit -f)",
+        Some(io::ErrorKind::QuotaExceeded) => "the quota of the store's disk is used up",
+        Some(_) => "the disk is full",
+        None => "the disk is full, or the store's file may not grow further (ulimit -f)",
+    };
     Error::new(
         ErrorKind::StorageFull,
-        "the disk is full, or the store's file may not grow further (ulimit -f); nothing of this call was written, and \
-         it will succeed once there is room",
+        format!("{what}; nothing of this call was written, and it will succeed once there is room"),
     )
 }
 
@@ -339,11 +352,11 @@ pub(super) fn io_error(error: &io::Error, context: impl Into<String>) -> Error {
 /// What an error of LMDB means for the caller.
 pub(super) fn explain(error: heed::Error) -> Error {
     let described = match &error {
-        heed::Error::Io(error) => match io_error(error, "the store's files cannot be read or written") {
-            error if error.kind() == ErrorKind::StorageFull => full(),
+        heed::Error::Io(cause) => match io_error(cause, "the store's files cannot be read or written") {
+            error if error.kind() == ErrorKind::StorageFull => full(Some(cause)),
             error => error,
         },
-        heed::Error::Mdb(MdbError::MapFull) => full(),
+        heed::Error::Mdb(MdbError::MapFull) => full(None),
         heed::Error::Mdb(
             MdbError::Corrupted
             | MdbError::PageNotFound

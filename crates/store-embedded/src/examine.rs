@@ -1,14 +1,17 @@
-//! Looking at everything: that each record can be read, and that records and ids lead to each other.
+//! Looking at everything: that each record can be read, that records and ids lead to each other, and that each text is there
+//! and of a document.
 
 use std::ops::Bound;
 
+use heed::types::DecodeIgnore;
 use heed::{RoTxn, RwTxn};
-use index::{Clock, Examined, Finding, FindingKind, Metadata, Result, SketchKind};
+use index::{Clock, Examined, Finding, FindingKind, Metadata, Result, SketchKind, StoredDocument};
 
 use super::batch::id_key;
 use super::environment::{Failure, Opened};
 use super::record::{self, Removal};
 use super::shared::Shared;
+use super::texts;
 
 /// Records that are looked at in one snapshot, so that none is held for long.
 const STEP: u64 = 100_000;
@@ -22,6 +25,10 @@ struct Step {
     unfiled: Vec<u64>,
     /// Keys of ids that lead to no document of theirs.
     ghosts: Vec<Vec<u8>>,
+    /// Numbers of documents whose texts are gone.
+    texts_lost: Vec<u64>,
+    /// Numbers of texts that are of no document.
+    orphans: Vec<u64>,
 }
 
 impl Step {
@@ -54,6 +61,12 @@ pub(super) fn examine(
         step.report(mends, report);
         after = next.map(Some);
     }
+    let mut first = Some(0);
+    while let Some(from) = first {
+        let (step, next) = step(shared, mends, |opened, txn, _| texts(opened, txn, from))?;
+        step.report(mends, report);
+        first = next;
+    }
     let removals = shared.read(|opened, txn, metadata| removals(opened, txn, &metadata.kind))?;
     removals.report(false, report);
     Ok(())
@@ -78,6 +91,12 @@ fn step<T>(
         for key in &step.ghosts {
             opened.ids.delete(&mut txn, key)?;
         }
+        for &number in &step.texts_lost {
+            forget_text(opened, &mut txn, &metadata.kind, number)?;
+        }
+        for number in &step.orphans {
+            opened.texts()?.delete(&mut txn, number)?;
+        }
         txn.commit()?;
         Ok((step, next))
     })
@@ -97,10 +116,21 @@ fn mend(opened: &Opened, txn: &mut RwTxn<'_>, kind: &SketchKind, number: u64) ->
         let removal = Removal { number, sketch: stored.document.sketch };
         opened.removals.put(txn, &change, &record::encode_removal(change, &removal, kind)?)?;
         opened.log.delete(txn, &number)?;
+        if let Some(texts) = opened.texts {
+            texts.delete(txn, &number)?;
+        }
     } else {
         opened.ids.put(txn, &key, &number)?;
     }
     Ok(())
+}
+
+/// Writes a document's record again as of one that came without a text. It keeps its number: what it is found by is as before.
+fn forget_text(opened: &Opened, txn: &mut RwTxn<'_>, kind: &SketchKind, number: u64) -> Result<(), Failure> {
+    let Some(bytes) = opened.log.get(txn, &number)? else { return Ok(()) };
+    let StoredDocument { document, inserted_at } = record::decode_document(number, bytes, kind)?;
+    let bytes = record::encode_document(number, &document, inserted_at, kind)?;
+    Ok(opened.log.put(txn, &number, &bytes)?)
 }
 
 /// Looks at the records of numbers from `first` on, and returns where to go on.
@@ -124,6 +154,10 @@ fn documents(
                 if opened.ids.get(txn, &id_key(id))? != Some(number) {
                     step.findings.push((FindingKind::Unfiled, id.as_str().to_owned()));
                     step.unfiled.push(number);
+                }
+                if record::decode_told(number, bytes)? && !has_text(opened, txn, number)? {
+                    step.findings.push((FindingKind::TextLost, id.as_str().to_owned()));
+                    step.texts_lost.push(number);
                 }
                 let ahead = Finding::of_ahead(id, stored.inserted_at, clock);
                 step.findings.extend(ahead.map(|Finding { kind, place, .. }| (kind, place)));
@@ -152,6 +186,35 @@ fn ids(opened: &Opened, txn: &RoTxn<'_>, after: Option<&[u8]>) -> Result<(Step, 
         if is_of != Some(true) {
             step.findings.push((FindingKind::Ghost, key.escape_ascii().to_string()));
             step.ghosts.push(key.to_vec());
+        }
+    }
+    Ok((step, None))
+}
+
+fn has_text(opened: &Opened, txn: &RoTxn<'_>, number: u64) -> Result<bool, Failure> {
+    let Some(texts) = opened.texts else { return Ok(false) };
+    Ok(texts.remap_data_type::<DecodeIgnore>().get(txn, &number)?.is_some())
+}
+
+/// Looks at the texts of numbers from `first` on, and returns where to go on.
+fn texts(opened: &Opened, txn: &RoTxn<'_>, first: u64) -> Result<(Step, Option<u64>), Failure> {
+    let mut step = Step::default();
+    let Some(texts) = opened.texts else { return Ok((step, None)) };
+    for entry in texts.range(txn, &(first..))? {
+        let (number, bytes) = entry?;
+        if step.n_items == STEP {
+            return Ok((step, Some(number)));
+        }
+        step.n_items += 1;
+        let of = opened.log.get(txn, &number)?;
+        // A record that cannot be read has been told of.
+        if of.is_none_or(|of| matches!(record::decode_told(number, of), Ok(false))) {
+            step.findings.push((FindingKind::Ghost, format!("text {number}")));
+            step.orphans.push(number);
+        } else if texts::decode(number, bytes).is_err() {
+            let id = of.and_then(|of| record::decode_id(number, of).ok());
+            let id = id.map_or_else(String::new, |id| format!(" of {id}"));
+            step.findings.push((FindingKind::Damaged, format!("text {number}{id}")));
         }
     }
     Ok((step, None))

@@ -3,7 +3,8 @@
 //! A document costs one durable record and not one for each of its buckets; the tables are built from the records when
 //! they are first searched and follow the commits from then on, those of other processes too. Every change has a number,
 //! and the record of a document stands under the number of the change that inserted it: so a follower reads what came
-//! after the last number it knows.
+//! after the last number it knows. In an index that keeps texts, the text of a document stands under the same number, in a
+//! database that only a count reads.
 //!
 //! Locks are taken in this order and never the other way: the environment's gate, LMDB's write lock, the tables.
 
@@ -19,6 +20,7 @@ mod record;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod times;
 mod turns;
 mod uri;
@@ -30,20 +32,20 @@ use std::time::Duration;
 
 use index::backend::Known;
 use index::backend::SWEPT_MIN;
-use index::backend::search::Bounded;
+use index::backend::search::{Bounded, Documents};
 use index::backend::{check_batch, check_documents, page_len};
 use index::backend::{rule, search};
 use index::{
     Clock, Cursor, Document, DocumentId, Error, Examined, Insertion, Metadata, Mode, Neighbours, Page,
-    Result, Rule, Selection, Sketch, Status, Store, StoredDocument,
+    Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, WriteMark,
 };
 
 pub use self::uri::EmbeddedUri;
 
-use self::batch::Records;
 use self::environment::Environment;
 use self::expiry::Seen;
 use self::shared::{METADATA_KEY, Shared};
+use self::texts::Cache;
 
 /// Changes that the tables follow in one step: some milliseconds, for which searches wait and a snapshot is held.
 const FOLLOW_STEP: u64 = 16_384;
@@ -134,6 +136,7 @@ impl EmbeddedStore {
             known: Known::new(format!("embedded:{}", directory.display())),
             seen: Seen::default(),
             bounded: Bounded::default(),
+            texts: Cache::default(),
             ram: RwLock::new(None),
             limits,
         });
@@ -169,7 +172,10 @@ impl Store for EmbeddedStore {
 
     fn ready(&self) -> Result<()> {
         self.shared.catch_up()?;
-        self.shared.environment.with(|opened| opened.can_write(READY_PATIENCE))
+        self.shared.environment.with(|opened| {
+            opened.can_write(READY_PATIENCE)?;
+            Ok(opened.can_grow()?)
+        })
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
@@ -214,10 +220,23 @@ impl Store for EmbeddedStore {
         })
     }
 
+    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        check_batch(ids.len())?;
+        self.shared.read(|opened, txn, metadata| {
+            let horizon = self.shared.horizon(opened, txn, &self.clock)?;
+            let records = self.shared.records(opened, txn, metadata);
+            let text = |id| match batch::find(opened, txn, &metadata.kind, id)? {
+                Some((number, stored)) if horizon.is_live(stored.inserted_at) => Ok(records.text(number)?),
+                _ => Ok(None),
+            };
+            ids.iter().map(text).collect()
+        })
+    }
+
     fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
         self.shared.search(|opened, txn, tables| {
-            let records = Records { opened, txn };
+            let records = self.shared.records(opened, txn, self.shared.metadata(opened, txn)?);
             let horizon = self.shared.horizon(opened, txn, &self.clock)?;
             let live = self.shared.seen.live(opened, txn, horizon)?;
             Ok(search::neighbours(tables, queries, rule, limit, &live, &records, &self.shared.bounded)?)
@@ -248,6 +267,22 @@ impl Store for EmbeddedStore {
 
     fn examine(&self, mends: bool, report: &mut dyn FnMut(Examined)) -> Result<()> {
         examine::examine(&self.shared, &self.clock, mends, report)
+    }
+
+    fn last_write(&self) -> Result<Option<WriteMark>> {
+        self.shared.read(|opened, txn, _| {
+            let number = opened.last_change(txn)?;
+            Ok(Some(WriteMark { number, checksum: opened.checksum_of_change(txn, number)? }))
+        })
+    }
+
+    fn has_written(&self, mark: &WriteMark) -> Result<bool> {
+        self.shared.read(|opened, txn, _| {
+            let there = opened.checksum_of_change(txn, mark.number)?;
+            // What was inserted then may have been removed since.
+            let is_same = there.zip(mark.checksum).is_none_or(|(there, then)| there == then);
+            Ok(opened.last_change(txn)? >= mark.number && is_same)
+        })
     }
 
     fn status(&self) -> Result<Status> {

@@ -42,6 +42,14 @@ const META: u16 = 0x08;
 /// `F_BIGDATA` of `mn_flags`: the value is in pages of its own.
 const BIG: u16 = 0x01;
 
+/// The number of the last commit by a lock file (`MDB_txbody`): LMDB keeps it there for readers,
+/// and where it is not 0 something was written. None where that is no lock file yet.
+pub(super) fn last_commit(lock: &File) -> Option<u64> {
+    let mut body = [0; 16];
+    lock.read_exact_at(&mut body, 0).ok()?;
+    (NativeEndian::read_u32(&body) == MAGIC).then(|| NativeEndian::read_u64(&body[8..]))
+}
+
 /// How long a file is, and how long it would be with all pages that LMDB has numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Extent {

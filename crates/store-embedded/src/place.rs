@@ -47,8 +47,9 @@ impl Before {
     pub(super) fn look(directory: &Path) -> Result<Self> {
         let failed = |error| io_error(&error, "the store's files cannot be read").caused_by(error);
         match File::open(directory.join(DATA_FILE)) {
-            Ok(data) => drop(pages::extent(&data)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Ok(data) if pages::extent(&data)?.is_some() => {}
+            Ok(_) => check_unused(directory, "is empty")?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => check_unused(directory, "is gone")?,
             Err(error) => return Err(failed(error)),
         }
         // By its name only: closing any handle of it would lose LMDB's own locks on it.
@@ -103,6 +104,21 @@ impl Place {
     pub(super) fn overwritten(&self) -> Error {
         replaced(&self.data_path)
     }
+}
+
+/// Refuses a directory in which an index was written, by what its lock file says: what is left
+/// there is not a new one.
+fn check_unused(directory: &Path, what: &str) -> Result<()> {
+    // No environment of this process has the lock file open, as a look comes before LMDB opens it.
+    let lock = File::open(directory.join(LOCK_FILE));
+    if lock.ok().and_then(|lock| pages::last_commit(&lock)).unwrap_or(0) == 0 {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!(
+        "{0} has held an index, and its {DATA_FILE} {what}; restore it from a backup, or name a new directory (to begin anew \
+         here, remove all that is in it)",
+        directory.display()
+    )))
 }
 
 fn same(path: &Path, id: FileId) -> Result<Metadata> {

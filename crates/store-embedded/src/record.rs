@@ -18,6 +18,8 @@ const LISTED: u8 = 2;
 const SIGNED: u8 = 4;
 /// Set where there is no simhash: the fingerprint is all zeros then, and says nothing.
 const WITHOUT_SIMHASH: u8 = 8;
+/// Set where a document's text is stored, in a record of its own.
+const TOLD: u8 = 16;
 
 /// The most keys that a record lists: their number is one byte.
 const MAX_LISTED_KEYS: usize = 255;
@@ -31,7 +33,7 @@ pub(super) struct Removal {
     pub(super) sketch: Sketch,
 }
 
-/// The record of a document that is stored under `number`.
+/// The record of a document that is stored under `number`, whose text is too if its sketch has one.
 pub(super) fn encode_document(
     number: u64,
     document: &Document,
@@ -39,12 +41,13 @@ pub(super) fn encode_document(
     kind: &SketchKind,
 ) -> Result<Vec<u8>> {
     let Document { id, sketch, source } = document;
+    let told = if sketch.text().is_some() { TOLD } else { 0 };
     let source = source.as_ref().map_or("", Source::as_str);
     let source_len = u8::try_from(source.len()).map_err(|_| Error::invalid("a source is too long"))?;
     let signature_len = sketch.signature().map_or(0, |signature| 2 + signature.as_bytes().len());
     let mut bytes = Vec::with_capacity(23 + source.len() + signature_len + id.as_str().len());
     let flags = flags(sketch, kind);
-    put_head(&mut bytes, DOCUMENT | flags, sketch);
+    put_head(&mut bytes, DOCUMENT | flags | told, sketch);
     bytes.extend_from_slice(&inserted_at.as_ms().to_be_bytes());
     bytes.push(source_len);
     bytes.extend_from_slice(source.as_bytes());
@@ -92,6 +95,11 @@ pub(super) fn decode_features(number: u64, bytes: &[u8]) -> Result<Features> {
 /// Reads only the id of a document's record.
 pub(super) fn decode_id(number: u64, bytes: &[u8]) -> Result<DocumentId> {
     document_id(number, unseal(number, bytes, DOCUMENT)?.rest)
+}
+
+/// Says whether the text of a document is stored.
+pub(super) fn decode_told(number: u64, bytes: &[u8]) -> Result<bool> {
+    unseal(number, bytes, DOCUMENT).map(|parts| parts.is_told)
 }
 
 /// Reads only the time of a document's record.
@@ -191,10 +199,16 @@ fn put_features(bytes: &mut Vec<u8>, sketch: &Sketch, flags: u8) -> Result<()> {
 }
 
 /// Adds the checksum, which also covers the number that the record is stored under.
-fn seal(mut bytes: Vec<u8>, number: u64) -> Vec<u8> {
+pub(super) fn seal(mut bytes: Vec<u8>, number: u64) -> Vec<u8> {
     let checksum = checksum(number, &bytes);
     bytes.extend_from_slice(&checksum.to_be_bytes());
     bytes
+}
+
+/// What was [sealed](seal) under a number, where the checksum fits.
+pub(super) fn unsealed(number: u64, bytes: &[u8]) -> Option<&[u8]> {
+    let (body, sealed) = bytes.split_last_chunk::<4>()?;
+    (checksum(number, body) == u32::from_be_bytes(*sealed)).then_some(body)
 }
 
 fn checksum(number: u64, bytes: &[u8]) -> u32 {
@@ -215,6 +229,8 @@ struct Parts<'a> {
     keys: Option<&'a [u8]>,
     /// The bytes of the signature, where there is one.
     signature: Option<&'a [u8]>,
+    /// Whether a document's text is stored.
+    is_told: bool,
     /// A document's id, or the number that a removal removes.
     rest: &'a [u8],
 }
@@ -223,7 +239,7 @@ impl Parts<'_> {
     fn features(&self, number: u64) -> Result<Features> {
         let signature = self.signature.map(Signature::decode).transpose();
         let signature = signature.map_err(|error| damaged(number, "its signature").caused_by(error))?;
-        Ok(Features { simhash: self.simhash, signature })
+        Ok(Features { simhash: self.simhash, signature, text: None })
     }
 
     fn sketch(&self, number: u64, kind: &SketchKind) -> Result<Sketch> {
@@ -237,12 +253,7 @@ impl Parts<'_> {
 
 /// Checks a record of `kind` and takes it apart.
 fn unseal(number: u64, bytes: &[u8], kind: u8) -> Result<Parts<'_>> {
-    let Some((body, sealed)) = bytes.split_last_chunk::<4>() else {
-        return Err(damaged(number, "it is too short"));
-    };
-    if checksum(number, body) != u32::from_be_bytes(*sealed) {
-        return Err(damaged(number, "its checksum does not fit"));
-    }
+    let body = unsealed(number, bytes).ok_or_else(|| damaged(number, "its checksum does not fit"))?;
     let Some((&[version, got_kind, ref fingerprint @ ..], mut rest)) = body.split_first_chunk::<10>() else {
         return Err(damaged(number, "it is too short"));
     };
@@ -255,7 +266,8 @@ fn unseal(number: u64, bytes: &[u8], kind: u8) -> Result<Parts<'_>> {
             ),
         ));
     }
-    if got_kind & !(LISTED | SIGNED | WITHOUT_SIMHASH) != kind {
+    let told = if kind == DOCUMENT { TOLD } else { 0 };
+    if got_kind & !(LISTED | SIGNED | WITHOUT_SIMHASH | told) != kind {
         return Err(damaged(number, &format!("its kind is {got_kind}")));
     }
     let (mut inserted_at, mut source) = (Timestamp::MIN, &[][..]);
@@ -281,7 +293,8 @@ fn unseal(number: u64, bytes: &[u8], kind: u8) -> Result<Parts<'_>> {
     }
     let fingerprint = Fingerprint(u64::from_be_bytes(*fingerprint));
     let simhash = (got_kind & WITHOUT_SIMHASH == 0).then_some(fingerprint);
-    Ok(Parts { simhash, inserted_at, source, keys, signature, rest })
+    let is_told = got_kind & TOLD != 0;
+    Ok(Parts { simhash, inserted_at, source, keys, signature, is_told, rest })
 }
 
 /// What is counted in the first byte, in units of so many bytes, and the rest.

@@ -7,14 +7,15 @@ use heed::RoTxn;
 use index::backend::Horizon;
 use index::backend::Known;
 use index::backend::search::Bounded;
-use index::{Clock, Error, ErrorKind, Metadata, Result};
+use index::{Clock, Error, ErrorKind, Metadata, Result, TextKeeping};
 use tables::Tables;
 
 use super::Limits;
-use super::batch::Batch;
+use super::batch::{Batch, Records};
 use super::environment::{Environment, Failure, Opened};
 use super::expiry::Seen;
 use super::ram::Ram;
+use super::texts::Cache;
 
 /// Under which key of `meta` the metadata is stored.
 pub(super) const METADATA_KEY: &str = "metadata";
@@ -30,6 +31,8 @@ pub(super) struct Shared {
     /// Where the live documents began.
     pub(super) seen: Seen,
     pub(super) bounded: Bounded,
+    /// Texts of commits.
+    pub(super) texts: Cache,
     /// `None` until the first search.
     pub(super) ram: RwLock<Option<Ram>>,
     pub(super) limits: Limits,
@@ -57,6 +60,17 @@ impl Shared {
         clock: &Clock,
     ) -> Result<Horizon, Failure> {
         Ok(Horizon::new(self.metadata(opened, txn)?.retain, clock.now()))
+    }
+
+    /// What a snapshot has of the records.
+    pub(super) fn records<'a, 'txn>(
+        &'a self,
+        opened: &'a Opened,
+        txn: &'a RoTxn<'txn>,
+        metadata: &Metadata,
+    ) -> Records<'a, 'txn> {
+        let keeps_texts = metadata.texts != TextKeeping::None;
+        Records { opened, txn, texts: keeps_texts.then_some((&self.texts, None)) }
     }
 
     /// Does `work` in a snapshot.
@@ -166,7 +180,7 @@ impl Shared {
                 None => None,
             };
             // Its time is read here, where no other writer comes in between.
-            let mut batch = Batch::new(opened, &mut txn, metadata, committed, clock)?;
+            let mut batch = Batch::new(opened, &mut txn, metadata, committed, &self.texts, clock)?;
             batch.sweep(n_items, self.limits)?;
             let answer = work(&mut batch)?;
             batch.finish(self.limits)?;

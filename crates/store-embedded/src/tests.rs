@@ -10,6 +10,7 @@ mod made_anew;
 mod place;
 mod processes;
 mod retaining;
+mod texts;
 mod turns;
 
 use std::path::Path;
@@ -53,6 +54,9 @@ fn metadata() -> Metadata {
         max_distance: kind.max_distance(),
         min_similarity: None,
         kind,
+        texts: index::TextKeeping::None,
+        same_numbers: false,
+        key: None,
         retain: None,
         recipe: [].into(),
         identity: Identity::new([1; 16]),

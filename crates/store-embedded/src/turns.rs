@@ -5,9 +5,10 @@
 //! unless the lock is still free when the kernel looks. They sleep until one more process has to wait, which may be never.
 //! So no process waits there: before LMDB's lock it takes one that the kernel itself hands on.
 //!
-//! Every user who may read the directory may take that lock, and keep it. So a wait ends: when for some time nothing was
-//! committed. A wait for the kernel cannot be given up, so a thread of its own makes it, one for each process; it outlives
-//! the callers that have given up, and lets go of a lock that no caller wants any more.
+//! Every user who may read the file of pages may take that lock, and keep it; LMDB makes it for its
+//! owner only. So a wait ends: when for some time nothing was committed. A wait for the kernel
+//! cannot be given up, so a thread of its own makes it, one for each process; it outlives the
+//! callers that have given up, and lets go of a lock that no caller wants any more.
 
 use std::fs::File;
 use std::io;
@@ -20,6 +21,7 @@ use index::{Error, ErrorKind, Result};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
 
+use super::directory::DATA_FILE;
 use super::environment::explain;
 
 /// For how many times its patience a call waits while others go on committing: they were served first each time.
@@ -60,9 +62,11 @@ enum Lock {
 pub(super) struct Turn<'a>(&'a Line);
 
 impl Turns {
-    /// The line at a directory. Not at LMDB's lock file: closing any handle of that would lose LMDB's own locks on it.
+    /// The line at the file of pages in a directory, which other users may not open where they may
+    /// open the directory. Not at LMDB's lock file: closing any handle of that would lose LMDB's
+    /// own locks on it.
     pub(super) fn at(directory: &Path) -> Result<Self> {
-        let file = File::open(directory).map_err(|error| explain(error.into()))?;
+        let file = File::open(directory.join(DATA_FILE)).map_err(|error| explain(error.into()))?;
         let (state, changed) = (Mutex::default(), Condvar::new());
         Ok(Self(Arc::new(Line { directory: directory.to_owned(), file, state, changed })))
     }
@@ -98,9 +102,9 @@ impl Turns {
         Error::new(
             ErrorKind::Busy,
             format!(
-                "no turn to write came within {patience:?}: another process keeps the lock (flock) of the directory {0}; \
+                "no turn to write came within {patience:?}: another process keeps the lock (flock) of {0}; \
                  find it with `lslocks` or `fuser -v {0}`, and try again",
-                self.0.directory.display()
+                self.0.directory.join(DATA_FILE).display()
             ),
         )
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store};
+use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, TextKeeping};
 
 use crate::EmbeddedStore;
 
@@ -58,7 +58,9 @@ impl Place for EmbeddedUri {
             n_handles_max: 8,
             // A search needs a core. There is one writer at a time, who waits for the disk.
             searches: CallSizes::per_core(16),
+            texts: TextKeeping::Zstd,
             insertions: CallSizes::new(1, 256),
+            contained: true,
         }
     }
 

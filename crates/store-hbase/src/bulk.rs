@@ -3,10 +3,12 @@
 //! `deploy/hbase/BulkLoad.java` is that loader. It brings documents that nobody knows, whole and all at one timestamp: that
 //! of the moment before it was asked whether anybody knows them. So it is as if they had been put at that moment, and who
 //! inserts or removes one of them afterwards is later and wins, whether or not it has been loaded by then.
+//!
+//! Texts are not among it: in an index that keeps texts, the documents of a load have none.
 
 use index::{
     Clock, Document, DocumentId, Error, ErrorKind, Index, Metadata, Mode, NewDocument, OpenOptions, Result,
-    Sketch, Store,
+    Sketch, Store, TextKeeping,
 };
 
 use super::layout::{RECORD_COLUMN, Record, document_row};
@@ -59,13 +61,29 @@ impl BulkLoad {
         options: &OpenOptions,
     ) -> Result<Self> {
         let timestamp = store.clock.now().as_ms();
+        let load = Self::at(timestamp, store, open, options)?;
+        if load.metadata.texts != TextKeeping::None {
+            tracing::warn!(
+                "the index keeps texts, and a bulk load brings none: pairs with the documents of this load will be estimated \
+                 and not counted"
+            );
+        }
+        Ok(load)
+    }
+
+    fn at(
+        timestamp: i64,
+        store: HbaseStore,
+        open: impl FnOnce() -> Result<Box<dyn Store>>,
+        options: &OpenOptions,
+    ) -> Result<Self> {
         if store.metadata()?.is_some() {
             let index = Index::over(open()?, &OpenOptions { mode: Mode::MustExist, ..options.clone() })?;
             let metadata = index.metadata().clone();
             return Ok(Self { store, index: Some(index), metadata, timestamp });
         }
         let metadata = options.new_metadata()?;
-        retention::check(&*store.rows, metadata.retain, true)?;
+        retention::check(&*store.rows, &metadata, true)?;
         refuse_documents(&*store.rows)?;
         Ok(Self { store, index: None, metadata, timestamp })
     }
@@ -129,7 +147,8 @@ impl BulkLoad {
     #[must_use]
     pub fn record(&self, document: &Document) -> (&'static [u8], Vec<u8>) {
         let Document { sketch, source, .. } = document;
-        let record = Record { sketch: sketch.clone(), timestamp: self.timestamp, source: source.clone() };
+        let (sketch, source) = (sketch.clone(), source.clone());
+        let record = Record { sketch, timestamp: self.timestamp, source, text: None };
         (&RECORD_COLUMN[2..], record.encode(&self.metadata.kind))
     }
 

@@ -4,6 +4,8 @@
 //! not overtake each other (`order`) are decided one after another: so batch-mates never get in each other's way, and a
 //! duplicate of an earlier one is not even claimed.
 
+mod claimed;
+
 use std::collections::{HashMap, HashSet};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,10 +13,11 @@ use std::time::{Duration, Instant};
 use index::backend::claims::{Claim, Claimant, Entry, Seen, State, Step, Ticket};
 use index::{Document, DocumentId, Error, ErrorKind, Insertion, Result, Rule, Sketch};
 
+use self::claimed::Claimed;
 use super::buckets::Reach;
 use super::counters::Counters;
 use super::documents::{self, Stored};
-use super::layout::Record;
+use super::layout::digest;
 use super::meet::{Ghosts, Lookout, meet};
 use super::order::waits_for;
 use super::outlook::Outlook;
@@ -71,7 +74,8 @@ fn insert_batch(
     reach: Reach,
 ) -> Result<Vec<Insertion>> {
     let ids = || documents.iter().map(|document| &document.id);
-    let stored = documents::read(access, ids())?;
+    let mut stored = documents::read(access, ids())?;
+    read_texts_in_doubt(access, documents, rule, &mut stored)?;
     let waits_for = waits_for(documents, &stored, rule);
     let mut stored = Some(stored);
     let mut insertions: Vec<Option<Insertion>> = vec![None; documents.len()];
@@ -112,6 +116,26 @@ fn insert_batch(
     }
 }
 
+/// Reads the stored texts of documents that come with the stored sketch and another text: a count tells whether they differ.
+fn read_texts_in_doubt<'a>(
+    access: &Access<'_>,
+    documents: &'a [Document],
+    rule: &Rule,
+    stored: &mut HashMap<&'a DocumentId, Stored>,
+) -> Result<()> {
+    if !access.counts_by(rule) {
+        return Ok(());
+    }
+    let is_in_doubt = |document: &&Document| {
+        let live = stored.get(&document.id).and_then(|stored| stored.live.as_ref());
+        live.filter(|live| live.sketch == document.sketch && live.text.is_some())
+            .is_some_and(|live| document.sketch.text().is_some_and(|text| digest(text) != live.text))
+    };
+    let ids: Vec<_> = documents.iter().filter(is_in_doubt).map(|document| &document.id).collect();
+    stored.extend(documents::read_told(access, ids.into_iter())?);
+    Ok(())
+}
+
 /// Rows that were met or read.
 type Entries = Vec<(DocumentId, Entry)>;
 
@@ -125,15 +149,6 @@ struct Claiming<'a> {
     ghosts: Ghosts,
 }
 
-struct Claimed<'a> {
-    document: &'a Document,
-    claimant: Claimant,
-    /// The row, as it was read last.
-    row: Stored,
-    /// What was there when it was announced.
-    replaced: Option<Record>,
-}
-
 impl<'a> Claiming<'a> {
     fn new(access: &'a Access<'a>, rule: &'a Rule, counters: &'a Counters) -> Self {
         Self { access, rule, counters, claimed: Vec::new(), ghosts: Ghosts::default() }
@@ -142,9 +157,10 @@ impl<'a> Claiming<'a> {
     /// A document, and its row.
     fn add(&mut self, document: &'a Document, ticket: Ticket, row: Stored) {
         let lease = LEASE.as_millis() as i64;
-        let mut claimant = Claimant::new(document.clone(), *self.rule, ticket, lease);
+        let text = document.sketch.text().filter(|_| self.access.keeps_texts).and_then(digest);
+        let mut claimant = Claimant::new(document.clone(), *self.rule, ticket, lease).with_text(text);
         claimant.advance(Seen::Entries(vec![(document.id.clone(), row.entry())]), self.access.now());
-        self.claimed.push(Some(Claimed { document, claimant, row, replaced: None }));
+        self.claimed.push(Some(Claimed { document, claimant, row, replaced: None, texts: Vec::new() }));
     }
 
     /// What those find who look for duplicates, by their numbers. Who meets one at a glance looks for the nearest of
@@ -250,7 +266,10 @@ impl<'a> Claiming<'a> {
     }
 
     fn read(&mut self, reads: &[(usize, Vec<DocumentId>)]) -> Result<()> {
-        let rows = documents::read(self.access, reads.iter().flat_map(|(_, ids)| ids))?;
+        let ids = reads.iter().flat_map(|(_, ids)| ids);
+        let counts = self.access.counts_by(self.rule);
+        let rows =
+            if counts { documents::read_told(self.access, ids)? } else { documents::read(self.access, ids)? };
         for (number, ids) in reads {
             let mut entries = Vec::with_capacity(ids.len());
             for id in ids {
@@ -310,16 +329,30 @@ impl<'a> Claiming<'a> {
 
     fn file(&mut self, files: Vec<(usize, Claim)>) -> Result<()> {
         let mut cells = Writes::new(Table::Index);
+        let mut texts = Writes::new(Table::Documents);
         for (number, claim) in &files {
-            if let Some(Claimed { document: Document { id, sketch, .. }, .. }) = &self.claimed[*number] {
-                cells.put_cells(claim.timestamp, id, sketch.rows());
-            }
+            let Some(claimed) = &mut self.claimed[*number] else { continue };
+            let Document { id, sketch, .. } = claimed.document;
+            cells.put_cells(claim.timestamp, id, sketch.rows());
+            let text = sketch.text().filter(|_| claim.text.is_some());
+            let digest = texts.put_text(claim.timestamp, id, text)?;
+            claimed.texts.extend(digest.map(|digest| (claim.timestamp, digest)));
         }
+        // Those who meet the claim by its cells count by its text.
+        texts.apply(self.access)?;
         cells.apply(self.access)?;
         for (number, _) in files {
             self.tell(number, Seen::Filed);
         }
         Ok(())
+    }
+
+    fn old_texts(&self) -> Writes {
+        let mut deletes = Writes::new(Table::Documents);
+        if self.access.keeps_texts {
+            self.claimed.iter().flatten().for_each(|claimed| claimed.old_texts(&mut deletes));
+        }
+        deletes
     }
 
     /// What is left to be done for documents that were replaced, and for cells that lead nowhere.
@@ -333,28 +366,14 @@ impl<'a> Claiming<'a> {
             }
         }
         old_cells.apply(self.access)?;
+        if let Err(error) = self.old_texts().apply(self.access) {
+            tracing::warn!(%error, "failed to delete texts that are of no document any more");
+        }
         if let Err(error) = self.ghosts.sweep(self.access) {
             // The next one who meets them will try again.
             tracing::warn!(%error, "failed to sweep cells that lead nowhere");
         }
         Ok(())
-    }
-}
-
-impl Claimed<'_> {
-    /// What is known from the claim alone goes into the record, before another claim takes its place.
-    fn fold(&self, records: &mut Writes, from: Option<&Claim>, access: &Access<'_>) {
-        let Self { document: Document { id, .. }, row, .. } = self;
-        // Also what has expired: a clock that is ahead must not make it lost to the others.
-        let kept = row.live.as_ref().or(row.expired.as_ref());
-        match (from.map(|claim| claim.state), kept) {
-            (Some(State::Committed), Some(kept)) if row.is_claimed() => {
-                records.put_record(kept.timestamp, id, kept, access);
-            }
-            // Also where there is no record: a put of an older version may be under way, of somebody who has died.
-            (Some(State::Removed), None) => records.delete_record(row.newest, id),
-            _ => {}
-        }
     }
 }
 

@@ -1,19 +1,23 @@
 //! Reading documents' rows.
 //!
 //! A row has two columns, and the newer one decides. Batches write `d:record` without asking; claims are compared and set
-//! in `d:claim` by themselves, so that neither can hide the other.
+//! in `d:claim` by themselves, so that neither can hide the other. Texts are in a family of their own, and read only where
+//! they are counted: together with the columns that name them, so as of one moment.
 
 use std::collections::{BTreeSet, HashMap};
 
 use index::backend::claims::{Claim, Entry, State};
-use index::{Cursor, Document, DocumentId, Error, Page, Result, StoredDocument, Timestamp};
+use index::{Cursor, Document, DocumentId, Error, Page, Result, StoredDocument, Text, Timestamp};
 
 use super::Access;
 use super::layout::{
-    CLAIM_COLUMN, DOCUMENT_FAMILY, DOCUMENTS_END, RECORD_COLUMN, Record, decode_claim, decode_document_row,
-    document_row, in_row,
+    CLAIM_COLUMN, DOCUMENT_FAMILY, DOCUMENTS_END, RECORD_COLUMN, Record, TEXT_COLUMNS, decode_claim,
+    decode_document_row, decode_text, document_row, in_row, text_qualifier,
 };
 use super::rows::{Cell, Row, Span, Table, successor};
+
+/// Documents whose texts are read together: some megabytes, as texts are.
+pub(super) const TOLD_AT_ONCE: usize = 64;
 
 /// What a document's row says.
 #[derive(Clone, Debug, Default)]
@@ -41,9 +45,30 @@ impl Stored {
     pub(super) fn entry(&self) -> Entry {
         Entry {
             live: self.live.as_ref().map(|record| record.sketch.clone()),
+            text: self.live.as_ref().and_then(|record| record.text),
             newest: self.newest,
             claim: self.claim.clone(),
         }
+    }
+
+    /// Puts their texts to what is there and to what is claimed, where these have one. `cells` are those of the row.
+    fn told(mut self, key: &[u8], cells: &[Cell]) -> Result<Self> {
+        let text = |timestamp: i64, digest: Option<u64>| {
+            let Some(digest) = digest else { return Ok(None) };
+            let qualifier = text_qualifier(timestamp, digest);
+            let cell = cells.iter().find(|cell| cell.qualifier == qualifier);
+            let text = cell.map(|cell| decode_text(&qualifier, &cell.value, digest)).transpose();
+            text.map_err(|error| in_row(key, error))
+        };
+        if let Some(live) = &mut self.live {
+            let text = text(live.timestamp, live.text)?;
+            live.sketch = live.sketch.clone().with_text(text);
+        }
+        if let Some(claim) = self.claim.as_mut().filter(|claim| claim.state == State::Pending) {
+            let text = text(claim.timestamp, claim.text)?;
+            claim.sketch = claim.sketch.clone().with_text(text);
+        }
+        Ok(self)
     }
 
     pub(super) fn decode(key: &[u8], cells: &[Cell], access: &Access<'_>) -> Result<Self> {
@@ -62,7 +87,8 @@ impl Stored {
             match claim.state {
                 State::Committed if is_newer => {
                     let (sketch, source) = (claim.sketch.clone(), claim.source.clone());
-                    stored.live = Some(Record { sketch, timestamp: claim.timestamp, source });
+                    let (timestamp, text) = (claim.timestamp, claim.text);
+                    stored.live = Some(Record { sketch, timestamp, source, text });
                 }
                 State::Removed if is_newer => stored.live = None,
                 _ => {}
@@ -79,10 +105,32 @@ impl Stored {
 
 /// What the seam says of a document that is there.
 pub(super) fn to_stored_document(id: DocumentId, record: Record) -> StoredDocument {
-    let Record { sketch, timestamp, source } = record;
+    let Record { sketch, timestamp, source, .. } = record;
+    let sketch = sketch.with_text(None);
     let inserted_at = Timestamp::saturating(timestamp);
     StoredDocument { document: Document { id, sketch, source }, inserted_at }
 }
+
+/// What is read of a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Columns {
+    /// What it says.
+    Words,
+    /// That, and all its texts.
+    WordsAndTexts,
+}
+
+impl Columns {
+    fn names(self) -> &'static [&'static [u8]] {
+        match self {
+            Self::Words => &[RECORD_COLUMN, CLAIM_COLUMN],
+            Self::WordsAndTexts => &[RECORD_COLUMN, CLAIM_COLUMN, TEXT_COLUMNS],
+        }
+    }
+}
+
+/// How cells of rows are read: by [`Rows::get`](super::rows::Rows::get) or its sister.
+type Get<'a> = &'a dyn Fn(&[&[u8]], &[Vec<u8>]) -> Result<Vec<Vec<Cell>>>;
 
 /// The rows of these documents, of those that have one.
 pub(super) fn read<'a>(
@@ -97,24 +145,54 @@ pub(super) fn read_each<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
 ) -> Result<HashMap<&'a DocumentId, Result<Stored>>> {
-    read_by(access, ids, |columns, keys| access.rows.get(Table::Documents, columns, keys))
+    let ids: Vec<_> = ids.collect::<BTreeSet<_>>().into_iter().collect();
+    let get: Get<'_> = &|columns, keys| access.rows.get(Table::Documents, columns, keys);
+    read_by(access, &ids, Columns::Words, get)
 }
 
-fn read_by<'a>(
+/// As [`read`], with the texts of what is there and of what is about to be, each row as of one moment.
+pub(super) fn read_told<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
-    get: impl FnOnce(&[&[u8]], &[Vec<u8>]) -> Result<Vec<Vec<Cell>>>,
+) -> Result<HashMap<&'a DocumentId, Stored>> {
+    told_by(access, ids, &|columns, keys| access.rows.get(Table::Documents, columns, keys))
+}
+
+fn told_by<'a>(
+    access: &Access<'_>,
+    ids: impl Iterator<Item = &'a DocumentId>,
+    get: Get<'_>,
+) -> Result<HashMap<&'a DocumentId, Stored>> {
+    let ids: Vec<_> = ids.collect::<BTreeSet<_>>().into_iter().collect();
+    let mut documents = HashMap::with_capacity(ids.len());
+    for ids in ids.chunks(TOLD_AT_ONCE) {
+        for (id, stored) in read_by(access, ids, Columns::WordsAndTexts, get)? {
+            documents.insert(id, stored?);
+        }
+    }
+    Ok(documents)
+}
+
+/// `ids` are there once each.
+fn read_by<'a>(
+    access: &Access<'_>,
+    ids: &[&'a DocumentId],
+    columns: Columns,
+    get: Get<'_>,
 ) -> Result<HashMap<&'a DocumentId, Result<Stored>>> {
-    let ids: BTreeSet<_> = ids.collect();
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
     let keys: Vec<_> = ids.iter().map(|id| document_row(id)).collect();
-    let rows = get(&[RECORD_COLUMN, CLAIM_COLUMN], &keys)?;
+    let rows = get(columns.names(), &keys)?;
+    let decode = |key: &[u8], cells: &[Cell]| {
+        let stored = Stored::decode(key, cells, access)?;
+        if columns == Columns::WordsAndTexts { stored.told(key, cells) } else { Ok(stored) }
+    };
     let mut documents = HashMap::with_capacity(ids.len());
-    for ((id, cells), key) in ids.into_iter().zip(rows).zip(&keys) {
+    for ((id, cells), key) in ids.iter().zip(rows).zip(&keys) {
         if !cells.is_empty() {
-            documents.insert(id, Stored::decode(key, &cells, access));
+            documents.insert(*id, decode(key, &cells));
         }
     }
     Ok(documents)
@@ -125,13 +203,32 @@ pub(super) fn read_live<'a>(
     access: &Access<'_>,
     ids: impl Iterator<Item = &'a DocumentId>,
 ) -> Result<HashMap<DocumentId, Record>> {
-    let documents =
-        read_by(access, ids, |columns, keys| access.rows.get_to_read(Table::Documents, columns, keys))?;
+    let ids: Vec<_> = ids.collect::<BTreeSet<_>>().into_iter().collect();
+    let get: Get<'_> = &|columns, keys| access.rows.get_to_read(Table::Documents, columns, keys);
     let live = |(id, stored): (&DocumentId, Result<Stored>)| match stored {
         Ok(stored) => stored.live.map(|record| Ok((id.clone(), record))),
         Err(error) => Some(Err(error)),
     };
-    documents.into_iter().filter_map(live).collect()
+    read_by(access, &ids, Columns::Words, get)?.into_iter().filter_map(live).collect()
+}
+
+/// As [`read_live`], with their texts.
+pub(super) fn read_live_told<'a>(
+    access: &Access<'_>,
+    ids: impl Iterator<Item = &'a DocumentId>,
+) -> Result<HashMap<DocumentId, Record>> {
+    let told =
+        told_by(access, ids, &|columns, keys| access.rows.get_to_read(Table::Documents, columns, keys))?;
+    Ok(told.into_iter().filter_map(|(id, stored)| Some((id.clone(), stored.live?))).collect())
+}
+
+/// The contract of [`Store::texts`](index::Store::texts).
+pub(super) fn texts(access: &Access<'_>, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+    if !access.keeps_texts {
+        return Ok(vec![None; ids.len()]);
+    }
+    let live = read_live_told(access, ids.iter())?;
+    Ok(ids.iter().map(|id| live.get(id)?.sketch.text().cloned()).collect())
 }
 
 /// The contract of [`Store::scan`](index::Store::scan), in the order of rows: that of a hash of the ids.

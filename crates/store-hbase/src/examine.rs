@@ -1,5 +1,7 @@
-//! Looking at everything: that each document has all its cells, that each cell leads to a document, and that no claim is
-//! left behind. Others may write meanwhile: what looks wrong is looked at again, and what is young is left alone.
+//! Looking at everything: that each document has all its cells, that each cell leads to a document, that each text is of one
+//! (`texts`), and that no claim is left behind. Others may write meanwhile: what looks wrong is looked at again, and what is young is left alone.
+
+mod texts;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -46,7 +48,12 @@ pub(super) fn examine<'a>(
             },
         )?;
         left = span.rest(&page);
-        Examination { access: &access, mends, report }.documents(&page)?;
+        let mut examination = Examination { access: &access, mends, report };
+        let documents = examination.documents(&page)?;
+        if access.keeps_texts {
+            let end = left.as_ref().map_or(DOCUMENTS_END, |rest| &rest.start);
+            examination.texts(&Span::new(&span.start, end), &documents)?;
+        }
     }
     let mut spans = parts(&open()?)?;
     while !spans.is_empty() {
@@ -90,7 +97,7 @@ impl Examination<'_, '_> {
         (self.report)(Examined::Found(Finding { kind, place, is_mended }));
     }
 
-    fn documents(&mut self, page: &[Row]) -> Result<()> {
+    fn documents(&mut self, page: &[Row]) -> Result<Vec<(DocumentId, Stored)>> {
         (self.report)(Examined::Items(page.len() as u64));
         let mut documents: Vec<(DocumentId, Stored)> = Vec::with_capacity(page.len());
         for row in page {
@@ -123,7 +130,13 @@ impl Examination<'_, '_> {
                 self.found(FindingKind::Unfiled, id.as_str(), is_mended);
             }
         }
-        Ok(())
+        Ok(documents)
+    }
+
+    /// Whether a document does not expire soon: HBase lets cells expire by its own clock, and a claim a moment after its cells.
+    fn stays(&self, record: &Record) -> bool {
+        let margin = SWEPT_AFTER.as_millis() as i64;
+        self.access.horizon.is_live(Timestamp::saturating(record.timestamp - margin))
     }
 
     /// Those that lack cells, with the rows of these. A cell that is newer than its record finds the document as well. One
@@ -132,13 +145,9 @@ impl Examination<'_, '_> {
         &self,
         documents: &'a [(DocumentId, Stored)],
     ) -> Result<HashMap<&'a DocumentId, (&'a Record, Vec<RowKey>)>> {
-        // HBase lets cells expire by its own clock, and a claim a moment after its cells.
-        let margin = SWEPT_AFTER.as_millis() as i64;
-        let stays =
-            |record: &&Record| self.access.horizon.is_live(Timestamp::saturating(record.timestamp - margin));
         let live: Vec<_> = documents
             .iter()
-            .filter_map(|(id, stored)| Some((id, stored.live.as_ref().filter(stays)?)))
+            .filter_map(|(id, stored)| Some((id, stored.live.as_ref().filter(|live| self.stays(live))?)))
             .collect();
         let rows: BTreeSet<RowKey> = live.iter().flat_map(|(_, record)| record.sketch.rows()).collect();
         let columns: Vec<_> = live.iter().map(|(id, _)| index_column(id)).collect();

@@ -1,6 +1,7 @@
 //! What is stored where: names, keys and values of the two tables. Drawn in `schema/README.md`.
 
 mod claim;
+mod text;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -8,6 +9,11 @@ use minhash::Signature;
 use simhash::{BucketKey, Fingerprint, RowKey};
 
 pub(crate) use self::claim::{decode_claim, encode_claim};
+pub(crate) use self::text::{
+    TEXT_COLUMNS, TEXT_FAMILY, decode_text, decode_text_qualifier, digest, encode_text, text_column,
+    text_qualifier,
+};
+use self::text::{digest_word, parse_digest};
 use index::{DocumentId, Error, Family, Features, MAX_SKETCH_KEYS, Result, Sketch, SketchKind, Source};
 
 /// The family of the index table, with a cell for each document that is filed in a row.
@@ -101,14 +107,17 @@ pub(crate) struct Record {
     pub(crate) timestamp: i64,
     /// Where the document came from, if somebody said so.
     pub(crate) source: Option<Source>,
+    /// A digest of its text, where that is kept.
+    pub(crate) text: Option<u64>,
 }
 
 impl Record {
     /// Words for people who look into the table: `live`, simhash, timestamp, the simhash's keys if they are not those that
-    /// `kind` gives it, the signature in base64 and the source if there is one, with whatever is not graphic ASCII as `%20`.
+    /// `kind` gives it, the signature in base64, the digest of the text and the source if there is one, with whatever is not
+    /// graphic ASCII as `%20`.
     pub(crate) fn encode(&self, kind: &SketchKind) -> Vec<u8> {
         let words = format!("live {} {}", simhash_word(&self.sketch), self.timestamp);
-        (words + &more_words(&self.sketch, self.source.as_ref(), kind)).into_bytes()
+        (words + &more_words(&self.sketch, self.text, self.source.as_ref(), kind)).into_bytes()
     }
 
     /// Reads stored words back; exactly what [`encode`](Self::encode) writes.
@@ -123,8 +132,8 @@ impl Record {
         let mut words = words.strip_prefix("live ")?.split(' ');
         let simhash = parse_simhash(words.next()?)?;
         let timestamp = words.next()?.parse().ok()?;
-        let (sketch, source) = parse_more(simhash, words, kind)?;
-        Some(Self { sketch, timestamp, source })
+        let More { sketch, text, source } = parse_more(simhash, words, kind)?;
+        Some(Self { sketch, timestamp, source, text })
     }
 }
 
@@ -137,7 +146,7 @@ fn parse_simhash(word: &str) -> Option<Option<Fingerprint>> {
 }
 
 /// What not every document has, each word after a blank.
-fn more_words(sketch: &Sketch, source: Option<&Source>, kind: &SketchKind) -> String {
+fn more_words(sketch: &Sketch, text: Option<u64>, source: Option<&Source>, kind: &SketchKind) -> String {
     let mut words = String::new();
     if !kind.follows(sketch) {
         // Those of the signature follow from it.
@@ -149,10 +158,20 @@ fn more_words(sketch: &Sketch, source: Option<&Source>, kind: &SketchKind) -> St
     if let Some(signature) = sketch.signature() {
         words = format!("{words} sig={}", STANDARD_NO_PAD.encode(signature.as_bytes()));
     }
+    if let Some(text) = text {
+        words = format!("{words} text={}", digest_word(text));
+    }
     if let Some(source) = source {
         words = format!("{words} source={}", escape(source.as_str()));
     }
     words
+}
+
+/// What a document has by those words.
+struct More {
+    sketch: Sketch,
+    text: Option<u64>,
+    source: Option<Source>,
 }
 
 /// What a document has by the words that are left, up to the last one.
@@ -160,24 +179,26 @@ fn parse_more<'a>(
     simhash: Option<Fingerprint>,
     words: impl Iterator<Item = &'a str>,
     kind: &SketchKind,
-) -> Option<(Sketch, Option<Source>)> {
+) -> Option<More> {
     let mut words = words.peekable();
     let mut word = |name: &str| words.next_if(|word| word.starts_with(name)).map(|word| &word[name.len()..]);
     let keys = word("keys=").map(parse_keys);
     let signature = word("sig=").map(parse_signature);
+    let text = word("text=").map(parse_digest);
     let source = word("source=").map(|source| Source::new(unescape(source)?).ok());
     if words.next().is_some() {
         return None;
     }
     // Of a word that is there `None` is a failure.
     let signature = signature.map_or(Some(None), |signature| signature.map(Some))?;
+    let text = text.map_or(Some(None), |text| text.map(Some))?;
     let source = source.map_or(Some(None), |source| source.map(Some))?;
-    let features = Features { simhash, signature };
+    let features = Features { simhash, signature, text: None };
     let sketch = match keys {
         None => kind.sketch(features),
         Some(keys) => kind.listed(features, keys?),
     };
-    (sketch.n_keys() <= MAX_SKETCH_KEYS).then_some((sketch, source))
+    (sketch.n_keys() <= MAX_SKETCH_KEYS).then_some(More { sketch, text, source })
 }
 
 fn parse_signature(word: &str) -> Option<Signature> {
@@ -261,7 +282,7 @@ mod tests {
             ),
         ] {
             let source = source.map(|source| Source::new(source).unwrap());
-            let record = Record { sketch, timestamp: 1_763_735_000_123, source };
+            let record = Record { sketch, timestamp: 1_763_735_000_123, source, text: None };
             assert_eq!(String::from_utf8(record.encode(&kind)).unwrap(), expected);
             assert_eq!(Record::decode(expected.as_bytes(), &kind).unwrap(), record);
         }
@@ -275,8 +296,11 @@ mod tests {
         let whole = Some(Signature::equality(0x0123_4567_89ab_cdef));
         let short = Signature::short(&[0xff_fffe, 0x01_0203]);
         let listed = |features| kind.listed(features, vec![BucketKey { flag: 2, segment: 0x12 }]);
-        let features =
-            |simhash, signature: &Option<Signature>| Features { simhash, signature: signature.clone() };
+        let features = |simhash, signature: &Option<Signature>| Features {
+            simhash,
+            signature: signature.clone(),
+            text: None,
+        };
         for (sketch, source, expected) in [
             (kind.sketch(features(simhash, &None)), None, "live 9e3779b97f4a7c15 1763735000123"),
             (
@@ -297,7 +321,7 @@ mod tests {
             (kind.sketch(Features::default()), None, "live - 1763735000123"),
         ] {
             let source = source.map(|source| Source::new(source).unwrap());
-            let record = Record { sketch, timestamp: 1_763_735_000_123, source };
+            let record = Record { sketch, timestamp: 1_763_735_000_123, source, text: None };
             assert_eq!(String::from_utf8(record.encode(&kind)).unwrap(), expected);
             assert_eq!(Record::decode(expected.as_bytes(), &kind).unwrap(), record);
         }

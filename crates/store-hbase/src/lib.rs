@@ -53,6 +53,7 @@ mod tests;
 mod thrift;
 mod transport;
 mod uri;
+mod weigh;
 mod write;
 
 use std::hash::{BuildHasher, RandomState};
@@ -63,7 +64,7 @@ use self::counters::Counters;
 use self::documents::to_stored_document;
 #[cfg(all(feature = "thrift", any(test, feature = "testsuite")))]
 pub use self::fake::{FakeGateway, Fault, FaultKind, VisibleRow};
-use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, in_row};
+use self::layout::{METADATA_COLUMN, METADATA_ROW, RECORD_COLUMN, TEXT_FAMILY, in_row};
 use self::outlook::Outlook;
 use self::plan::Options;
 use self::rows::{Rows, Swap, Swapped, Table};
@@ -74,7 +75,7 @@ use index::backend::{check_batch, check_documents, not_created, page_len};
 use index::{
     CellPage, Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata,
     NearDocuments, Neighbours, Page, Result, Rule, Segments, Selection, Sketch, SketchKind, Status, Store,
-    StoredDocument,
+    StoredDocument, Text, TextKeeping,
 };
 
 /// A store in HBase.
@@ -98,12 +99,19 @@ struct Access<'a> {
     clock: &'a Clock,
     /// As of the beginning of the call.
     horizon: Horizon,
+    /// Whether the index keeps the texts of its documents.
+    keeps_texts: bool,
 }
 
 impl Access<'_> {
     /// Milliseconds since 1970.
     fn now(&self) -> i64 {
         self.clock.now().as_ms()
+    }
+
+    /// Whether verdicts by a rule are counted over texts.
+    fn counts_by(&self, rule: &Rule) -> bool {
+        self.keeps_texts && rule.counter.is_some()
     }
 }
 
@@ -129,9 +137,10 @@ impl HbaseStore {
     }
 
     fn access(&self) -> Result<Access<'_>> {
-        let Metadata { kind, retain, .. } = self.created()?;
+        let Metadata { kind, retain, texts, .. } = self.created()?;
         let horizon = Horizon::new(*retain, self.clock.now());
-        Ok(Access { rows: &*self.rows, kind, clock: &self.clock, horizon })
+        let keeps_texts = *texts != TextKeeping::None;
+        Ok(Access { rows: &*self.rows, kind, clock: &self.clock, horizon, keeps_texts })
     }
 
     fn created(&self) -> Result<&Metadata> {
@@ -157,7 +166,7 @@ impl HbaseStore {
         if let Some(cell) = &cell {
             // Before the store is held to it: tables that do not fit may be mended.
             let metadata = Metadata::decode(&cell.value).map_err(|error| in_row(METADATA_ROW, error))?;
-            retention::check(&*self.rows, metadata.retain, false)?;
+            retention::check(&*self.rows, &metadata, false)?;
         }
         Ok(cell.map(|cell| cell.value))
     }
@@ -172,7 +181,7 @@ impl Store for HbaseStore {
         if let Some(stored) = self.metadata()? {
             return Ok(stored);
         }
-        retention::check(&*self.rows, metadata.retain, true)?;
+        retention::check(&*self.rows, metadata, true)?;
         let (row, column) = (METADATA_ROW.to_vec(), METADATA_COLUMN.to_vec());
         let record = metadata.encode()?;
         let put = Swap { row, column, from: None, to: record.clone(), time_to_live: None };
@@ -188,6 +197,18 @@ impl Store for HbaseStore {
         })
     }
 
+    fn has_room_for_texts(&self) -> Result<bool> {
+        let has_family = self.rows.has_family(Table::Documents, TEXT_FAMILY)?;
+        if !has_family {
+            let name = self.rows.name(Table::Documents);
+            tracing::warn!(
+                "the new index keeps no texts, because {name} has no family for them, and estimates decide: schema/README.md \
+                 tells how to add it"
+            );
+        }
+        Ok(has_family)
+    }
+
     fn prepare(&self) -> Result<()> {
         self.created()?;
         // Also where they were there before. That of the documents comes with each look at the other one.
@@ -201,6 +222,7 @@ impl Store for HbaseStore {
 
     fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
+        rule.check_similar_alone()?;
         claiming::insert_if_new(&self.access()?, documents, rule, &self.counters, &self.outlook)
     }
 
@@ -216,13 +238,20 @@ impl Store for HbaseStore {
         Ok(ids.iter().map(get).collect())
     }
 
+    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        check_batch(ids.len())?;
+        documents::texts(&self.access()?, ids)
+    }
+
     fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
+        rule.check_similar_alone()?;
         near::near(&self.access()?, queries, rule, limit)
     }
 
     fn near_documents(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<NearDocuments>> {
         check_batch(queries.len())?;
+        rule.check_similar_alone()?;
         near::near_documents(&self.access()?, queries, rule, limit)
     }
 

@@ -1,12 +1,14 @@
 //! What a claimant meets: documents with a cell near it, whatever has become of them.
 //!
-//! Unlike a search (`near`) it goes by rows alone: a cell only leads to one. What a row says is newer than the cell.
+//! Unlike a search (`near`) it goes by rows alone: a cell only leads to one. What a row says is newer than the cell. Where
+//! texts decide (`weigh`), a row is read once more with its texts, and what it says then is what counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use index::backend::claims::{Claim, State};
-use index::{DocumentId, Family, Nearness, Result, Rule, Sketch, Timestamp};
+use index::{DocumentId, Family, Glance, Nearness, Result, Rule, Sketch, Timestamp};
+use minhash::Similarity;
 use simhash::RowKey;
 
 use super::Access;
@@ -14,6 +16,7 @@ use super::buckets::{Buckets, Candidate, Reach, is_filed};
 use super::documents::{self, Stored};
 use super::loads;
 use super::rows::Table;
+use super::weigh::Scales;
 use super::write::Writes;
 
 /// How old a cell that leads nowhere has to be. A younger one may be of somebody who has not written his record yet.
@@ -31,11 +34,20 @@ impl Lookout<'_> {
     fn nearness(&self, sketch: &Sketch) -> Option<Nearness> {
         self.rule.nearness(&self.sketch, sketch)
     }
+
+    /// How similar one is at most whose text, which is kept, decides whether it is near.
+    pub(super) fn is_worth(&self, sketch: &Sketch, text: Option<u64>) -> Option<Similarity> {
+        text?;
+        match self.rule.glance(self.sketch.features(), sketch.features()) {
+            Glance::Worth { at_most, .. } if self.rule.proposes(&self.sketch, sketch) => Some(at_most),
+            _ => None,
+        }
+    }
 }
 
 /// The rows that one document has met.
 #[derive(Default)]
-struct Found {
+pub(super) struct Found {
     /// Those with a pending claim that is near.
     pending: BTreeMap<DocumentId, Stored>,
     /// The one that is there and nearest, by nearness, then id.
@@ -112,11 +124,16 @@ pub(super) fn meet(
         let others = || pages.candidates.iter().filter(is_other);
         let rows = documents::read(access, others().map(|candidate| &candidate.id))?;
         let nowhere = Stored::default();
+        let mut scales = Scales::default();
         for candidate in others() {
             let stored = rows.get(&candidate.id).unwrap_or(&nowhere);
             ghosts.note(access, candidate, stored);
-            found[candidate.query].take(&lookouts[candidate.query], &candidate.id, stored);
+            let (number, lookout) = (candidate.query, &lookouts[candidate.query]);
+            if !scales.put(number, lookout, &candidate.id, stored) {
+                found[number].take(lookout, &candidate.id, stored);
+            }
         }
+        scales.weigh(access, lookouts, &mut found)?;
     }
     Ok(found.into_iter().map(Found::into_rows).collect())
 }
@@ -138,7 +155,13 @@ pub(super) fn pending(stored: &Stored) -> Option<&Claim> {
 }
 
 impl Found {
-    fn take(&mut self, lookout: &Lookout<'_>, id: &DocumentId, stored: &Stored) {
+    /// How similar the nearest is that was met.
+    pub(super) fn best(&self) -> Option<Similarity> {
+        self.nearest.as_ref()?.0.similarity
+    }
+
+    /// Keeps a row, if it is one to be told.
+    pub(super) fn take(&mut self, lookout: &Lookout<'_>, id: &DocumentId, stored: &Stored) {
         if pending(stored).is_some_and(|claim| lookout.nearness(&claim.sketch).is_some()) {
             self.pending.insert(id.clone(), stored.clone());
         }

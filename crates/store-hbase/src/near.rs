@@ -4,13 +4,17 @@
 //! Cells are written before a document's record and deleted after it, so a cell may be of a document that is not there
 //! any more, not there yet, or filed elsewhere by now. The document's row is the truth. A document that has moved while we
 //! read is judged by its row alone; it is among the candidates, because its old cells stay for a while (`write`).
+//!
+//! Where the index keeps texts, a candidate whose signature makes it worth a count is counted: its row is read once more, with
+//! its texts, and one that says something else by then has moved.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use index::backend::nearest::Nearest;
 use index::{
-    DocumentId, Error, ErrorKind, Family, Match, NearDocuments, Nearness, Neighbours, Result, Rule, Sketch,
+    DocumentId, Error, ErrorKind, Family, Glance, Match, NearDocuments, Nearness, Neighbours, Result, Rule,
+    Sketch,
 };
 use simhash::BucketKey;
 use tables::Cost;
@@ -88,6 +92,8 @@ struct Search<'a> {
     /// Hashes of the ids that were counted, where there is more than a page in a bucket: a document that moves from one
     /// page's time to the next one's would count under both sketches.
     counted: Option<HashSet<u64>>,
+    /// Documents that are counted here once, whose texts decide whether they are near, with their records.
+    worth: Vec<(DocumentId, Record)>,
     is_settled: bool,
 }
 
@@ -102,6 +108,7 @@ impl<'a> Search<'a> {
             cost: Cost::default(),
             moving: BTreeSet::new(),
             counted: None,
+            worth: Vec::new(),
             is_settled: false,
         }
     }
@@ -110,6 +117,7 @@ impl<'a> Search<'a> {
         self.nearest = Nearest::new(self.limit);
         self.n_matches = 0;
         self.counted = None;
+        self.worth.clear();
         self.is_settled = true;
     }
 
@@ -118,8 +126,8 @@ impl<'a> Search<'a> {
         self.rule.first_shared(self.query, sketch)
     }
 
-    fn nearness(&self, sketch: &Sketch) -> Option<Nearness> {
-        self.rule.confirms(self.query.features(), sketch.features())
+    fn glance(&self, sketch: &Sketch) -> Glance {
+        self.rule.glance(self.query.features(), sketch.features())
     }
 
     /// Counts a candidate if its record says the same and it is not counted in another bucket.
@@ -138,19 +146,40 @@ impl<'a> Search<'a> {
         let is_first = |counted: &mut HashSet<u64>| counted.insert(hasher.hash_one(&candidate.id));
         if is_of_record && self.counted.as_mut().is_none_or(is_first) {
             self.count(candidate.id.clone(), record);
-        } else if shared.is_some() && self.nearness(sketch).is_some() {
-            // It may have been counted already, or missed: only another round can tell.
-            self.moving.insert(candidate.id.clone());
-            self.is_settled = false;
+        } else if shared.is_some() && self.glance(sketch) != Glance::Far {
+            self.moves(candidate.id.clone());
         }
     }
 
+    /// A document may have been counted already, or missed: only another round can tell.
+    fn moves(&mut self, id: DocumentId) {
+        self.moving.insert(id);
+        self.is_settled = false;
+    }
+
+    /// Counts a document if it is near, at once or when its text has been read.
     fn count(&mut self, id: DocumentId, record: &Record) {
-        if let Some(nearness) = self.nearness(&record.sketch) {
-            self.n_matches += 1;
-            let found = Match::new(id, record.sketch.fingerprint(), nearness);
-            self.nearest.offer_with(found, || record.clone());
+        match self.glance(&record.sketch) {
+            Glance::Far => {}
+            Glance::Near(nearness) => self.offer(id, record, nearness),
+            Glance::Worth { .. } if record.text.is_some() => self.worth.push((id, record.clone())),
+            Glance::Worth { .. } => self.count_told(id, record),
         }
+    }
+
+    /// Counts a document if it is near, by the text that has been read, if it has one.
+    fn count_told(&mut self, id: DocumentId, record: &Record) {
+        if let Some(nearness) = self.rule.confirms(self.query.features(), record.sketch.features()) {
+            self.offer(id, record, nearness);
+        }
+    }
+
+    fn offer(&mut self, id: DocumentId, record: &Record, nearness: Nearness) {
+        self.n_matches += 1;
+        let found = Match::new(id, record.sketch.fingerprint(), nearness);
+        // Without the text, which may be long.
+        let untold = || Record { sketch: record.sketch.clone().with_text(None), ..record.clone() };
+        self.nearest.offer_with(found, untold);
     }
 
     fn into_neighbours(self) -> Neighbours {
@@ -161,7 +190,7 @@ impl<'a> Search<'a> {
     fn into_near_documents(self) -> NearDocuments {
         let Self { nearest, n_matches, cost, .. } = self;
         let to_document = |(found, record): (Match, Record)| {
-            (found.nearness(), documents::to_stored_document(found.id, record))
+            (found.nearness, documents::to_stored_document(found.id, record))
         };
         NearDocuments { documents: nearest.into_known().map(to_document).collect(), n_matches, cost }
     }
@@ -196,6 +225,7 @@ fn run(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
                     searches[candidate.query].judge(&hasher, candidate, record);
                 }
             }
+            count_worth(access, searches)?;
         }
     }
     if !is_checked {
@@ -217,18 +247,44 @@ fn in_groups(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
     })
 }
 
+/// Reads the texts of what is worth a count, each together with the record that names it.
+fn count_worth(access: &Access<'_>, searches: &mut [Search<'_>]) -> Result<()> {
+    let mut worth: Vec<(DocumentId, usize, Record)> = Vec::new();
+    for (number, search) in searches.iter_mut().enumerate() {
+        worth.extend(search.worth.drain(..).map(|(id, record)| (id, number, record)));
+    }
+    worth.sort_unstable_by(|(a, a_number, _), (b, b_number, _)| (a, a_number).cmp(&(b, b_number)));
+    for group in worth.chunks_mut(documents::TOLD_AT_ONCE) {
+        let told = documents::read_live_told(access, group.iter().map(|(id, ..)| id))?;
+        // Those of one query together: what is made of its text to count is made once.
+        group.sort_by_key(|(_, number, _)| *number);
+        for (id, number, record) in group {
+            let search = &mut searches[*number];
+            match told.get(id) {
+                Some(now) if now == record => search.count_told(id.clone(), now),
+                Some(_) => search.moves(id.clone()),
+                // It was removed since.
+                None => {}
+            }
+        }
+    }
+    Ok(())
+}
+
 fn judge_moving(access: &Access<'_>, searches: &mut [Search<'_>], begun: &BTreeSet<usize>) -> Result<()> {
     let settled = |search: &Search<'_>| search.is_settled && !search.moving.is_empty();
     let numbers: Vec<_> = begun.iter().copied().filter(|&number| settled(&searches[number])).collect();
     let ids = numbers.iter().flat_map(|&number| &searches[number].moving);
-    let records: HashMap<_, _> = documents::read_live(access, ids)?;
+    let counts = searches.iter().any(|search| access.counts_by(search.rule));
+    let records: HashMap<_, _> =
+        if counts { documents::read_live_told(access, ids)? } else { documents::read_live(access, ids)? };
     for number in numbers {
         let search = &mut searches[number];
         for id in search.moving.clone() {
             if let Some(record) = records.get(&id)
                 && search.first_shared(&record.sketch).is_some()
             {
-                search.count(id, record);
+                search.count_told(id, record);
             }
         }
     }

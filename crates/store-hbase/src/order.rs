@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use index::backend::search;
-use index::{Document, DocumentId, Rule, Sketch};
+use index::{Document, DocumentId, Glance, Rule, Sketch};
 use tables::Tables;
 
 use super::documents::Stored;
@@ -70,7 +70,19 @@ impl<'a> Versions<'a> {
         numbers.sort_unstable();
         numbers.dedup();
         let proposed = numbers.into_iter().map(|number| self.filed[number as usize]);
-        let near = proposed.filter(|(_, other)| rule.confirms(sketch.features(), other.features()).is_some());
+        let near = proposed.filter(|(_, other)| may_be_near(rule, sketch, other));
         places.extend(near.map(|(place, _)| place));
+    }
+}
+
+/// Whether one that is proposed is near, or would be by a text that is not at hand: that of an old version. To wait in vain
+/// costs time only.
+fn may_be_near(rule: &Rule, sketch: &Sketch, other: &Sketch) -> bool {
+    match rule.glance(sketch.features(), other.features()) {
+        Glance::Far => false,
+        Glance::Near(_) => true,
+        Glance::Worth { .. } => {
+            other.text().is_none() || rule.count(sketch.features(), other.features()).is_some()
+        }
     }
 }

@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn what_was_new_is_expected_to_be() {
         let id = DocumentId::new("a").unwrap();
-        let near = Nearness { similarity: None, distance: Distance::of_differing(1) };
+        let near = Nearness::by_distance(Distance::of_differing(1));
         let duplicate = Insertion::Duplicate(Match::new(id, Fingerprint(1), near));
         let (new, old) = (vec![Insertion::Inserted; 100], vec![duplicate; 100]);
         let outlook = Outlook::default();

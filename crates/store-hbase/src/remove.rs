@@ -1,7 +1,7 @@
 //! Removing documents, by compare-and-set in the column of claims, so that nobody who is about to insert one overlooks it.
 //!
 //! 1. The claim is set to `removed`, with a timestamp that exceeds all the document had before. It is there no more.
-//! 2. Its record and its cells are deleted, all that are not newer than the claim.
+//! 2. Its record, its texts and its cells are deleted, all that are not newer than the claim.
 //! 3. The claim is set to one that is kept for [`REMEMBER`] only, unless a committed claim was beneath it once, which would
 //!    show again.
 //!
@@ -94,6 +94,7 @@ fn plan<'a>(
             state: State::Removed,
             sketch: live.sketch.clone(),
             source: None,
+            text: None,
             timestamp: now.max(stored.newest + 1),
             ticket: Ticket { time: now, owner, number },
             deadline: now,
@@ -132,6 +133,9 @@ pub(super) fn clean(access: &Access<'_>, stored: &HashMap<&DocumentId, Stored>) 
         }
         // Also where there is none: a put of an older version may be under way, of somebody who has died.
         records.delete_record(until, id);
+        if access.keeps_texts {
+            records.delete_texts(until, id);
+        }
         cells.gone(until, id, &claim.sketch, None);
     }
     let result = records.apply(access).and_then(|()| cells.apply(access));

@@ -1,26 +1,33 @@
 //! What an index keeps and what its tables keep must be the same: HBase drops expired cells by their tables' settings, and
-//! searches go by the index's.
+//! searches go by the index's. An index with texts needs a family for them as well.
 
 use std::time::Duration;
 
-use index::{Error, ErrorKind, Result, Retention};
+use index::{Error, ErrorKind, Metadata, Result, Retention, TextKeeping};
 
+use super::layout::{DOCUMENT_FAMILY, INDEX_FAMILY, TEXT_FAMILY};
 use super::rows::{Rows, Table};
 
-/// Refuses tables that keep their cells for another time than the index keeps its documents.
-pub(super) fn check(rows: &dyn Rows, retain: Option<Retention>, is_new: bool) -> Result<()> {
+/// Refuses tables that keep their cells for another time than the index keeps its documents, or have no family for the texts
+/// that it keeps.
+pub(super) fn check(rows: &dyn Rows, metadata: &Metadata, is_new: bool) -> Result<()> {
+    let retain = metadata.retain;
+    let mut families = vec![(Table::Index, INDEX_FAMILY), (Table::Documents, DOCUMENT_FAMILY)];
+    if metadata.texts != TextKeeping::None {
+        if !rows.has_family(Table::Documents, TEXT_FAMILY)? {
+            return Err(no_family(rows, retain, is_new));
+        }
+        families.push((Table::Documents, TEXT_FAMILY));
+    }
     let wanted = retain.map(|retain| Duration::from_secs(retain.as_seconds().into()));
     let mut mending = Vec::new();
     let mut found = None;
-    for (table, family) in
-        [(Table::Index, super::layout::INDEX_FAMILY), (Table::Documents, super::layout::DOCUMENT_FAMILY)]
-    {
+    for (table, family) in families {
         let time_to_live = rows.time_to_live(table, family)?;
         if time_to_live != wanted {
             found = Some(time_to_live);
             let (name, family) = (rows.name(table), char::from(family));
-            let ttl = wanted.map_or("'FOREVER'".to_owned(), |wanted| wanted.as_secs().to_string());
-            mending.push(format!("alter '{name}', {{NAME => '{family}', TTL => {ttl}}}"));
+            mending.push(format!("alter '{name}', {{NAME => '{family}', TTL => {}}}", ttl(retain)));
         }
     }
     let Some(found) = found else { return Ok(()) };
@@ -40,4 +47,32 @@ pub(super) fn check(rows: &dyn Rows, retain: Option<Retention>, is_new: bool) ->
             mending.join("; "),
         ),
     ))
+}
+
+/// The time to live of a family, as HBase's shell has it.
+fn ttl(retain: Option<Retention>) -> String {
+    retain.map_or("'FOREVER'".to_owned(), |retain| retain.as_seconds().to_string())
+}
+
+/// The error where the index keeps texts and its tables have no family for them.
+fn no_family(rows: &dyn Rows, retain: Option<Retention>, is_new: bool) -> Error {
+    let choice = if is_new { "make the index with --texts none, or " } else { "" };
+    let name = rows.name(Table::Documents);
+    Error::new(
+        ErrorKind::Mismatch,
+        format!(
+            "the index keeps the texts of its documents, and {name} has no family for them; {choice}run in the HBase shell: {}",
+            add_family(name, retain)
+        ),
+    )
+}
+
+/// The command that adds the family of texts to a table of documents, with the settings of `schema/create.rb`.
+pub(super) fn add_family(name: &str, retain: Option<Retention>) -> String {
+    format!(
+        "alter '{name}', {{NAME => '{}', DATA_BLOCK_ENCODING => 'FAST_DIFF', BLOCKSIZE => '16384', BLOCKCACHE => 'false', \
+         TTL => {}}}",
+        char::from(TEXT_FAMILY),
+        ttl(retain)
+    )
 }

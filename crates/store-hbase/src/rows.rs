@@ -128,7 +128,7 @@ pub(crate) fn successor(key: &[u8]) -> Vec<u8> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mutation {
     pub(crate) row: Vec<u8>,
-    /// Family, a colon, qualifier.
+    /// Family, a colon, qualifier; to delete all columns of a family, the family alone.
     pub(crate) column: Vec<u8>,
     /// `None` deletes all versions up to the timestamp of the call.
     pub(crate) value: Option<Vec<u8>>,
@@ -206,6 +206,9 @@ pub(crate) trait Rows: Send + Sync {
 
     /// How long the cells of a family stay, `None` for good.
     fn time_to_live(&self, table: Table, family: u8) -> Result<Option<Duration>>;
+
+    /// Whether a table that is there has this family.
+    fn has_family(&self, table: Table, family: u8) -> Result<bool>;
 
     /// What HBase calls a table.
     fn name(&self, table: Table) -> &str;

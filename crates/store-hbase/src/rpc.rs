@@ -212,6 +212,14 @@ impl Rows for RpcRows {
         self.client.time_to_live(self.name(table), &[family]).map_err(|error| self.failed(error))
     }
 
+    fn has_family(&self, table: Table, family: u8) -> Result<bool> {
+        match self.client.time_to_live(self.name(table), &[family]) {
+            Ok(_) => Ok(true),
+            Err(error) if failures::is_of_a_family(&error) => Ok(false),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
     fn name(&self, table: Table) -> &str {
         self.tables.of(table)
     }
@@ -296,7 +304,7 @@ fn to_cell(cell: RpcCell) -> Cell {
     Cell { qualifier: cell.qualifier.to_vec(), value: cell.value.to_vec(), timestamp: cell.timestamp }
 }
 
-/// A cell that puts a value, or deletes all that is not newer.
+/// A cell that puts a value, or deletes all that is not newer, of a family alone all columns.
 fn cell(row: &[u8], column: &[u8], timestamp: i64, value: Option<&[u8]>) -> RpcCell {
     let (family, qualifier) = family_and_qualifier(column);
     RpcCell {
@@ -304,7 +312,11 @@ fn cell(row: &[u8], column: &[u8], timestamp: i64, value: Option<&[u8]>) -> RpcC
         family: family.to_vec().into(),
         qualifier: qualifier.to_vec().into(),
         timestamp,
-        kind: if value.is_some() { CellType::Put } else { CellType::DeleteColumn },
+        kind: match value {
+            Some(_) => CellType::Put,
+            None if family.len() == column.len() => CellType::DeleteFamily,
+            None => CellType::DeleteColumn,
+        },
         value: value.unwrap_or_default().to_vec().into(),
     }
 }

@@ -17,6 +17,7 @@ mod outages;
 mod pool;
 mod swaps;
 mod tables;
+mod texts;
 mod times;
 mod verifying;
 

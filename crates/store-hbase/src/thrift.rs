@@ -79,6 +79,17 @@ impl ThriftRows {
         Witness::new(self.tables.of(Table::Documents).as_bytes(), plan::Witness::new(&self.known))
     }
 
+    /// Of a family, where the table has it.
+    fn seconds_to_live(&self, table: Table, family: u8) -> Result<Option<i32>> {
+        let call = Describe { table: self.name(table).as_bytes(), families: HashMap::new() };
+        let mut found = None;
+        self.run(vec![call], &mut |call: Describe<'_>| {
+            found = call.families.get(&family).copied();
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
     /// Does all calls, each until it is done, on as many connections as there are to be had.
     fn run<C: Call<Connection = Connection>>(
         &self,
@@ -133,14 +144,12 @@ impl Rows for ThriftRows {
     }
 
     fn time_to_live(&self, table: Table, family: u8) -> Result<Option<Duration>> {
-        let call = Describe { table: self.name(table).as_bytes(), families: HashMap::new() };
-        let mut found = None;
-        self.run(vec![call], &mut |call: Describe<'_>| {
-            found = call.families.get(&family).copied();
-            Ok(())
-        })?;
-        let seconds = found.ok_or_else(|| self.tables.missing())?;
+        let seconds = self.seconds_to_live(table, family)?.ok_or_else(|| self.tables.missing())?;
         Ok((seconds != FOREVER).then(|| Duration::from_secs(u64::from(seconds.unsigned_abs()))))
+    }
+
+    fn has_family(&self, table: Table, family: u8) -> Result<bool> {
+        Ok(self.seconds_to_live(table, family)?.is_some())
     }
 
     fn name(&self, table: Table) -> &str {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use index::backend::split_authority;
-use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store};
+use index::{CallSizes, Capabilities, Clock, Error, Mode, Place, Result, Store, TextKeeping};
 
 use crate::{HbaseStore, Transport};
 
@@ -224,6 +224,9 @@ impl Place for HbaseUri {
             searches: CallSizes::new(4, 64),
             // It may wait for another process, so not many wait with it.
             insertions: CallSizes::new(16, 64),
+            contained: false,
+            // Where the tables have a family for them.
+            texts: TextKeeping::Zstd,
         }
     }
 

@@ -2,12 +2,14 @@
 //! order in which every moment is a state that searches read rightly.
 //!
 //! 1. The cells of the new sketches. A cell without a record is no match.
-//! 2. The records. From here on the documents are there, or replaced.
-//! 3. The cells of the old sketches, which are matches no more. They stay for [`LINGER`], so that a search that began before
+//! 2. The texts, where the index keeps them. One that no record names is never read.
+//! 3. The records. From here on the documents are there, or replaced.
+//! 4. The cells of the old sketches, which are matches no more. They stay for [`LINGER`], so that a search that began before
 //!    finds the document under one sketch or the other.
+//! 5. The old texts go at once: a search reads a text together with the record that names it.
 //!
 //! Whoever dies in between leaves cells that no search answers with, and doing the same again ends the work. There is one
-//! exception: of a document that was replaced only the new record is left after step 2, so when it is inserted again it
+//! exception: of a document that was replaced only the new record is left after step 3, so when it is inserted again it
 //! is unchanged, and the cells of the old sketch stay. They are no match, and cost a look at the record.
 //!
 //! Timestamps are ours, because HBase's deletes hide every put with a timestamp that is not greater, later ones too: a
@@ -18,12 +20,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use index::backend::claims::State;
-use index::{Document, DocumentId, Error, Insertion, Result, Sketch};
+use index::{Document, DocumentId, Error, Insertion, Result, Sketch, Text};
 use simhash::RowKey;
 
 use super::buckets::is_filed;
 use super::documents::Stored;
-use super::layout::{RECORD_COLUMN, Record, document_row, index_column};
+use super::layout::{
+    RECORD_COLUMN, Record, TEXT_COLUMNS, digest, document_row, encode_text, index_column, text_column,
+};
 use super::rows::{Mutation, Mutations, Table};
 use super::{Access, documents};
 
@@ -34,15 +38,22 @@ pub(super) const LINGER: Duration = Duration::from_secs(120);
 /// differ that are kept together. One that is further ahead, because a clock was, gives its time to no other.
 const SHARED_MS: i64 = 60 * 1000;
 
+/// Texts of so many bytes are written together at most.
+const TOGETHER_BYTES_MAX: usize = 8 << 20;
+
 /// The contract of [`Store::insert`](index::Store::insert).
 pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Result<Vec<Insertion>> {
     let stored = documents::read(access, documents.iter().map(|document| &document.id))?;
     let mut changed: BTreeMap<&DocumentId, &Document> = BTreeMap::new();
     let mut insert = |document: &'a Document| {
         let Document { id, sketch, .. } = document;
-        let live = || Some(&stored.get(id)?.live.as_ref()?.sketch);
-        let insertion = match changed.get(id).map(|changed| &changed.sketch).or_else(live) {
-            Some(old) if old == sketch => return Insertion::Unchanged,
+        let text_of = |sketch: &Sketch| sketch.text().filter(|_| access.keeps_texts).and_then(digest);
+        let live = || stored.get(id)?.live.as_ref().map(|live| (&live.sketch, live.text));
+        let before = changed.get(id).map(|changed| (&changed.sketch, text_of(&changed.sketch)));
+        let insertion = match before.or_else(live) {
+            Some((old, text)) if old == sketch && (sketch.text().is_none() || text == text_of(sketch)) => {
+                return Insertion::Unchanged;
+            }
             Some(_) => Insertion::Replaced,
             None => Insertion::Inserted,
         };
@@ -58,12 +69,17 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
     let mut cells = Writes::new(Table::Index);
     let mut records = Writes::new(Table::Documents);
     let mut old_cells = OldCells::default();
+    let (mut texts, mut old_texts) = (Writes::new(Table::Documents), Writes::new(Table::Documents));
     for (&id, &Document { sketch, source, .. }) in &changed {
         let timestamp = next(id).max(shared);
         cells.put_cells(timestamp, id, sketch.rows());
-        let record = Record { sketch: sketch.clone(), timestamp, source: source.clone() };
+        let text = texts.put_text(timestamp, id, sketch.text().filter(|_| access.keeps_texts))?;
+        let record = Record { sketch: sketch.clone(), timestamp, source: source.clone(), text };
         records.put_record(timestamp, id, &record, access);
         let Some(old) = stored.get(id) else { continue };
+        if access.keeps_texts {
+            old_texts.delete_texts(timestamp - 1, id);
+        }
         if let Some(live) = &old.live {
             old_cells.replaced(id, live, sketch, timestamp);
         }
@@ -80,9 +96,10 @@ pub(super) fn insert<'a>(access: &Access<'_>, documents: &'a [Document]) -> Resu
         }
     };
     cells.apply(access).map_err(failed("none was written"))?;
+    texts.apply(access).map_err(failed("none was written"))?;
     records.apply(access).map_err(failed("some may have been written and some not"))?;
     let left = "all were written, and only cells that are not needed any more are left over";
-    old_cells.apply(access).map_err(failed(left))?;
+    old_cells.apply(access).and_then(|()| old_texts.apply(access)).map_err(failed(left))?;
     Ok(insertions)
 }
 
@@ -134,6 +151,31 @@ impl Writes {
         }));
     }
 
+    /// The text of a version of a document, if it has one. Returns the digest by which the record or the claim has to name
+    /// it, unless it is too long to be kept.
+    pub(super) fn put_text(
+        &mut self,
+        timestamp: i64,
+        id: &DocumentId,
+        text: Option<&Text>,
+    ) -> Result<Option<u64>> {
+        let Some((text, digest)) = text.and_then(|text| Some((text, digest(text)?))) else {
+            return Ok(None);
+        };
+        self.change(timestamp, id, text_column(timestamp, digest), Some(encode_text(text)?));
+        Ok(Some(digest))
+    }
+
+    /// The text of the version of a document from a time goes, whose cell is not newer than `until`.
+    pub(super) fn delete_text(&mut self, until: i64, id: &DocumentId, (timestamp, digest): (i64, u64)) {
+        self.change(until, id, text_column(timestamp, digest), None);
+    }
+
+    /// All texts of a document that are not newer than `until` go.
+    pub(super) fn delete_texts(&mut self, until: i64, id: &DocumentId) {
+        self.change(until, id, TEXT_COLUMNS.to_vec(), None);
+    }
+
     pub(super) fn put_record(
         &mut self,
         timestamp: i64,
@@ -150,7 +192,11 @@ impl Writes {
     }
 
     fn change_record(&mut self, timestamp: i64, id: &DocumentId, value: Option<Vec<u8>>) {
-        let mutation = Mutation { row: document_row(id), column: RECORD_COLUMN.to_vec(), value };
+        self.change(timestamp, id, RECORD_COLUMN.to_vec(), value);
+    }
+
+    fn change(&mut self, timestamp: i64, id: &DocumentId, column: Vec<u8>, value: Option<Vec<u8>>) {
+        let mutation = Mutation { row: document_row(id), column, value };
         self.by_timestamp.entry(timestamp).or_default().push(mutation);
     }
 
@@ -159,10 +205,24 @@ impl Writes {
         for (timestamp, mut mutations) in by_timestamp {
             // Neighbours share a request, which then concerns few regions.
             mutations.sort_unstable_by(|a, b| a.row.cmp(&b.row));
-            access.rows.apply(&Mutations { table, timestamp, time_to_live, mutations })?;
+            while !mutations.is_empty() {
+                let left = mutations.split_off(n_together(&mutations));
+                access.rows.apply(&Mutations { table, timestamp, time_to_live, mutations })?;
+                mutations = left;
+            }
         }
         Ok(())
     }
+}
+
+/// How many of the first mutations go together.
+fn n_together(mutations: &[Mutation]) -> usize {
+    let mut n_bytes = 0;
+    let fits = |mutation: &&Mutation| {
+        n_bytes += mutation.value.as_ref().map_or(0, Vec::len);
+        n_bytes <= TOGETHER_BYTES_MAX
+    };
+    mutations.iter().take_while(fits).count().max(1)
 }
 
 /// The cells of versions that are there no more.

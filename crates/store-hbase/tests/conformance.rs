@@ -29,6 +29,31 @@ fn hbase() {
     assert_eq!(gateway.n_open_scanners(), 0);
 }
 
+/// Tables that have a family for texts.
+#[test]
+fn hbase_with_texts() {
+    let gateway = FakeGateway::start();
+    let n_tables = AtomicUsize::new(0);
+    testsuite::check_texts(&|clock| {
+        let name = format!("t{}", n_tables.fetch_add(1, Ordering::Relaxed));
+        gateway.create_table(&name, &["f"]);
+        gateway.create_table(&format!("{name}_docs"), &["d", "m", "t"]);
+        Box::new(HbaseStore::with_clock(gateway.address().to_string(), &name, 8, clock))
+    });
+    assert_eq!(gateway.n_open_scanners(), 0);
+}
+
+#[test]
+fn hbase_rpc_with_texts() {
+    let cluster = FakeCluster::start(2);
+    let n_tables = AtomicUsize::new(0);
+    testsuite::check_texts(&|clock| {
+        let name = format!("t{}", n_tables.fetch_add(1, Ordering::Relaxed));
+        make_tables_with(&cluster, &name, None, &["t"]);
+        direct(&cluster, &name, clock)
+    });
+}
+
 /// Tables that are dropped and made again. The embedded store's files are in its own tests, and nobody else can reach what is
 /// in memory.
 #[test]
@@ -108,9 +133,16 @@ fn direct(cluster: &FakeCluster, name: &str, clock: Clock) -> Box<dyn Store> {
 }
 
 fn make_tables(cluster: &FakeCluster, name: &str, seconds: Option<u32>) {
+    make_tables_with(cluster, name, seconds, &[]);
+}
+
+/// The same, with more families of the documents.
+fn make_tables_with(cluster: &FakeCluster, name: &str, seconds: Option<u32>, more: &[&str]) {
     cluster.create_table_with_lives(name, &[("f", seconds)], &[b"\x00\x80\x00\x00", b"\x01\x80"]);
     let documents = format!("{name}_docs");
-    cluster.create_table_with_lives(&documents, &[("d", seconds), ("m", None)], &[b"8"]);
+    let mut families = vec![("d", seconds), ("m", None)];
+    families.extend(more.iter().map(|family| (*family, seconds)));
+    cluster.create_table_with_lives(&documents, &families, &[b"8"]);
     cluster.move_region(name, b"\x01", 1);
     cluster.move_region(&documents, b"9", 1);
 }

@@ -139,8 +139,18 @@ fn nothing_is_lost_and_no_answer_is_wrong_in_a_storm() {
     cluster.create_table("t_docs", &["d", "m"], &[b"8"]);
     let (format_version, max_distance) = (FORMAT_VERSION, MAX_DISTANCE);
     let (kind, recipe, identity) = (SketchKind::default(), [].into(), Identity::new([1; 16]));
-    let metadata =
-        Metadata { format_version, max_distance, min_similarity: None, retain: None, kind, recipe, identity };
+    let metadata = Metadata {
+        format_version,
+        max_distance,
+        min_similarity: None,
+        texts: index::TextKeeping::None,
+        same_numbers: false,
+        key: None,
+        retain: None,
+        kind,
+        recipe,
+        identity,
+    };
     let store = open(&cluster);
     insist(|| store.create(&metadata));
     let rule: Rule = MAX_DISTANCE.into();

@@ -2,7 +2,7 @@
 --
 -- Strings are never compared by order in here: Redis's Lua does that by the locale of the server, not by bytes.
 local METADATA, IDS, DOCUMENTS, RUNS, BUCKETS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local TIMES, RUN_TIMES = KEYS[6], KEYS[7]
+local TIMES, RUN_TIMES, TEXTS = KEYS[6], KEYS[7], KEYS[8]
 local call, byte, sub = redis.call, string.byte, string.sub
 
 -- How the metadata of the index end for which the script is run: with its identity, and a checksum over all of them.
@@ -10,8 +10,9 @@ local SEAL = ARGV[1]
 
 -- What was inserted at this time or before has expired; in milliseconds since 1970. Nil where documents stay for good,
 -- and then there are no times but those in the records.
-local EXPIRED = tonumber(ARGV[2])
-local AFTER = '(' .. ARGV[2]
+local UNTIL, EVICTED = string.match(ARGV[2], '^(%S*) (%d*)$')
+local EXPIRED = tonumber(UNTIL)
+local AFTER = '(' .. UNTIL
 
 -- How many runs of a bucket, or ids of a run, are read at a time.
 local PAGE = 128
@@ -20,6 +21,8 @@ local SMALL = 128
 -- At most so many ids of a run are answered where fewer are wanted, so that one that has nearly all expired is not walked
 -- through for the few that have not.
 local ANSWERED = 1000
+-- More ids than any run has.
+local ALL = 2147483647
 
 do
   local metadata = call('GET', METADATA)
@@ -29,12 +32,41 @@ do
   end
 end
 
--- Records of this version have a signature, or no simhash; those of the version before have a simhash and nothing else.
-local SIGNED = 3
+-- How many keys the server had dropped by itself when the caller first saw it; nothing where it
+-- does not tell. What it has dropped since may be of this index.
+do
+  local evicted = EVICTED ~= '' and string.match(call('INFO', 'stats'), 'evicted_keys:(%d+)')
+  if evicted and tonumber(evicted) > tonumber(EVICTED) then
+    return redis.error_reply('EVICTED keys were dropped')
+  end
+end
+
+-- Records of odd versions have a signature, or no simhash; those of even ones have a simhash and nothing else. From this
+-- version on a record names the text of its document, by a digest before the checksum.
+local VERSION_MIN, TOLD, VERSION_MAX = 2, 4, 5
+local DIGEST = 16
+
+local function is_signed(record)
+  return byte(record, 1) % 2 == 1
+end
+
+local function is_told(record)
+  return byte(record, 1) >= TOLD
+end
+
+-- The last byte of what a record says of the sketch: before the digest of the text, if there is one, and the checksum.
+local function last_of(record)
+  return #record - 4 - (is_told(record) and DIGEST or 0)
+end
+
+-- The digest of the text of a record, empty where none is kept.
+local function digest_of(record)
+  return sub(record, last_of(record) + 1, -5)
+end
 
 -- Where the time of a record begins: after its version and its run. Then come the length of its source and the source.
 local function time_at(record)
-  if byte(record, 1) == SIGNED then return 18 end
+  if is_signed(record) then return 18 end
   return byte(record, 10) == 0 and 11 or 19
 end
 
@@ -71,8 +103,8 @@ end
 -- texts. Each with the member that its buckets have, which begins with the bits of the facet, and with where its buckets are
 -- listed. Nil for what no program of ours writes.
 local function facets_of(record)
-  local run, last = run_of(record), #record - 4
-  if byte(record, 1) ~= SIGNED then
+  local run, last = run_of(record), last_of(record)
+  if not is_signed(record) then
     local first = sketch_from(record)
     local is_whole = first <= last + 1 and (last + 1 - first) % 5 == 0
     return is_whole and { { family = 1, member = run, first = first, last = last } }
@@ -95,7 +127,8 @@ local function record_of(id)
   local record = call('GET', DOCUMENTS .. id)
   if not record then return false end
   local version = byte(record, 1)
-  local is_long = (version == 2 or version == SIGNED) and #record > 10 and #record >= time_at(record) + 12
+  local is_known = version and version >= VERSION_MIN and version <= VERSION_MAX
+  local is_long = is_known and #record > 10 and last_of(record) >= time_at(record) + 8
   local facets = is_long and facets_of(record)
   if not facets then error('DAMAGED ' .. id, 0) end
   return record, facets
@@ -130,7 +163,7 @@ end
 
 -- Whether anything has expired and was not swept yet. Mostly nothing has, and then no run need be looked through.
 local function has_expired()
-  return EXPIRED and call('ZCOUNT', TIMES, '-inf', ARGV[2]) > 0
+  return EXPIRED and call('ZCOUNT', TIMES, '-inf', UNTIL) > 0
 end
 
 -- How many documents of a run are there, some ids of them, among which the first `limit`, and how many ids were looked at.

@@ -42,6 +42,29 @@ function check.d(id)
   return #missing > 0
 end
 
+-- Whether two records say the same but of a text, which the first names and the second does not.
+local function is_but_told(record, untold)
+  return sub(record, 2, last_of(record)) == sub(untold, 2, -5)
+end
+
+-- A document whose record names a text must have one. One that has lost it becomes one that came without: `untold` is what
+-- its record is then, if it is still what the caller has read.
+function check.l(id, untold)
+  local record = readable(id)
+  if not record or not is_told(record) or call('EXISTS', TEXTS .. id) == 1 then return false end
+  if mends and is_but_told(record, untold) then call('SET', DOCUMENTS .. id, untold) end
+  return true
+end
+
+-- A text must be of a document whose record names it.
+function check.x(id)
+  if call('EXISTS', TEXTS .. id) == 0 then return false end
+  local record, is_damaged = readable(id)
+  if is_damaged or record and is_told(record) then return false end
+  if mends then call('DEL', TEXTS .. id) end
+  return true
+end
+
 -- An id of a run must have a record of this run.
 function check.r(run, id)
   if not call('ZSCORE', RUNS .. run, id) then return false end

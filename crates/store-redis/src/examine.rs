@@ -5,11 +5,12 @@
 
 use std::collections::HashSet;
 
-use index::{Examined, Finding, FindingKind, Result};
+use index::{Examined, Finding, FindingKind, Result, StoredDocument};
 
 use super::RedisStore;
-use super::layout::{decode_id, decode_record, is_foreign};
+use super::layout::{decode_digest, decode_id, decode_text, decode_told, encode_record, is_foreign};
 use super::scripts::Listed;
+use super::told::AT_ONCE;
 
 /// How many members of a set, or keys of the database, are listed at a time.
 const PAGE: usize = 1_000;
@@ -22,6 +23,7 @@ pub(super) fn examine(store: &RedisStore, mends: bool, report: &mut dyn FnMut(Ex
     // What mending takes out of runs may leave buckets with runs that have no ids, so buckets come last.
     let keys = &store.keys;
     examination.scan(&keys.documents, Examination::documents)?;
+    examination.scan(&keys.texts, Examination::texts)?;
     examination.scan(&keys.runs, |this, runs| this.members("r", &this.store.keys.runs, runs))?;
     examination.scan(&keys.run_times, |this, runs| this.members("t", &this.store.keys.run_times, runs))?;
     examination.members("i", b"", vec![keys.ids.clone(), keys.times.clone()])?;
@@ -94,18 +96,16 @@ impl Examination<'_, '_> {
         if ids.is_empty() {
             return Ok(());
         }
-        let mut get = redis::cmd("MGET");
-        for id in &ids {
-            get.arg([&self.store.keys.documents, id.as_slice()].concat());
-        }
-        let records: Vec<Option<Vec<u8>>> = self.store.server.run(|connection| get.query(connection))?;
-        let mut entries = Vec::with_capacity(ids.len());
+        let key = |id: &Vec<u8>| [&self.store.keys.documents, id.as_slice()].concat();
+        let records = self.store.values(ids.iter().map(key).collect())?;
+        let kind = &self.store.known()?.kind;
+        let (mut entries, mut told) = (Vec::with_capacity(ids.len()), Vec::new());
         for (id, record) in ids.into_iter().zip(records) {
             let Some(record) = record else { continue };
-            match decode_id(&id).and_then(|id| decode_record(&id, &record)) {
-                Ok(stored) => {
+            match decode_id(&id).and_then(|id| decode_told(&id, &record, kind)) {
+                Ok((stored, text)) => {
                     let (document, at) = (&stored.document, stored.inserted_at);
-                    if is_foreign(&record, &document.sketch, &self.store.known()?.kind) {
+                    if is_foreign(&record, &document.sketch, kind) {
                         self.found(FindingKind::Foreign, show(&id), false);
                     }
                     let ahead = Finding::of_ahead(&document.id, at, &self.store.clock);
@@ -113,11 +113,51 @@ impl Examination<'_, '_> {
                     if let Some(Finding { kind, place, is_mended }) = ahead {
                         self.found(kind, place, is_mended);
                     }
+                    told.extend(text.map(|_| stored));
                 }
                 Err(_) => self.found(FindingKind::Damaged, format!("record {}", show(&id)), false),
             }
         }
+        self.lost_texts(told)?;
         self.check("d", entries)
+    }
+
+    /// Looks whether the texts of these documents are there, which their records name.
+    fn lost_texts(&mut self, told: Vec<StoredDocument>) -> Result<()> {
+        if told.is_empty() {
+            return Ok(());
+        }
+        let mut exist = redis::pipe();
+        for stored in &told {
+            exist.exists(self.store.keys.text(&stored.document.id));
+        }
+        let are_there: Vec<bool> = self.store.server.run(|connection| exist.query(connection))?;
+        let kind = &self.store.known()?.kind;
+        let untold = |StoredDocument { document, inserted_at }: StoredDocument| {
+            let record = encode_record(&document, None, inserted_at, kind);
+            (document.id.as_str().as_bytes().to_vec(), record, 0)
+        };
+        let lost = told.into_iter().zip(are_there).filter(|(_, is_there)| !is_there);
+        let lost: Vec<_> = lost.map(|(stored, _)| untold(stored)).collect();
+        self.check("l", lost)
+    }
+
+    /// Checks the texts of these documents.
+    fn texts(&mut self, ids: Vec<Vec<u8>>) -> Result<()> {
+        for ids in ids.chunks(AT_ONCE) {
+            let keys = &self.store.keys;
+            let pair =
+                |id: &Vec<u8>| [&keys.documents, &keys.texts].map(|prefix| [prefix, id.as_slice()].concat());
+            let values = self.store.values(ids.iter().flat_map(pair).collect())?;
+            for (id, pair) in ids.iter().zip(values.chunks(2)) {
+                if let [Some(record), Some(text)] = pair
+                    && !is_whole(id, record, text)
+                {
+                    self.found(FindingKind::Damaged, format!("text of {}", show(id)), false);
+                }
+            }
+        }
+        self.check("x", ids.into_iter().map(|id| (id, Vec::new(), 0)).collect())
     }
 
     /// Has a script look at these.
@@ -131,6 +171,8 @@ impl Examination<'_, '_> {
             for ((a, b, _), _) in looked_at.iter().zip(wrong).filter(|(_, is_wrong)| *is_wrong) {
                 let (kind, place) = match what {
                     "d" => (FindingKind::Unfiled, show(a)),
+                    "l" => (FindingKind::TextLost, show(a)),
+                    "x" => (FindingKind::Ghost, format!("text of {}", show(a))),
                     "i" => (FindingKind::Ghost, format!("{} without a record", show(a))),
                     "b" => (FindingKind::Ghost, format!("run {} in bucket {}", hex(b), hex(a))),
                     _ => (FindingKind::Ghost, format!("{} in run {}", show(b), hex(a))),
@@ -146,6 +188,14 @@ impl Examination<'_, '_> {
             (self.report)(Examined::Found(Finding { kind, place, is_mended }));
         }
     }
+}
+
+/// Whether a text is the one that a record names, if it names one.
+fn is_whole(id: &[u8], record: &[u8], text: &[u8]) -> bool {
+    let Ok(id) = decode_id(id) else { return true };
+    // A record that cannot be read has been told of.
+    let named = decode_digest(&id, record).ok().flatten();
+    named.is_none_or(|digest| decode_text(&id, text, digest).is_ok())
 }
 
 /// An id, which may be none where somebody else has written.

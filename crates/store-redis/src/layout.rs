@@ -3,19 +3,34 @@
 mod signed;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use index::{
     Document, DocumentId, Error, ErrorKind, Family, Features, Result, Rule, Sketch, SketchKind, Source,
     StoredDocument, Timestamp,
 };
+use minhash::Similarity;
 use sha2::{Digest, Sha256};
 use simhash::{BucketKey, Fingerprint};
+
+use super::answers::Own;
+
+use self::text::DIGEST_LEN as TEXT_DIGEST_LEN;
+pub(super) use self::text::{Packer, TextDigest, damaged_text, decode_text};
 
 /// The version of the records of documents that have a simhash and nothing else. Version 1, which had no times, was never
 /// released.
 const VERSION: u8 = 2;
 /// That of all others.
 const SIGNED_VERSION: u8 = 3;
+/// The same two of documents whose texts are kept: the records name them by their digests, before the checksum.
+const TOLD_VERSION: u8 = 4;
+const TOLD_SIGNED_VERSION: u8 = 5;
+
+/// A flag of a rule: documents with other numbers are other documents.
+const SAME_NUMBERS: u8 = 1;
+/// A flag of a rule: texts are counted.
+const COUNTS: u8 = 2;
 
 /// Follows the fingerprint in a run whose keys are those that the index's kind of sketch gives it.
 const FOLLOWS: u8 = 0;
@@ -47,6 +62,8 @@ pub(super) struct Keys {
     pub(super) last_write: Vec<u8>,
     /// Never there: a write to it only where it is there changes nothing, and is refused where a write would be.
     pub(super) ready: Vec<u8>,
+    /// What the key of a document's text begins with, before its id; only in an index that keeps texts.
+    pub(super) texts: Vec<u8>,
     /// What the key of a kept answer begins with, before its token.
     answers: Vec<u8>,
 }
@@ -64,6 +81,7 @@ impl Keys {
             run_times: key("t:"),
             last_write: key("last_write"),
             ready: key("ready"),
+            texts: key("x:"),
             answers: key("a:"),
         }
     }
@@ -71,6 +89,11 @@ impl Keys {
     /// The key of a document's record.
     pub(super) fn document(&self, id: &DocumentId) -> Vec<u8> {
         [&self.documents, id.as_str().as_bytes()].concat()
+    }
+
+    /// The key of a document's text.
+    pub(super) fn text(&self, id: &DocumentId) -> Vec<u8> {
+        [&self.texts, id.as_str().as_bytes()].concat()
     }
 
     /// The key of the answer that a writing script keeps.
@@ -90,7 +113,7 @@ enum Form<'a> {
 impl<'a> Form<'a> {
     fn of(sketch: &'a Sketch) -> Self {
         match (sketch.features(), sketch.facets()) {
-            (Features { simhash: Some(simhash), signature: None }, [(Family::Simhash, facet)]) => {
+            (Features { simhash: Some(simhash), signature: None, .. }, [(Family::Simhash, facet)]) => {
                 Self::Simhash(*simhash, facet.keys())
             }
             _ => Self::Signed,
@@ -136,63 +159,77 @@ fn run_len(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The record of a document.
-pub(super) fn encode_record(document: &Document, inserted_at: Timestamp, kind: &SketchKind) -> Vec<u8> {
+/// The record of a document, which names its text if there is a digest of it.
+pub(super) fn encode_record(
+    document: &Document,
+    text: Option<TextDigest>,
+    inserted_at: Timestamp,
+    kind: &SketchKind,
+) -> Vec<u8> {
     let Document { id, sketch, source } = document;
     let follows = kind.follows(sketch);
     let mut bytes = Vec::with_capacity(64 + 5 * sketch.n_keys());
     match Form::of(sketch) {
         Form::Simhash(simhash, keys) => {
-            bytes.push(VERSION);
+            bytes.push(if text.is_some() { TOLD_VERSION } else { VERSION });
             put_run(&mut bytes, simhash, keys, follows);
             put_origin(&mut bytes, inserted_at, source.as_ref());
             put_keys(&mut bytes, keys);
         }
         Form::Signed => {
-            bytes.push(SIGNED_VERSION);
-            let told = signed::encode(sketch, follows);
-            signed::put_run(&mut bytes, &told);
+            bytes.push(if text.is_some() { TOLD_SIGNED_VERSION } else { SIGNED_VERSION });
+            let of_sketch = signed::encode(sketch, follows);
+            signed::put_run(&mut bytes, &of_sketch);
             put_origin(&mut bytes, inserted_at, source.as_ref());
-            bytes.extend_from_slice(&told);
+            bytes.extend_from_slice(&of_sketch);
         }
     }
+    bytes.extend(text.iter().flat_map(|TextDigest(digest)| digest));
     let checksum = checksum(id, &bytes);
     bytes.extend_from_slice(&checksum.to_be_bytes());
     bytes
 }
 
-/// A query, as the scripts read it: the record of a document of which only the sketch matters.
+/// A query, as the scripts read it: the record of a document of which only the sketch matters, and whether there is a text.
 pub(super) fn encode_query(sketch: &Sketch) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(64 + 5 * sketch.n_keys());
+    let is_told = sketch.text().is_some();
     match Form::of(sketch) {
         Form::Simhash(simhash, keys) => {
-            bytes.push(VERSION);
+            bytes.push(if is_told { TOLD_VERSION } else { VERSION });
             put_run(&mut bytes, simhash, keys, true);
             put_origin(&mut bytes, Timestamp::MIN, None);
             put_keys(&mut bytes, keys);
         }
         Form::Signed => {
-            bytes.push(SIGNED_VERSION);
+            bytes.push(if is_told { TOLD_SIGNED_VERSION } else { SIGNED_VERSION });
             bytes.extend_from_slice(&[0; signed::RUN_LEN]);
             put_origin(&mut bytes, Timestamp::MIN, None);
             bytes.extend_from_slice(&signed::encode(sketch, true));
         }
     }
+    if is_told {
+        bytes.extend_from_slice(&[0; TEXT_DIGEST_LEN]);
+    }
     bytes.extend_from_slice(&[0; CHECKSUM_LEN]);
     bytes
 }
 
-/// A rule, as the scripts read it: in how many bits candidates may differ, for each family; how many bins must agree; and the
-/// least similarity, below 0 where nothing is verified.
+/// A rule, as the scripts read it: in how many bits candidates may differ, for each family; how many bins must agree, and the
+/// least similarity, below 0 where nothing is verified; both again for what is worth a count; and flags.
 pub(super) fn encode_rule(rule: &Rule) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(28);
+    let mut bytes = Vec::with_capacity(41);
     for family in Family::ALL {
         bytes.extend_from_slice(&rule.within(family).as_bits().to_be_bytes());
     }
-    let min_bins = rule.min_similarity.map_or(0, Rule::min_agreeing_bins);
-    bytes.extend_from_slice(&min_bins.to_be_bytes());
-    let min_similarity = rule.min_similarity.map_or(-1.0, |similarity| similarity.get());
-    bytes.extend_from_slice(&min_similarity.to_be_bytes());
+    for rule in [&Rule { counter: None, ..*rule }, rule] {
+        let min_bins = rule.min_agreeing_bins();
+        bytes.extend_from_slice(&min_bins.to_be_bytes());
+        let min_similarity = rule.least_of_sets().map_or(-1.0, Similarity::get);
+        bytes.extend_from_slice(&min_similarity.to_be_bytes());
+    }
+    let same_numbers = if rule.same_numbers { SAME_NUMBERS } else { 0 };
+    bytes.push(same_numbers | rule.counter.map_or(0, |_| COUNTS));
     bytes
 }
 
@@ -200,8 +237,8 @@ pub(super) fn encode_rule(rule: &Rule) -> Vec<u8> {
 pub(super) fn is_foreign(record: &[u8], sketch: &Sketch, kind: &SketchKind) -> bool {
     let says_so = match record.split_first() {
         // After the fingerprint.
-        Some((&VERSION, rest)) => rest.get(8) == Some(&FOLLOWS),
-        Some((&SIGNED_VERSION, rest)) => {
+        Some((&(VERSION | TOLD_VERSION), rest)) => rest.get(8) == Some(&FOLLOWS),
+        Some((&(SIGNED_VERSION | TOLD_SIGNED_VERSION), rest)) => {
             Parts::split(rest, signed::RUN_LEN).is_some_and(|parts| signed::follows(parts.sketch))
         }
         _ => false,
@@ -209,36 +246,110 @@ pub(super) fn is_foreign(record: &[u8], sketch: &Sketch, kind: &SketchKind) -> b
     says_so && !kind.follows(sketch)
 }
 
-/// Reads the record of a document back.
-pub(super) fn decode_record(id: &DocumentId, bytes: &[u8]) -> Result<StoredDocument> {
-    let Some((body, sealed)) = bytes.split_last_chunk::<CHECKSUM_LEN>() else {
-        return Err(damaged(id, "it is too short"));
-    };
+/// What a record is taken apart into at first.
+struct Opened<'a> {
+    is_signed: bool,
+    /// What follows the version, without digest and checksum.
+    rest: &'a [u8],
+    text: Option<TextDigest>,
+}
+
+/// Checks a record.
+fn open<'a>(id: &DocumentId, bytes: &'a [u8]) -> Result<Opened<'a>> {
+    let too_short = || damaged(id, "it is too short");
+    let (body, sealed) = bytes.split_last_chunk::<CHECKSUM_LEN>().ok_or_else(too_short)?;
     if checksum(id, body) != u32::from_be_bytes(*sealed) {
         return Err(damaged(id, "its checksum does not fit"));
     }
-    let wrong_length = || damaged(id, "it has a wrong length");
-    match body.split_first() {
-        Some((&VERSION, rest)) => {
-            let parts = run_len(rest).and_then(|len| Parts::split(rest, len)).ok_or_else(wrong_length)?;
-            let simhash = rest.first_chunk().ok_or_else(wrong_length)?;
-            let (keys, []) = parts.sketch.as_chunks() else { return Err(wrong_length()) };
-            let keys = keys.iter().map(decode_key).collect();
-            parts.document(id, Sketch::new(Fingerprint(u64::from_be_bytes(*simhash)), keys))
+    let (&version, rest) = body.split_first().ok_or_else(too_short)?;
+    let is_signed = matches!(version, SIGNED_VERSION | TOLD_SIGNED_VERSION);
+    match version {
+        VERSION | SIGNED_VERSION => Ok(Opened { is_signed, rest, text: None }),
+        TOLD_VERSION | TOLD_SIGNED_VERSION => {
+            let (rest, digest) = rest.split_last_chunk().ok_or_else(too_short)?;
+            Ok(Opened { is_signed, rest, text: Some(TextDigest(*digest)) })
         }
-        Some((&SIGNED_VERSION, rest)) => {
-            let parts = Parts::split(rest, signed::RUN_LEN).ok_or_else(wrong_length)?;
-            let sketch = signed::decode(parts.sketch).map_err(|what| damaged(id, what))?;
-            parts.document(id, sketch)
-        }
-        Some((version, _)) => Err(Error::new(
+        _ => Err(Error::new(
             ErrorKind::Mismatch,
             format!(
-                "the record of document \"{id}\" has version {version}, this program reads versions {VERSION} and \
-                 {SIGNED_VERSION}; use the program that wrote it, or build the index anew"
+                "the record of document \"{id}\" has version {version}, this program reads versions {VERSION} to \
+                 {TOLD_SIGNED_VERSION}; use the program that wrote it, or build the index anew"
             ),
         )),
-        None => Err(damaged(id, "it is too short")),
+    }
+}
+
+/// Reads the record of a document of an index of this kind back.
+pub(super) fn decode_record(id: &DocumentId, bytes: &[u8], kind: &SketchKind) -> Result<StoredDocument> {
+    decode_told(id, bytes, kind).map(|(stored, _)| stored)
+}
+
+/// As [`decode_record`], with the digest of the text that is kept.
+pub(super) fn decode_told(
+    id: &DocumentId,
+    bytes: &[u8],
+    kind: &SketchKind,
+) -> Result<(StoredDocument, Option<TextDigest>)> {
+    let Opened { is_signed, rest, text } = open(id, bytes)?;
+    let wrong_length = || damaged(id, "it has a wrong length");
+    let stored = if is_signed {
+        let parts = Parts::split(rest, signed::RUN_LEN).ok_or_else(wrong_length)?;
+        let sketch = signed::decode(parts.sketch, kind).map_err(|what| damaged(id, what))?;
+        parts.document(id, sketch)?
+    } else {
+        let parts = run_len(rest).and_then(|len| Parts::split(rest, len)).ok_or_else(wrong_length)?;
+        let simhash = rest.first_chunk().ok_or_else(wrong_length)?;
+        let (keys, []) = parts.sketch.as_chunks() else { return Err(wrong_length()) };
+        let keys = keys.iter().map(decode_key).collect();
+        parts.document(id, Sketch::new(Fingerprint(u64::from_be_bytes(*simhash)), keys))?
+    };
+    Ok((stored, text))
+}
+
+/// Reads only the digest of the text that a record names.
+pub(super) fn decode_digest(id: &DocumentId, bytes: &[u8]) -> Result<Option<TextDigest>> {
+    open(id, bytes).map(|opened| opened.text)
+}
+
+/// What a count depends on beside the other text: the run of a signed document, and the digest of its text. Whatever has the same
+/// content counts the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Content([u8; signed::RUN_LEN + TEXT_DIGEST_LEN]);
+
+impl Content {
+    /// The content of a run and a digest as a script answers it; none where the digest is empty.
+    pub(super) fn new(run: &[u8], digest: &[u8]) -> Result<Option<Self>> {
+        if digest.is_empty() {
+            return Ok(None);
+        }
+        let content = [run, digest].concat().try_into().map(Self);
+        content
+            .map(Some)
+            .map_err(|_| Error::corrupt("a record of the index is damaged; build the index anew"))
+    }
+
+    /// The content of a document, if it is signed and has a text.
+    pub(super) fn of(record: &[u8], text: Option<TextDigest>) -> Option<Self> {
+        let (&version, rest) = record.split_first()?;
+        let run = rest.get(..signed::RUN_LEN).filter(|_| version == TOLD_SIGNED_VERSION)?;
+        Self::new(run, &text?.0).ok()?
+    }
+
+    /// The run, then the digest.
+    pub(super) fn as_bytes(&self) -> &[u8; signed::RUN_LEN + TEXT_DIGEST_LEN] {
+        &self.0
+    }
+}
+
+/// Reads what a script says of a document's own id.
+pub(super) fn decode_own(bytes: &[u8]) -> Result<Own> {
+    match bytes {
+        b"" => Ok(Own::Other),
+        b"U" => Ok(Own::Same),
+        digest => match digest.try_into() {
+            Ok(digest) => Ok(Own::Text(TextDigest(digest))),
+            Err(_) => Err(Error::corrupt("a record of the index is damaged; build the index anew")),
+        },
     }
 }
 

@@ -4,14 +4,22 @@
 //! classic design, here for any kind of sketch; and the ids of equal sketches are in a set of their own. What is stored is drawn
 //! in `schema/redis.md`. The module is made of the names and
 //! the bytes (`layout`), the connections (`server`), and the calls of the scripts (`scripts`), which run in the server,
-//! one at a time, so that nothing can come between what one of them reads and what it writes.
+//! one at a time, so that nothing can come between what one of them reads and what it writes. In an index that keeps texts
+//! each of them is a value by its document's record, which this process reads (`told`) and counts: for searches, and for
+//! insertions, which then take more than one script (`counting`).
 
+mod answers;
+mod counting;
+mod errors;
 mod examine;
 mod layout;
+mod losses;
 mod scripts;
 mod server;
+mod told;
 mod uri;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use index::backend::Horizon;
@@ -19,16 +27,20 @@ use index::backend::Known;
 use index::backend::{check_batch, check_documents, page_len};
 use index::{
     Clock, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours, Page,
-    Result, Rule, Selection, Sketch, Status, Store, StoredDocument,
+    Result, Rule, Selection, Sketch, Status, Store, StoredDocument, Text, TextKeeping,
 };
 
+use self::answers::{Written, unexpected};
 use self::layout::{Keys, decode_id, decode_record};
-use self::scripts::{Begun, Scripts};
+use self::scripts::{Begun, New, Scripts};
 use self::server::{Server, Waits};
 pub use self::uri::RedisUri;
 
 /// What a cursor of this store begins with, before the last id of the page; no id does.
 const CURSOR_MARK: u8 = 2;
+
+/// How long a check whether the server takes writes waits for one that is away.
+const READY_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// A store in Redis.
 ///
@@ -45,6 +57,8 @@ pub struct RedisStore {
     /// Scripts and reads compare what is stored with it, each in the same moment as its work.
     known: Known,
     clock: Clock,
+    /// How many insertions have met more that is worth a count than was counted.
+    n_bounded: AtomicU64,
 }
 
 impl RedisStore {
@@ -61,11 +75,10 @@ impl RedisStore {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn with_clock(uri: &RedisUri, clock: Clock) -> Result<Self> {
-        let password = uri.read_password()?;
-        let server = Server::new(&uri.host, uri.port, uri.db, password.as_deref(), Waits::default())?;
+        let server = Server::new(uri, Waits::default())?;
         let (keys, scripts) = (Keys::new(&uri.name), Scripts::new());
         let known = Known::new(format!("redis://{}:{}/{}", uri.host, uri.port, uri.name));
-        Ok(Self { server, keys, scripts, known, clock })
+        Ok(Self { server, keys, scripts, known, clock, n_bounded: AtomicU64::new(0) })
     }
 
     /// As [`new`](Self::new), with another wait for a server that is away.
@@ -99,7 +112,7 @@ impl RedisStore {
 
     /// The metadata as they are stored.
     fn stored(&self) -> Result<Option<Vec<u8>>> {
-        self.server.run(|connection| redis::cmd("GET").arg(&self.keys.metadata).query(connection))
+        self.server.read(redis::cmd("GET").arg(&self.keys.metadata))
     }
 
     /// What a script has to know of the index.
@@ -113,33 +126,53 @@ impl RedisStore {
         Ok(Horizon::new(self.known()?.retain, self.clock.now()))
     }
 
+    /// Whether the index keeps texts.
+    fn keeps_texts(&self) -> Result<bool> {
+        Ok(self.known()?.texts != TextKeeping::None)
+    }
+
+    /// Calls the script that inserts, for no document.
+    fn insert_none(&self) -> Result<()> {
+        self.scripts.insert(&self.begun()?, self.known()?, &[], None, &self.clock).map(|_| ())
+    }
+
     fn insert_within(&self, documents: &[Document], if_new: Option<&Rule>) -> Result<Vec<Insertion>> {
         check_documents(documents)?;
         let metadata = self.known()?;
+        let news: Vec<_> = documents.iter().map(New::uncounted).collect();
         let mut insertions = Vec::with_capacity(documents.len());
         while insertions.len() < documents.len() {
-            let rest = &documents[insertions.len()..];
-            insertions.extend(self.scripts.insert(&self.begun()?, metadata, rest, if_new, &self.clock)?);
+            let rest = &news[insertions.len()..];
+            for written in self.scripts.insert(&self.begun()?, metadata, rest, if_new, &self.clock)? {
+                match written {
+                    Written::Done(insertion) => insertions.push(insertion),
+                    Written::Waits => return Err(unexpected()),
+                }
+            }
         }
         Ok(insertions)
     }
 
-    /// The records of these documents, of those that are there, all as of one moment. The metadata comes with them, because
-    /// a server that has lost an index, or has got another one, must not be taken for an empty one.
-    fn records(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+    /// What is stored under these keys, all as of one moment. The metadata comes with it, because a server that has lost an
+    /// index, or has got another one, must not be taken for an empty one.
+    fn values(&self, keys: Vec<Vec<u8>>) -> Result<Vec<Option<Vec<u8>>>> {
+        let n_values = keys.len();
         let mut get = redis::cmd("MGET");
-        get.arg(&self.keys.metadata);
-        for id in ids {
-            get.arg(self.keys.document(id));
-        }
-        let mut records: Vec<Option<Vec<u8>>> = self.server.run(|connection| get.query(connection))?;
-        if records.len() != ids.len() + 1 {
+        get.arg(&self.keys.metadata).arg(keys);
+        let mut values: Vec<Option<Vec<u8>>> = self.server.read(&get)?;
+        if values.len() != n_values + 1 {
             return Err(Error::new(ErrorKind::Internal, "Redis answered with another number of records"));
         }
-        self.known.check(records.remove(0).as_deref())?;
-        let horizon = self.horizon()?;
+        self.known.check(values.remove(0).as_deref())?;
+        Ok(values)
+    }
+
+    /// The records of these documents, of those that are there, all as of one moment.
+    fn records(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        let records = self.values(ids.iter().map(|id| self.keys.document(id)).collect())?;
+        let (horizon, kind) = (self.horizon()?, &self.known()?.kind);
         let decode = |(id, record): (&DocumentId, Option<Vec<u8>>)| {
-            let stored = record.map(|record| decode_record(id, &record)).transpose()?;
+            let stored = record.map(|record| decode_record(id, &record, kind)).transpose()?;
             Ok(stored.filter(|stored| horizon.is_live(stored.inserted_at)))
         };
         ids.iter().zip(records).map(decode).collect()
@@ -167,13 +200,21 @@ impl Store for RedisStore {
         self.check().map(|_| ())
     }
 
-    /// Also that the server takes writes: one that is full, became a replica or cannot write its file answers reads all the
-    /// same. It is given a write that writes nothing.
+    /// Also that the server takes writes: one that is full, became a replica or cannot write its
+    /// file answers reads all the same. It is given a write that writes nothing, and the script
+    /// that inserts without a document; and the keys that every insertion reads must be of their
+    /// types. A server that is away is not waited for.
     fn ready(&self) -> Result<()> {
         self.check()?;
         let mut set = redis::cmd("SET");
         set.arg(&self.keys.ready).arg("").arg("XX");
-        self.server.run(|connection| set.exec(connection))
+        let of_types =
+            [("ZCARD", &self.keys.ids), ("ZCARD", &self.keys.times), ("GET", &self.keys.last_write)];
+        self.server.run_within(READY_WAIT_MAX, |connection| {
+            set.exec(connection)?;
+            of_types.iter().try_for_each(|(read, key)| redis::cmd(read).arg(key).exec(connection))
+        })?;
+        self.insert_none()
     }
 
     fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
@@ -181,7 +222,12 @@ impl Store for RedisStore {
     }
 
     fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
-        self.insert_within(documents, Some(rule))
+        rule.check_similar_alone()?;
+        if rule.counter.is_some() && self.keeps_texts()? {
+            check_documents(documents)?;
+            return counting::insert(self, documents, rule);
+        }
+        self.insert_within(documents, Some(&Rule { counter: None, ..*rule }))
     }
 
     fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
@@ -201,13 +247,22 @@ impl Store for RedisStore {
         self.records(ids)
     }
 
+    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        check_batch(ids.len())?;
+        if self.keeps_texts()? { told::texts(self, ids) } else { Ok(vec![None; ids.len()]) }
+    }
+
     fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         check_batch(queries.len())?;
+        rule.check_similar_alone()?;
         let begun = self.begun()?;
+        let counter = rule.counter.filter(|_| self.known().is_ok_and(|of| of.texts != TextKeeping::None));
+        let rule = &Rule { counter, ..*rule };
         let mut answers = Vec::with_capacity(queries.len());
         while answers.len() < queries.len() {
             let rest = &queries[answers.len()..];
-            answers.extend(self.scripts.near(&begun, rest, rule, limit)?);
+            let found = self.scripts.near(&begun, rest, rule, limit)?;
+            answers.extend(told::count(self, rest, rule, found)?);
         }
         Ok(answers)
     }
@@ -224,7 +279,7 @@ impl Store for RedisStore {
         self.known()?;
         let mut range = redis::cmd("ZRANGEBYLEX");
         range.arg(&self.keys.ids).arg(from).arg("+").arg("LIMIT").arg(0).arg(limit + 1);
-        let ids: Vec<Vec<u8>> = self.server.run(|connection| range.query(connection))?;
+        let ids: Vec<Vec<u8>> = self.server.read(&range)?;
         let mut ids = ids.iter().map(|id| decode_id(id)).collect::<Result<Vec<_>>>()?;
         let has_more = ids.len() > limit;
         ids.truncate(limit);
@@ -243,6 +298,8 @@ impl Store for RedisStore {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             horizon => horizon?.expired_until_ms(),
         };
+        // It looks whether anything was dropped.
+        self.stored()?;
         let mut count = redis::pipe();
         count.atomic().get(&self.keys.metadata).zcard(&self.keys.ids);
         // Nothing is as old as this where documents stay for good, and there are no times.
@@ -256,8 +313,12 @@ impl Store for RedisStore {
         })?;
         let (n_stored, n_expired) = counts;
         let n_documents = n_stored.saturating_sub(n_expired);
+        // Signatures are compared of all candidates.
+        let keeps_texts = self.known.metadata().is_some_and(|of| of.texts != TextKeeping::None);
+        let n_bounded = keeps_texts.then(|| self.n_bounded.load(Ordering::Relaxed));
         Ok(Status {
             n_documents: Some(n_documents),
+            n_bounded,
             connections: Some(self.server.connections()),
             ..Status::default()
         })

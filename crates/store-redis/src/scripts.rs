@@ -5,23 +5,22 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use index::backend::Known;
 use index::backend::check_ahead;
-use index::backend::nearest::Nearest;
 use index::backend::{Horizon, SWEPT_MIN, n_swept_max};
 use index::{
-    Clock, Cost, Document, DocumentId, Error, Features, Insertion, Match, Metadata, Neighbours, Result,
-    Retention, Rule, Selection, Sketch, Source, Timestamp,
+    Clock, Document, DocumentId, Metadata, Result, Retention, Rule, Selection, Sketch, Source, Text,
+    TextKeeping, Timestamp,
 };
 use redis::{FromRedisValue, Script, ScriptInvocation, Value};
 
-use super::layout::{
-    Keys, decode_features, decode_id, decode_match, encode_query, encode_record, encode_rule,
-};
+use super::answers::{Found, FoundAnswer, Look, LookAnswer, Written, from_value, unexpected};
+use super::layout::{Content, Keys, Packer, TextDigest, encode_query, encode_record, encode_rule};
 use super::server::Server;
 
 /// The most documents or queries of one call,
-const ITEMS_MAX: usize = 128;
-/// and the most buckets of all of them. One item with more is a call by itself.
+pub(super) const ITEMS_MAX: usize = 128;
+/// and the most buckets of all of them, and bytes of texts. One item with more is a call by itself.
 const BUCKETS_MAX: usize = 2_048;
+const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// How many runs a script reads before it leaves the rest to the next call. One item's reading is not cut.
 const READ_MAX: usize = 10_000;
@@ -35,6 +34,7 @@ const LIMIT_MAX: usize = 1 << 31;
 /// The scripts, by whose digests the server knows them.
 pub(super) struct Scripts {
     near: Script,
+    look: Script,
     insert: Script,
     remove: Script,
     examine: Script,
@@ -53,6 +53,22 @@ pub(super) struct Begun<'a> {
 /// What one call of a script may look at: two names each, and in how many buckets a document is.
 pub(super) type Listed = (Vec<u8>, Vec<u8>, usize);
 
+/// A document that is to be inserted.
+pub(super) struct New<'a> {
+    pub(super) document: &'a Document,
+    /// The text under its id that was counted and is another one.
+    pub(super) of_own: Option<TextDigest>,
+    /// What was counted of other documents, and is not near.
+    pub(super) counted: Vec<Content>,
+}
+
+impl<'a> New<'a> {
+    /// One of which nothing was counted.
+    pub(super) fn uncounted(document: &'a Document) -> Self {
+        Self { document, of_own: None, counted: Vec::new() }
+    }
+}
+
 impl Scripts {
     pub(super) fn new() -> Self {
         const BUCKET: &str = include_str!("bucket.lua");
@@ -61,35 +77,53 @@ impl Scripts {
         const SEARCH: &str = include_str!("search.lua");
         Self {
             near: Script::new(&[BUCKET, COMPARE, SEARCH, include_str!("near.lua")].concat()),
+            look: Script::new(&[BUCKET, COMPARE, SEARCH, include_str!("look.lua")].concat()),
             insert: Script::new(&[BUCKET, WRITE, COMPARE, SEARCH, include_str!("insert.lua")].concat()),
             remove: Script::new(&[BUCKET, WRITE, include_str!("remove.lua")].concat()),
             examine: Script::new(&[BUCKET, WRITE, include_str!("examine.lua")].concat()),
         }
     }
 
-    /// Answers the first queries, at least one of them.
+    /// Answers the first queries, at least one of them, as far as no text decides.
     pub(super) fn near(
         &self,
         begun: &Begun<'_>,
         queries: &[Sketch],
         rule: &Rule,
         limit: usize,
-    ) -> Result<Vec<Neighbours>> {
-        let queries = first(queries, Sketch::n_keys);
+    ) -> Result<Vec<Found>> {
+        let queries = first(queries, |query| (query.n_keys(), 0));
         let mut call = self.near.prepare_invoke();
         begun.begin(&mut call);
         call.arg(encode_rule(rule)).arg(limit.min(LIMIT_MAX)).arg(READ_MAX);
         for query in queries {
             call.arg(encode_query(query));
         }
-        let found: Vec<(u64, u64, Vec<Value>)> = begun.call(&call)?;
+        let found: Vec<FoundAnswer> = begun.call(&call)?;
         check_answers(found.len(), queries.len())?;
-        let neighbours = |(query, (n_matches, n_candidates, matches)): (&Sketch, (u64, u64, Vec<Value>))| {
-            let matches = to_matches(query, rule, matches, limit)?;
-            let cost = Cost { n_buckets: query.n_keys() as u64, n_candidates };
-            Ok(Neighbours { matches, n_matches, cost })
-        };
-        queries.iter().zip(found).map(neighbours).collect()
+        queries.iter().zip(found).map(|(query, found)| Found::read(query, rule, limit, found)).collect()
+    }
+
+    /// Looks what has to be counted before the first documents can be inserted, of one of them at least.
+    pub(super) fn look(
+        &self,
+        begun: &Begun<'_>,
+        metadata: &Metadata,
+        documents: &[Document],
+        rule: &Rule,
+    ) -> Result<Vec<Look>> {
+        let documents = first(documents, |document| (document.sketch.n_keys(), 0));
+        let mut call = self.look.prepare_invoke();
+        begun.begin(&mut call);
+        call.arg(encode_rule(rule)).arg(READ_MAX).arg(rule.counted_max.unwrap_or(LIMIT_MAX));
+        for document in documents {
+            let text = document.sketch.text().map(TextDigest::of);
+            call.arg(document.id.as_str());
+            call.arg(encode_record(document, text, Timestamp::MIN, &metadata.kind));
+        }
+        let looks: Vec<LookAnswer> = begun.call(&call)?;
+        check_answers(looks.len(), documents.len())?;
+        documents.iter().zip(looks).map(|(document, look)| Look::read(&document.sketch, rule, look)).collect()
     }
 
     /// Inserts the first documents, at least one of them, as of now; with a rule, where nothing is near by it.
@@ -97,24 +131,36 @@ impl Scripts {
         &self,
         begun: &Begun<'_>,
         metadata: &Metadata,
-        documents: &[Document],
+        documents: &[New<'_>],
         if_new: Option<&Rule>,
         clock: &Clock,
-    ) -> Result<Vec<Insertion>> {
-        let documents = first(documents, |document| document.sketch.n_keys());
+    ) -> Result<Vec<Written>> {
+        let documents = first(documents, |New { document, .. }| {
+            (document.sketch.n_keys(), kept_text(metadata, document).map_or(0, |text| text.len()))
+        });
         let mut call = self.insert.prepare_invoke();
         let now = begun.begin_write(&mut call, metadata.retain, clock, documents.len());
-        call.arg(if_new.map_or_else(Vec::new, encode_rule)).arg(READ_MAX);
-        for document in documents {
-            call.arg(document.id.as_str()).arg(encode_record(document, now, &metadata.kind));
+        let counted_max = if_new.and_then(|rule| rule.counted_max);
+        call.arg(if_new.map_or_else(Vec::new, encode_rule));
+        call.arg(READ_MAX).arg(counted_max.unwrap_or(LIMIT_MAX));
+        let mut packer = Packer::default();
+        for New { document, of_own, counted } in documents {
+            let text = kept_text(metadata, document);
+            let record = encode_record(document, text.map(TextDigest::of), now, &metadata.kind);
+            let text = text.map(|text| packer.encode(&document.id, text)).transpose()?;
+            call.arg(document.id.as_str()).arg(record).arg(text.unwrap_or_default());
+            call.arg(of_own.as_ref().map_or(&[][..], |TextDigest(digest)| digest));
+            call.arg(counted.iter().flat_map(|content| *content.as_bytes()).collect::<Vec<u8>>());
         }
         let (ahead_of, answers): (i64, Vec<Value>) = begun.write(&call)?;
         warn(clock, now, ahead_of)?;
-        check_answers(answers.len(), documents.len())?;
+        if !documents.is_empty() {
+            check_answers(answers.len(), documents.len())?;
+        }
         documents
             .iter()
             .zip(answers)
-            .map(|(document, answer)| to_insertion(&document.sketch, if_new, answer))
+            .map(|(new, answer)| Written::read(&new.document.sketch, if_new, answer))
             .collect()
     }
 
@@ -126,7 +172,7 @@ impl Scripts {
         selection: &Selection,
         (retain, clock): (Option<Retention>, &Clock),
     ) -> Result<Vec<bool>> {
-        let ids = first(ids, |_| 0);
+        let ids = first(ids, |_| (0, 0));
         let mut call = self.remove.prepare_invoke();
         let now = begun.begin_write(&mut call, retain, clock, ids.len());
         let from = selection.inserted_from.unwrap_or(Timestamp::MIN).as_ms();
@@ -148,7 +194,7 @@ impl Scripts {
         (what, mends): (&str, bool),
         entries: &[Listed],
     ) -> Result<Vec<bool>> {
-        let entries = first(entries, |(.., n_buckets)| *n_buckets);
+        let entries = first(entries, |(.., n_buckets)| (*n_buckets, 0));
         let mut call = self.examine.prepare_invoke();
         begun.begin(&mut call);
         call.key(begun.keys.answer(&token())).arg(what).arg(i32::from(mends));
@@ -162,13 +208,15 @@ impl Scripts {
 }
 
 impl Begun<'_> {
-    /// What every script is given first: the names, which index it is, and what has expired.
+    /// What every script is given first: the names, which index it is, what has expired, and how
+    /// many keys the server had dropped.
     fn begin(&self, call: &mut ScriptInvocation<'_>) {
         let Self { keys, known, horizon, .. } = self;
         call.key(&keys.metadata).key(&keys.ids).key(&keys.documents).key(&keys.runs).key(&keys.buckets);
-        call.key(&keys.times).key(&keys.run_times);
+        call.key(&keys.times).key(&keys.run_times).key(&keys.texts);
         call.arg(known.seal().unwrap_or_default());
-        call.arg(horizon.expired_until_ms().map_or_else(String::new, |ms| ms.to_string()));
+        let expired = horizon.expired_until_ms().map_or_else(String::new, |ms| ms.to_string());
+        call.arg(format!("{expired} {}", self.server.losses_known()));
     }
 
     /// What the scripts that insert and remove are given next: where to keep their answers, and what they sweep by the
@@ -204,10 +252,6 @@ impl Begun<'_> {
     }
 }
 
-fn from_value<T: FromRedisValue>(value: Value) -> Result<T> {
-    T::from_redis_value(value).map_err(|error| unexpected().caused_by(error))
-}
-
 /// Says that a clock is ahead, if it is; or refuses it, after the script has.
 fn warn(clock: &Clock, now: Timestamp, ahead_of: i64) -> Result<()> {
     match Timestamp::new(ahead_of) {
@@ -216,16 +260,22 @@ fn warn(clock: &Clock, now: Timestamp, ahead_of: i64) -> Result<()> {
     }
 }
 
-/// As many as one call may have.
-fn first<T>(items: &[T], n_buckets: impl Fn(&T) -> usize) -> &[T] {
-    let mut n_left = BUCKETS_MAX;
+/// As many as one call may have, by how many buckets each has and how many bytes of text.
+fn first<T>(items: &[T], size: impl Fn(&T) -> (usize, usize)) -> &[T] {
+    let (mut n_buckets, mut n_bytes) = (0_usize, 0_usize);
     let fits = |item: &&T| {
-        let left = n_left.checked_sub(n_buckets(item));
-        n_left = left.unwrap_or(0);
-        left.is_some()
+        let (buckets, bytes) = size(item);
+        n_buckets = n_buckets.saturating_add(buckets);
+        n_bytes = n_bytes.saturating_add(bytes);
+        n_buckets <= BUCKETS_MAX && n_bytes <= TEXT_BYTES_MAX
     };
     let n_fitting = items.iter().take(ITEMS_MAX).take_while(fits).count();
     &items[..n_fitting.max(1).min(items.len())]
+}
+
+/// The text that is to be kept.
+fn kept_text<'a>(metadata: &Metadata, document: &'a Document) -> Option<&'a Text> {
+    document.sketch.text().filter(|_| metadata.texts != TextKeeping::None)
 }
 
 /// What a writing script keeps its answer under: another one for every call, in whatever process, and the same one where
@@ -243,56 +293,6 @@ fn check_answers(n_answers: usize, n_asked: usize) -> Result<()> {
     Ok(())
 }
 
-fn unexpected() -> Error {
-    Error::new(
-        index::ErrorKind::Internal,
-        "a script in Redis gave an answer that it cannot give; report a bug",
-    )
-}
-
-/// The nearest of the matches that a script has listed: runs each with an id after it, and of signed ones by what they are
-/// compared, with their ids.
-fn to_matches(query: &Sketch, rule: &Rule, listed: Vec<Value>, limit: usize) -> Result<Vec<Match>> {
-    let mut nearest = Nearest::new(limit);
-    let mut offer = |features: &Features, ids: &mut dyn Iterator<Item = Result<DocumentId>>| {
-        // By the same numbers as in the script, so it is near here too.
-        let nearness = rule.confirms(query.features(), features).ok_or_else(unexpected)?;
-        let fingerprint = features.fingerprint();
-        for id in ids {
-            nearest.offer(Match::new(id?, fingerprint, nearness));
-        }
-        Result::Ok(())
-    };
-    for listed in listed {
-        match listed {
-            Value::Array(signed) => {
-                let mut signed = signed.into_iter().map(from_value::<Vec<u8>>);
-                let features = decode_features(&signed.next().ok_or_else(unexpected)??)?;
-                offer(&features, &mut signed.map(|id| decode_id(&id?)))?;
-            }
-            by_simhash => {
-                let (features, id) = decode_match(&from_value::<Vec<u8>>(by_simhash)?)?;
-                offer(&features, &mut std::iter::once(Ok(id)))?;
-            }
-        }
-    }
-    Ok(nearest.into_matches())
-}
-
-fn to_insertion(sketch: &Sketch, if_new: Option<&Rule>, answer: Value) -> Result<Insertion> {
-    match answer {
-        Value::BulkString(letter) if letter == b"U" => Ok(Insertion::Unchanged),
-        Value::BulkString(letter) if letter == b"I" => Ok(Insertion::Inserted),
-        Value::BulkString(letter) if letter == b"R" => Ok(Insertion::Replaced),
-        Value::Array(matches) => {
-            let rule = if_new.ok_or_else(unexpected)?;
-            let found = to_matches(sketch, rule, matches, 1)?.pop();
-            found.map(Insertion::Duplicate).ok_or_else(unexpected)
-        }
-        _ => Err(unexpected()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,8 +307,10 @@ mod tests {
             (vec![0; 3], 3),
             (vec![], 0),
         ] {
-            assert_eq!(first(&sizes, |size| *size).len(), expected);
+            assert_eq!(first(&sizes, |size| (*size, 0)).len(), expected);
         }
+        assert_eq!(first(&[TEXT_BYTES_MAX / 3; 9], |size| (1, *size)).len(), 3);
+        assert_eq!(first(&[TEXT_BYTES_MAX * 2; 9], |size| (1, *size)).len(), 1);
     }
 
     #[test]

@@ -10,11 +10,12 @@ use index::backend::Known;
 use index::{ConnectionCounts, Error, ErrorKind, Result};
 use redis::io::tcp::TcpSettings;
 use redis::{
-    Client, Connection, ConnectionAddr, ErrorKind as RedisKind, IntoConnectionInfo, RedisError, RedisResult,
-    ServerErrorKind,
+    Client, Cmd, Connection, ConnectionAddr, FromRedisValue, IntoConnectionInfo, RedisError, RedisResult,
 };
 
-use super::layout::damaged;
+use super::errors::{is_away, is_elsewhere, is_loading, may_pass, says};
+use super::losses::{Info, Losses, News};
+use super::uri::RedisUri;
 
 /// More would wait for the server's one thread, not for us.
 pub(crate) const CONNECTIONS_MAX: usize = 16;
@@ -40,6 +41,9 @@ impl Default for Waits {
     }
 }
 
+/// How long a server that reads its files is waited for at least when this program starts.
+const LOADING_WAIT: Duration = Duration::from_secs(120);
+
 /// What a server may take for a reply that has much to do.
 const REPLY_MIN: Duration = Duration::from_secs(5);
 
@@ -48,16 +52,16 @@ const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// One Redis server.
 pub(super) struct Server {
-    client: Client,
+    pub(super) uri: RedisUri,
     /// For messages.
-    address: String,
-    db: i64,
-    waits: Waits,
+    pub(super) address: String,
+    pub(super) waits: Waits,
     pool: Mutex<Pool>,
     freed: Condvar,
     /// Whether it ever did what it was asked for. A server that never answered is more likely a mistake in the URL.
-    has_answered: AtomicBool,
+    pub(super) has_answered: AtomicBool,
     away: Away,
+    pub(super) losses: Losses,
     /// Whether its settings were complained about, which is done once.
     has_warned: AtomicBool,
 }
@@ -102,31 +106,40 @@ impl Drop for Lease<'_> {
 
 impl Server {
     /// Connects when it is used.
-    pub(super) fn new(host: &str, port: u16, db: i64, password: Option<&str>, waits: Waits) -> Result<Self> {
-        let address = format!("{host}:{port}");
-        let refused = |error| Error::invalid(format!("{address} is no address of Redis")).caused_by(error);
-        // The brackets of an IPv6 address are the URL's.
-        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-        let info = ConnectionAddr::Tcp(host.to_owned(), port).into_connection_info().map_err(refused)?;
-        // Of a server that hangs, the library would wait for the answer to its own name first.
-        let mut settings = info.redis_settings().clone().set_db(db).set_skip_set_lib_name();
-        if let Some(password) = password {
-            settings = settings.set_password(password);
-        }
-        let info =
-            info.set_redis_settings(settings).set_tcp_settings(TcpSettings::default().set_nodelay(true));
-        let client = Client::open(info).map_err(refused)?;
-        Ok(Self {
-            client,
-            address,
-            db,
+    pub(super) fn new(uri: &RedisUri, waits: Waits) -> Result<Self> {
+        let server = Self {
+            uri: uri.clone(),
+            address: format!("{}:{}", uri.host, uri.port),
             waits,
             pool: Mutex::default(),
             freed: Condvar::new(),
             has_answered: AtomicBool::new(false),
             away: Away::default(),
+            losses: Losses::default(),
             has_warned: AtomicBool::new(false),
-        })
+        };
+        server.client()?;
+        Ok(server)
+    }
+
+    /// What makes a connection. The password is read each time, because it may have been changed.
+    fn client(&self) -> Result<Client> {
+        let Self { uri, address, .. } = self;
+        let refused = |error| Error::invalid(format!("{address} is no address of Redis")).caused_by(error);
+        // The brackets of an IPv6 address are the URL's.
+        let host = uri.host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(&uri.host);
+        let info = ConnectionAddr::Tcp(host.to_owned(), uri.port).into_connection_info().map_err(refused)?;
+        // Of a server that hangs, the library would wait for the answer to its own name first.
+        let mut settings = info.redis_settings().clone().set_db(uri.db).set_skip_set_lib_name();
+        if let Some(user) = &uri.user {
+            settings = settings.set_username(user);
+        }
+        if let Some(password) = uri.read_password()? {
+            settings = settings.set_password(password);
+        }
+        let info =
+            info.set_redis_settings(settings).set_tcp_settings(TcpSettings::default().set_nodelay(true));
+        Client::open(info).map_err(refused)
     }
 
     /// Changes how long a server that is away, or one of our own connections, is waited for. One that keeps its
@@ -151,12 +164,21 @@ impl Server {
 
     /// Does `work` on a connection. Where the server does not answer, the work is repeated, so it must be right to do it
     /// twice.
-    pub(super) fn run<T>(&self, mut work: impl FnMut(&mut Connection) -> RedisResult<T>) -> Result<T> {
+    pub(super) fn run<T>(&self, work: impl FnMut(&mut Connection) -> RedisResult<T>) -> Result<T> {
+        self.run_within(self.waits.server, work)
+    }
+
+    /// The same with another wait for a server that is away.
+    pub(super) fn run_within<T>(
+        &self,
+        wait_max: Duration,
+        mut work: impl FnMut(&mut Connection) -> RedisResult<T>,
+    ) -> Result<T> {
         let begun = Instant::now();
         // The first repetition is at once: most often the server closed a connection that was idle for long.
         let mut pause = Duration::ZERO;
         loop {
-            let error = match self.attempt(&mut work) {
+            let error = match self.attempt(begun + wait_max, &mut work) {
                 Ok(done) => {
                     self.has_answered.store(true, Ordering::Relaxed);
                     self.away.is_back(&self.address);
@@ -165,8 +187,10 @@ impl Server {
                 Err(Failure::Final(error)) => return Err(error),
                 Err(Failure::Redis(error)) => error,
             };
-            let is_hopeless = is_away(&error) && !self.has_answered.load(Ordering::Relaxed);
-            if !may_pass(&error) || is_hopeless || begun.elapsed() + pause > self.waits.server {
+            let is_new = !self.has_answered.load(Ordering::Relaxed);
+            let is_hopeless = is_away(&error) && is_new;
+            let wait_max = if is_new && is_loading(&error) { wait_max.max(LOADING_WAIT) } else { wait_max };
+            if !may_pass(&error) || is_hopeless || begun.elapsed() + pause > wait_max {
                 return Err(self.explain(error));
             }
             if pause > PAUSE_MIN {
@@ -177,8 +201,12 @@ impl Server {
         }
     }
 
-    fn attempt<T>(&self, work: &mut impl FnMut(&mut Connection) -> RedisResult<T>) -> Result<T, Failure> {
-        let mut lease = self.take()?;
+    fn attempt<T>(
+        &self,
+        until: Instant,
+        work: &mut impl FnMut(&mut Connection) -> RedisResult<T>,
+    ) -> Result<T, Failure> {
+        let mut lease = self.take(until)?;
         let mut connection = match lease.connection.take() {
             Some(connection) => connection,
             None => self.connect()?,
@@ -187,8 +215,11 @@ impl Server {
         match &done {
             // After an error of the server's the next reply is the next request's.
             Ok(_) => lease.connection = Some(connection),
-            Err(error) if error.code().is_some() => lease.connection = Some(connection),
-            // The others have most likely lost their server too.
+            Err(error) if error.code().is_some() && is_elsewhere(error).is_none() => {
+                lease.connection = Some(connection);
+            }
+            // The others have most likely lost their server too, or lead to one that is none any
+            // more.
             Err(_) => {
                 let mut pool = self.pool();
                 pool.n_open -= pool.idle.len();
@@ -199,11 +230,11 @@ impl Server {
     }
 
     /// An idle connection, or leave to make one.
-    fn take(&self) -> Result<Lease<'_>, Failure> {
+    fn take(&self, until: Instant) -> Result<Lease<'_>, Failure> {
         let is_busy = |pool: &mut Pool| pool.idle.is_empty() && pool.n_open == CONNECTIONS_MAX;
         let (mut pool, waited) = self
             .freed
-            .wait_timeout_while(self.pool(), self.waits.server, is_busy)
+            .wait_timeout_while(self.pool(), until.saturating_duration_since(Instant::now()), is_busy)
             .unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
             return Err(Failure::Final(Error::new(
@@ -227,12 +258,13 @@ impl Server {
     }
 
     fn connect(&self) -> Result<Connection, Failure> {
-        let mut connection = self.client.get_connection_with_timeout(self.waits.connect)?;
+        let mut connection =
+            self.client().map_err(Failure::Final)?.get_connection_with_timeout(self.waits.connect)?;
         connection.set_read_timeout(Some(self.waits.reply))?;
         connection.set_write_timeout(Some(self.waits.reply))?;
         let info: RedisResult<String> = redis::cmd("INFO").query(&mut connection);
         match info {
-            Ok(info) => self.check(&info)?,
+            Ok(info) => self.check(&Info(&info))?,
             Err(error) if says(&error, "NOPERM") || error.to_string().contains("unknown command") => {
                 self.warn(
                     "Redis does not allow INFO; make sure yourself that maxmemory-policy is noeviction",
@@ -243,19 +275,11 @@ impl Server {
         Ok(connection)
     }
 
-    /// Refuses a server that would drop documents by itself, and warns of one that keeps nothing on disk. Looked at
-    /// with every connection, because a server may come back with other settings.
-    fn check(&self, info: &str) -> Result<(), Failure> {
-        let field = |name: &str| {
-            let of =
-                |line: &str| line.strip_prefix(name)?.strip_prefix(':').map(|value| value.trim().to_owned());
-            info.lines().find_map(of)
-        };
-        let policy = field("maxmemory_policy").unwrap_or_default();
-        if field("maxmemory").is_some_and(|bytes| bytes != "0")
-            && !policy.is_empty()
-            && policy != "noeviction"
-        {
+    /// Refuses a server that would drop documents by itself, or has, and warns of one that keeps
+    /// nothing on disk. Looked at with every connection, because a server may come back with other
+    /// settings.
+    fn check(&self, info: &Info<'_>) -> Result<(), Failure> {
+        if let Some(policy) = info.evicting_policy() {
             return Err(Failure::Final(Error::new(
                 ErrorKind::PermissionDenied,
                 format!(
@@ -265,7 +289,16 @@ impl Server {
                 ),
             )));
         }
-        if field("aof_enabled").is_some_and(|enabled| enabled == "0") {
+        match self.losses.see(info) {
+            News::None => {}
+            News::Since => return Err(Failure::Final(self.losses.lost(&self.address))),
+            News::Before(n) => tracing::warn!(
+                address = self.address,
+                "Redis has dropped {n} keys since it started, because it was full; where the index was there then, look with \
+                 `pigeonhole verify` what is missing (`redis-cli CONFIG RESETSTAT` ends this warning)"
+            ),
+        }
+        if info.field("aof_enabled").is_some_and(|enabled| enabled == "0") {
             self.warn(
                 "Redis keeps no append-only file, so what was acknowledged may be lost when it stops; run \
                  `redis-cli CONFIG SET appendonly yes` and write the same into its redis.conf",
@@ -274,104 +307,37 @@ impl Server {
         Ok(())
     }
 
+    /// Reads by one command, as [`run`](Self::run), and looks in the same call whether the server
+    /// has dropped anything.
+    pub(super) fn read<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
+        let (value, info): (T, Option<String>) = self.run(|connection| {
+            if self.losses.n_known().is_none() {
+                return Ok((command.query(connection)?, None));
+            }
+            let mut both = redis::pipe();
+            both.add_command(command.clone()).cmd("INFO").arg("stats");
+            match both.query(connection) {
+                // Of two the errors are told as one; the command alone says its own.
+                Err(error) if !is_away(&error) => Ok((command.query(connection)?, None)),
+                answered => answered,
+            }
+        })?;
+        let n_evicted = info.as_deref().and_then(|info| Info(info).n_evicted());
+        if n_evicted > self.losses.n_known() {
+            return Err(self.losses.lost(&self.address));
+        }
+        Ok(value)
+    }
+
+    /// How many keys the server may have dropped, for scripts to hold against what it has; empty
+    /// where it does not tell.
+    pub(super) fn losses_known(&self) -> String {
+        self.losses.n_known().map_or_else(String::new, |n| n.to_string())
+    }
+
     fn warn(&self, what: &str) {
         if !self.has_warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(address = self.address, "{what}");
         }
     }
-
-    /// The server's error in terms of what a person can do.
-    fn explain(&self, error: RedisError) -> Error {
-        let Self { address, .. } = self;
-        let (kind, what) = match error.kind() {
-            _ if says(&error, "DAMAGED") => {
-                let detail = error.to_string();
-                let id = detail.split_once("DAMAGED ").map_or("", |(_, id)| id);
-                let id = id.split_once(" script: ").map_or(id, |(id, _)| id);
-                return damaged(id, "the scripts cannot read it");
-            }
-            _ if says(&error, "OOM") => (
-                ErrorKind::StorageFull,
-                format!("Redis at {address} has reached its maxmemory; raise it, or remove documents"),
-            ),
-            _ if says(&error, "MISCONF") => (
-                ErrorKind::StorageFull,
-                format!("Redis at {address} cannot write to its disk; make room there, its log says more"),
-            ),
-            _ if says(&error, "WRONGTYPE") => (
-                ErrorKind::Corrupt,
-                "another program has written under the index's name; use another name".to_owned(),
-            ),
-            RedisKind::AuthenticationFailed => (ErrorKind::PermissionDenied, self.no_leave()),
-            _ if ["NOAUTH", "NOPERM", "WRONGPASS"].iter().any(|code| says(&error, code)) => {
-                (ErrorKind::PermissionDenied, self.no_leave())
-            }
-            RedisKind::Server(ServerErrorKind::ReadOnly) => (
-                ErrorKind::PermissionDenied,
-                format!("Redis at {address} is a replica, which takes no writes; name the primary"),
-            ),
-            RedisKind::Server(
-                ServerErrorKind::Moved
-                | ServerErrorKind::Ask
-                | ServerErrorKind::CrossSlot
-                | ServerErrorKind::ClusterDown,
-            ) => (
-                ErrorKind::InvalidArgument,
-                format!(
-                    "Redis at {address} is a node of a cluster that does not hold this index; name the node that \
-                     does, which the error below says"
-                ),
-            ),
-            RedisKind::Io if !self.has_answered.load(Ordering::Relaxed) => (
-                ErrorKind::Unavailable,
-                format!("no answer from Redis at {address}; is it running, and is that its address?"),
-            ),
-            _ if may_pass(&error) => (
-                ErrorKind::Unavailable,
-                format!(
-                    "Redis at {address} was away for {} s; start it, and do the same again",
-                    self.waits.server.as_secs()
-                ),
-            ),
-            _ if error.to_string().contains("DB index") => (
-                ErrorKind::InvalidArgument,
-                format!(
-                    "Redis at {address} does not have database {}; leave ?db=N out, or raise `databases` in its \
-                     redis.conf",
-                    self.db
-                ),
-            ),
-            RedisKind::Parse | RedisKind::UnexpectedReturnType => (
-                ErrorKind::InvalidArgument,
-                format!("what listens at {address} does not answer as Redis does; is that its address?"),
-            ),
-            _ => (ErrorKind::Internal, format!("Redis at {address} refused what it was asked for")),
-        };
-        Error::new(kind, what).caused_by(error)
-    }
-
-    fn no_leave(&self) -> String {
-        format!(
-            "Redis at {} does not let us in, or not do this; name the file with its password by ?password-file=PATH",
-            self.address
-        )
-    }
-}
-
-/// Whether it is this error of the server's. An old server puts the errors of a script into a text of its own.
-fn says(error: &RedisError, code: &str) -> bool {
-    error.code() == Some(code) || error.detail().is_some_and(|detail| detail.contains(&format!("{code} ")))
-}
-
-fn is_away(error: &RedisError) -> bool {
-    error.kind() == RedisKind::Io
-}
-
-/// Whether the same may succeed later, without anybody doing anything.
-fn may_pass(error: &RedisError) -> bool {
-    use ServerErrorKind::{BusyLoading, MasterDown, TryAgain};
-    let kind = error.kind();
-    is_away(error)
-        || matches!(kind, RedisKind::Server(BusyLoading | TryAgain | MasterDown))
-        || error.code() == Some("BUSY")
 }

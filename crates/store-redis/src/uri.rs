@@ -22,6 +22,8 @@ pub struct RedisUri {
     pub name: String,
     /// The number of the database in the server.
     pub db: i64,
+    /// The user of its access control list; the default one where there is none.
+    pub user: Option<String>,
     /// A file with the password in its first line.
     pub password_file: Option<PathBuf>,
 }
@@ -46,7 +48,7 @@ impl FromStr for RedisUri {
         if place.contains('@') {
             return Err(Error::invalid(
                 "a password in a URL is seen by all users of the machine; write it into a file, and \
-                 redis://HOST:PORT/NAME?password-file=PATH",
+                 redis://HOST:PORT/NAME?user=NAME&password-file=PATH; without user=NAME it is the default user's",
             ));
         }
         let (host, port, name) = split_authority(place, REDIS_PORT).map_err(malformed)?;
@@ -62,15 +64,17 @@ impl FromStr for RedisUri {
         }
         let unknown = |parameter: &str| {
             malformed(format!(
-                "{parameter:?} is not a parameter; there are db=N, from 0 on, and password-file=PATH"
+                "{parameter:?} is not a parameter; there are db=N, from 0 on, user=NAME and password-file=PATH"
             ))
         };
-        let mut uri = Self { host: host.to_owned(), port, name: name.to_owned(), db: 0, password_file: None };
+        let (host, name) = (host.to_owned(), name.to_owned());
+        let mut uri = Self { host, port, name, db: 0, user: None, password_file: None };
         for parameter in query.into_iter().flat_map(|query| query.split('&')) {
             match parameter.split_once('=') {
                 Some(("db", number)) => {
                     uri.db = number.parse::<u16>().map_err(|_| unknown(parameter))?.into();
                 }
+                Some(("user", user)) if !user.is_empty() => uri.user = Some(user.to_owned()),
                 Some(("password-file", path)) if !path.is_empty() => uri.password_file = Some(path.into()),
                 _ => return Err(unknown(parameter)),
             }
@@ -92,8 +96,11 @@ impl RedisUri {
 
 impl fmt::Display for RedisUri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { host, port, name, db, password_file } = self;
+        let Self { host, port, name, db, user, password_file } = self;
         write!(f, "redis://{host}:{port}/{name}?db={db}")?;
+        if let Some(user) = user {
+            write!(f, "&user={user}")?;
+        }
         match password_file {
             Some(path) => write!(f, "&password-file={}", path.display()),
             None => Ok(()),
@@ -113,7 +120,9 @@ impl Place for RedisUri {
             n_handles_max: CONNECTIONS_MAX,
             // One thread at the other end, and scripts of 128 documents.
             searches: CallSizes::new(4, 64),
+            texts: index::TextKeeping::None,
             insertions: CallSizes::new(4, 128),
+            contained: false,
         }
     }
 

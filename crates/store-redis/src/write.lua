@@ -1,11 +1,11 @@
--- What the scripts that write begin with, after `bucket.lua`. KEYS[8] keeps the answer for whoever did not get it: a
+-- What the scripts that write begin with, after `bucket.lua`. KEYS[9] keeps the answer for whoever did not get it: a
 -- script that is run again with the same key has done its work, and only repeats what it said. Longer than any caller
 -- tries (`server.rs`).
-local ANSWER, ANSWER_SECONDS = KEYS[8], 180
+local ANSWER, ANSWER_SECONDS = KEYS[9], 180
 
 -- When the index was last written to, by which clocks are doubted (`last_write.rs`): a time, then the first and the last of
 -- those that were too far ahead of it, or two zeros. A later time is noted when it is so much later.
-local LAST_WRITE, STEP_MS_MAX = KEYS[9], 60000
+local LAST_WRITE, STEP_MS_MAX = KEYS[10], 60000
 
 -- A script sweeps no more documents once they were in more buckets than this.
 local SWEPT_BUCKETS = 4096
@@ -17,11 +17,6 @@ end
 
 local function keep(answers)
   call('SET', ANSWER, cmsgpack.pack(answers), 'EX', ANSWER_SECONDS)
-end
-
--- Whether two records are of equal sketches, whatever their times and sources.
-local function same_sketch(a, b)
-  return run_of(a) == run_of(b) and sub(a, sketch_from(a), -5) == sub(b, sketch_from(b), -5)
 end
 
 -- Does something with each bucket that a record lists, and the member that it has there.
@@ -66,10 +61,11 @@ local function take_from_run_times(run, id, n)
   end
 end
 
--- Files a document under its run, and a run that is new under all its keys.
-local function put(id, record, facets)
+-- Files a document under its run, and a run that is new under all its keys; and keeps its text, if there is one.
+local function put(id, record, facets, text)
   local run = run_of(record)
   call('SET', DOCUMENTS .. id, record)
+  if text ~= '' then call('SET', TEXTS .. id, text) end
   call('ZADD', IDS, 0, id)
   call('ZADD', RUNS .. run, 0, id)
   local n = call('ZCARD', RUNS .. run)
@@ -84,9 +80,10 @@ local function put(id, record, facets)
   end
 end
 
--- Takes a document out of its run, and a run that is empty then out of all its buckets. The record stays.
+-- Takes a document out of its run, and a run that is empty then out of all its buckets; and its text away. The record stays.
 local function unfile(id, record, facets)
   local run = run_of(record)
+  if is_told(record) then call('DEL', TEXTS .. id) end
   call('ZREM', RUNS .. run, id)
   local n = call('ZCARD', RUNS .. run)
   if n == 0 then each_bucket(record, facets, take_from_bucket) end

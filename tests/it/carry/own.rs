@@ -148,3 +148,25 @@ fn an_import_is_a_job_like_another() {
     }
     assert_eq!(super::records(folder, &parts), super::records(folder, &whole));
 }
+
+/// Of an import, or of any other run that makes an index, of which every record is rejected.
+#[test]
+fn no_index_is_left_where_every_record_is_rejected() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let [file, rejects] = ["bad.jsonl", "rejects.jsonl"].map(|name| at(folder, name));
+    let store = embedded(folder, "index");
+    fs::write(&file, "no record\n".repeat(20_000)).unwrap();
+    for (command, more) in [("import", &[][..]), ("index", &[]), ("dedup", &["--output", "/dev/null"])] {
+        let args = [command, "-q", "--store", &store, "--rejects", &rejects, &file];
+        let said = run("indexer", [&args[..], more].concat()).expect(1).stderr;
+        assert!(said.contains("every record was rejected (20000)"), "{said}");
+        assert_eq!(fs::read_to_string(&rejects).unwrap().lines().count(), 20_000);
+        assert!(!folder.join("index").exists(), "{command}");
+        fs::remove_file(&rejects).unwrap();
+    }
+    // One that can be taken makes it, wherever it is.
+    fs::write(&file, "no record\n".repeat(20_000) + "{\"id\":\"a\",\"text\":\"a text\"}\n").unwrap();
+    run("indexer", ["index", "-q", "--store", &store, &file]).expect(1);
+    assert!(folder.join("index").exists());
+}

@@ -61,7 +61,7 @@ fn what_cannot_be_is_refused() {
     let folder = folder.path();
     let [full, classic] =
         [("full", &[][..]), ("classic", &CLASSIC)].map(|(name, flags)| indexed(folder, name, flags));
-    let minhash = indexed(folder, "minhash", &["--profile", "minhash"]);
+    let minhash = indexed(folder, "minhash", &["--profile", "minhash", "--texts", "none"]);
     let other = indexed(folder, "other", &["--segmenter", "words"]);
     let (new, missing) = (embedded(folder, "new"), embedded(folder, "missing"));
     let roundabout = embedded(folder, "full/../full");

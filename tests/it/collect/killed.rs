@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Place, files_in};
+use super::{Place, files_in, item};
 use crate::support::{Random, command, made_up_corpus, run, sealed, until};
 
 /// Takes everything that has its name.
@@ -94,7 +94,7 @@ fn nothing_is_lost_and_nothing_is_kept_twice() {
     let mut left = files_in(&place.at("incoming"));
     left.iter_mut().for_each(|name| *name = name.rsplit('/').next().unwrap().to_owned());
     let mut expected: Vec<_> = (1..FILES).step_by(2).map(|n| format!("{n}.jsonl")).collect();
-    expected.extend(["lock", "totals.json"].map(str::to_owned));
+    expected.extend(["last_write.json", "lock", "totals.json"].map(str::to_owned));
     left.sort();
     expected.sort();
     assert_eq!(left, expected);
@@ -149,4 +149,33 @@ fn a_round_whose_files_are_gone_is_not_done() {
     all.deliver("a.jsonl", made_up_corpus(4_000, 5));
     all.collect(&[]).expect(0);
     assert_eq!(place.totals()["counts"], all.totals()["counts"]);
+}
+
+/// What the rounds since then had kept was kept again, in a file of its own.
+#[test]
+fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
+    let place = Place::new();
+    let data = place.at("seen/data.mdb");
+    let collect = |n: usize| {
+        place.deliver("a.jsonl", item(n, &json!({ "id": format!("{n}") })));
+        place.collect(&[])
+    };
+    collect(1).expect(0);
+    let older = fs::read(&data).unwrap();
+    collect(2).expect(0);
+    let newer = fs::read(&data).unwrap();
+    fs::write(&data, &older).unwrap();
+    let refused = collect(3).expect(2).stderr;
+    assert!(
+        refused.contains("older than the last round") && refused.contains("last_write.json"),
+        "{refused}"
+    );
+    fs::write(&data, newer).unwrap();
+    place.collect(&[]).expect(0);
+    assert_eq!(place.items("source=").len(), 3);
+    // Where there is no newer copy, it is for a person to say so.
+    fs::write(&data, older).unwrap();
+    fs::remove_file(place.at("incoming/.collector/last_write.json")).unwrap();
+    collect(2).expect(0);
+    assert_eq!(place.items("source=").len(), 4);
 }

@@ -41,15 +41,15 @@ fn it_has_figures_curves_and_texts_and_is_safe() {
         "dir=\"auto\"",
         "default-src 'none'",
         "prefers-color-scheme: dark",
-        "classic-unverified: missed, the most similar first",
+        "classic: missed, the most similar first",
         "minhash: share of pairs found, by similarity",
-        "Strict precision by length",
+        "Precision by length",
         "promised of short texts",
     ] {
         assert!(page.contains(part), "{part} is missing");
     }
     // A chart by similarity for each profile, and three by length.
-    assert_eq!(page.matches("<svg class=\"chart\"").count(), 4 + 3);
+    assert_eq!(page.matches("<svg class=\"chart\"").count(), 3 + 3);
 }
 
 /// There is a page of nothing, too.

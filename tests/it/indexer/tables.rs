@@ -11,8 +11,19 @@ use serde_json::{Value, json};
 use super::news_arg;
 use crate::support::{CLASSIC, made_up_corpus, run};
 
-const DUPLICATES: [&str; 6] =
-    ["id", "duplicate_of", "fingerprint", "duplicate_of_fingerprint", "distance", "similarity"];
+const DUPLICATES: [&str; 11] = [
+    "id",
+    "duplicate_of",
+    "fingerprint",
+    "duplicate_of_fingerprint",
+    "distance",
+    "similarity",
+    "exact",
+    "numbers_differ",
+    "share_of_a",
+    "share_of_b",
+    "contained",
+];
 
 const CLUSTERS: [&str; 13] = [
     "group",

@@ -17,8 +17,8 @@ pub(super) fn check(postings: &[Posting], race: &Race, store: &dyn Store) -> usi
             Insertion::Duplicate(of) => {
                 assert!(!kept.contains_key(&posting.id), "{posting:?} is a duplicate, and kept");
                 assert_eq!(kept.get(of.id.as_str()), Some(&of.fingerprint), "{posting:?} duplicates {of:?}");
-                assert_eq!(posting.fingerprint.distance(of.fingerprint), of.distance);
-                assert!(of.distance <= MAX_DISTANCE);
+                assert_eq!(posting.fingerprint.distance(of.fingerprint), of.distance());
+                assert!(of.distance() <= MAX_DISTANCE);
             }
             // Who posts again may meet what became of the first time.
             Insertion::Unchanged if !is_repeated => panic!("{posting:?} was there before"),

@@ -44,8 +44,8 @@ pub(super) fn churn(
                     let places = (first..).take(workers.len()).map(|place| place % workers.len());
                     let answer = places.filter_map(|place| post(&agent, &workers[place], &posting)).next();
                     if let Insertion::Duplicate(of) = answer.expect("not all workers are dead") {
-                        assert_eq!(posting.fingerprint.distance(of.fingerprint), of.distance);
-                        assert!(of.distance <= MAX_DISTANCE && of.id.as_str() != posting.id, "{of:?}");
+                        assert_eq!(posting.fingerprint.distance(of.fingerprint), of.distance());
+                        assert!(of.distance() <= MAX_DISTANCE && of.id.as_str() != posting.id, "{of:?}");
                     }
                 }
                 Deed::Remove(id) => while store.remove(std::slice::from_ref(&id)).is_err_and(is_transient) {},

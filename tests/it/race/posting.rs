@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use index::{DocumentId, Insertion, Match};
+use index::{DocumentId, Insertion, Match, Nearness};
 use serde_json::{Value, json};
 
 use super::groups::{N_CLIENTS, Posting};
@@ -87,12 +87,11 @@ pub(super) fn post(agent: &ureq::Agent, worker: &Worker, posting: &Posting) -> O
         "inserted" => Insertion::Inserted,
         "replaced" => Insertion::Replaced,
         "unchanged" => Insertion::Unchanged,
-        "duplicate" => Insertion::Duplicate(Match {
-            id: DocumentId::new(of["id"].as_str().unwrap()).unwrap(),
-            fingerprint: of["fingerprint"].as_str().unwrap().parse().unwrap(),
-            distance: apart(of["distance"].as_u64().unwrap() as u32),
-            similarity: None,
-        }),
+        "duplicate" => Insertion::Duplicate(Match::new(
+            DocumentId::new(of["id"].as_str().unwrap()).unwrap(),
+            of["fingerprint"].as_str().unwrap().parse().unwrap(),
+            Nearness::by_distance(apart(of["distance"].as_u64().unwrap() as u32)),
+        )),
         other => panic!("{other}"),
     })
 }

@@ -17,3 +17,30 @@ fn there_and_back() {
         assert_eq!(records(folder, to), records(folder, &old));
     }
 }
+
+/// Texts go along where they are asked for.
+#[test]
+fn there_and_back_with_texts() {
+    let Some(redis) = redis() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let old = indexed(folder, "old", &[]);
+    let (there, back) = (redis.url("carried-texts"), embedded(folder, "back"));
+    run("indexer", ["reindex", "-q", &old, &there, "--texts", "zstd"]).expect(0);
+    run("indexer", ["reindex", "-q", &there, &back]).expect(0);
+    let exported = [&old, &there, &back].map(|store| {
+        let export = ["export", "--with-texts", "-q", "--store", store, "--output", "-"];
+        let mut lines: Vec<_> = run("indexer", export).expect(0).stdout.lines().map(with_fields).collect();
+        lines.sort();
+        lines
+    });
+    assert!(exported[0].len() > 100 && exported[0].iter().any(|(_, text)| text.is_some()));
+    assert!(exported[0] == exported[1] && exported[1] == exported[2]);
+}
+
+/// The id and the text of an exported record.
+fn with_fields(line: &str) -> (String, Option<String>) {
+    let record: serde_json::Value = serde_json::from_str(line).unwrap();
+    let field = |name: &str| record[name].as_str().map(str::to_owned);
+    (field("id").unwrap(), field("text"))
+}

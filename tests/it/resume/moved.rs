@@ -7,7 +7,7 @@ use std::process::Output;
 
 use super::{documents, without_time};
 use crate::indexer::formats::parquet;
-use crate::support::{Random, command, digest, json_lines, unsealed, until};
+use crate::support::{Random, command, digest, json_lines, run, unsealed, until};
 
 const N: usize = 3_000;
 
@@ -193,6 +193,66 @@ fn a_job_of_which_something_is_damaged_is_refused() {
                 place.refused(&format!("{job:?}, {}: {}", path.display(), String::from_utf8_lossy(changed)));
             }
             fs::write(&path, &whole).unwrap();
+        }
+        super::assert_same(&place.finish(), &expected, &format!("{job:?}"));
+    }
+}
+
+/// A job went on with it: what it had written since the copy was made was missing in the index, and
+/// the exit status was 0.
+#[test]
+fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
+    // Into an index that is there before the job.
+    let new = |job| {
+        let place = Place::new(job);
+        let first = place.place.path().join("first.jsonl");
+        fs::write(&first, json_lines([("first", "the first text of an index that was made before")]))
+            .unwrap();
+        let store = format!("embedded:{}", place.folder.join("index").display());
+        let args = ["index", "-q", "--segmenter", "words", "--store", &store, first.to_str().unwrap()];
+        run("indexer", args).expect(0);
+        place
+    };
+    for job in &JOBS[2..] {
+        let expected = new(job).finish();
+        let place = new(job);
+        let [index, aside] = [place.folder.join("index"), place.place.path().join("aside")];
+        let data = index.join("data.mdb");
+        // Before the job, and at a checkpoint of it.
+        let mut older = vec![fs::read(&data).unwrap()];
+        place.begin();
+        older.push(fs::read(&data).unwrap());
+        place.begin();
+        let newer = fs::read(&data).unwrap();
+        fs::rename(index.join("lock.mdb"), aside).unwrap();
+        for older in older {
+            fs::write(&data, older).unwrap();
+            place.refused(&format!("{job:?} with an older copy"));
+        }
+        fs::write(&data, newer).unwrap();
+        super::assert_same(&place.finish(), &expected, &format!("{job:?}"));
+    }
+}
+
+/// Only how long it was at the checkpoint counted.
+#[test]
+fn an_output_that_was_changed_at_equal_length_is_refused() {
+    for job in [JOBS[0], JOBS[2]] {
+        let expected = Place::new(job).finish();
+        let place = Place::new(job);
+        place.begin();
+        let partial = |path: &PathBuf| path.to_str().unwrap().ends_with(".partial");
+        let outputs: Vec<PathBuf> = files_in(&place.folder).into_iter().filter(partial).collect();
+        assert!(outputs.len() >= 2, "{outputs:?}");
+        for output in outputs {
+            let whole = fs::read(&output).unwrap();
+            for at in [0, whole.len() / 2] {
+                let mut changed = whole.clone();
+                changed[at] ^= 1;
+                fs::write(&output, changed).unwrap();
+                place.refused(&format!("{job:?}: byte {at} of {}", output.display()));
+            }
+            fs::write(&output, whole).unwrap();
         }
         super::assert_same(&place.finish(), &expected, &format!("{job:?}"));
     }

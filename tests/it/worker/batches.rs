@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use serde_json::{Value, json};
 
 use super::{TEXT, is_problem};
-use crate::support::{Worker, made_up_corpus};
+use crate::support::{Worker, command, made_up_corpus};
 
 #[test]
 fn each_line_has_its_answer() {
@@ -138,4 +138,42 @@ fn batches_at_once() {
     assert_eq!(worker.get("/v1/index").1["n_documents"], inserted);
     let (_, again) = worker.post_lines("/v1/documents:batch", corpus.as_bytes());
     assert!(again.iter().all(|answer| answer["outcome"] == "duplicate"), "{again:#?}");
+}
+
+/// As Python's http.client does with a body. It was reset without an answer, and counted as
+/// answered.
+#[test]
+fn a_client_that_sends_all_before_it_reads() {
+    let args = ["--store", "memory:", "--listen", "127.0.0.1:0"];
+    let mut worker =
+        Worker::start_as(command("query-worker", args).env("PIGEONHOLE_ANSWER_SECONDS_MAX", "4"));
+    let word =
+        |n: usize, k: usize| format!("{:x} ", (n * 31 + k * 7919 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let text = |n: usize| (0..12).map(|k| word(n, k)).collect::<String>();
+    let line = |n: usize| format!("{}\n", json!({ "id": format!("{n}"), "text": text(n) }));
+    let body: String = (0..150_000).map(line).collect();
+    let mut client = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
+    let length = body.len();
+    let head = format!(
+        "POST /v1/documents:batch HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+    );
+    client.write_all(head.as_bytes()).unwrap();
+    client.write_all(body.as_bytes()).unwrap();
+    let answers: Vec<String> = BufReader::new(client).lines().map_while(Result::ok).collect();
+    let last: Value = answers
+        .iter()
+        .rev()
+        .find(|line| line.starts_with('{'))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .unwrap();
+    let n_done = last["line"].as_u64().unwrap() - 1;
+    is_problem((408, last), 408, "too-slow");
+    assert!(n_done > 0 && n_done < 150_000, "{n_done}");
+    let gone = "route=\"/v1/documents:batch\",method=\"POST\",status=\"gone\"} 1";
+    crate::support::until(|| worker.get_text("/metrics").contains(gone));
+    // What it was told is so.
+    for (n, status) in [(0, 200), (n_done - 1, 200), (n_done, 404)] {
+        assert_eq!(worker.get(&format!("/v1/documents/{n}")).0, status, "{n} of {n_done}");
+    }
+    worker.log_until("does not read the answers");
 }

@@ -29,7 +29,7 @@ fn one_connection_too_many() {
     // Those of which something is under way make no place.
     let open = [(); 2].map(|()| open_batch(&worker, ""));
     let refused = connect(&worker);
-    (&refused).write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    (&refused).write_all(b"GET /v1/index HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     let answer = rest(&refused);
     let (head, body) = answer.split_once("\r\n\r\n").expect(&answer);
     assert!(head.starts_with("HTTP/1.1 503 ") && head.contains("retry-after: 1"), "{answer}");
@@ -39,9 +39,32 @@ fn one_connection_too_many() {
     open[0].get_ref().shutdown(Shutdown::Both).unwrap();
     crate::support::until(|| {
         let next = connect(&worker);
-        (&next).write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
+        (&next).write_all(b"GET /v1/index HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").unwrap();
         rest(&next).starts_with("HTTP/1.1 200")
     });
+}
+
+/// A worker that is flooded is not taken for dead: heads that are never whole hold all places, and
+/// wait for more.
+#[test]
+fn probes_have_places_of_their_own() {
+    let worker = Worker::start("memory:", &["--connections-max", "2"]);
+    let _under_way = [(); 2].map(|()| open_batch(&worker, ""));
+    let half = |_| {
+        let half = connect(&worker);
+        (&half).write_all(b"GET /heal").unwrap();
+        half
+    };
+    let _halves: Vec<TcpStream> = (0..600).map(half).collect();
+    for (method, path) in [("GET", "/healthz"), ("GET", "/readyz"), ("HEAD", "/readyz")] {
+        for _ in 0..10 {
+            let probe = connect(&worker);
+            write!(&probe, "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+                .unwrap();
+            let answer = rest(&probe);
+            assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer:?}");
+        }
+    }
 }
 
 /// The worker has no request to speak of in these, and tells what is wrong as it does everywhere: with a body, an id and a

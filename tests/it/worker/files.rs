@@ -82,7 +82,8 @@ fn a_file_that_is_truncated_under_a_worker() {
     }
 }
 
-/// All users who may read the directory may lock it: insertions waited for ever, and /readyz said ready.
+/// All users who may read the file of pages may lock it: insertions waited for ever, and /readyz
+/// said ready.
 #[test]
 fn a_lock_that_another_user_keeps() {
     let folder = tempfile::tempdir().unwrap();
@@ -90,7 +91,7 @@ fn a_lock_that_another_user_keeps() {
         Worker::start(&format!("embedded:{}", folder.path().display()), &["--store-wait-seconds", "1"]);
     assert_eq!(worker.post("/v1/documents", &json!({ "id": "a", "text": TEXT })).0, 201);
     assert_eq!(worker.get("/readyz").0, 200);
-    let other = File::open(folder.path()).unwrap();
+    let other = File::open(folder.path().join("data.mdb")).unwrap();
     flock(&other, FlockOperation::LockExclusive).unwrap();
     is_problem(worker.get("/readyz"), 503, "store-unavailable");
     is_problem(worker.post("/v1/documents", &json!({ "text": "another" })), 503, "store-unavailable");

@@ -1,6 +1,7 @@
 //! What is too much is refused by name, and nobody else suffers from it.
 
 use std::io::Write;
+use std::net::TcpStream;
 
 use serde_json::json;
 
@@ -29,6 +30,34 @@ fn a_text_that_is_too_long() {
         is_problem((413, answers[0].clone()), 413, "text-too-long");
         assert_eq!(answers[1]["status"], 200);
     }
+}
+
+/// One character of these becomes eighteen. Sixty such requests took 4 GB, and went on when their
+/// clients had left.
+#[test]
+fn what_a_text_grows_to_is_counted() {
+    const N_REQUESTS: usize = 24;
+    let worker = Worker::start("memory:", &[]);
+    let text = "\u{fdfa}".repeat((1 << 20) / 3);
+    let body =
+        json!({ "a": { "text": text }, "b": { "text": text.replacen('\u{fdfa}', "x", 1) } }).to_string();
+    for _ in 0..N_REQUESTS {
+        let mut client = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
+        let length = body.len();
+        write!(
+            client,
+            "POST /v1/compare HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+    }
+    // All of them have been taken, and have ended.
+    let gone = format!("route=\"/v1/compare\",method=\"POST\",status=\"gone\"}} {N_REQUESTS}");
+    crate::support::until(|| worker.get_text("/metrics").contains(&gone));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", worker.id())).unwrap();
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let most_kb: u64 = most.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(most_kb < 900 << 10, "{most_kb} kB");
+    assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
 }
 
 #[test]

@@ -27,6 +27,9 @@ pub struct GivenFields {
     pub fingerprint_digits: Digits,
     /// Holds bytes: binary data of Parquet, elsewhere base64.
     pub signature_field: FieldPath,
+    /// Holds the text that the features were made of, where a record has it.
+    #[serde(skip)]
+    pub text_field: FieldPath,
 }
 
 /// What a string of digits means.
@@ -59,13 +62,19 @@ pub struct Given {
     pub fingerprint: Told<u64>,
     /// Bytes that may be a signature.
     pub signature: Told<Box<[u8]>>,
+    /// The text.
+    pub text: Told<Box<str>>,
 }
 
 impl GivenFields {
-    /// Reads the two fields, which are looked for in this order.
+    /// Reads the fields, which are looked for in this order.
     pub(super) fn given<'a>(&self, mut next: impl FnMut() -> Option<Value<'a>>) -> Result<Given, String> {
-        let (fingerprint, signature) = (next(), next());
-        Ok(Given { fingerprint: self.fingerprint(fingerprint)?, signature: self.signature(signature)? })
+        let (fingerprint, signature, text) = (next(), next(), next());
+        Ok(Given {
+            fingerprint: self.fingerprint(fingerprint)?,
+            signature: self.signature(signature)?,
+            text: told_text(text),
+        })
     }
 
     fn fingerprint(&self, value: Option<Value<'_>>) -> Result<Told<u64>, String> {
@@ -109,6 +118,15 @@ impl GivenFields {
     }
 }
 
+/// A text, which a record need not have: what is no string is none.
+fn told_text(value: Option<Value<'_>>) -> Told<Box<str>> {
+    match value {
+        None => Told::NoField,
+        Some(Value::Text(text)) => Told::Is(text.into()),
+        Some(_) => Told::Null,
+    }
+}
+
 /// 64 bits of a number with a sign or without.
 fn decimal(digits: &str) -> Option<u64> {
     digits.parse().ok().or_else(|| i64::from_str(digits).ok().map(i64::cast_unsigned))
@@ -130,7 +148,12 @@ mod tests {
 
     fn fields(fingerprint_digits: Digits) -> GivenFields {
         let path = |name: &str| name.parse().unwrap();
-        GivenFields { fingerprint_field: path("f"), fingerprint_digits, signature_field: path("s") }
+        GivenFields {
+            fingerprint_field: path("f"),
+            fingerprint_digits,
+            signature_field: path("s"),
+            text_field: path("t"),
+        }
     }
 
     #[test]

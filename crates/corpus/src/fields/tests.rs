@@ -85,3 +85,31 @@ fn sources() {
         assert_eq!(parse(None, None).unwrap().source, None);
     }
 }
+
+/// A label of any length is read beside a rank and a source, and what cannot be one is named.
+#[test]
+fn labels() {
+    let long = "https://example.org/".repeat(100);
+    for (label, expected) in [
+        (format!("{long:?}"), Ok(Some(long.as_str()))),
+        (r#""two\nlines""#.to_owned(), Ok(Some("two\nlines"))),
+        ("17".to_owned(), Ok(Some("17"))),
+        ("null".to_owned(), Ok(None)),
+        (r#""""#.to_owned(), Ok(None)),
+        ("[]".to_owned(), Err("expected a string, an integer or null as label")),
+    ] {
+        let line = format!(r#"{{"family":{label},"id":"a","text":"b","source":"s"}}"#);
+        let record = RawRecord { form: Form::Json, bytes: line.as_bytes(), cells: &[] };
+        let place = Place { origin: &Origin::named("a", 5), number: 7, position: Position::default() };
+        let names = FieldNames { source: Some("source".parse().unwrap()), ..names(&["text"], false) };
+        let fields = Fields::new(names).labelled("family".parse().unwrap());
+        match (fields.parse(record, place), expected) {
+            (Ok(Some(record)), Ok(expected)) => {
+                assert_eq!(record.label.as_deref(), expected);
+                assert_eq!(record.source.unwrap().as_str(), "s");
+            }
+            (Err(reason), Err(part)) => assert!(reason.contains(part), "{reason}"),
+            (got, expected) => panic!("{got:?} instead of {expected:?}"),
+        }
+    }
+}

@@ -178,3 +178,15 @@ fn damage_costs_a_row_group_at_most() {
     }
     assert!(n_saved > 20, "{n_saved}");
 }
+
+/// One of them was taken without a word.
+#[test]
+fn several_columns_of_one_name_are_none() {
+    let schema = "message m { required binary id (STRING); \
+                  required binary text (STRING); required binary text (STRING); }";
+    let schema = parse_message_type(schema).unwrap();
+    let schema = SchemaDescriptor::new(Arc::new(schema));
+    let find = |name: &str| Column::find(&name.parse().unwrap(), &schema);
+    assert_eq!(find("id"), Column::Text(0));
+    assert_eq!(find("text"), Column::Other("one of several columns of that name"));
+}

@@ -1,12 +1,16 @@
 //! What an id means that the index has from an earlier run, when a document comes under it.
 
+mod foreseen;
+
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
 use index::{
-    DocumentId, Error, ErrorKind, Index, Insertion, Match, NewDocument, Result, Rule, StoredDocument,
+    DocumentId, Error, ErrorKind, Index, Insertion, Match, NewDocument, Result, Rule, StoredDocument, Text,
 };
 
+pub use self::foreseen::Foreseen;
 use super::Candidate;
 
 /// What becomes of a document whose id the index has from before: its earlier version. Of two documents of one run
@@ -81,12 +85,13 @@ impl KnownIds {
     /// often as it takes.
     pub fn insert_if_new(self, index: &Index, candidates: &[Candidate<'_>]) -> Result<Vec<Option<Match>>> {
         let documents = with_features(candidates);
-        let decided = match self {
+        let foreseen = match self {
             Self::Keep => return Ok(originals(index.insert_if_new(&documents)?)),
             Self::Compare => own_versions(index, &documents)?,
             Self::Replace => foresee_replacing(index, candidates)?,
         };
-        self.carry_out(index, candidates, decided)
+        let foresee_again = |_: &[usize], again: &[Candidate<'_>]| self.foresee(index, again);
+        self.carry_out(index, candidates, Foreseen::new(foreseen), foresee_again)
     }
 
     /// What [`insert_if_new`](Self::insert_if_new) would answer now; nothing is written.
@@ -110,33 +115,68 @@ impl KnownIds {
     /// Does what was [foreseen](Self::foresee) for the same candidates. What others have inserted since then keeps a
     /// document out all the same, which the answers tell. Doing it again changes nothing.
     ///
+    /// What was foreseen on the ground of a document that is kept out now has no ground any more.
+    /// `foresee_again` is asked about these, to the end of the chain: it is given their places
+    /// among the candidates with features, and the candidates. They are decided about after the
+    /// others, so that one may be dropped for a document that comes later.
+    ///
     /// # Errors
-    /// Those of the store, and `Internal` where something else was foreseen than for these candidates.
-    pub fn carry_out(
+    /// Those of the store and of `foresee_again`, and `Internal` where something else was foreseen
+    /// than for these candidates.
+    pub fn carry_out<E: From<Error>>(
         self,
         index: &Index,
         candidates: &[Candidate<'_>],
-        foreseen: Vec<Option<Match>>,
-    ) -> Result<Vec<Option<Match>>> {
-        let documents = with_features(candidates);
-        if foreseen.len() != documents.len() {
-            return Err(too_few());
+        mut foreseen: Foreseen,
+        mut foresee_again: impl FnMut(&[usize], &[Candidate<'_>]) -> Result<Vec<Option<Match>>, E>,
+    ) -> Result<Vec<Option<Match>>, E> {
+        let with_features: Vec<&Candidate<'_>> =
+            candidates.iter().filter(|candidate| candidate.features.is_some()).collect();
+        if foreseen.len() != with_features.len() {
+            return Err(too_few().into());
         }
-        let new = undecided(&documents, &foreseen);
+        let ids: Vec<&DocumentId> = with_features.iter().map(|candidate| candidate.id).collect();
         if self == Self::Replace {
             let empty = candidates.iter().filter(|candidate| candidate.features.is_none());
-            let dropped = documents.iter().zip(&foreseen).filter(|(_, near)| near.is_some());
+            let dropped = (0..ids.len()).filter(|&place| foreseen.near(place).is_some());
             let leaving: Vec<DocumentId> =
-                empty.map(|empty| empty.id.clone()).chain(dropped.map(|(new, _)| new.id.clone())).collect();
+                empty.map(|empty| empty.id.clone()).chain(dropped.map(|place| ids[place].clone())).collect();
             // Before the others come: some are new only without these.
             index.remove(&leaving)?;
         }
-        let answers = originals(index.insert_if_new(&new)?);
-        if self == Self::Replace && answers.iter().any(Option::is_some) {
-            let kept_out = new.iter().zip(&answers).filter(|(_, near)| near.is_some());
-            index.remove(&kept_out.map(|(new, _)| new.id.clone()).collect::<Vec<_>>())?;
+        let (mut new, mut came) = (foreseen.new_ones(), HashMap::new());
+        loop {
+            let kept_out = self.take_in(index, &with_features, &new)?;
+            let places: Vec<usize> = kept_out.iter().map(|(place, _)| *place).collect();
+            came.extend(kept_out);
+            let again = foreseen.without_ground(&ids, &places);
+            if again.is_empty() {
+                return Ok(foreseen.filled_in(came));
+            }
+            let asked: Vec<Candidate<'_>> = again.iter().map(|&place| *with_features[place]).collect();
+            foreseen.revise(&again, foresee_again(&again, &asked)?)?;
+            new = again.into_iter().filter(|&place| foreseen.near(place).is_none()).collect();
         }
-        filled_in(foreseen, answers)
+    }
+
+    /// Takes in those of the candidates in these `places` that are new; gives those that are kept
+    /// out, and by what.
+    fn take_in(
+        self,
+        index: &Index,
+        candidates: &[&Candidate<'_>],
+        places: &[usize],
+    ) -> Result<Vec<(usize, Match)>> {
+        let new = with_features(places.iter().map(|&place| candidates[place]));
+        let answers = originals(index.insert_if_new(&new)?);
+        let kept_out: Vec<(usize, Match)> =
+            places.iter().zip(answers).filter_map(|(&place, near)| Some((place, near?))).collect();
+        if self == Self::Replace && !kept_out.is_empty() {
+            let leaving: Vec<DocumentId> =
+                kept_out.iter().map(|(place, _)| candidates[*place].id.clone()).collect();
+            index.remove(&leaving)?;
+        }
+        Ok(kept_out)
     }
 }
 
@@ -157,11 +197,11 @@ impl FromStr for KnownIds {
     }
 }
 
-fn with_features(candidates: &[Candidate<'_>]) -> Vec<NewDocument> {
+fn with_features<'a>(candidates: impl IntoIterator<Item = &'a Candidate<'a>>) -> Vec<NewDocument> {
     let document = |&Candidate { id, features, source }: &Candidate<'_>| {
         Some(NewDocument { id: id.clone(), features: features?.clone(), source: source.cloned() })
     };
-    candidates.iter().filter_map(document).collect()
+    candidates.into_iter().filter_map(document).collect()
 }
 
 fn originals(insertions: Vec<Insertion>) -> Vec<Option<Match>> {
@@ -171,17 +211,19 @@ fn originals(insertions: Vec<Insertion>) -> Vec<Option<Match>> {
 /// Of each document its earlier version, if the two are near.
 fn own_versions(index: &Index, documents: &[NewDocument]) -> Result<Vec<Option<Match>>> {
     let ids: Vec<DocumentId> = documents.iter().map(|document| document.id.clone()).collect();
-    let rule = index.rule();
+    let rule = index.insertion_rule();
+    let texts = if rule.counter.is_some() { index.texts(&ids)? } else { vec![None; ids.len()] };
+    let stored = index.get(&ids)?.into_iter().zip(texts);
     Ok(documents
         .iter()
-        .zip(index.get(&ids)?)
-        .map(|(document, stored)| own(&rule, document, stored?))
+        .zip(stored)
+        .map(|(document, (stored, text))| own(&rule, document, stored?, text))
         .collect())
 }
 
-fn own(rule: &Rule, document: &NewDocument, stored: StoredDocument) -> Option<Match> {
-    let sketch = stored.document.sketch;
-    let nearness = rule.confirms(sketch.features(), &document.features)?;
+fn own(rule: &Rule, document: &NewDocument, stored: StoredDocument, text: Option<Text>) -> Option<Match> {
+    let sketch = stored.document.sketch.with_text(text);
+    let nearness = rule.confirms(&document.features, sketch.features())?;
     Some(Match::new(document.id.clone(), sketch.fingerprint(), nearness))
 }
 

@@ -11,9 +11,10 @@ use crate::field;
 /// The fields of a recipe that decide what its terms are.
 ///
 /// Stop words are among them: they decide what is a shingle, and of which terms the median is.
-const TERM_FIELDS: [&str; 6] = [
+const TERM_FIELDS: [&str; 7] = [
     field::VERSION,
     field::SIMPLIFY,
+    field::FOLD,
     field::SEGMENTER,
     field::DICTIONARY,
     field::USER_DICTIONARY,
@@ -30,14 +31,18 @@ pub struct Header {
     pub n_documents: u64,
     /// Terms of fewer documents are left out. Where this is not 1, the counts cannot be added to others.
     pub min_df: u64,
-    /// The values of [`TERM_FIELDS`].
+    /// The values of [`TERM_FIELDS`]; empty for one that recipes of this version lack.
     terms: [String; TERM_FIELDS.len()],
 }
 
 impl Header {
     /// For terms that are made by the recipe of these fields.
     pub(crate) fn of_fields(fields: &BTreeMap<String, String>, n_documents: u64, min_df: u64) -> Self {
-        Self { n_documents, min_df, terms: TERM_FIELDS.map(|name| fields[name].clone()) }
+        Self {
+            n_documents,
+            min_df,
+            terms: TERM_FIELDS.map(|name| fields.get(name).cloned().unwrap_or_default()),
+        }
     }
 
     /// The first field of the terms in which the two differ: its name, and both values.
@@ -64,8 +69,14 @@ impl Header {
         }
         let (n_documents, min_df) = (number(lines, N_DOCUMENTS)?, number(lines, MIN_DF)?);
         let mut terms = TERM_FIELDS.map(|_| String::new());
+        let mut version = 1;
         for (name, place) in TERM_FIELDS.into_iter().zip(&mut terms) {
-            value(lines, name)?.clone_into(place);
+            if field::is_of(version, name) {
+                value(lines, name)?.clone_into(place);
+            }
+            if name == field::VERSION {
+                version = place.parse().map_err(|_| lines.error("expected a whole number after the name"))?;
+            }
         }
         Ok(Self { n_documents, min_df, terms })
     }
@@ -89,6 +100,7 @@ impl fmt::Display for Header {
         writeln!(f, "{MAGIC}{VERSION}")?;
         writeln!(f, "# {N_DOCUMENTS} {}", self.n_documents)?;
         writeln!(f, "# {MIN_DF} {}", self.min_df)?;
-        TERM_FIELDS.iter().zip(&self.terms).try_for_each(|(name, value)| writeln!(f, "# {name} {value}"))
+        let mut fields = TERM_FIELDS.iter().zip(&self.terms).filter(|(_, value)| !value.is_empty());
+        fields.try_for_each(|(name, value)| writeln!(f, "# {name} {value}"))
     }
 }

@@ -31,6 +31,18 @@ fn what_was_written_is_read() {
     assert!(drawing.contains(&format!("```\n{text}```")), "schema/idf.md should show\n{text}");
 }
 
+/// As programs before version 2 of the recipe wrote it.
+#[test]
+fn files_of_version_1_of_the_recipe_are_read() {
+    let text = file(&Recipe { version: 1, ..Recipe::default() }, 10, &TERMS);
+    assert!(!text.contains("# fold") && text.ends_with(OF_VERSION_1), "{text}");
+    assert_eq!(read(text.as_bytes()).unwrap().len(), TERMS.len());
+}
+
+/// The end of what `schema/idf.md` showed.
+const OF_VERSION_1: &str =
+    "# terms 5 sha256 931b3092e805a745785ea701158e1a934d12c61f3c69f1b529bbdc13bd7c5971\n";
+
 #[test]
 fn every_changed_byte_and_every_missing_end_is_noticed() {
     let text = file(&Recipe::default(), 10, &TERMS);
@@ -55,16 +67,16 @@ fn every_changed_byte_and_every_missing_end_is_noticed() {
 #[test]
 fn what_is_wrong_is_said() {
     let text = file(&Recipe::default(), 10, &TERMS);
-    let cut = text.lines().map(|line| format!("{line}\n")).take(12).collect::<String>();
+    let cut = text.lines().map(|line| format!("{line}\n")).take(13).collect::<String>();
     for (text, reason) in [
         (cut, "cut short"),
-        (text.replace("the 10", "the 9"), "line 15: the file was changed after it was written"),
-        (text.replace("the 10", "the 11"), "line 13: a count that the header does not allow"),
-        (text.replace("the 10", "THE 10"), "line 15: the file was changed"),
-        (text.replace("the 10", "\u{1} 10"), "line 13: the terms are not in order"),
+        (text.replace("the 10", "the 9"), "line 16: the file was changed after it was written"),
+        (text.replace("the 10", "the 11"), "line 14: a count that the header does not allow"),
+        (text.replace("the 10", "THE 10"), "line 16: the file was changed"),
+        (text.replace("the 10", "\u{1} 10"), "line 14: the terms are not in order"),
         (text.replace("frequencies 1", "frequencies 2"), "line 1: this program reads version 1 only"),
         (text.replace("# simplify", "# simple"), "line 5: the header is damaged"),
-        (format!("{text}more 1\n"), "line 16: something follows"),
+        (format!("{text}more 1\n"), "line 17: something follows"),
     ] {
         let error = read(text.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");

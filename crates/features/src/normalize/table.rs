@@ -3,11 +3,13 @@
 
 use std::sync::OnceLock;
 
-use unicode_normalization::char::canonical_combining_class;
+use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-use super::fold_sigma;
+use super::ignored::is_ignored;
 use super::simplify::Simplifier;
+use super::write_plain;
+use crate::NormalForm;
 
 const LEN: usize = 1 << 16;
 
@@ -20,10 +22,20 @@ const ALONE: u32 = 1 << 31;
 const HAN: u32 = 1 << 30;
 const NEIGHBOURS: u32 = 1 << 29;
 const SPACE: u32 = 1 << 28;
+const LEFT_OUT: u32 = 1 << 27;
+const DOUBLE: u32 = 1 << 26;
 
 impl Entry {
     /// A character of which only the libraries know what becomes of it.
     const UNKNOWN: Self = Self(0);
+
+    /// That of a character outside the table: pictures, which no form changes and nothing composes with, or unknown.
+    fn beyond(c: char) -> Self {
+        match c {
+            '\u{1f300}'..='\u{1faff}' => Self(u32::from(c) | ALONE),
+            _ => Self::UNKNOWN,
+        }
+    }
 
     /// Whether the character becomes one character, neither side of which composes with anything that stands alone.
     #[inline]
@@ -61,26 +73,50 @@ impl Entry {
         char::from_u32(self.0 & CHAR_MASK).unwrap_or(char::REPLACEMENT_CHARACTER)
     }
 
-    fn of(c: char, simplifier: Option<&Simplifier>) -> Self {
-        let Some(folded) = fold(c) else { return Self::UNKNOWN };
-        let (simplified, mut flags) = (simplifier.map_or(folded, |s| s.convert_char(folded)), ALONE);
-        if folded.is_whitespace() {
-            return Self(u32::from(' ') | ALONE | SPACE);
+    /// Whether the character is as if it were not there.
+    #[inline]
+    pub(super) fn is_left_out(self) -> bool {
+        self.0 & LEFT_OUT != 0
+    }
+
+    /// Whether it becomes [`char`](Self::char) twice.
+    #[inline]
+    pub(super) fn is_double(self) -> bool {
+        self.0 & DOUBLE != 0
+    }
+
+    fn of(c: char, form: NormalForm, simplifier: Option<&Simplifier>) -> Self {
+        if !form.is_first() && is_ignored(c) {
+            return Self(LEFT_OUT);
         }
+        let Some((folded, is_double)) = fold(c, form) else { return Self::UNKNOWN };
+        if folded.is_whitespace() {
+            let space = if form.is_first() { ' ' } else { super::line_end(folded) };
+            return Self(u32::from(space) | ALONE | SPACE);
+        }
+        let mut flags = if is_double { ALONE | DOUBLE } else { ALONE };
+        let mut simplified = simplifier.map_or(folded, |s| s.convert_char(folded));
         if simplifier.is_some() && is_ideograph(folded) {
             flags |= HAN;
             if Simplifier::depends_on_neighbours(folded) {
                 flags |= NEIGHBOURS;
+            }
+            if !form.is_first() {
+                simplified = super::letters::later_simplified(simplified);
             }
         }
         Self(u32::from(simplified) | flags)
     }
 }
 
-/// NFKC and lower case of a character that becomes one character and starts a normalisation boundary (UAX #15,
+/// The folded form of a character that becomes one character, or one twice, and starts a normalisation boundary (UAX #15,
 /// section 9: a starter whose NFC quick check is `Yes`), so that what is before it never touches it. What comes after
 /// may: a combining mark is not such a character, and takes its predecessor with it to the libraries.
-fn fold(c: char) -> Option<char> {
+fn fold(c: char, form: NormalForm) -> Option<(char, bool)> {
+    // Three fifths of the table, of which the libraries say the same, become themselves.
+    if is_ideograph(c) || matches!(c, '\u{ac00}'..='\u{d7a3}') {
+        return Some((c, false));
+    }
     let mut nfkc = std::iter::once(c).nfkc();
     let composed = nfkc.next().filter(|_| nfkc.next().is_none())?;
     let starts_boundary =
@@ -90,8 +126,21 @@ fn fold(c: char) -> Option<char> {
     if !starts_boundary(composed) || !starts_boundary(first) {
         return None;
     }
-    let mut lower = composed.to_lowercase();
-    lower.next().filter(|_| lower.next().is_none()).map(fold_sigma)
+    // A mark that is left out on letters alone depends on what it stands on.
+    if form.folds() && is_combining_mark(composed) {
+        return None;
+    }
+    if c.is_whitespace() || composed.is_whitespace() {
+        return Some((composed, false));
+    }
+    let mut written = String::new();
+    write_plain(c.encode_utf8(&mut [0; 4]), form, None, &mut written);
+    let mut folded = written.chars();
+    match [folded.next(), folded.next(), folded.next()] {
+        [Some(one), None, None] if starts_boundary(one) => Some((one, false)),
+        [Some(one), Some(other), None] if one == other && starts_boundary(one) => Some((one, true)),
+        _ => None,
+    }
 }
 
 /// The characters of which the simplifier's phrases are made: CJK Unified Ideographs and Extension A. (Those of other
@@ -106,14 +155,16 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The one table of this process for `simplify`.
-    pub(super) fn get(simplify: bool) -> &'static Self {
-        static TABLES: [OnceLock<Table>; 2] = [OnceLock::new(), OnceLock::new()];
-        TABLES[usize::from(simplify)].get_or_init(|| Self::new(simplify.then(Simplifier::get)))
+    /// The one table of this process for a form and `simplify`.
+    pub(super) fn get(form: NormalForm, simplify: bool) -> &'static Self {
+        static TABLES: [OnceLock<Table>; 6] = [const { OnceLock::new() }; 6];
+        let of_form = if form.is_first() { 0 } else { 1 + usize::from(form.folds()) };
+        let simplifier = || simplify.then(Simplifier::get);
+        TABLES[2 * of_form + usize::from(simplify)].get_or_init(|| Self::new(form, simplifier()))
     }
 
-    fn new(simplifier: Option<&Simplifier>) -> Self {
-        let entry = |code| char::from_u32(code).map_or(Entry::UNKNOWN, |c| Entry::of(c, simplifier));
+    fn new(form: NormalForm, simplifier: Option<&Simplifier>) -> Self {
+        let entry = |code| char::from_u32(code).map_or(Entry::UNKNOWN, |c| Entry::of(c, form, simplifier));
         let entries: Vec<Entry> = (0..LEN as u32).map(entry).collect();
         Self {
             entries: entries.try_into().unwrap_or_else(|_| unreachable!("the table has one entry a code")),
@@ -122,6 +173,6 @@ impl Table {
 
     #[inline]
     pub(super) fn entry(&self, c: char) -> Entry {
-        self.entries.get(c as usize).copied().unwrap_or(Entry::UNKNOWN)
+        self.entries.get(c as usize).copied().unwrap_or_else(|| Entry::beyond(c))
     }
 }

@@ -24,8 +24,13 @@ struct Run {
     is_cut: (bool, bool),
 }
 
-/// Hands each word of `text` to `emit`.
-pub(crate) fn for_each_word<'t>(jieba: &Jieba, hmm: bool, text: &'t str, emit: &mut impl FnMut(&'t str)) {
+/// Hands each word of `text` to `emit`. `jieba` is called for texts with Han characters alone.
+pub(crate) fn for_each_word<'t, 'd>(
+    jieba: impl Fn() -> &'d Jieba,
+    hmm: bool,
+    text: &'t str,
+    emit: &mut impl FnMut(&'t str),
+) {
     let mut done = 0;
     let mut next = next_run(text, 0);
     while let Some(first) = next {
@@ -44,7 +49,7 @@ pub(crate) fn for_each_word<'t>(jieba: &Jieba, hmm: bool, text: &'t str, emit: &
         let mut window = &text[start..last.end];
         while !window.is_empty() {
             let (piece, after) = window.split_at(piece_len(window));
-            for token in jieba.cut(piece, hmm) {
+            for token in jieba().cut(piece, hmm) {
                 // Nearly every token starts with one of the main block, E4 B8 80 to E9 BF BF.
                 if matches!(token.word.as_bytes()[0], 0xe5..=0xe9) || is_wordlike(token.word) {
                     emit(token.word);

@@ -1,56 +1,113 @@
-//! What of a text is compared: letters, digits and marks in normal form, and one space for what is between words.
+//! The characters of a text that are compared: letters, digits and marks in normal form, symbols that carry meaning, and
+//! one space for what is between words.
 
 use std::sync::OnceLock;
 
 use unicode_normalization::char::is_combining_mark;
 
-/// A character to compare: its code, and [`CJK`].
-pub(super) type Code = u32;
+use crate::{NormalForm, numbers};
+
+use super::symbols;
+
+/// A character to compare: its code, with a bit on top for CJK or a symbol.
+pub type Code = u32;
 
 /// On top of the code of a character of the scripts that are written without spaces, or where four characters are a phrase:
 /// Han, kana, bopomofo and hangul.
-pub(super) const CJK: Code = 1 << 31;
+pub(crate) const CJK: Code = 1 << 31;
+
+/// On top of the code of a symbol, which has no space beside it either.
+pub(crate) const SYMBOL: Code = 1 << 30;
+
+/// The space between words.
+pub(crate) const SPACE: Code = ' ' as Code;
 
 /// The code alone.
-pub(super) const CODE_MASK: Code = 0x1f_ffff;
+pub(crate) const CODE_MASK: Code = 0x1f_ffff;
 
 /// What a character does to the sequence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 enum Class {
     /// As if it were not there: joiners, soft hyphens, variation selectors.
     Ignored,
     /// Ends a word.
     Gap,
+    /// Ends a word and a line.
+    LineEnd,
+    /// Ends a word, and is compared where it carries meaning.
+    Symbol,
     /// Is compared.
     Letter,
+    /// Is compared, and a number may begin with it.
+    Digit,
     /// Is compared, and has no space beside it.
     Cjk,
+    /// The same, and a number may begin with it.
+    Numeral,
+    /// The same, as another character.
+    Variant,
 }
 
 /// The classes of the Basic Multilingual Plane.
-pub(super) struct Classes {
+pub(crate) struct Classes {
     of: Box<[Class; 1 << 16]>,
+    form: NormalForm,
 }
 
 impl Classes {
-    pub(super) fn get() -> &'static Self {
-        static CLASSES: OnceLock<Classes> = OnceLock::new();
-        CLASSES.get_or_init(|| {
-            let class = |code| char::from_u32(code).map_or(Class::Gap, class);
+    /// Those of a form.
+    pub(crate) fn get(form: NormalForm) -> &'static Self {
+        static CLASSES: [OnceLock<Classes>; 2] = [const { OnceLock::new() }; 2];
+        CLASSES[usize::from(!form.is_first())].get_or_init(|| {
+            let class = |code| char::from_u32(code).map_or(Class::Gap, |c| class(form, c));
             let of: Vec<Class> = (0..1 << 16).map(class).collect();
-            Self { of: of.try_into().unwrap_or_else(|_| unreachable!("one class a code")) }
+            Self { of: of.try_into().unwrap_or_else(|_| unreachable!("one class a code")), form }
         })
     }
 
     #[inline]
     fn class(&self, c: char) -> Class {
-        self.of.get(c as usize).copied().unwrap_or_else(|| class(c))
+        self.of.get(c as usize).copied().unwrap_or_else(|| class(self.form, c))
     }
 }
 
-/// By definition.
-fn class(c: char) -> Class {
+impl std::fmt::Debug for Classes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Classes").field("form", &self.form).finish_non_exhaustive()
+    }
+}
+
+fn class(form: NormalForm, c: char) -> Class {
+    let first = first_class(c);
+    match first {
+        _ if form.is_first() => first,
+        Class::Gap if c == '\n' => Class::LineEnd,
+        Class::Gap if symbols::may_count(c) => Class::Symbol,
+        Class::Letter if numbers::is_digit(c) => Class::Digit,
+        Class::Cjk if numbers::is_numeral(c) => Class::Numeral,
+        Class::Cjk if variant(c) != c => Class::Variant,
+        _ => first,
+    }
+}
+
+/// The character that stands for variants of it: regional ways to write one, of `HKVariants.txt` and `TWVariants.txt` of
+/// OpenCC, that no conversion to simplified Chinese makes one; and `沈`, which books before 1935 have for `沉`. Not in the
+/// normal form, where words are looked up: the name `沈` is no `沉`.
+fn variant(c: char) -> char {
+    match c {
+        '沈' => '沉',
+        '著' => '着',
+        '簷' => '檐',
+        '痺' => '痹',
+        '衞' => '卫',
+        '枱' => '台',
+        _ => c,
+    }
+}
+
+/// The classes of version 1.
+fn first_class(c: char) -> Class {
     match c {
         '\u{ad}'
         | '\u{34f}'
@@ -87,48 +144,150 @@ fn class(c: char) -> Class {
 }
 
 /// The characters of a text to compare, as its normal form comes in pieces.
-#[derive(Default)]
-pub(super) struct Characters {
+#[derive(Debug, Default)]
+pub(crate) struct Characters {
     codes: Vec<Code>,
-    after_gap: bool,
+    gap: u8,
+    run: symbols::Run,
 }
 
+/// What came since the last code: white space or punctuation, the end of a line, symbols.
+const GAP: u8 = 1;
+const LINE_END: u8 = 2;
+const RUN: u8 = 4;
+
 impl Characters {
-    pub(super) fn clear(&mut self) {
+    /// Forgets the text.
+    pub(crate) fn clear(&mut self) {
         self.codes.clear();
-        self.after_gap = false;
+        self.gap = 0;
     }
 
-    pub(super) fn codes(&self) -> &[Code] {
+    /// What is compared.
+    pub(crate) fn codes(&self) -> &[Code] {
         &self.codes
     }
 
-    pub(super) fn shrink_to(&mut self, n_max: usize) {
+    /// Gives memory back beyond that of so many codes.
+    pub(crate) fn shrink_to(&mut self, n_max: usize) {
         self.codes.shrink_to(n_max);
     }
 
-    #[inline]
-    pub(super) fn push(&mut self, classes: &Classes, c: char) {
-        let class = classes.class(c);
-        match class {
-            Class::Letter | Class::Cjk => {
-                let code = u32::from(c) | if class == Class::Cjk { CJK } else { 0 };
-                if std::mem::take(&mut self.after_gap)
-                    && let Some(last) = self.codes.last()
-                    && (last | code) & CJK == 0
-                {
-                    self.codes.push(u32::from(' '));
-                }
-                self.codes.push(code);
+    /// Replaces what was read by a text in normal form, and hands the numbers in it to `numbers`.
+    pub(crate) fn read(&mut self, classes: &Classes, normal_form: &str, numbers: &mut numbers::Digest) {
+        self.clear();
+        let mut number_end = 0;
+        for (at, c) in normal_form.char_indices() {
+            if self.push(classes, c) && at >= number_end {
+                number_end = numbers.read(normal_form, at);
             }
-            Class::Gap => self.after_gap = true,
-            Class::Ignored => {}
+        }
+        self.finish();
+    }
+
+    /// The characters that are compared, as a text.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::with_capacity(self.codes.len() + self.codes.len() / 8);
+        text.extend(self.codes.iter().filter_map(|code| char::from_u32(code & CODE_MASK)));
+        text
+    }
+
+    /// Replaces what was read by what [`text`](Self::text) made, by the same classes.
+    pub(crate) fn read_text(&mut self, classes: &Classes, text: &str) {
+        self.clear();
+        let code = |c: char| {
+            let flag = match classes.class(c) {
+                Class::Symbol => SYMBOL,
+                Class::Cjk | Class::Numeral | Class::Variant => CJK,
+                _ => 0,
+            };
+            u32::from(c) | flag
+        };
+        // ASCII apart from all else, as an iterator whose length is known is several times as fast.
+        for run in text.as_bytes().chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
+            if run[0].is_ascii() {
+                self.codes.extend(run.iter().map(|&byte| code(char::from(byte))));
+            } else {
+                self.codes.extend(str::from_utf8(run).unwrap_or_default().chars().map(code));
+            }
+        }
+    }
+
+    /// Reads a character. Tells whether a number may begin with it.
+    #[inline]
+    pub(crate) fn push(&mut self, classes: &Classes, c: char) -> bool {
+        let class = classes.class(c);
+        if class >= Class::Letter {
+            let mut code = u32::from(c) | u32::from(class >= Class::Cjk) << CJK.trailing_zeros();
+            if class == Class::Variant {
+                code = u32::from(variant(c)) | CJK;
+            }
+            if self.gap != 0 {
+                self.close_gap(code);
+            }
+            self.codes.push(code);
+            return matches!(class, Class::Digit | Class::Numeral);
+        }
+        match class {
+            Class::Gap => self.gap |= GAP,
+            Class::LineEnd => self.gap |= GAP | LINE_END,
+            Class::Symbol => self.push_symbol(c),
+            _ => {}
+        }
+        false
+    }
+
+    /// Ends a text: what symbols there are last is decided.
+    pub(crate) fn finish(&mut self) {
+        if self.gap & RUN != 0 {
+            self.end_run(None);
+        }
+    }
+
+    #[inline]
+    fn close_gap(&mut self, code: Code) {
+        if self.gap & RUN != 0 {
+            self.end_run(Some(code));
+        }
+        self.gap = 0;
+        if let Some(last) = self.codes.last()
+            && (last | code) & (CJK | SYMBOL) == 0
+        {
+            self.codes.push(SPACE);
+        }
+    }
+
+    #[inline(never)]
+    fn push_symbol(&mut self, c: char) {
+        if self.gap == RUN {
+            self.run.push(c);
+            return;
+        }
+        if self.gap & RUN != 0 {
+            self.end_run(None);
+        }
+        self.run = symbols::Run::new(c, self.gap);
+        self.gap = RUN;
+    }
+
+    /// Decides whether the last symbols count, of which this is the next character.
+    #[inline(never)]
+    fn end_run(&mut self, next: Option<Code>) {
+        let (before, after) = (self.run.gap(), self.gap & !RUN);
+        let side = |code: Option<Code>, gap: u8| symbols::Side {
+            code: code.filter(|_| gap & LINE_END == 0),
+            is_at: gap == 0,
+        };
+        self.gap = before | after | GAP;
+        if self.run.counts(side(self.codes.last().copied(), before), side(next, after)) {
+            self.codes.extend(self.run.codes());
+            self.gap = after;
         }
     }
 }
 
 /// The symbols of a text in normal form that has no letters: without white space, and of three and more in a row two.
-pub(super) fn symbols(normalized: &str, classes: &Classes) -> Vec<Code> {
+pub(super) fn symbols_of(normalized: &str, classes: &Classes) -> Vec<Code> {
     let mut codes: Vec<Code> = Vec::new();
     for c in normalized.chars().filter(|&c| !c.is_whitespace() && classes.class(c) != Class::Ignored) {
         let code = u32::from(c);

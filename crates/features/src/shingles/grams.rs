@@ -21,24 +21,35 @@ fn pack(a: Code, b: Code, c: Code) -> u64 {
     code(a) | code(b) << 21 | code(c) << 42
 }
 
+/// What hashes are made with besides the characters. All hashes that no index keeps secret are made with [`PUBLIC`].
+pub(super) type Key = [u64; 2];
+
+/// The key that everybody knows.
+pub(super) const PUBLIC: Key = [0; 2];
+
+#[inline]
+fn keyed([first, second]: [u64; 2], key: Key) -> u64 {
+    hash_words(first ^ key[0], second ^ key[1])
+}
+
 /// Four characters, or five where the first is no CJK.
 #[inline]
-fn gram([a, b, c, d, e]: [Code; 5]) -> u64 {
+fn packed([a, b, c, d, e]: [Code; 5]) -> [u64; 2] {
     let is_cjk = a & CJK != 0;
     let (e, mark) = if is_cjk { (0, FOUR) } else { (e, FIVE) };
-    hash_words(pack(a, b, c), pack(d, e, 0) | mark)
+    [pack(a, b, c), pack(d, e, 0) | mark]
 }
 
 /// Hands the n-grams of a text to `emit`, some hundred at once: of four characters where they start at a CJK character, else of
 /// five. A text of fewer has none.
-pub(super) fn for_each_chunk(codes: &[Code], mut emit: impl FnMut(&[u64])) {
+pub(super) fn for_each_chunk(codes: &[Code], key: Key, mut emit: impl FnMut(&[u64])) {
     let mut chunk = [0; CHUNK_LEN];
     let n_windows = codes.len().saturating_sub(4);
     for from in (0..n_windows).step_by(CHUNK_LEN) {
         let codes = &codes[from..codes.len().min(from + CHUNK_LEN + 4)];
         let mut n = 0;
         for (hash, window) in chunk.iter_mut().zip(codes.windows(5)) {
-            *hash = gram([window[0], window[1], window[2], window[3], window[4]]);
+            *hash = keyed(packed([window[0], window[1], window[2], window[3], window[4]]), key);
             n += 1;
         }
         emit(&chunk[..n]);
@@ -46,28 +57,46 @@ pub(super) fn for_each_chunk(codes: &[Code], mut emit: impl FnMut(&[u64])) {
     if let [.., a, b, c, d] = *codes
         && a & CJK != 0
     {
-        emit(&[gram([a, b, c, d, 0])]);
+        emit(&[keyed(packed([a, b, c, d, 0]), key)]);
+    }
+}
+
+/// The hash of the n-gram that these characters begin with.
+#[inline]
+pub(super) fn hash(window: [Code; 5], key: Key) -> u64 {
+    keyed(packed(window), key)
+}
+
+/// Hands each bigram of a text to `emit`, as it is and not hashed, until that says no; of a text of one character that.
+pub(super) fn packed_bigrams(codes: &[Code], mut emit: impl FnMut(u64) -> bool) {
+    if let [only] = *codes {
+        emit(pack(only, 0, 0));
+    }
+    for window in codes.windows(2) {
+        if !emit(pack(window[0], window[1], 0) | TWO) {
+            break;
+        }
     }
 }
 
 /// Hands each bigram of a text to `emit`; of a text of one character that.
-pub(super) fn bigrams(codes: &[Code], mut emit: impl FnMut(u64)) {
+pub(super) fn bigrams(codes: &[Code], key: Key, mut emit: impl FnMut(u64)) {
     if let [only] = *codes {
-        emit(hash_words(pack(only, 0, 0), ONE));
+        emit(keyed([pack(only, 0, 0), ONE], key));
     }
-    codes.windows(2).for_each(|window| emit(bigram(window[0], window[1])));
+    codes.windows(2).for_each(|window| emit(bigram(window[0], window[1], key)));
 }
 
 #[inline]
-fn bigram(a: Code, b: Code) -> u64 {
-    hash_words(pack(a, b, 0), TWO)
+fn bigram(a: Code, b: Code, key: Key) -> u64 {
+    keyed([pack(a, b, 0), TWO], key)
 }
 
 /// One hash of all.
-pub(super) fn hash_all(codes: &[Code]) -> u64 {
+pub(super) fn hash_all(codes: &[Code], key: Key) -> u64 {
     codes.chunks(3).fold(SYMBOLS, |hash, codes| {
         let code = |at| codes.get(at).copied().unwrap_or(0);
-        hash_words(pack(code(0), code(1), code(2)), hash)
+        keyed([pack(code(0), code(1), code(2)), hash], key)
     })
 }
 
@@ -81,17 +110,17 @@ pub(super) struct FewDistinct {
 
 impl FewDistinct {
     /// The different bigrams, or the one character, if there are at most `n_max`.
-    pub(super) fn of(&mut self, codes: &[Code], n_max: usize) -> Option<&[u64]> {
+    pub(super) fn of(&mut self, codes: &[Code], key: Key, n_max: usize) -> Option<&[u64]> {
         self.places.clear();
         self.places.resize((n_max * 2).next_power_of_two(), 0);
         self.found.clear();
         if codes.len() == 1 {
-            bigrams(codes, |hash| self.found.push(hash));
+            bigrams(codes, key, |hash| self.found.push(hash));
         }
         let mask = self.places.len() - 1;
         for window in codes.windows(2) {
             // 0 marks a free place: of 2^64 hashes two are one here.
-            let hash = bigram(window[0], window[1]).max(1);
+            let hash = bigram(window[0], window[1], key).max(1);
             let mut at = hash as usize & mask;
             while self.places[at] != 0 && self.places[at] != hash {
                 at = (at + 1) & mask;

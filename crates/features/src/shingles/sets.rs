@@ -17,6 +17,7 @@ pub struct ShingleSets {
 
 impl ShingleSets {
     /// The comparison that signatures estimate, exactly: by bigrams where both are of the short kind, else by n-grams.
+    /// Where both have one bigram, or symbols alone, they are equal or not.
     #[must_use]
     pub fn compare(a: &Self, b: &Self) -> Comparison {
         let [n_a, n_b] = [a, b].map(|sets| sets.bigrams.len());
@@ -31,7 +32,7 @@ impl ShingleSets {
             };
         }
         let is_of = |kind: fn(usize) -> bool| kind(n_a) && kind(n_b);
-        if is_of(|n| (2..=SHORT_MAX).contains(&n)) {
+        if is_of(|n| (1..=SHORT_MAX).contains(&n)) {
             compare(&a.bigrams, &b.bigrams)
         } else if is_of(|n| n >= LONG_MIN) {
             compare(&a.ngrams, &b.ngrams)

@@ -46,6 +46,7 @@ mod explore;
 
 use std::collections::BTreeMap;
 
+use super::rule;
 use crate::{Document, DocumentId, Insertion, Match, Rule, Sketch, Source};
 
 /// Whose turn it is: the smaller one goes first. Only that all see the same order matters, not what it is.
@@ -81,6 +82,8 @@ pub struct Claim {
     pub sketch: Sketch,
     /// Where that comes from.
     pub source: Option<Source>,
+    /// A digest of its text, where the store keeps that.
+    pub text: Option<u64>,
     /// That of its cells in the index: its incarnation.
     pub timestamp: i64,
     /// Whose turn it is.
@@ -97,6 +100,8 @@ pub struct Claim {
 pub struct Entry {
     /// What the document is found by, if it is there.
     pub live: Option<Sketch>,
+    /// A digest of the text of that, where the store keeps it.
+    pub text: Option<u64>,
     /// The greatest timestamp that it has had, in whatever state.
     pub newest: i64,
     /// The claim on the id, where there is one.
@@ -148,6 +153,8 @@ pub enum Seen {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claimant {
     document: Document,
+    /// A digest of its text, where the store keeps that.
+    text: Option<u64>,
     rule: Rule,
     ticket: Ticket,
     /// How long others wait for us, in milliseconds, and we for them.
@@ -191,7 +198,14 @@ impl Claimant {
     /// A document that is to be inserted if nothing is near to it by `rule`.
     pub fn new(document: Document, rule: Rule, ticket: Ticket, lease: i64) -> Self {
         let stage = Stage::Reading { rival: None };
-        Self { document, rule, ticket, lease, claim: None, replaces: false, stage }
+        Self { document, text: None, rule, ticket, lease, claim: None, replaces: false, stage }
+    }
+
+    /// The same, whose text the store keeps: its claims say so by a digest. The text is written before the cells that lead to
+    /// the claim, so all that meet it there can count.
+    #[must_use]
+    pub fn with_text(self, text: Option<u64>) -> Self {
+        Self { text, ..self }
     }
 
     /// What to do next.
@@ -283,7 +297,7 @@ impl Claimant {
                 _ => {}
             }
         }
-        if entry.live.as_ref() == Some(&self.document.sketch) {
+        if self.is_there(&entry) {
             return Stage::Done(Insertion::Unchanged);
         }
         if let Some(claim) = entry.claim.as_ref().filter(|claim| claim.state == State::Pending) {
@@ -295,6 +309,23 @@ impl Claimant {
         if self.claim.is_some() { self.announce(entry, now) } else { Stage::Looking(entry) }
     }
 
+    /// Says whether the document is what is there under its id: its sketch, and where texts are kept its text too.
+    fn is_there(&self, entry: &Entry) -> bool {
+        let Some(live) = entry.live.as_ref().filter(|live| **live == self.document.sketch) else {
+            return false;
+        };
+        let text = self.document.sketch.text();
+        match (self.text, entry.text) {
+            (None, stored) => stored.is_none() || text.is_none(),
+            (Some(_), None) => false,
+            (Some(text), Some(stored)) if text == stored => true,
+            (Some(_), Some(_)) => {
+                let texts = live.text().zip(text);
+                texts.is_some_and(|(stored, text)| rule::is_same_text(stored, text, self.rule.counter))
+            }
+        }
+    }
+
     /// Claims the own row, which was this.
     fn announce(&mut self, entry: Entry, now: i64) -> Stage {
         self.replaces = entry.live.is_some();
@@ -302,6 +333,7 @@ impl Claimant {
             state: State::Pending,
             sketch: self.document.sketch.clone(),
             source: self.document.source.clone(),
+            text: self.text,
             timestamp: now.max(entry.newest + 1),
             ticket: self.ticket,
             deadline: now + self.lease,
@@ -329,7 +361,7 @@ impl Claimant {
     /// What is there and near.
     fn nearest(&self, entries: &[(DocumentId, Entry)]) -> Option<Match> {
         let live = |(id, entry): &(DocumentId, Entry)| self.matched(id, entry.live.as_ref()?);
-        entries.iter().filter_map(live).min_by(|a, b| (a.nearness(), &a.id).cmp(&(b.nearness(), &b.id)))
+        entries.iter().filter_map(live).min_by(|a, b| (a.nearness, &a.id).cmp(&(b.nearness, &b.id)))
     }
 
     /// Waits for the earlier ones, aborts the later ones, and commits when there are no more.

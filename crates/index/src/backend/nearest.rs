@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+use minhash::Similarity;
+
 use crate::{DocumentId, Match, Nearness};
 
 /// A match, and what else is known of it. Ordered by nearness, then id.
@@ -13,7 +15,7 @@ struct Ranked<T> {
 
 impl<T> Ranked<T> {
     fn rank(&self) -> (Nearness, &DocumentId) {
-        (self.found.nearness(), &self.found.id)
+        (self.found.nearness, &self.found.id)
     }
 }
 
@@ -61,13 +63,19 @@ impl<T> Nearest<T> {
     #[must_use]
     pub fn admits(&self, nearness: Nearness) -> bool {
         self.ranked.len() < self.limit
-            || self.limit > 0
-                && self.ranked.peek().is_none_or(|farthest| nearness <= farthest.found.nearness())
+            || self.limit > 0 && self.ranked.peek().is_none_or(|farthest| nearness <= farthest.found.nearness)
+    }
+
+    /// Whether nothing of at most this similarity is among the nearest any more.
+    #[must_use]
+    pub fn excludes(&self, at_most: Similarity) -> bool {
+        let is_above = |farthest: &Ranked<T>| farthest.found.similarity() > Some(at_most);
+        self.ranked.len() >= self.limit && self.ranked.peek().is_some_and(is_above)
     }
 
     /// Keeps a match and what is known of it, if it is among the nearest.
     pub fn offer_with(&mut self, found: Match, known: impl FnOnce() -> T) {
-        if self.admits(found.nearness()) {
+        if self.admits(found.nearness) {
             self.ranked.push(Ranked { found, known: known() });
             if self.ranked.len() > self.limit {
                 self.ranked.pop();

@@ -1,6 +1,10 @@
 //! What inserting and removing mean, once for all stores that decide in this process.
 
-use crate::{Document, DocumentId, Insertion, Match, Rule, Selection, Sketch, StoredDocument, Timestamp};
+use minhash::Similarity;
+
+use crate::{
+    Counter, Document, DocumentId, Insertion, Match, Rule, Selection, Sketch, StoredDocument, Text, Timestamp,
+};
 
 /// A store in the middle of a write that nobody else can come between.
 pub trait Shelf {
@@ -21,6 +25,12 @@ pub trait Shelf {
         except: Option<u64>,
     ) -> Result<Option<Match>, Self::Error>;
 
+    /// Says whether the index keeps texts.
+    fn keeps_texts(&self) -> Result<bool, Self::Error>;
+
+    /// The text of a document that [`find`](Self::find) has found, where it has one.
+    fn text(&self, id: &DocumentId, number: u64) -> Result<Option<Text>, Self::Error>;
+
     /// Files a document whose id is not there.
     fn put(&mut self, document: &Document) -> Result<(), Self::Error>;
 
@@ -37,9 +47,9 @@ pub fn insert<S: Shelf>(
 ) -> Result<Insertion, S::Error> {
     let old = shelf.find(&document.id)?;
     let was_there = old.as_ref().is_some_and(|(_, old)| shelf.is_live(old.inserted_at));
-    if let Some((_, old)) = &old
+    if let Some((number, old)) = &old
         && was_there
-        && old.document.sketch == document.sketch
+        && is_same(shelf, *number, old, document, if_new.and_then(|rule| rule.counter))?
     {
         return Ok(Insertion::Unchanged);
     }
@@ -56,14 +66,47 @@ pub fn insert<S: Shelf>(
     Ok(if was_there { Insertion::Replaced } else { Insertion::Inserted })
 }
 
+/// Says whether a document is what is stored under its id already.
+///
+/// Two texts may give one sketch, so where texts are kept these decide too: the same bytes are the same text, and so are
+/// texts of which a count finds nothing that differs, where the call brings a way to count. A document that comes without
+/// a text says nothing against the stored one; a stored document without a text gets the one that comes.
+fn is_same<S: Shelf>(
+    shelf: &S,
+    number: u64,
+    old: &StoredDocument,
+    document: &Document,
+    counter: Option<Counter>,
+) -> Result<bool, S::Error> {
+    if old.document.sketch != document.sketch {
+        return Ok(false);
+    }
+    let Some(text) = document.sketch.text() else { return Ok(true) };
+    if !shelf.keeps_texts()? {
+        return Ok(true);
+    }
+    let stored = shelf.text(&document.id, number)?;
+    Ok(stored.is_some_and(|stored| is_same_text(&stored, text, counter)))
+}
+
+/// Says whether a text is the stored one, for stores that decide elsewhere: see [`Store::insert`](crate::Store::insert).
+#[must_use]
+pub fn is_same_text(stored: &Text, text: &Text, counter: Option<Counter>) -> bool {
+    let counts_alike = |counter: Counter| counter.compare(stored, text).similarity == Similarity::ONE;
+    stored == text || counter.is_some_and(counts_alike)
+}
+
 /// As [`insert`] with a rule of nearness, where what is there under the document's id neither counts nor stays: as if
 /// it were removed first.
 pub fn replace<S: Shelf>(shelf: &mut S, document: &Document, rule: &Rule) -> Result<Insertion, S::Error> {
     let old = shelf.find(&document.id)?;
     let near = shelf.nearest(&document.sketch, rule, old.as_ref().map(|&(number, _)| number))?;
     let was_there = old.as_ref().is_some_and(|(_, old)| shelf.is_live(old.inserted_at));
-    let is_same = old.as_ref().is_some_and(|(_, old)| old.document.sketch == document.sketch);
-    if near.is_none() && was_there && is_same {
+    if let Some((number, old)) = &old
+        && near.is_none()
+        && was_there
+        && is_same(shelf, *number, old, document, rule.counter)?
+    {
         return Ok(Insertion::Unchanged);
     }
     if let Some((number, old)) = old {

@@ -2,15 +2,18 @@
 //! searches in memory; the one place that chooses a layout.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use minhash::Similarity;
 use simhash::{Distance, Facet};
 use tables::{BucketTables, Cost, Hit, Tables};
 
 use crate::backend::nearest::Nearest;
 use crate::backend::runs::Live;
 use crate::sketch::Family;
-use crate::{DocumentId, Features, Match, Nearness, Neighbours, Result, Rule, Sketch};
+use crate::{DocumentId, Error, Features, Glance, Match, Nearness, Neighbours, Result, Rule, Sketch, Text};
 
 /// Empty tables of the layout that this crate uses.
 pub fn new_tables() -> Box<dyn Tables> {
@@ -40,6 +43,12 @@ pub trait Documents {
     /// # Errors
     /// As [`id`](Self::id).
     fn features(&self, number: u64) -> Result<Cow<'_, Features>>;
+
+    /// Its text, where that is kept.
+    ///
+    /// # Errors
+    /// As [`id`](Self::id).
+    fn text(&self, number: u64) -> Result<Option<Text>>;
 }
 
 /// How many searches have met more candidates than were judged.
@@ -77,8 +86,9 @@ pub fn neighbours(
         None => {
             let mut candidates = Candidates::default();
             candidates.propose(tables, queries, rule, &|number| live.contains(number));
-            bounded.add(candidates.bound(queries.len(), rule));
-            let answers = candidates.confirm(queries, rule, limit, documents)?;
+            candidates.bound(queries.len(), rule);
+            let answers = candidates.confirm(queries, rule, Asked::All { limit }, documents)?;
+            bounded.add(candidates.n_bounded());
             (answers, candidates.cost)
         }
     };
@@ -96,8 +106,9 @@ pub fn count(
 ) -> Result<Vec<u64>> {
     let mut candidates = Candidates::default();
     candidates.propose(tables, queries, rule, counts);
-    candidates.bound(queries.len(), &Rule { candidates_max: None, ..*rule });
-    let found = candidates.confirm(queries, rule, 0, documents)?;
+    let rule = &Rule { candidates_max: None, counted_max: None, ..*rule };
+    candidates.bound(queries.len(), rule);
+    let found = candidates.confirm(queries, rule, Asked::All { limit: 0 }, documents)?;
     Ok(found.into_iter().map(|found| found.n_matches).collect())
 }
 
@@ -128,8 +139,9 @@ pub fn nearest(
     for tables in tables {
         candidates.propose(*tables, queries, rule, counts);
     }
-    bounded.add(candidates.bound(queries.len(), rule));
-    let found = candidates.confirm(queries, rule, 1, documents)?;
+    candidates.bound(queries.len(), rule);
+    let found = candidates.confirm(queries, rule, Asked::Nearest, documents)?;
+    bounded.add(candidates.n_bounded());
     Ok(found.into_iter().flat_map(|found| found.matches).next())
 }
 
@@ -179,7 +191,7 @@ fn take(
     counts: &dyn Fn(u64) -> bool,
     documents: &dyn Documents,
 ) -> Result<()> {
-    let nearness = Nearness { similarity: None, distance: hit.distance };
+    let nearness = Nearness::by_distance(hit.distance);
     let one = |number| {
         // Looking an id up is what costs; a hit that is farther than all we hold needs no id.
         if nearest.admits(nearness) && counts(number) {
@@ -200,11 +212,31 @@ struct Candidate {
     promise: (bool, Distance),
 }
 
+/// How much of the answer to a query is asked for.
+#[derive(Clone, Copy)]
+enum Asked {
+    /// The nearest so many, and the number of all that are near.
+    All { limit: usize },
+    /// The nearest one alone.
+    Nearest,
+}
+
+impl Asked {
+    fn limit(self) -> usize {
+        match self {
+            Self::All { limit } => limit,
+            Self::Nearest => 1,
+        }
+    }
+}
+
 /// What the facets of queries propose.
 #[derive(Default)]
 struct Candidates {
     proposed: Vec<Candidate>,
     cost: Cost,
+    /// The queries of which some were left.
+    bounded: BTreeSet<usize>,
 }
 
 impl Candidates {
@@ -232,9 +264,14 @@ impl Candidates {
         }
     }
 
+    /// Of how many queries some were left.
+    fn n_bounded(&self) -> u64 {
+        self.bounded.len() as u64
+    }
+
     /// Sorts it by queries, each document once, whichever facets proposed it. Of a query with more than the rule has
-    /// judged the most promising stay. Says of how many queries some were left.
-    fn bound(&mut self, n_queries: usize, rule: &Rule) -> u64 {
+    /// looked at the most promising stay.
+    fn bound(&mut self, n_queries: usize, rule: &Rule) {
         // Of a single query what is left is not even sorted. A document is proposed once by each family at most.
         let n_sorted_max =
             rule.candidates_max.filter(|_| n_queries == 1).map(|n_max| n_max * Family::ALL.len());
@@ -244,43 +281,72 @@ impl Candidates {
         }
         self.proposed.sort_unstable_by_key(|found| (found.query, found.number, found.promise));
         self.proposed.dedup_by_key(|found| (found.query, found.number));
-        let Some(n_max) = rule.candidates_max else { return 0 };
-        let mut n_bounded = 0;
+        let Some(n_max) = rule.candidates_max else { return };
         let is_above = |of_query: &[Candidate]| of_query.len() > n_max;
         if self.proposed.chunk_by(|a, b| a.query == b.query).any(is_above) {
             let mut kept = Vec::new();
             for of_query in self.proposed.chunk_by_mut(|a, b| a.query == b.query) {
                 if of_query.len() > n_max {
                     of_query.select_nth_unstable_by_key(n_max, |found| (found.promise, found.number));
-                    n_bounded += 1;
+                    self.bounded.insert(of_query[0].query);
                 }
                 kept.extend_from_slice(&of_query[..of_query.len().min(n_max)]);
             }
             self.proposed = kept;
         }
-        n_bounded
     }
 
     /// What of it is near, once it is [bound](Self::bound).
+    ///
+    /// Of each query the candidates that are worth a count come in the order of what their signatures promise, so what is equal
+    /// or very similar is counted first, and where the nearest alone is asked for most texts are never read. What is left
+    /// beyond the rule's bound promises least.
     fn confirm(
         &mut self,
         queries: &[Sketch],
         rule: &Rule,
-        limit: usize,
+        asked: Asked,
         documents: &dyn Documents,
     ) -> Result<Vec<Neighbours>> {
         let mut answers: Vec<Neighbours> = Vec::with_capacity(queries.len());
         answers.resize_with(queries.len(), Neighbours::default);
+        let mut worth: Vec<(Similarity, Similarity, u64)> = Vec::new();
         for of_query in self.proposed.chunk_by(|a, b| a.query == b.query) {
             let place = of_query[0].query;
-            let mut nearest = Nearest::new(limit);
-            for &Candidate { number, .. } in of_query {
-                let features = documents.features(number)?;
-                let Some(nearness) = rule.confirms(queries[place].features(), &features) else { continue };
-                answers[place].n_matches += 1;
+            let (query, answer) = (queries[place].features(), &mut answers[place]);
+            let mut nearest = Nearest::new(asked.limit());
+            let mut offer = |number: u64, features: &Features, nearness: Nearness, nearest: &mut Nearest| {
+                answer.n_matches += 1;
                 // Looking an id up is what costs; one that is farther than all we hold needs none.
                 if nearest.admits(nearness) {
                     nearest.offer(Match::new(documents.id(number)?, features.fingerprint(), nearness));
+                }
+                Ok::<_, Error>(())
+            };
+            worth.clear();
+            for &Candidate { number, .. } in of_query {
+                let features = documents.features(number)?;
+                match rule.glance(query, &features) {
+                    Glance::Far => {}
+                    Glance::Near(nearness) => offer(number, &features, nearness, &mut nearest)?,
+                    Glance::Worth { estimate, at_most } => worth.push((at_most, estimate, number)),
+                }
+            }
+            worth.sort_unstable_by_key(|&(at_most, estimate, number)| {
+                Reverse((at_most, estimate, Reverse(number)))
+            });
+            for (n_counted, &(at_most, _, number)) in worth.iter().enumerate() {
+                if matches!(asked, Asked::Nearest) && nearest.excludes(at_most) {
+                    break;
+                }
+                if rule.counted_max.is_some_and(|n_max| n_counted >= n_max) {
+                    self.bounded.insert(place);
+                    break;
+                }
+                let mut features = documents.features(number)?.into_owned();
+                features.text = documents.text(number)?;
+                if let Some(nearness) = rule.count(query, &features) {
+                    offer(number, &features, nearness, &mut nearest)?;
                 }
             }
             answers[place].matches = nearest.into_matches();
@@ -316,6 +382,10 @@ mod tests {
 
         fn features(&self, number: u64) -> Result<Cow<'_, Features>> {
             Ok(Cow::Owned(Fingerprint(number << 5).into()))
+        }
+
+        fn text(&self, _: u64) -> Result<Option<Text>> {
+            Ok(None)
         }
     }
 

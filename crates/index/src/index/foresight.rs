@@ -1,7 +1,7 @@
 //! What calls of an index would answer, one after another, found out before any of them is made.
 
 use super::{Index, NewDocument};
-use crate::{DocumentId, Insertion, Overlay, Result, Store};
+use crate::{DocumentId, Insertion, Overlay, Result, Rule, Store};
 
 /// The index as it would be after the calls that are made of this; nothing is written. See [`Overlay`].
 pub struct Foresight<'a> {
@@ -14,12 +14,17 @@ impl<'a> Foresight<'a> {
         Self { index, overlay: Overlay::new(store) }
     }
 
+    /// By what insertions are decided, without a bound on candidates.
+    fn rule(&self) -> Rule {
+        Rule { contained: self.index.contained, ..self.index.rule() }
+    }
+
     /// What [`Index::insert_if_new`] would answer now.
     ///
     /// # Errors
     /// Those of a read.
     pub fn insert_if_new(&self, documents: &[impl Into<NewDocument> + Clone]) -> Result<Vec<Insertion>> {
-        self.overlay.insert_if_new(&self.index.documents(documents), &self.index.rule())
+        self.overlay.insert_if_new(&self.index.documents(documents), &self.rule())
     }
 
     /// What [`Index::insert_if_new`] would answer if, before each document, what is stored under its id were removed:
@@ -29,7 +34,7 @@ impl<'a> Foresight<'a> {
     /// # Errors
     /// Those of a read.
     pub fn replace_if_new(&self, documents: &[impl Into<NewDocument> + Clone]) -> Result<Vec<Insertion>> {
-        self.overlay.replace_if_new(&self.index.documents(documents), &self.index.rule())
+        self.overlay.replace_if_new(&self.index.documents(documents), &self.rule())
     }
 
     /// What [`Index::remove`] would answer now.

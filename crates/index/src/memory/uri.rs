@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::{CallSizes, Capabilities, Clock, Error, MemoryStore, Mode, Place, Result, Store};
+use crate::{CallSizes, Capabilities, Clock, Error, MemoryStore, Mode, Place, Result, Store, TextKeeping};
 
 /// `memory:`, which is not a place that anything could be found in again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,9 @@ impl Place for MemoryUri {
             outlives_process: false,
             n_handles_max: 0,
             searches: CallSizes::per_core(16),
+            texts: TextKeeping::Zstd,
             insertions: CallSizes::new(1, 256),
+            contained: true,
         }
     }
 

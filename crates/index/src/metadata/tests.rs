@@ -8,6 +8,9 @@ fn example() -> Metadata {
             .unwrap(),
         max_distance: apart(1),
         min_similarity: None,
+        texts: TextKeeping::None,
+        same_numbers: false,
+        key: None,
         retain: None,
         recipe: [("version", "1"), ("segmenter", "jieba \"0.11\"")]
             .map(|(field, value)| (field.to_owned(), value.to_owned()))
@@ -55,6 +58,23 @@ fn golden() {
     check_golden(&retaining, &expected.replace("9e4ab2b8", "1e1cac59"));
 }
 
+/// With texts, which programs that know version 3 refuse by its version.
+#[test]
+fn golden_with_texts() {
+    let min_similarity = Some(Similarity::clamped(0.8));
+    let metadata = Metadata { texts: TextKeeping::Zstd, min_similarity, ..example() }.of_least_version();
+    let lines = "  \"profile\": \"classic\",\n  \"signatures\": {\n    \"version\": 1,\n    \"min_similarity\": \
+                 \"0.8\"\n  },\n  \"texts\": \"zstd\",\n  \"recipe\"";
+    let expected = GOLDEN.replace("version\": 2", "version\": 4").replace("  \"recipe\"", lines);
+    check_golden(&metadata, &expected.replace("9e4ab2b8", "e38c2155"));
+    // What does not fit is damaged, also under a checksum that does.
+    let mut without: Stored = serde_json::from_str(&expected).unwrap();
+    without.signatures = None;
+    without.crc32 = without.checksum().unwrap();
+    let without = serde_json::to_vec(&without).unwrap();
+    assert_eq!(Metadata::decode(&without).unwrap_err().kind(), ErrorKind::Corrupt);
+}
+
 /// Of every profile, as it is written from version 3 on; what needs none of it stays version 2.
 #[test]
 fn golden_with_signatures() {
@@ -67,10 +87,9 @@ fn golden_with_signatures() {
     {
         let kind = example().kind.of_profile(profile).unwrap();
         let min_similarity = Some(Similarity::clamped(0.8));
-        assert_eq!(Metadata::version_of(&kind, min_similarity), FORMAT_VERSION);
         let max_distance = kind.max_distance();
-        let format_version = FORMAT_VERSION;
-        let metadata = Metadata { format_version, kind, min_similarity, max_distance, ..example() };
+        let metadata = Metadata { kind, min_similarity, max_distance, ..example() }.of_least_version();
+        assert_eq!(metadata.format_version, SIGNATURE_VERSION);
         let lines = format!("  \"profile\": \"{profile}\",\n{signatures}  \"recipe\"");
         let mut expected = GOLDEN.replace("version\": 2", "version\": 3").replace("  \"recipe\"", &lines);
         if profile == Profile::Minhash {
@@ -78,14 +97,51 @@ fn golden_with_signatures() {
         }
         check_golden(&metadata, &expected.replace("9e4ab2b8", crc32));
     }
-    assert_eq!(Metadata::version_of(&example().kind, None), IDENTITY_VERSION);
+    assert_eq!(example().of_least_version().format_version, IDENTITY_VERSION);
+}
+
+/// A secret key, which makes version 4.
+#[test]
+fn golden_with_a_key() {
+    let key = Key::parse("000102030405060708090a0b0c0d0e0f");
+    let min_similarity = Some(Similarity::clamped(0.8));
+    let metadata = Metadata { key, min_similarity, ..example() }.of_least_version();
+    let text = String::from_utf8(metadata.encode().unwrap()).unwrap();
+    assert!(text.contains("\n  \"key\": \"000102030405060708090a0b0c0d0e0f\",\n  \"recipe\""), "{text}");
+    assert_eq!((metadata.format_version, Metadata::decode(text.as_bytes()).unwrap()), (4, metadata));
+    for (from, to) in [("0d0e0f", "0d0e0F"), ("\"format_version\": 4", "\"format_version\": 3")] {
+        let mut stored: Stored = serde_json::from_str(&text.replace(from, to)).unwrap();
+        stored.crc32 = stored.checksum().unwrap();
+        let stored = serde_json::to_vec(&stored).unwrap();
+        assert_eq!(Metadata::decode(&stored).unwrap_err().kind(), ErrorKind::Corrupt, "{to}");
+    }
+}
+
+/// Bands of another similarity than .8 are stored by their name, and make version 4.
+#[test]
+fn golden_with_bands() {
+    for (similarity, profile, crc32) in
+        [(0.5, Profile::Full, "a13de2df"), (1.0, Profile::Minhash, "50a96c51")]
+    {
+        let filing = FilingScheme::for_similarity(Similarity::clamped(similarity));
+        let kind = example().kind.of_profile(profile).unwrap().with_filing(filing).unwrap();
+        let min_similarity = Some(Similarity::clamped(similarity));
+        let max_distance = kind.max_distance();
+        let metadata = Metadata { kind, min_similarity, max_distance, ..example() }.of_least_version();
+        assert_eq!(metadata.format_version, BANDS_VERSION);
+        let text = String::from_utf8(metadata.encode().unwrap()).unwrap();
+        let stored = format!("\n  }},\n  \"bands\": \"{filing}\",\n  \"recipe\"");
+        assert!(text.contains(&stored) && text.contains("\"format_version\": 4"), "{text}");
+        assert!(text.ends_with(&format!("\"crc32\": \"{crc32}\"\n}}")), "{text}");
+        assert_eq!(Metadata::decode(text.as_bytes()).unwrap(), metadata);
+    }
 }
 
 /// Sealed as it should be, and yet nothing that was ever written.
 #[test]
 fn what_does_not_fit_together() {
     let full = Metadata {
-        format_version: FORMAT_VERSION,
+        format_version: SIGNATURE_VERSION,
         kind: example().kind.of_profile(Profile::Full).unwrap(),
         min_similarity: Some(Similarity::clamped(0.8)),
         ..example()
@@ -109,6 +165,12 @@ fn what_does_not_fit_together() {
         &|stored| stored.signatures = signatures(1, "much"),
         &|stored| stored.scheme = None,
         &|stored| stored.format_version = 2,
+        &|stored| stored.bands = Some("5x6-7/5x6-7".to_owned()),
+        &|stored| (stored.format_version, stored.bands) = (4, Some("5x6-7".to_owned())),
+        &|stored| {
+            stored.format_version = 4;
+            (stored.profile, stored.bands) = (Some("classic".to_owned()), Some("whole".to_owned()));
+        },
     ] {
         assert_eq!(decode(change).unwrap_err().kind(), ErrorKind::Corrupt);
     }
@@ -174,7 +236,7 @@ fn one_changed_byte() {
 
 #[test]
 fn the_future_is_told_from_damage() {
-    let future = br#"{"format_version": 4, "shape": "unknown"}"#;
+    let future = br#"{"format_version": 5, "shape": "unknown"}"#;
     assert_eq!(Metadata::decode(future).unwrap_err().kind(), ErrorKind::Mismatch);
     for bytes in [
         "",
@@ -184,6 +246,7 @@ fn the_future_is_told_from_damage() {
         r#"{"format_version": 1}"#,
         r#"{"format_version": 2}"#,
         r#"{"format_version": 3}"#,
+        r#"{"format_version": 4}"#,
     ] {
         assert_eq!(Metadata::decode(bytes.as_bytes()).unwrap_err().kind(), ErrorKind::Corrupt, "{bytes}");
     }

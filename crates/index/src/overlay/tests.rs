@@ -72,6 +72,10 @@ impl Store for Halves {
         self.overlay.get(ids)
     }
 
+    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        self.overlay.texts(ids)
+    }
+
     fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         self.overlay.near(queries, rule, limit)
     }
@@ -90,6 +94,7 @@ impl Store for Halves {
 fn an_overlay_passes_the_suite() {
     for n_for_base in [0, 1, 2, 3, 8, 40] {
         testsuite::check(&|clock| Box::new(Halves::new(n_for_base, clock)));
+        testsuite::check_texts(&|clock| Box::new(Halves::new(n_for_base, clock)));
     }
 }
 
@@ -109,12 +114,11 @@ fn what_is_hidden_takes_no_place_among_the_nearest() {
     assert_eq!((found[1].matches[0].id.clone(), found[1].n_matches), (id("20"), 8));
     let near = halves.insert_if_new(&[document("28", 1 << 9), document("new", 0)], &within(1)).unwrap();
     let duplicate = |of: &str, bits: u64, distance: u32| {
-        Insertion::Duplicate(Match {
-            id: id(of),
-            fingerprint: sketch(bits).fingerprint(),
-            distance: apart(distance),
-            similarity: None,
-        })
+        Insertion::Duplicate(Match::new(
+            id(of),
+            sketch(bits).fingerprint(),
+            crate::Nearness::by_distance(apart(distance)),
+        ))
     };
     assert_eq!(near, [Insertion::Replaced, duplicate("28", 1 << 9, 1)]);
     assert_eq!(halves.status().unwrap().n_documents, Some(10));
@@ -141,7 +145,7 @@ fn an_id_is_there_once() {
         assert!(
             found
                 .iter()
-                .map(|found| (found.id.as_str(), found.distance))
+                .map(|found| (found.id.as_str(), found.distance()))
                 .eq([("expired", apart(1)), ("later", apart(1))])
         );
         let page = overlay.scan(Cursor::start(), 10).unwrap();

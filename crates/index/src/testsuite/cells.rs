@@ -73,7 +73,7 @@ pub(super) fn of_every_family(store: &dyn Store) {
     let Metadata { kind, .. } = verifying_metadata();
     let whole = |hash| {
         let signature = Some(minhash::Signature::equality(hash));
-        kind.sketch(crate::Features { simhash: None, signature })
+        kind.sketch(crate::Features { simhash: None, signature, text: None })
     };
     let sketches =
         [signed(0, 0..300), signed(u64::MAX, 0..20), signed(None, 5..40), whole(0), whole(u64::MAX)];

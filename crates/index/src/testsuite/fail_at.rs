@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{
     CellPage, Cursor, Document, DocumentId, Error, ErrorKind, Examined, Insertion, Metadata, Neighbours,
-    Page, Result, Rule, Segments, Selection, Sketch, Status, Store, StoredDocument,
+    Page, Result, Rule, Segments, Selection, Sketch, Status, Store, StoredDocument, Text,
 };
 
 /// Passes every call on to the store below, except that the n-th fails with `Unavailable`. A search for documents is two
@@ -81,6 +81,10 @@ impl Store for FailAt {
 
     fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         self.pass(|store| store.get(ids))
+    }
+
+    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        self.pass(|store| store.texts(ids))
     }
 
     fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {

@@ -5,7 +5,7 @@ use simhash::{BucketKey, Fingerprint};
 use crate::Sketch;
 
 use super::{apart, check_near, contents, get, id, sketch, within};
-use crate::{Document, Insertion, Match, Store};
+use crate::{Document, Insertion, Match, Nearness, Store};
 
 fn banded(bits: u64, keys: &[(u8, u32)]) -> Sketch {
     Sketch::new(Fingerprint(bits), keys.iter().map(|&(flag, segment)| BucketKey { flag, segment }).collect())
@@ -32,7 +32,7 @@ pub(super) fn keys_that_do_not_follow_from_the_fingerprint(store: &dyn Store) {
     // Those that simhash would give the fingerprint are not theirs.
     check_near(store, &sketch(0), apart(3), &[]);
     let near_a = document("c", banded(3, &[(255, 0)]));
-    let found = Match { id: id("a"), fingerprint: Fingerprint(0), distance: apart(2), similarity: None };
+    let found = Match::new(id("a"), Fingerprint(0), Nearness::by_distance(apart(2)));
     let insertions = store.insert_if_new(&[near_a], &within(2)).expect("an insertion");
     assert_eq!(insertions, [Insertion::Duplicate(found)]);
     assert_eq!(store.remove(&[id("a")]).expect("a removal"), [true]);

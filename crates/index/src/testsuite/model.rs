@@ -22,7 +22,7 @@ impl Model {
             Some(Match::new(id.clone(), sketch.fingerprint(), rule.nearness(query, sketch)?))
         };
         let mut matches: Vec<_> = self.documents.iter().filter_map(near).collect();
-        matches.sort_by(|a, b| (a.nearness(), &a.id).cmp(&(b.nearness(), &b.id)));
+        matches.sort_by(|a, b| (a.nearness, &a.id).cmp(&(b.nearness, &b.id)));
         matches
     }
 
@@ -131,7 +131,7 @@ pub(super) fn random_operations(store: &dyn Store, seed: u64, verifies: bool) {
                 let found = store.near_documents(queries, &rule, limit).expect("a search").remove(0);
                 let documents =
                     found.documents.iter().map(|(nearness, stored)| (*nearness, &stored.document.id));
-                let expected = expected.iter().take(limit).map(|found| (found.nearness(), &found.id));
+                let expected = expected.iter().take(limit).map(|found| (found.nearness, &found.id));
                 assert!(documents.eq(expected) && found.n_matches == n_matches, "{context}");
             }
         }

@@ -4,7 +4,7 @@ use super::{
     FakeClock, RETAIN, apart, check_near, contents, document, example_metadata, get, id, jumping, near,
     sketch, spread, within,
 };
-use crate::{Clock, Cursor, Document, Insertion, Match, Metadata, Retention, Selection, Store};
+use crate::{Clock, Cursor, Document, Insertion, Match, Metadata, Nearness, Retention, Selection, Store};
 
 pub(super) const HOUR_MS: i64 = 60 * 60 * 1000;
 
@@ -79,13 +79,11 @@ fn what_has_expired_keeps_nothing_out(store: &dyn Store, clock: &FakeClock) {
     let a = document("a", 0);
     assert_eq!(insert_if_new(store, std::slice::from_ref(&a)), [Insertion::Inserted]);
     clock.advance_ms(RETAIN_MS - 1);
-    let found =
-        Match { id: id("a"), fingerprint: a.sketch.fingerprint(), distance: apart(1), similarity: None };
+    let found = Match::new(id("a"), a.sketch.fingerprint(), Nearness::by_distance(apart(1)));
     assert_eq!(insert_if_new(store, &[document("b", 1)]), [Insertion::Duplicate(found)]);
     clock.advance_ms(1);
     let answers = insert_if_new(store, &[document("b", 1), document("c", 0)]);
-    let found =
-        Match { id: id("b"), fingerprint: sketch(1).fingerprint(), distance: apart(1), similarity: None };
+    let found = Match::new(id("b"), sketch(1).fingerprint(), Nearness::by_distance(apart(1)));
     assert_eq!(answers, [Insertion::Inserted, Insertion::Duplicate(found)]);
     assert_eq!(contents(store), [document("b", 1)]);
 }
@@ -179,12 +177,7 @@ fn some_of_equal_sketches(store: &dyn Store, clock: &FakeClock) {
         }
     }
     clock.advance_ms(RETAIN_MS + 1_000 * (N as i64 - 2) - elapsed);
-    let last = Match {
-        id: id(&name(N - 1)),
-        fingerprint: sketch(9).fingerprint(),
-        distance: apart(0),
-        similarity: None,
-    };
+    let last = Match::new(id(&name(N - 1)), sketch(9).fingerprint(), Nearness::by_distance(apart(0)));
     assert_eq!(insert_if_new(store, &[document("new", 9)]), [Insertion::Duplicate(last)]);
     clock.advance_ms(1_000);
     assert_eq!(insert_if_new(store, &[document("new", 9)]), [Insertion::Inserted]);

@@ -2,16 +2,17 @@
 
 use simhash::Fingerprint;
 
-use super::{contents, id, signature, signed, verifying_metadata};
+use super::{N_DECOYS, contents, decoy, id, signature, signed, verifying_metadata};
 use crate::{Document, Features, Insertion, Match, Rule, Sketch, Store};
 
-pub(super) const CASES: [fn(&dyn Store); 7] = [
+pub(super) const CASES: [fn(&dyn Store); 8] = [
     what_simhashes_propose_is_confirmed,
     what_bands_propose_is_confirmed,
     each_document_once_and_the_most_similar_first,
     without_a_simhash,
     inserting_if_new,
     the_most_promising_are_judged,
+    an_equal_one_is_found_behind_many_others,
     it_comes_back_as_it_was_given,
 ];
 
@@ -39,12 +40,16 @@ fn near(store: &dyn Store, query: &Sketch) -> Vec<(String, u32)> {
     let documents = store.near_documents(queries, &rule(), 1_000).expect("a search").remove(0);
     assert_eq!(documents.n_matches, whole.n_matches);
     for (found, (nearness, stored)) in whole.matches.iter().zip(&documents.documents) {
-        assert_eq!((found.nearness(), &found.id), (*nearness, &stored.document.id));
+        assert_eq!((found.nearness, &found.id), (*nearness, &stored.document.id));
         assert_eq!(rule().nearness(query, &stored.document.sketch), Some(*nearness));
         assert_eq!(found.fingerprint, stored.document.sketch.fingerprint());
-        assert!(found.similarity.is_some());
+        assert!(found.similarity().is_some());
     }
-    whole.matches.into_iter().map(|found| (found.id.as_str().to_owned(), found.distance.as_bits())).collect()
+    whole
+        .matches
+        .into_iter()
+        .map(|found| (found.id.as_str().to_owned(), found.distance().as_bits()))
+        .collect()
 }
 
 fn check(store: &dyn Store, query: &Sketch, expected: &[(&str, u32)]) {
@@ -88,6 +93,23 @@ fn the_most_promising_are_judged(store: &dyn Store) {
     }
     let n_bounded = store.status().expect("a status").n_bounded;
     assert!(n_bounded.is_none_or(|n| n > 0), "{n_bounded:?}");
+}
+
+/// However many documents come before it that its bands and suffix say as much of.
+fn an_equal_one_is_found_behind_many_others(store: &dyn Store) {
+    let kind = verifying_metadata().kind;
+    let decoys: Vec<_> = (0..N_DECOYS)
+        .map(|n| {
+            let signature = Some(decoy(0..300, n, 40));
+            let features = Features { simhash: Some(Fingerprint(5)), signature, text: None };
+            document(&format!("decoy {n}"), kind.sketch(features))
+        })
+        .collect();
+    insert(store, &decoys);
+    insert(store, &[document("equal", signed(5, 0..300))]);
+    let rule = rule().of_insertion();
+    let answer = store.insert_if_new(&[document("new", signed(5, 0..300))], &rule).expect("an insertion");
+    assert!(matches!(&answer[..], [Insertion::Duplicate(of)] if of.id == id("equal")), "{answer:?}");
 }
 
 fn each_document_once_and_the_most_similar_first(store: &dyn Store) {
@@ -151,13 +173,13 @@ fn it_comes_back_as_it_was_given(store: &dyn Store) {
     let kind = verifying_metadata().kind;
     let whole = |simhash: Option<u64>, hash: u64| {
         let signature = Some(minhash::Signature::equality(hash));
-        kind.sketch(Features { simhash: simhash.map(Fingerprint), signature })
+        kind.sketch(Features { simhash: simhash.map(Fingerprint), signature, text: None })
     };
     let both = {
         let set: Vec<u64> = (0..45).map(|element| minhash::hash_words(element, 7)).collect();
         let bins = minhash::Bins::of(&set).expect("it has elements");
         let signature = minhash::Signature::both(&bins, 45, &set);
-        kind.sketch(Features { simhash: Some(Fingerprint(9)), signature })
+        kind.sketch(Features { simhash: Some(Fingerprint(9)), signature, text: None })
     };
     assert_eq!(both.n_keys(), 10 + 32);
     let all = [
@@ -169,7 +191,11 @@ fn it_comes_back_as_it_was_given(store: &dyn Store) {
         document("f", both.clone()),
         document(
             "g",
-            kind.sketch(Features { simhash: Some(Fingerprint(8)), signature: Some(signature(9..10)) }),
+            kind.sketch(Features {
+                simhash: Some(Fingerprint(8)),
+                signature: Some(signature(9..10)),
+                text: None,
+            }),
         ),
     ];
     insert(store, &all);

@@ -1,7 +1,7 @@
 //! Creating, inserting, removing.
 
 use super::{apart, check_near, contents, create, document, example_metadata, get, id, near, sketch, within};
-use crate::{Cursor, Document, ErrorKind, Insertion, Match, Metadata, Result, Store};
+use crate::{Cursor, Document, ErrorKind, Insertion, Match, Metadata, Nearness, Result, Store};
 use simhash::Distance;
 
 pub(super) fn metadata_is_written_once(store: &dyn Store) {
@@ -37,12 +37,8 @@ fn insert_if_new(store: &dyn Store, documents: &[Document], max_distance: Distan
 }
 
 fn duplicate(of: &Document, distance: Distance) -> Insertion {
-    Insertion::Duplicate(Match {
-        id: of.id.clone(),
-        fingerprint: of.sketch.fingerprint(),
-        distance,
-        similarity: None,
-    })
+    let nearness = Nearness::by_distance(distance);
+    Insertion::Duplicate(Match::new(of.id.clone(), of.sketch.fingerprint(), nearness))
 }
 
 pub(super) fn inserting(store: &dyn Store) {

@@ -37,7 +37,7 @@ impl RowsFolder {
     /// Makes the folder, or takes one where a run has died before its rows were whole.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let failed = || format!("failed to make the folder of rows {}", path.display());
-        fs::create_dir_all(path).with_context(failed)?;
+        durable::create_folder(path).with_context(failed)?;
         let lock = path.join(LOCK);
         if !lock.exists() {
             let is_empty = fs::read_dir(path).with_context(failed)?.next().is_none();

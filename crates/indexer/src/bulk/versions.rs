@@ -29,7 +29,7 @@ pub(crate) fn encode(id: &DocumentId, number: u64, version: &Version) -> Vec<u8>
     let mut entry = store_hbase::BulkLoad::document_row(id);
     entry.push(0);
     entry.extend_from_slice(&number.to_be_bytes());
-    let Features { simhash, signature } = version.features.clone().unwrap_or_default();
+    let Features { simhash, signature, .. } = version.features.clone().unwrap_or_default();
     entry.push(u8::from(version.features.is_some()) | u8::from(simhash.is_some()) << 1);
     entry.extend_from_slice(&simhash.map_or(0, |simhash| simhash.0).to_be_bytes());
     let signature = signature.as_ref().map_or(&[][..], |signature| signature.as_bytes());
@@ -50,7 +50,7 @@ pub(crate) fn decode(entry: &[u8]) -> anyhow::Result<(&[u8], Version)> {
         let (signature, source) = rest.split_at_checked(u16::from_be_bytes(*len).into())?;
         let signature = if signature.is_empty() { None } else { Some(Signature::decode(signature).ok()?) };
         let simhash = (parts & 2 != 0).then(|| Fingerprint(u64::from_be_bytes(*simhash)));
-        let features = (parts & 1 != 0).then_some(Features { simhash, signature });
+        let features = (parts & 1 != 0).then_some(Features { simhash, signature, text: None });
         let source = std::str::from_utf8(source).ok()?;
         let source = if source.is_empty() { None } else { Some(Source::new(source).ok()?) };
         Some((row, Version { features, source }))
@@ -133,7 +133,7 @@ mod tests {
     /// One with a simhash alone, others with signatures as well, or alone.
     fn features(n: u64) -> Features {
         let signature = (n > 1).then(|| Signature::equality(n));
-        Features { simhash: (n < 3).then_some(Fingerprint(n)), signature }
+        Features { simhash: (n < 3).then_some(Fingerprint(n)), signature, text: None }
     }
 
     fn version(n: u64) -> Version {

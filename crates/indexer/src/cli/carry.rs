@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use corpus::cli::{FileArgs, RecordArgs, TextlessArgs};
 use corpus::{Digits, FieldPath, GivenFields};
-use engine::cli::{BuiltArgs, PlaceArgs, StoreArgs, check_uri};
+use engine::cli::{BuiltArgs, PlaceArgs, StoreArgs, UriParser};
 use features::cli::RecipeArgs;
 
 use super::run::{JournalArgs, RunArgs, SourceArgs};
@@ -24,6 +24,9 @@ pub(crate) struct ExportArgs {
     /// .gz or .zst; - for stdout]
     #[arg(long, value_name = "FILE", value_parser = path_for(Role::Records), help_heading = "Output")]
     output: PathBuf,
+    /// Write the texts of the documents too, in a field `text`; who has the file can read them
+    #[arg(long, help_heading = "Output")]
+    with_texts: bool,
     /// No progress on stderr
     #[arg(long, short)]
     quiet: bool,
@@ -63,10 +66,10 @@ pub(crate) struct ImportArgs {
 #[command(next_help_heading = "Input")]
 pub(crate) struct ReindexArgs {
     /// The index to carry over, for example embedded:./news-index
-    #[arg(value_name = "OLD", value_parser = check_uri)]
+    #[arg(value_name = "OLD", value_parser = UriParser)]
     old: String,
     /// Where it is to be: hbase://HOST:PORT/NAME, redis://HOST:PORT/NAME, embedded:PATH
-    #[arg(value_name = "NEW", value_parser = check_uri)]
+    #[arg(value_name = "NEW", value_parser = UriParser)]
     new: String,
     #[command(flatten)]
     files: FileArgs,
@@ -79,6 +82,9 @@ pub(crate) struct ReindexArgs {
     #[command(flatten)]
     recipe: RecipeArgs,
 }
+
+/// The field of an exported record that has its text.
+const TEXT_FIELD: &str = "text";
 
 /// Where records have their features.
 #[derive(Debug, Args)]
@@ -102,10 +108,10 @@ struct GivenArgs {
 
 impl ExportArgs {
     pub(super) fn options(self) -> anyhow::Result<ExportOptions> {
-        let Self { store, output, quiet } = self;
+        let Self { store, output, with_texts, quiet } = self;
         let uri =
             store.uri().context("name the index with --store, for example --store embedded:./my-index")?;
-        Ok(ExportOptions { uri: uri.to_owned(), output, quiet })
+        Ok(ExportOptions { uri: uri.to_owned(), output, with_texts, quiet })
     }
 }
 
@@ -133,6 +139,7 @@ impl ImportArgs {
 impl GivenArgs {
     fn fields(self) -> GivenFields {
         let Self { fingerprint_field, fingerprint_digits, signature_field } = self;
-        GivenFields { fingerprint_field, fingerprint_digits, signature_field }
+        let text_field = FieldPath::name(TEXT_FIELD);
+        GivenFields { fingerprint_field, fingerprint_digits, signature_field, text_field }
     }
 }

@@ -77,8 +77,10 @@ impl DedupArgs {
             recipe,
             journal,
             keep,
+            contained,
             time_field,
             known_ids,
+            spool,
             output,
             duplicates,
             clusters,
@@ -119,15 +121,32 @@ impl DedupArgs {
             "--known-ids {known_ids} is about ids that an index has from an earlier run; name that index with --store, or leave \
              --known-ids out"
         );
+        if contained.is_some() {
+            ensure!(
+                store.uri().is_none_or(engine::decides_contained),
+                "--contained is decided in memory: and embedded: alone; name such an index with --store, or none"
+            );
+            ensure!(
+                store.may_count(),
+                "--contained is counted over the texts; leave out --verify off and --texts none"
+            );
+            ensure!(
+                clusters.is_none(),
+                "--clusters are of documents that are similar, and what is contained in another one hangs together with it in \
+                 none of them; leave out --clusters or --contained"
+            );
+        }
         let rank_by = keep.rank_by(time_field.as_ref())?;
         Ok(DedupOptions {
             job: input.job(Some(source))?,
             store,
             journal,
             keep,
+            contained,
             time_field,
             known_ids,
             rank_by,
+            spool,
             output,
             duplicates,
             clusters,

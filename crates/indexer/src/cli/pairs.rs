@@ -22,7 +22,8 @@ pub(crate) struct PairsArgs {
     /// Write the pairs to this folder, a file for each part: a new one, or of a run that broke off
     ///
     /// Each pair is a, the lesser of the two ids, b, similarity, the share of n-grams that both have of those that
-    /// either has, missing where the index does not verify, and distance, in bits. A file appears when it is whole.
+    /// either has, missing where the index does not verify, exact, whether it was counted over the texts, share_of_a and
+    /// share_of_b, what of each is in common, and distance, in bits. A file appears when it is whole.
     /// manifest.json says of what index the pairs are and how they were asked for; a folder of others is refused.
     #[arg(long, value_name = "DIR", value_parser = path_for(Role::PairParts), help_heading = "Output")]
     output: PathBuf,

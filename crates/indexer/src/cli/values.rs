@@ -4,8 +4,11 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use clap::builder::{PathBufValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{
+    PathBufValueParser, PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser,
+};
 use engine::dedup::KnownIds;
+use minhash::Similarity;
 
 use crate::clusters::Chains;
 use crate::output::{ResultsFormat, Role};
@@ -13,6 +16,15 @@ use crate::output::{ResultsFormat, Role};
 /// The argument for an output: a path whose name was checked.
 pub(super) fn path_for(role: Role) -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(move |path| role.of(&path).map(|_| path))
+}
+
+/// The least share of a document that is contained.
+pub(super) fn contained() -> impl TypedValueParser<Value = Similarity> {
+    StringValueParser::new().try_map(|text| {
+        let share = engine::cli::parse_similarity(&text)?;
+        let least = Similarity::clamped(0.5);
+        if share >= least { Ok(share) } else { Err("it is a share from .5 to 1, as in 0.9".to_owned()) }
+    })
 }
 
 /// What an id of an earlier run means.

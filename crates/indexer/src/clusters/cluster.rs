@@ -1,6 +1,6 @@
 //! One cluster: its documents by features, who is near to whom in it, and the line that says so.
 
-use engine::clusters::{Forest, Groups, Join};
+use engine::clusters::{Forest, Groups, Join, Pair, Texts};
 use index::{Features, Nearness};
 use minhash::Signature;
 use minhash::Similarity;
@@ -21,20 +21,36 @@ pub(super) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         // A line of some 10 MB, and some tenths of a second.
-        Self { n_more_edges_max: 100_000, n_compared_max: 1 << 14 }
+        Self { n_more_edges_max: 100_000, n_compared_max: 1 << 12 }
     }
 }
 
-pub(super) struct Cluster<'a> {
-    documents: &'a Documents,
-    /// Equal features are one node, in the order of their first documents.
-    nodes: Vec<Vec<u32>>,
-    n_edges: u64,
-    edges: Vec<Edge>,
-    limits: Limits,
+/// Of at most so many nodes the widest two are found by counting all; of more by estimates, and counted.
+const N_COUNTED_MAX: usize = 32;
+
+/// What all clusters of a run are made of.
+#[derive(Clone, Copy)]
+pub(super) struct Whole<'a> {
+    pub(super) documents: &'a Documents,
+    /// Of all documents.
+    pub(super) groups: &'a Groups<'a>,
+    pub(super) join: &'a Join,
+    pub(super) texts: &'a dyn Texts,
+    pub(super) limits: Limits,
 }
 
-/// Two nodes that are near.
+pub(super) struct Cluster<'a> {
+    whole: Whole<'a>,
+    /// Documents that are compared alike are one node, in the order of their first documents.
+    nodes: Groups<'a>,
+    n_edges: u64,
+    edges: Vec<Edge>,
+    /// Not all pairs were compared.
+    is_bounded: bool,
+    is_chained: bool,
+}
+
+/// Two nodes that are near, the first in front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     nodes: [usize; 2],
@@ -43,117 +59,140 @@ struct Edge {
 
 impl<'a> Cluster<'a> {
     /// Of `members`, ascending.
-    pub(super) fn new(members: &[u32], documents: &'a Documents, join: &Join, limits: Limits) -> Self {
-        let features: Vec<Features> =
-            members.iter().map(|&document| documents.features_of(document).clone()).collect();
-        let groups = Groups::new(&features);
-        let mut by_first: Vec<usize> = (0..groups.len()).collect();
-        by_first.sort_unstable_by_key(|&group| groups.members(group)[0]);
-        let mut node_of = vec![0; groups.len()];
-        for (node, &group) in by_first.iter().enumerate() {
-            node_of[group] = node;
-        }
-        let documents_of =
-            |&group: &usize| groups.members(group).iter().map(|&i| members[i as usize]).collect();
-
-        let mut forest = Forest::new(groups.len());
+    pub(super) fn new(members: &[u32], whole: Whole<'a>) -> index::Result<Self> {
+        let nodes = whole.groups.among(members);
+        let mut forest = Forest::new(nodes.len());
         let (mut n_edges, mut n_more) = (0, 0);
         let mut edges = Vec::new();
-        join.pairs(&groups, &mut |pair| {
+        let compared = whole.join.pairs(&nodes, whole.texts, &mut |Pair { first, second, nearness }| {
             n_edges += 1;
-            let holds = forest.connect(pair.first, pair.second);
-            if holds || n_more < limits.n_more_edges_max {
+            let holds = forest.connect(first, second);
+            if holds || n_more < whole.limits.n_more_edges_max {
                 n_more += usize::from(!holds);
-                let [a, b] = [node_of[pair.first], node_of[pair.second]];
-                edges.push(Edge { nodes: [a.min(b), a.max(b)], nearness: pair.nearness });
+                edges.push(Edge { nodes: [first, second], nearness });
             }
-        });
+            Ok::<_, index::Error>(())
+        })?;
         edges.sort_unstable();
-        let nodes = by_first.iter().map(documents_of).collect();
-        Self { documents, nodes, n_edges, edges, limits }
+        let n_nodes = nodes.len() as u64;
+        let is_chained = n_edges < n_nodes * (n_nodes - 1) / 2;
+        let is_bounded = compared.n_bounded > 0;
+        let mut cluster = Self { whole, nodes, n_edges, edges, is_bounded, is_chained };
+        if is_bounded && is_chained {
+            // That there is no edge says nothing where not all were compared.
+            let (_, widest, _) = cluster.widest()?;
+            cluster.is_chained = !whole.join.rule().is_near(&widest);
+        }
+        Ok(cluster)
     }
 
-    /// Whether two of its nodes are not near, so that only others between them hold it together.
+    /// Whether two of its nodes are not near, so that only others between them hold it together. Where not all were compared:
+    /// whether the two are that are furthest apart of those that were.
     pub(super) fn is_chained(&self) -> bool {
-        let n_nodes = self.nodes.len() as u64;
-        self.n_edges < n_nodes * (n_nodes - 1) / 2
+        self.is_chained
     }
 
     /// Its name: the id of the first document that stays. What was in the index before comes first.
     pub(super) fn group(&self) -> &'a str {
-        let members = self.nodes.iter().flatten().copied();
-        let stays = members.clone().filter(|&document| self.documents.status(document) != Status::Dropped);
+        let documents = self.whole.documents;
+        let members = (0..self.nodes.len()).flat_map(|node| self.nodes.members(node)).copied();
+        let stays = members.clone().filter(|&document| documents.status(document) != Status::Dropped);
         // Where something was dropped, what it was dropped for is here.
         let first = stays.min().or_else(|| members.min());
-        self.documents.id(first.expect("a cluster has two documents or more"))
+        documents.id(first.expect("a cluster has two documents or more"))
     }
 
     /// What is written of it; with the name of the one that it is a part of.
-    pub(super) fn line(&self, split_from: Option<&'a str>) -> Line<'a> {
-        let member = |&document: &u32| Member {
-            id: self.documents.id(document),
-            status: self.documents.status(document),
+    pub(super) fn line(&self, split_from: Option<&'a str>) -> index::Result<Line<'a>> {
+        let documents = self.whole.documents;
+        let member =
+            |&document: &u32| Member { id: documents.id(document), status: documents.status(document) };
+        let node = |node: usize| {
+            let members = self.nodes.members(node);
+            let copies = (members.len() > 1).then(|| self.whole.join.nearness_of_copies(&self.nodes, node));
+            Node {
+                fingerprint: self.fingerprint(node),
+                numbers_differ: copies.and_then(|copies| copies.numbers_differ),
+                documents: members.iter().map(member).collect(),
+            }
         };
-        let node = |node: &Vec<u32>| Node {
-            fingerprint: self.documents.features_of(node[0]).fingerprint(),
-            documents: node.iter().map(member).collect(),
-        };
-        Line {
+        let nodes: Vec<Node<'_>> = (0..self.nodes.len()).map(node).collect();
+        let widest = if self.is_chained { Some(self.widest()?) } else { None };
+        let widest = widest.map(|(between, nearness, at_least)| Widest {
+            between: between.map(|node| self.fingerprint(node)),
+            distance: nearness.distance.as_bits(),
+            similarity: nearness.similarity.map(Similarity::four_decimals),
+            at_least,
+        });
+        Ok(Line {
             group: self.group(),
             split_from,
-            chained: self.is_chained(),
-            widest: self.is_chained().then(|| self.widest()),
-            n_documents: self.nodes.iter().map(Vec::len).sum(),
+            chained: self.is_chained,
+            widest,
+            n_documents: nodes.iter().map(|node| node.documents.len()).sum(),
             n_edges: self.n_edges,
-            edges_cut: self.n_edges > self.edges.len() as u64,
-            nodes: self.nodes.iter().map(node).collect(),
+            edges_cut: self.is_bounded || self.n_edges > self.edges.len() as u64,
+            nodes,
             edges: self.edges.iter().map(|edge| self.near(edge)).collect(),
-        }
+        })
     }
 
-    fn features(&self, node: usize) -> &'a Features {
-        self.documents.features_of(self.nodes[node][0])
+    fn fingerprint(&self, node: usize) -> Fingerprint {
+        self.nodes.features(node).fingerprint()
     }
 
     fn near(&self, edge: &Edge) -> Near {
-        let Nearness { similarity, distance } = edge.nearness;
+        let Nearness { similarity, distance, exact, shares, numbers_differ } = edge.nearness;
+        let shares = shares.map(|shares| shares.map(Similarity::four_decimals));
         Near {
-            between: edge.nodes.map(|node| self.features(node).fingerprint()),
+            between: edge.nodes.map(|node| self.fingerprint(node)),
             distance: distance.as_bits(),
             // Of fingerprints there may be several alike.
             nodes: similarity.map(|_| edge.nodes),
             similarity: similarity.map(Similarity::four_decimals),
+            exact: similarity.map(|_| exact),
+            numbers_differ,
+            share_of_a: shares.map(|[a, _]| a),
+            share_of_b: shares.map(|[_, b]| b),
         }
     }
 
-    /// The two nodes that are furthest apart, the first such two. In a very large cluster not all are compared: from the
-    /// first to the one furthest from it, and on from there.
-    fn widest(&self) -> Widest {
-        let at_least = self.nodes.len() > self.limits.n_compared_max;
-        let nodes: Vec<&Features> = (0..self.nodes.len()).map(|node| self.features(node)).collect();
-        let furthest_of = |a: &'a Features, others: &[&'a Features]| {
-            let furthest = others.iter().rev().map(|&b| ([a, b], apart(a, b)));
-            furthest.max_by_key(|&(_, nearness)| nearness)
+    /// The two nodes that are furthest apart, the first such two, and whether there may be wider ones. In a very large cluster
+    /// not all are compared: from the first to the one furthest from it, and on from there.
+    fn widest(&self) -> index::Result<([usize; 2], Nearness, bool)> {
+        let Whole { join, texts, limits, .. } = self.whole;
+        let n_nodes = self.nodes.len();
+        let counted = |a: usize, b: usize| join.nearness(&self.nodes, texts, a.min(b), a.max(b));
+        let is_counted = n_nodes <= N_COUNTED_MAX;
+        let apart = |a: usize, b: usize| {
+            if is_counted { counted(a, b) } else { Ok(apart(self.nodes.features(a), self.nodes.features(b))) }
         };
-        let mut widest: Option<([&Features; 2], Nearness)> = None;
+        let furthest_of = |a: usize, others: std::ops::Range<usize>| {
+            let mut furthest: Option<([usize; 2], Nearness)> = None;
+            for b in others {
+                let nearness = apart(a, b)?;
+                if furthest.is_none_or(|(_, furthest)| nearness > furthest) {
+                    furthest = Some(([a, b], nearness));
+                }
+            }
+            Ok::<_, index::Error>(furthest)
+        };
+        let at_least = n_nodes > limits.n_compared_max;
+        let mut widest: Option<([usize; 2], Nearness)> = None;
         if at_least {
-            let from_first = furthest_of(nodes[0], &nodes);
-            widest = from_first.and_then(|([_, far], _)| furthest_of(far, &nodes));
+            let from_first = furthest_of(0, 0..n_nodes)?;
+            widest = from_first.map_or(Ok(None), |([_, far], _)| furthest_of(far, 0..n_nodes))?;
         } else {
-            for (i, &a) in nodes.iter().enumerate() {
-                let furthest = furthest_of(a, &nodes[i + 1..]);
+            for a in 0..n_nodes {
+                let furthest = furthest_of(a, a + 1..n_nodes)?;
                 if furthest.map(|(_, nearness)| nearness) > widest.map(|(_, nearness)| nearness) {
                     widest = furthest;
                 }
             }
         }
-        let (between, Nearness { similarity, distance }) = widest.expect("a chained cluster has nodes");
-        Widest {
-            between: between.map(Features::fingerprint),
-            distance: distance.as_bits(),
-            similarity: similarity.map(Similarity::four_decimals),
-            at_least,
-        }
+        let (between, nearness) = widest.expect("a chained cluster has nodes");
+        let nearness = if is_counted { nearness } else { counted(between[0], between[1])? };
+        Ok((between, nearness, at_least))
     }
 }
 
@@ -161,7 +200,7 @@ impl<'a> Cluster<'a> {
 fn apart(a: &Features, b: &Features) -> Nearness {
     let signatures = a.signature.as_ref().zip(b.signature.as_ref());
     let similarity = signatures.map(|(a, b)| Signature::compare(a, b).similarity);
-    Nearness { similarity, distance: a.distance(b) }
+    Nearness { similarity, ..Nearness::by_distance(a.distance(b)) }
 }
 
 /// A line of the file, or the rows of a table.
@@ -184,6 +223,9 @@ pub(super) struct Line<'a> {
 pub(super) struct Node<'a> {
     #[serde(serialize_with = "digits")]
     pub(super) fingerprint: Fingerprint,
+    /// Of its documents, where it has several and their numbers are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numbers_differ: Option<bool>,
     pub(super) documents: Vec<Member<'a>>,
 }
 
@@ -202,6 +244,15 @@ struct Near {
     nodes: Option<[usize; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     similarity: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exact: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numbers_differ: Option<bool>,
+    /// Of the first of `nodes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share_of_a: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share_of_b: Option<f64>,
 }
 
 #[derive(Serialize)]

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use anyhow::ensure;
-use engine::clusters::Parts;
-use index::{DocumentId, Features, Index, MAX_BATCH};
+use engine::clusters::{Parts, Texts};
+use index::{DocumentId, Features, Index, MAX_BATCH, Text};
 use serde::{Serialize, Serializer};
 use simhash::Fingerprint;
 
@@ -123,13 +123,35 @@ fn features_of(
     Ok(features)
 }
 
-impl Documents {
-    pub(super) fn features(&self) -> &[Features] {
-        &self.features
+/// The texts of all documents: of those that were in the index from there.
+pub(super) struct AllTexts<'a> {
+    in_index: &'a [DocumentId],
+    index: Option<&'a Index>,
+    of_run: &'a dyn Texts,
+}
+
+impl Texts for AllTexts<'_> {
+    fn text(&self, document: u32) -> index::Result<Option<Text>> {
+        match (self.in_index.get(document as usize), self.index) {
+            (None, _) => self.of_run.text(document - self.in_index.len() as u32),
+            (Some(_), None) => Ok(None),
+            (Some(id), Some(index)) => Ok(index.texts(std::slice::from_ref(id))?.pop().flatten()),
+        }
     }
 
-    pub(super) fn features_of(&self, document: u32) -> &Features {
-        &self.features[document as usize]
+    fn digest(&self, document: u32) -> Option<u64> {
+        self.of_run.digest(document.checked_sub(self.in_index.len() as u32)?)
+    }
+}
+
+impl Documents {
+    /// The texts of all of them, given those of the run.
+    pub(super) fn texts<'a>(&'a self, index: Option<&'a Index>, of_run: &'a dyn Texts) -> AllTexts<'a> {
+        AllTexts { in_index: &self.in_index, index, of_run }
+    }
+
+    pub(super) fn features(&self) -> &[Features] {
+        &self.features
     }
 
     pub(super) fn id(&self, document: u32) -> &str {

@@ -224,7 +224,7 @@ fn written(
             let of = Original {
                 id: centre.id.parse().unwrap(),
                 fingerprint: centre.fingerprint,
-                nearness: Nearness { similarity: None, distance: centre.fingerprint.distance(fingerprint) },
+                nearness: Nearness::by_distance(centre.fingerprint.distance(fingerprint)),
                 in_this_run: centre.status == "kept",
             };
             Verdict::Duplicate { fingerprint, of }
@@ -242,7 +242,7 @@ fn written(
         };
         clusters.add(&document, &verdict).unwrap();
     }
-    let clustered = clusters.finish(Some(&index)).unwrap();
+    let clustered = clusters.finish(Some(&index), &engine::clusters::NoTexts).unwrap();
     let lines = std::fs::read_to_string(path).unwrap();
     (lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), clustered)
 }

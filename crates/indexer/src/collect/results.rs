@@ -86,15 +86,22 @@ impl Results<'_> {
         Ok(Some(place))
     }
 
-    /// Leaves a sign of which folder this is, after all files are written and before [`publish`].
-    pub(super) fn mark(&self) -> anyhow::Result<()> {
+    /// Leaves a sign of which folder this is, after all files are written, whose `places` are
+    /// given, and before [`publish`]. By then the names of the files are durable: one that is
+    /// missing is taken for one that was moved.
+    pub(super) fn mark(&self, places: &[PathBuf]) -> anyhow::Result<()> {
+        let folders: BTreeSet<PathBuf> =
+            places.iter().filter_map(|place| Some(self.root.join(place.parent()?))).collect();
+        for folder in folders {
+            durable::sync(&folder).with_context(|| format!("failed to write {}", folder.display()))?;
+        }
         let path = mark(self.root, self.round);
         durable::write(&path, b"").with_context(|| format!("failed to write {}", path.display()))
     }
 
     fn create(&self, place: &Path) -> io::Result<File> {
         let partial = partial(&self.root.join(place));
-        fs::create_dir_all(partial.parent().unwrap_or(self.root))?;
+        durable::create_folder(partial.parent().unwrap_or(self.root))?;
         File::create(partial)
     }
 }
@@ -181,6 +188,24 @@ impl Writer {
 mod tests {
     use super::*;
 
+    /// A file that is missing is taken for one that was moved: so what it was called must have
+    /// outlived the machine.
+    #[test]
+    fn the_names_of_files_that_are_not_whole_are_durable_before_they_are_moved() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, rejects) = (folder.path().join("results"), folder.path().join("rejects"));
+        fs::write(&rejects, "one\n").unwrap();
+        let results = Results { root: &root, round: "r", format: ResultsFormat::Jsonl, columns: Vec::new() };
+        durable::SYNCED.take();
+        let place = results.copy(&rejects, Path::new("_rejects/date=1")).unwrap().unwrap();
+        results.mark(&[place]).unwrap();
+        let synced = durable::SYNCED.take();
+        let [rejects, day] = ["_rejects", "_rejects/date=1"].map(|name| root.join(name));
+        for expected in [folder.path(), &root, &rejects, &day] {
+            assert!(synced.iter().any(|synced| synced == expected), "{}: {synced:?}", expected.display());
+        }
+    }
+
     #[test]
     fn what_was_written_to_another_folder_is_not_taken_for_moved() {
         let folder = tempfile::tempdir().unwrap();
@@ -188,8 +213,8 @@ mod tests {
         fs::write(&rejects, "one\n").unwrap();
         let results = Results { root: &root, round: "r", format: ResultsFormat::Jsonl, columns: Vec::new() };
         let place = results.copy(&rejects, Path::new("_rejects")).unwrap().unwrap();
-        results.mark().unwrap();
         let places = [place.clone()];
+        results.mark(&places).unwrap();
 
         let away = folder.path().join("away");
         fs::rename(&root, &away).unwrap();

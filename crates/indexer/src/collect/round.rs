@@ -3,6 +3,7 @@
 //! ```text
 //! .collector/round.json     the round that is under way, and how far it is
 //! .collector/totals.json    what all rounds have done, and the last of them: it is done when it is named here
+//! .collector/last_write.json  the last write to the index when the last round was done
 //! .collector/journal/       how far its items are decided
 //! .collector/*.jsonl        what was decided
 //! ```
@@ -18,7 +19,7 @@ use anyhow::{Context, anyhow, bail, ensure};
 use chrono::DateTime;
 use corpus::{LeftOut, RankBy, RoundIds};
 use engine::Extractor;
-use index::Index;
+use index::{Index, WriteMark};
 use serde::{Deserialize, Serialize};
 
 use super::options::CollectOptions;
@@ -40,6 +41,7 @@ use crate::report::{Counts, Deduplicated, Report};
 use crate::stop::Stop;
 
 /// Below the state.
+const LAST_WRITE: &str = "last_write.json";
 const JOURNAL: &str = "journal";
 
 /// What the file of the items that are kept is for.
@@ -95,6 +97,14 @@ impl Published {
     }
 }
 
+/// The last write to an index.
+#[derive(Serialize, Deserialize)]
+struct LastWrite {
+    /// Its identity.
+    index: String,
+    last_write: WriteMark,
+}
+
 /// What all rounds have done.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Totals {
@@ -114,10 +124,11 @@ impl<'a> Rounds<'a> {
         index: &'a Index,
         extractor: &'a Extractor,
     ) -> anyhow::Result<Self> {
-        fs::create_dir_all(&options.results)
+        durable::create_folder(&options.results)
             .with_context(|| format!("failed to make the folder {}", options.results.display()))?;
         let state = folder.state();
         let totals = read(&state.join("totals.json"))?.unwrap_or_default();
+        check_last_write(&state, index)?;
         let under_way = read(&state.join("round.json"))?;
         Ok(Self { options, index, extractor, state, under_way, totals, done: no_report(), n_done: 0 })
     }
@@ -216,7 +227,7 @@ impl<'a> Rounds<'a> {
         let folder = half_day_folder(round.time_ms as i64);
         places.extend(results.copy(&rejects, &Path::new("_rejects").join(&folder))?);
         places.extend(results.copy(&duplicates, &Path::new("_duplicates").join(&folder))?);
-        results.mark()?;
+        results.mark(&places)?;
         let n_files = before.len();
         let after = taken::identities(&taken)?;
         let changed = before.into_iter().filter(|file| !after.contains(file));
@@ -301,12 +312,22 @@ impl<'a> Rounds<'a> {
         totals.last_time_ms = round.time_ms;
         let path = self.state.join("totals.json");
         durable::write_json(&path, totals).with_context(|| format!("failed to write {}", path.display()))?;
+        self.note_last_write()?;
         self.done += report;
         self.n_done += 1;
         if !self.options.quiet {
             say(&round.name, *n_files, report);
         }
         Ok(())
+    }
+
+    /// Notes what the index must have when the next round begins: it alone remembers what was kept.
+    fn note_last_write(&self) -> anyhow::Result<()> {
+        let last_write = self.index.last_write().context("failed to ask the index for its last write")?;
+        let Some(last_write) = last_write else { return Ok(()) };
+        let path = self.state.join(LAST_WRITE);
+        let noted = LastWrite { index: self.index.metadata().identity.to_string(), last_write };
+        durable::write_json(&path, &noted).with_context(|| format!("failed to write {}", path.display()))
     }
 
     /// Removes what only helped to go on with the round.
@@ -341,6 +362,22 @@ impl<'a> Rounds<'a> {
         self.under_way = Some(round);
         Ok(())
     }
+}
+
+/// Refuses an index that was put back to a copy which is older than the last round: what was kept
+/// since would be kept again. Another index may be meant to be another one.
+fn check_last_write(state: &Path, index: &Index) -> anyhow::Result<()> {
+    let path = state.join(LAST_WRITE);
+    let Some(noted) = read::<LastWrite>(&path)? else { return Ok(()) };
+    let has_it = noted.index != index.metadata().identity.to_string()
+        || index.has_written(&noted.last_write).context("failed to ask the index for its last write")?;
+    ensure!(
+        has_it,
+        "the index was put back to a copy that is older than the last round, and does not have what was kept since; put back \
+         a copy that was made later, or, to have that kept again, remove {}",
+        path.display()
+    );
+    Ok(())
 }
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> anyhow::Result<Option<T>> {

@@ -4,7 +4,7 @@
 
 use anyhow::Context;
 use engine::dedup::{Candidate, KnownIds};
-use index::Index;
+use index::{Index, WriteMark};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -85,7 +85,8 @@ impl Collection<'_> {
                                 fingerprint: features.fingerprint(),
                                 of: &of.id,
                                 of_fingerprint: of.fingerprint,
-                                nearness: of.nearness(),
+                                nearness: of.nearness,
+                                contained: None,
                             })?;
                         }
                     }
@@ -118,6 +119,10 @@ impl Sink for Collection<'_> {
         self.spool.as_mut().map_or(Ok(()), |spool| spool.checkpoint(lengths))?;
         self.duplicates.as_mut().map_or(Ok(()), |table| table.checkpoint(lengths))?;
         Ok(serde_json::to_value(Saved { counts: self.counts, n_calls: self.calls.checkpoint() })?)
+    }
+
+    fn last_write(&self) -> index::Result<Option<WriteMark>> {
+        self.index.last_write()
     }
 
     /// The next round has other files.

@@ -60,7 +60,7 @@ impl WatchFolder {
         let failed = || format!("failed to make {} ready", path.display());
         let path = path.canonicalize().with_context(failed)?;
         for folder in [TAKEN, STATE] {
-            fs::create_dir_all(path.join(folder)).with_context(failed)?;
+            durable::create_folder(&path.join(folder)).with_context(failed)?;
         }
         let lock = durable::lock(&path.join(STATE).join("lock")).with_context(failed)?;
         let lock = lock.with_context(|| {
@@ -281,7 +281,10 @@ mod tests {
     #[test]
     fn a_folder_has_one_collector() {
         let folder = tempfile::tempdir().unwrap();
+        durable::SYNCED.take();
         let first = WatchFolder::open(folder.path()).unwrap();
+        // What it remembers would be gone with the name of its folder.
+        assert!(durable::SYNCED.take().contains(&folder.path().canonicalize().unwrap()));
         let second = WatchFolder::open(folder.path()).map(|_| ()).unwrap_err();
         assert!(second.to_string().contains("another collector"), "{second}");
         drop(first);

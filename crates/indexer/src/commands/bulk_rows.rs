@@ -36,10 +36,9 @@ pub(crate) struct BulkRowsOptions {
 pub(super) fn run(options: &BulkRowsOptions) -> anyhow::Result<Report> {
     let uri = options.store.uri().context("name the index with --store hbase://HOST:PORT/NAME")?;
     let mut job = Job::new(&options.job, &[&options.rows], None, None)?;
-    if let Some(given) = &options.job.given
-        && let Some(metadata) = options.store.of_new(uri)?
-    {
-        job.try_first(&Needs::of(&metadata, given))?;
+    if let Some(metadata) = options.store.of_new(uri)? {
+        let needs = options.job.given.as_ref().map(|given| Needs::of(&metadata, given));
+        job.try_first(needs.as_ref())?;
     }
     let (load, extractor) = options.store.load(uri)?;
     if let Some(given) = &options.job.given {

@@ -4,7 +4,8 @@ mod options;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
+use engine::clusters::RunTexts;
 use engine::dedup::{Kept, KnownIds};
 use index::{Index, Mode};
 use minhash::Similarity;
@@ -12,12 +13,12 @@ use minhash::Similarity;
 pub(crate) use self::options::DedupOptions;
 use super::say_done;
 use crate::clusters::{Clusters, ClustersFile};
-use crate::dedup::{self, Deduplication, Groups, Logs, Results, Rule, Saved, run_best_first};
+use crate::dedup::{self, Deduplication, Doubts, Groups, Logs, Results, Rule, Saved, run_best_first};
 use crate::job::Job;
 use crate::journal::Journal;
 use crate::keep;
 use crate::kept::KeptOutput;
-use crate::output::{DUPLICATES, OUTPUT, is_stdout, print_to_stdout};
+use crate::output::{DUPLICATES, OUTPUT, folder_of, is_stdout, print_to_stdout};
 use crate::pairs::Pairs;
 use crate::pipeline::Wanted;
 use crate::report::{Counts, Deduplicated, Report};
@@ -54,25 +55,33 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         print_to_stdout(&format_args!("{report}{}", policy(options, &report)))?;
         return Ok(report);
     }
+    // A dry run makes no index either; in memory there is none to be spared.
+    let spares_index = options.dry_run && uri != DEFAULT_STORE;
+    if uri != DEFAULT_STORE && !spares_index && options.store.of_new(uri)?.is_some() {
+        job.try_first(None)?;
+    }
     let output = options.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
     let duplicates = options.duplicates.as_deref().map(|path| job.table(path)).transpose()?;
     let lines = output.as_ref().is_some_and(KeptOutput::takes_lines);
-    // A dry run makes no index either; in memory there is none to be spared.
-    let spares_index = options.dry_run && uri != DEFAULT_STORE;
     // In memory each is a new one.
     let is_quiet = options.job.quiet || uri == DEFAULT_STORE;
-    let open = |mode| options.store.open_or_make(uri, mode, is_quiet);
+    let spool = spool_folder(options);
+    let open = |mode| options.store.open_with_spool(uri, mode, is_quiet, Some(&spool));
     let (index, extractor) = match uri {
         DEFAULT_STORE => open(Mode::CreateIfMissing)?,
         _ if spares_index => open(Mode::MustExist)?,
         _ => job.with_index(open)?,
     };
+    let index = index.containing(options.contained).context("--contained cannot be decided")?;
     let is_in_memory = uri == DEFAULT_STORE;
+    // Only a report shows what the kept texts say.
+    let counts_only = is_in_memory && options.report.is_empty();
+    let extractor = if counts_only { extractor.with_reduced_texts() } else { extractor };
     if !is_in_memory {
         job.hold_to(&index)?;
     }
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
-    let mut kept = Kept::new(options.known_ids);
+    let mut kept = Kept::new(options.known_ids).with_recipe(index.recipe());
     let open_logs = |journal: &Journal| match rank_by {
         Some(_) => Logs::of_calls(journal, is_in_memory),
         None => Logs::open(journal, &saved, &index, is_in_memory, &mut kept),
@@ -85,16 +94,28 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let clusters = clusters.map(|file| Clusters::new(file, options.chains, &index));
     let pairs = options.pairs.as_deref().map(|path| Table::open(path, None)).transpose()?;
     let pairs = pairs.map(|table| Pairs::new(table, &index));
+    let counts = index.rule().counter.is_some();
+    let reads_texts = counts && (clusters.is_some() || pairs.is_some());
+    let texts = reads_texts.then(|| run_texts(&spool)).transpose()?;
     let is_short = short_texts::matter(&index);
     let index = if spares_index { index.overlaid() } else { index };
-    let rule = Rule { index, dry_run: spares_index, logs, kept };
+    let by = index.insertion_rule();
+    // Where the order of the input decides, no text has to wait.
+    let waiting = (counts && rank_by.is_some()).then(|| run_texts(&spool)).transpose()?;
+    // What a job that goes on finds there is its own.
+    let goes_on = job.journal().is_some_and(Journal::was_begun);
+    let asks_known_ids = !is_in_memory && !goes_on && options.known_ids == KnownIds::Keep;
+    let rule = Rule { index, dry_run: spares_index, logs, kept, waiting, asks_known_ids };
     let results = Results {
+        by,
         output,
         duplicates,
         groups: for_people.then(|| Groups::new(options.groups)),
         findings,
         clusters,
         pairs,
+        texts,
+        doubts: Doubts::default(),
         counts: Deduplicated { n_unchanged: n_unchanged(options, &saved), ..saved.counts },
     };
     let excerpt_columns = match (with_findings, for_people) {
@@ -111,7 +132,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         }
     };
     if let Some(findings) = &results.findings {
-        reporting.write(&report, results.counts, findings)?;
+        reporting.write(&report, results.counts, findings, results.doubts.said())?;
     }
     let policy = policy(options, &report);
     match &results.groups {
@@ -126,6 +147,21 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     }
     short_texts::warn(&report, Some(uri).filter(|_| !is_in_memory));
     Ok(report)
+}
+
+/// The folder for texts: the one that was named, else that of the output, which has room for what stays.
+fn spool_folder(options: &DedupOptions) -> PathBuf {
+    let beside_output = || {
+        let output = options.output.as_deref().filter(|path| !is_stdout(path))?;
+        Some(folder_of(output).to_owned())
+    };
+    options.spool.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
+}
+
+/// A file for the texts of the documents of this run.
+fn run_texts(folder: &Path) -> anyhow::Result<RunTexts> {
+    RunTexts::create(folder)
+        .with_context(|| format!("failed to make a file for texts in {}", folder.display()))
 }
 
 /// How many were dropped for their own earlier versions so far, where that may be.
@@ -154,6 +190,9 @@ fn reported(options: &DedupOptions, store: &str, index: &Index) -> report_file::
         profile: index.kind().profile().name(),
         max_distance: index.max_distance().as_bits(),
         min_similarity: index.min_similarity().map(Similarity::get),
+        counted: index.rule().counter.is_some(),
+        same_numbers: index.rule().same_numbers,
+        contained: options.contained.map(Similarity::get),
         recipe: index.recipe().clone(),
     }
 }

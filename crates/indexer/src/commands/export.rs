@@ -1,5 +1,7 @@
 //! `indexer export`: every record of an index, as a table that `indexer import` takes back.
 
+mod once;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -7,8 +9,9 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use features::Recipe;
-use index::{Cursor, MAX_BATCH, Metadata, Profile, Source, StoredDocument};
+use index::{Cursor, Index, MAX_BATCH, Metadata, Profile, Source, StoredDocument, Text, TextKeeping};
 
+use self::once::Once;
 use crate::job::refuse_remote;
 use crate::numbers::Grouped;
 use crate::opening::{check_outlives, open_existing};
@@ -16,35 +19,64 @@ use crate::output::{OUTPUT, Role, is_stdout, place_of, print_to_stdout};
 use crate::progress::Scanned;
 use crate::table::{Bits, Columns, Schema, Table};
 
+/// Documents whose texts are held at a time.
+const TEXTS_BATCH: usize = 256;
+
 #[derive(Debug)]
 pub(crate) struct ExportOptions {
     pub(crate) uri: String,
     pub(crate) output: PathBuf,
+    /// Whether the texts are written too.
+    pub(crate) with_texts: bool,
     pub(crate) quiet: bool,
+}
+
+/// A document, and its text where it is asked for.
+struct Row {
+    stored: StoredDocument,
+    text: Option<Text>,
 }
 
 /// The columns of an export; `schema/export.md` says what they hold.
 enum Records {}
 
+/// The same with the texts.
+enum RecordsWithTexts {}
+
 impl Schema for Records {
-    type Row<'a> = &'a StoredDocument;
+    type Row<'a> = &'a Row;
 
     const ROLE: Role = Role::Records;
     const OPTION: &'static str = OUTPUT;
     // An import takes null for "there is none", and no field for a slip in its name.
     const WRITES_NULL: bool = true;
 
-    fn columns<'a>(to: &mut impl Columns<'a, &'a StoredDocument>) {
-        to.column("id", |row| row.document.id.as_str());
-        to.column("fingerprint", |row| row.document.sketch.features().simhash.map(Bits));
-        to.column("signature", |row| row.document.sketch.signature().map(minhash::Signature::as_bytes));
-        to.column("source", |row| row.document.source.as_ref().map(Source::as_str));
-        to.column("inserted_at", |row| row.inserted_at);
+    fn columns<'a>(to: &mut impl Columns<'a, &'a Row>) {
+        to.column("id", |row| row.stored.document.id.as_str());
+        to.column("fingerprint", |row| row.stored.document.sketch.features().simhash.map(Bits));
+        to.column("signature", |row| {
+            row.stored.document.sketch.signature().map(minhash::Signature::as_bytes)
+        });
+        to.column("source", |row| row.stored.document.source.as_ref().map(Source::as_str));
+        to.column("inserted_at", |row| row.stored.inserted_at);
+    }
+}
+
+impl Schema for RecordsWithTexts {
+    type Row<'a> = &'a Row;
+
+    const ROLE: Role = Records::ROLE;
+    const OPTION: &'static str = Records::OPTION;
+    const WRITES_NULL: bool = Records::WRITES_NULL;
+
+    fn columns<'a>(to: &mut impl Columns<'a, &'a Row>) {
+        Records::columns(to);
+        to.column("text", |row| row.text.as_deref());
     }
 }
 
 pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
-    let ExportOptions { uri, output, quiet } = options;
+    let ExportOptions { uri, output, with_texts, .. } = options;
     check_outlives(uri)?;
     refuse_remote(std::iter::once(output.as_path()), None)?;
     if let Some(folder) = engine::local_path(uri).filter(|_| !is_stdout(output)) {
@@ -52,28 +84,14 @@ pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
         ensure!(!inside, "{} lies in the directory of the index; write elsewhere", output.display());
     }
     let index = open_existing(uri, BTreeMap::new())?;
-    let mut table = Table::<Records>::open(output, None)?;
-    let mut progress =
-        Scanned::new(&index, *quiet || (is_stdout(output) && program::stdout().is_terminal()))?;
-    let (mut n_records, mut n_with_fingerprint, mut n_with_signature) = (0, 0, 0);
-    let mut next = Some(Cursor::start());
-    while let Some(after) = next {
-        let page = index.scan(after, MAX_BATCH)?;
-        for stored in &page.documents {
-            let features = stored.document.sketch.features();
-            n_with_fingerprint += u64::from(features.simhash.is_some());
-            n_with_signature += u64::from(features.signature.is_some());
-            table.add(stored)?;
-        }
-        n_records += page.documents.len() as u64;
-        progress.show(n_records);
-        next = page.next;
+    if *with_texts {
+        let keeps_texts = index.metadata().texts != TextKeeping::None;
+        ensure!(keeps_texts, "index `{uri}` keeps no texts; leave --with-texts out");
     }
-    table.finish()?;
-    let flags = flags_like(index.metadata());
-    let time = progress.elapsed();
-    drop(progress);
-    let report = Exported { n_records, n_with_fingerprint, n_with_signature, flags, time };
+    let report = match with_texts {
+        true => write::<RecordsWithTexts>(options, &index, TEXTS_BATCH)?,
+        false => write::<Records>(options, &index, MAX_BATCH)?,
+    };
     if is_stdout(output) {
         program::print_to_stderr(&report);
         Ok(())
@@ -82,11 +100,68 @@ pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
     }
 }
 
+/// Writes all records, so many at a time.
+fn write<S>(options: &ExportOptions, index: &Index, n_max: usize) -> anyhow::Result<Exported>
+where
+    S: for<'a> Schema<Row<'a> = &'a Row>,
+{
+    let ExportOptions { output, with_texts, quiet, .. } = options;
+    let mut table = Table::<S>::open(output, None)?;
+    let mut progress = Scanned::new(index, *quiet || (is_stdout(output) && program::stdout().is_terminal()))?;
+    let mut exported = Exported::default();
+    let mut next = Some(Cursor::start());
+    let mut once = Once::new(index.last_write()?);
+    while let Some(after) = next {
+        let mut page = index.scan(after, n_max)?;
+        once.retain_new(&mut page)?;
+        let rows = match with_texts {
+            true => rows_with_texts(index, page.documents)?,
+            false => page.documents.into_iter().map(|stored| Row { stored, text: None }).collect(),
+        };
+        for row in rows {
+            let Row { stored, text } = &row;
+            let features = stored.document.sketch.features();
+            exported.n_records += 1;
+            exported.n_with_fingerprint += u64::from(features.simhash.is_some());
+            exported.n_with_signature += u64::from(features.signature.is_some());
+            exported.n_with_text += u64::from(text.is_some());
+            table.add(&row)?;
+        }
+        progress.show(exported.n_records);
+        next = page.next;
+    }
+    table.finish()?;
+    exported.flags = flags_like(index.metadata(), *with_texts);
+    exported.time = progress.elapsed();
+    Ok(exported)
+}
+
+/// The documents with their texts. Of one that is replaced meanwhile both are of the same version;
+/// one that is removed is left out.
+fn rows_with_texts(index: &Index, documents: Vec<StoredDocument>) -> index::Result<Vec<Row>> {
+    let (mut rows, mut rest) = (Vec::with_capacity(documents.len()), documents);
+    while !rest.is_empty() {
+        let ids: Vec<_> = rest.iter().map(|stored| stored.document.id.clone()).collect();
+        let texts = index.texts(&ids)?;
+        let mut changed = Vec::new();
+        for ((stored, text), now) in rest.into_iter().zip(texts).zip(index.get(&ids)?) {
+            match now {
+                Some(now) if now == stored => rows.push(Row { stored, text }),
+                now => changed.extend(now),
+            }
+        }
+        rest = changed;
+    }
+    Ok(rows)
+}
+
 /// What became of an export.
+#[derive(Default)]
 struct Exported {
     n_records: u64,
     n_with_fingerprint: u64,
     n_with_signature: u64,
+    n_with_text: u64,
     flags: String,
     time: Duration,
 }
@@ -96,16 +171,20 @@ impl fmt::Display for Exported {
         writeln!(f, "records       {:>12}", Grouped(self.n_records))?;
         writeln!(f, "fingerprints  {:>12}", Grouped(self.n_with_fingerprint))?;
         writeln!(f, "signatures    {:>12}", Grouped(self.n_with_signature))?;
+        if self.n_with_text > 0 {
+            writeln!(f, "texts         {:>12}", Grouped(self.n_with_text))?;
+        }
         writeln!(f, "seconds       {:>12.2}", self.time.as_secs_f64())?;
         writeln!(f, "the same index again: indexer import FILE --store URL{}", self.flags)
     }
 }
 
-/// The flags by which a new index is like this one, each after a space. What is so by default is left out.
-fn flags_like(metadata: &Metadata) -> String {
+/// The flags by which a new index is like this one, each after a space. What is so by default is left out. An import makes
+/// an index without texts unless it is told.
+fn flags_like(metadata: &Metadata, with_texts: bool) -> String {
     let mut flags = String::new();
     let mut flag = |name: &str, value: &dyn fmt::Display| {
-        flags.push_str(&format!(" --{name} {value}"));
+        flags.push_str(format!(" --{name} {value}").trim_end());
     };
     let kind = &metadata.kind;
     if kind.profile() != Profile::default() {
@@ -124,6 +203,15 @@ fn flags_like(metadata: &Metadata) -> String {
         }
         Some(_) => {}
     }
+    if with_texts {
+        flag("texts", &metadata.texts);
+    }
+    if metadata.same_numbers {
+        flag("same-numbers", &"");
+    }
+    if let Some(key) = metadata.key {
+        flag("key-file", &format_args!("FILE (of pigeonhole info --key; check digits {key})"));
+    }
     if let Some(retain) = metadata.retain {
         flag("retain", &retain);
     }
@@ -134,7 +222,7 @@ fn flags_like(metadata: &Metadata) -> String {
             "user-dictionary" => flag("user-dict", &format_args!("FILE (SHA-256 {value})")),
             // Where the weights use none it follows from them.
             "stop-words" | "idf" if value != "none" => flag(field, &format_args!("FILE (SHA-256 {value})")),
-            "segmenter" | "simplify" | "weights" | "top-terms" | "seed" => flag(field, value),
+            "fold" | "segmenter" | "simplify" | "weights" | "top-terms" | "seed" => flag(field, value),
             _ => {}
         }
     }
@@ -143,7 +231,7 @@ fn flags_like(metadata: &Metadata) -> String {
 
 #[cfg(test)]
 mod tests {
-    use index::OpenOptions;
+    use index::{Key, OpenOptions};
 
     use super::*;
 
@@ -151,9 +239,17 @@ mod tests {
     fn flags_are_of_what_is_not_so_by_default() {
         let of = |options: OpenOptions| {
             let recipe_default = Recipe::default().fields();
-            flags_like(&OpenOptions { recipe_default, ..options }.new_metadata().unwrap())
+            flags_like(&OpenOptions { recipe_default, ..options }.new_metadata().unwrap(), false)
         };
         assert_eq!(of(OpenOptions::default()), "");
+        let keeping = OpenOptions { texts: Some(TextKeeping::Zstd), ..OpenOptions::default() };
+        assert_eq!(flags_like(&keeping.new_metadata().unwrap(), true), " --texts zstd");
+        assert_eq!(of(keeping), "", "what is not in the file is not kept");
+        let key = Key::parse(&"07".repeat(16));
+        let options = OpenOptions { key, same_numbers: Some(true), ..OpenOptions::default() };
+        let said = of(options);
+        assert!(said.starts_with(" --same-numbers --key-file FILE (of pigeonhole info --key; "), "{said}");
+        assert!(!said.contains("0707"), "{said}");
         let classic = OpenOptions {
             profile: Some(Profile::Classic),
             verify: Some(false),

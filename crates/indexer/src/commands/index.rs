@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::iter;
 
 use anyhow::Context;
-use index::{DocumentId, Index, Insertion, NewDocument};
+use index::{DocumentId, Index, Insertion, NewDocument, WriteMark};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -62,11 +62,13 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         print_to_stdout(&report)?;
         return Ok(report);
     }
-    let open = |mode| options.store.open_or_make(uri, mode, options.job.quiet);
-    if let Some(given) = &options.job.given
-        && let Some(metadata) = options.store.of_new(uri)?
-    {
-        job.try_first(&Needs::of(&metadata, given))?;
+    let open = |mode| match options.job.given {
+        Some(_) => options.store.open_without_texts(uri, mode, options.job.quiet),
+        None => options.store.open_or_make(uri, mode, options.job.quiet),
+    };
+    if let Some(metadata) = options.store.of_new(uri)? {
+        let needs = options.job.given.as_ref().map(|given| Needs::of(&metadata, given));
+        job.try_first(needs.as_ref())?;
     }
     let (index, extractor) = job.with_index(open)?;
     if let Some(given) = &options.job.given {
@@ -172,6 +174,10 @@ impl Sink for Inserts<'_> {
         self.flush()?;
         let n_calls = self.calls.as_mut().map_or(0, Calls::checkpoint);
         Ok(serde_json::to_value(Saved { counts: self.counts, n_calls })?)
+    }
+
+    fn last_write(&self) -> index::Result<Option<WriteMark>> {
+        self.index.last_write()
     }
 
     fn finish(&mut self, _: &mut Rejects) -> anyhow::Result<Counts> {

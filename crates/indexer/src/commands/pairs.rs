@@ -72,14 +72,17 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
         output,
         &Asked {
             index: index.metadata().identity.to_string(),
+            last_write: index.last_write().with_context(|| format!("failed to read index `{uri}`"))?,
             store: uri,
             max_distance: max_distance.as_bits(),
             min_similarity: min_similarity.map(Similarity::get),
             n_parts: options.n_parts,
             n_parts_default: n_parts_max.min(if is_in_order { N_PARTS_IN_ORDER } else { N_PARTS_SORTED }),
+            n_shards: options.shard.map(Shard::n_shards),
             suffix: options.results_format.suffix(),
         },
     )?;
+    parts.hold_to(&index)?;
     let segments =
         Segments::parts(index.kind(), parts.len()).with_context(|| format!("--parts {}", parts.len()))?;
     let is_ours = |part: &u32| options.shard.is_none_or(|shard| shard.takes(*part));

@@ -9,11 +9,15 @@ use std::fmt;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use index::{Cursor, DocumentId, Features, Index, Insertion, Metadata, Mode, NewDocument, StoredDocument};
+use engine::{Buffers, Extractor};
+use index::{
+    Cursor, Document, DocumentId, Features, Index, Insertion, Metadata, Mode, NewDocument, OpenOptions,
+    StoredDocument, Text, TextKeeping,
+};
 
 use crate::job::{Job, JobOptions, refuse_remote};
 use crate::numbers::Grouped;
-use crate::opening::{BuiltOptions, RecipeOptions, check_outlives, open_existing};
+use crate::opening::{BuiltOptions, RecipeOptions, about_texts, check_outlives, open_existing};
 use crate::output::{place_of, print_to_stdout};
 use crate::progress::{Scanned, complain};
 use crate::rejects::Rejects;
@@ -21,6 +25,9 @@ use crate::shard::Shard;
 
 /// Documents in one call of either store.
 const BATCH: usize = 2048;
+
+/// As many where their texts come along.
+const TEXTS_BATCH: usize = 256;
 
 /// What is there is found again by the same command.
 const FAILED: &str =
@@ -57,7 +64,9 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
     let insisted = options.recipe.explicit_fields(&options.recipe.dictionaries()?);
     let old = open_existing(old_uri, insisted)?;
     let asked = options.built.open_options(Mode::CreateIfMissing, BTreeMap::new(), BTreeMap::new());
-    let make = like::options(asked.clone(), old.metadata());
+    let comes_with_texts = keeps_texts(old.metadata()) || inputs.is_some();
+    let texts_default = if comes_with_texts { engine::texts_default(new_uri) } else { TextKeeping::None };
+    let make = OpenOptions { texts_default, ..like::options(asked.clone(), old.metadata()) };
     let failed = || format!("failed to open index `{new_uri}`");
     let existing = like::existing(new_uri, asked, old.metadata()).with_context(failed)?;
     ensure!(existing.as_ref().is_none_or(|new| new.metadata().identity != old.metadata().identity), SAME);
@@ -65,29 +74,39 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
         Some(new) => new.metadata().clone(),
         None => like::metadata(&make, old.metadata()).with_context(failed)?,
     };
-    if inputs.is_none()
-        && let Some(lack) = lack(old.metadata(), &metadata)
+    let lack = lack(old.metadata(), &metadata).filter(|_| inputs.is_none());
+    if let Some(lack) = &lack
+        && !keeps_texts(old.metadata())
     {
         bail!("{lack}");
     }
-    let extractor = inputs.is_some().then(|| anew::extractor(&options.recipe, old.metadata(), &metadata));
+    let extractor = (inputs.is_some() || lack.is_some())
+        .then(|| anew::extractor(&options.recipe, old.metadata(), &metadata));
     let extractor = extractor.transpose()?;
     let new = match existing {
         Some(new) => new,
-        None => engine::open_index(new_uri, &make).with_context(failed)?,
+        None => {
+            let new = engine::open_index(new_uri, &make).with_context(failed)?;
+            if !job.quiet {
+                let texts = about_texts(new.metadata());
+                complain(format_args!("there was no index at {new_uri}: a new one is made{texts}"));
+            }
+            new
+        }
     };
     if !job.quiet && new.metadata().retain.is_some() {
         complain(format_args!("the new index forgets: what is written to it now has the time of now"));
     }
-    let carried = match inputs.zip(extractor) {
-        Some((job, extractor)) => anew::run(job, &extractor, &old, &new, options.job.shard)?,
-        None => copy(&old, &new, job)?,
+    let carried = match (inputs, extractor) {
+        (Some(job), Some(extractor)) => anew::run(job, &extractor, &old, &new, options.job.shard)?,
+        (_, extractor) => copy(&old, &new, extractor.as_ref(), job)?,
     };
     print_to_stdout(&carried)?;
     if carried.n_missing > 0 {
         let n = Grouped(carried.n_missing);
         let why = match carried.inputs {
             Some(_) => "the inputs have no text for them",
+            None if lack.is_some() => "the old index has no text for them",
             None => "the old index was written to meanwhile: run the same again",
         };
         complain(format_args!("{n} documents of the old index are not in the new one; {why}"));
@@ -118,38 +137,80 @@ fn lack(old: &Metadata, new: &Metadata) -> Option<String> {
 
 /// What the new index takes of the features that the old one has; nothing of a document that it could not find.
 fn features(stored: &StoredDocument, new: &Metadata) -> Option<Features> {
-    let Features { simhash, signature } = stored.document.sketch.features().clone();
+    let Features { simhash, signature, .. } = stored.document.sketch.features().clone();
     let simhash = simhash.filter(|_| new.kind.files_by_simhash());
     let signature = signature.filter(|_| new.min_similarity.is_some());
     let is_found = simhash.is_some() || (signature.is_some() && new.kind.files_by_sets());
-    is_found.then_some(Features { simhash, signature })
+    is_found.then_some(Features { simhash, signature, text: None })
 }
 
-/// Copies what the old index holds, and looks whether it is there.
-fn copy(old: &Index, new: &Index, job: &JobOptions) -> anyhow::Result<Carried> {
+fn keeps_texts(metadata: &Metadata) -> bool {
+    metadata.texts != TextKeeping::None
+}
+
+/// Documents of the old index with what the new one takes of their features; `None` of those that it could not find.
+///
+/// With an extractor, features are made anew of the texts, and documents without a text are among those.
+fn taken(
+    documents: &[&StoredDocument],
+    old: &Index,
+    new: &Metadata,
+    extractor: Option<(&Extractor, &mut Buffers)>,
+) -> anyhow::Result<Vec<Option<Features>>> {
+    let mut texts = vec![None; documents.len()];
+    if keeps_texts(old.metadata()) && (keeps_texts(new) || extractor.is_some()) {
+        let ids: Vec<_> = documents.iter().map(|stored| stored.document.id.clone()).collect();
+        texts = old.texts(&ids)?;
+    }
+    let of_stored = |(stored, text): (&&StoredDocument, Option<Text>)| {
+        let text = text.filter(|_| keeps_texts(new));
+        features(stored, new).map(|features| Features { text, ..features })
+    };
+    let documents = documents.iter().zip(texts);
+    Ok(match extractor {
+        None => documents.map(of_stored).collect(),
+        Some((extractor, buffers)) => {
+            documents.map(|(_, text)| extractor.features(buffers, &text?)).collect()
+        }
+    })
+}
+
+/// Copies what the old index holds, and looks whether it is there. With an extractor, features are made anew of the texts
+/// that it keeps.
+fn copy(
+    old: &Index,
+    new: &Index,
+    extractor: Option<&Extractor>,
+    job: &JobOptions,
+) -> anyhow::Result<Carried> {
+    let mut buffers = Buffers::new();
     let mut progress = Scanned::new(old, job.quiet)?;
     let mut rejects = Rejects::new(job.rejects.as_deref(), progress.console(), None)?;
     let mut carried = Carried::default();
     let mut next = Some(Cursor::start());
     while let Some(after) = next {
         let page = old.scan(after, BATCH)?;
-        let mut documents = Vec::with_capacity(page.documents.len());
-        for stored in page.documents.into_iter().filter(|stored| is_in(job.shard, &stored.document.id)) {
-            carried.n_documents += 1;
-            match features(&stored, new.metadata()) {
-                Some(features) => {
-                    let (id, source) = (stored.document.id, stored.document.source);
-                    documents.push(NewDocument { id, features, source });
-                }
-                None => carried.n_without_features += 1,
-            }
+        let stored = page.documents.iter().filter(|stored| is_in(job.shard, &stored.document.id));
+        let stored: Vec<_> = stored.collect();
+        for stored in stored.chunks(if keeps_texts(old.metadata()) { TEXTS_BATCH } else { BATCH }) {
+            let with = extractor.map(|extractor| (extractor, &mut buffers));
+            let taken = taken(stored, old, new.metadata(), with)?;
+            carried.n_documents += stored.len() as u64;
+            carried.n_without_features += taken.iter().filter(|taken| taken.is_none()).count() as u64;
+            let documents = stored.iter().zip(taken).filter_map(|(stored, features)| {
+                let Document { id, source, .. } = &stored.document;
+                Some(NewDocument { id: id.clone(), features: features?, source: source.clone() })
+            });
+            carried.insert(new, &documents.collect::<Vec<_>>())?;
         }
-        carried.insert(new, &documents)?;
         progress.show(carried.n_documents);
         next = page.next;
     }
     progress.begin_pass("looking whether all is there: ");
     let is_there = |stored: &StoredDocument, found: Option<&StoredDocument>| {
+        if extractor.is_some() {
+            return found.is_some();
+        }
         let wanted = features(stored, new.metadata());
         wanted.is_none() || found.map(|found| found.document.sketch.features()) == wanted.as_ref()
     };

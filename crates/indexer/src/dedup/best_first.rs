@@ -6,15 +6,17 @@
 use std::iter::{Skip, Zip};
 use std::vec::IntoIter;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use corpus::{Rank, RankBy};
 use engine::Extractor;
+use engine::clusters::Texts;
 use engine::dedup::{Verdict, batch_len};
-use index::Index;
+use index::{Index, WriteMark};
 use serde_json::Value;
 
 use super::Saved;
-use super::pending::STORE_BATCH;
+use super::doubts::Doubts;
+use super::pending::{STORE_BATCH, STORE_BATCH_BYTES};
 use super::results::Results;
 use super::rule::Rule;
 use crate::job::{Job, Sink};
@@ -34,9 +36,9 @@ pub(crate) fn run(
     by: &RankBy,
     saved: &Saved,
 ) -> anyhow::Result<(Report, Results)> {
-    let (mut documents, mut verdicts) = (Vec::new(), Vec::new());
+    let (mut documents, mut verdicts, mut last_write) = (Vec::new(), Vec::new(), None);
     if job.journal().is_none_or(Journal::is_reading) {
-        documents = job.survey(extractor)?;
+        documents = job.survey(extractor, rule.waiting.as_mut())?;
         let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
         // The name of a field that is not there would make all documents equally good. In a part of them it may be chance.
         let is_chance = documents.is_empty() || job.has_part();
@@ -44,14 +46,18 @@ pub(crate) fn run(
         results.counts.n_unranked = Some(n_unranked as u64);
         // What is decided is written down, and is this job's.
         job.journal().map_or(Ok(()), Journal::begin)?;
-        verdicts = decide(&mut rule, &documents)?;
+        verdicts = decide(&mut rule, &mut documents, &mut results.doubts)?;
+        last_write = rule.index.last_write().context("failed to ask the index for its last write")?;
     } else {
         ensure!(saved.n_left == 0, CHANGED);
     }
-    rule.say_bounded();
+    results.doubts.say(rule.bounded());
     // All else, and the ids it has kept, would take room during the second pass.
-    let index = results.clusters.is_some().then_some(rule.index);
+    rule.waiting = None;
+    let wanted = Wanted { texts: wanted.texts || results.reads_texts(), ..wanted };
+    let index = (results.clusters.is_some() || results.findings.is_some()).then_some(rule.index);
     let mut sink = BestFirst::new(documents, verdicts, saved.n_taken, results, index);
+    sink.last_write = last_write;
     let report = job.run(extractor, Wanted { no_features: true, ..wanted }, &mut sink)?;
     Ok((report, sink.results))
 }
@@ -59,18 +65,36 @@ pub(crate) fn run(
 /// What was decided about each document, in the order of the input; none where its id stands for another one.
 type Verdicts = Vec<Option<Verdict>>;
 
-/// Decides about all documents, the best first, of equally good ones the first.
-fn decide(rule: &mut Rule, documents: &[Fingerprinted]) -> anyhow::Result<Verdicts> {
+/// Decides about all documents, the best first, of equally good ones the first. Texts are in memory for those only that are
+/// being decided about.
+fn decide(rule: &mut Rule, documents: &mut [Fingerprinted], doubts: &mut Doubts) -> anyhow::Result<Verdicts> {
     let mut order: Vec<usize> = (0..documents.len()).collect();
     order.sort_by(|&a, &b| documents[a].rank.best_first(&documents[b].rank));
     let mut verdicts: Verdicts = documents.iter().map(|_| None).collect();
     let mut rest = &order[..];
     while !rest.is_empty() {
-        let n_documents = batch_len(rest.iter().map(|&n| &documents[n].id), STORE_BATCH);
+        let mut n_bytes = 0;
+        let fits = |&&n: &&usize| {
+            n_bytes += documents[n].n_text_bytes;
+            n_bytes <= STORE_BATCH_BYTES
+        };
+        // One at least.
+        let n_max = rest.iter().take(STORE_BATCH).take_while(fits).count().max(1);
+        let n_documents = batch_len(rest.iter().map(|&n| &documents[n].id), n_max);
         let (batch, later) = rest.split_at(n_documents);
-        let decided = rule.decide(batch.iter().map(|&n| &documents[n]))?;
+        if let Some(texts) = &rule.waiting {
+            for &n in batch {
+                if let Some(features) = &mut documents[n].features {
+                    features.text = texts.text(n as u32)?;
+                }
+            }
+        }
+        let decided = rule.decide(batch.iter().map(|&n| &documents[n]), doubts)?;
         for (&n, verdict) in batch.iter().zip(decided) {
             verdicts[n] = verdict;
+            if let Some(features) = documents[n].features.as_mut().filter(|_| rule.waiting.is_some()) {
+                features.text = None;
+            }
         }
         rest = later;
     }
@@ -83,6 +107,8 @@ struct BestFirst {
     n_taken: usize,
     results: Results,
     index: Option<Index>,
+    /// The last one when everything was decided.
+    last_write: Option<WriteMark>,
 }
 
 impl BestFirst {
@@ -94,7 +120,8 @@ impl BestFirst {
         results: Results,
         index: Option<Index>,
     ) -> Self {
-        Self { decided: documents.into_iter().zip(verdicts).skip(n_taken), n_taken, results, index }
+        let decided = documents.into_iter().zip(verdicts).skip(n_taken);
+        Self { decided, n_taken, results, index, last_write: None }
     }
 }
 
@@ -110,6 +137,11 @@ impl Sink for BestFirst {
         };
         self.n_taken += 1;
         item.document.features = document.features;
+        if self.results.reads_texts()
+            && let Some(features) = &mut item.document.features
+        {
+            features.text = Some((&*item.document.text).into());
+        }
         match verdict {
             Some(verdict) => self.results.add(&item, &verdict),
             None => {
@@ -127,6 +159,10 @@ impl Sink for BestFirst {
         let (counts, n_taken, n_left) = (self.results.counts, self.n_taken, self.decided.len());
         let saved = Saved { counts, n_taken, n_left, ..Saved::default() };
         Ok(serde_json::to_value(saved)?)
+    }
+
+    fn last_write(&self) -> index::Result<Option<WriteMark>> {
+        Ok(self.last_write)
     }
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {

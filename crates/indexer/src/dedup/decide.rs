@@ -1,7 +1,7 @@
 //! What a call of the store is going to do, found out before it is made: what a job with a journal writes down.
 
 use anyhow::{Context, ensure};
-use engine::dedup::{Candidate, KnownIds};
+use engine::dedup::{Candidate, Foreseen, KnownIds};
 use index::{DocumentId, Index, Match, Nearness, NewDocument};
 use minhash::Similarity;
 use serde::{Deserialize, Serialize};
@@ -18,14 +18,25 @@ struct Original {
     distance: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     similarity: Option<f64>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    exact: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shares: Option<[f64; 2]>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    numbers_differ: Option<bool>,
 }
+
+/// What was decided again of some documents of a call: each by its place among those with features.
+type Again = Vec<(usize, Option<Original>)>;
 
 /// Takes in those of `candidates` that are new; of every other one that has features, what keeps it out. See
 /// [`KnownIds`].
 ///
-/// The decision comes first and is written down, so that a call that is made again after a crash cannot change it: it
-/// meets documents of its own then, which came later than those that it met the first time. What somebody else has
-/// inserted between the decision and the call keeps a document out all the same.
+/// The decision comes first and is written down, so that a call that is made again after a crash
+/// cannot change it: it meets documents of its own then, which came later than those that it met
+/// the first time. What another program has inserted between the decision and the call keeps a
+/// document out all the same. What was decided on the ground of that document is decided again
+/// then, and written down likewise.
 ///
 /// Ids come once.
 pub(crate) fn insert_if_new(
@@ -34,27 +45,47 @@ pub(crate) fn insert_if_new(
     known_ids: KnownIds,
     candidates: &[Candidate<'_>],
 ) -> anyhow::Result<Vec<Option<Match>>> {
-    let decided: Vec<Option<Original>> = calls.decide(|| {
-        let foreseen = known_ids.foresee(index, candidates).context("failed to ask the index")?;
-        Ok(foreseen.into_iter().map(|near| near.map(Original::from)).collect())
-    })?;
+    let foresee = |candidates: &[Candidate<'_>]| -> anyhow::Result<Vec<Option<Match>>> {
+        known_ids.foresee(index, candidates).context("failed to ask the index")
+    };
+    let decided = calls.decide(|| Ok(written(foresee(candidates)?)))?;
     let n_with_features = candidates.iter().filter(|candidate| candidate.features.is_some()).count();
-    ensure!(
-        decided.len() == n_with_features,
-        "the journal was written for other records; remove it to begin anew"
-    );
-    let decided = decided.into_iter().map(|near| near.map(Match::try_from).transpose());
-    let decided = decided.collect::<anyhow::Result<_>>()?;
-    known_ids.carry_out(index, candidates, decided).context("failed to write to the index")
+    ensure!(decided.len() == n_with_features, OF_OTHERS);
+    let mut foreseen = Foreseen::new(read(decided)?);
+    for again in calls.again::<Again>()? {
+        let (places, again): (Vec<usize>, _) = again.into_iter().unzip();
+        foreseen.revise(&places, read(again)?).context(OF_OTHERS)?;
+    }
+    let foresee_again = |places: &[usize], candidates: &[Candidate<'_>]| -> anyhow::Result<_> {
+        let decide = || Ok(places.iter().copied().zip(written(foresee(candidates)?)).collect::<Again>());
+        let (_, again): (Vec<usize>, _) = calls.decide_again(decide)?.into_iter().unzip();
+        read(again)
+    };
+    let carried_out = known_ids.carry_out(index, candidates, foreseen, foresee_again);
+    carried_out.context("failed to write to the index")
+}
+
+const OF_OTHERS: &str = "the journal was written for other records; remove it to begin anew";
+
+fn written(foreseen: Vec<Option<Match>>) -> Vec<Option<Original>> {
+    foreseen.into_iter().map(|near| near.map(Original::from)).collect()
+}
+
+fn read(decided: Vec<Option<Original>>) -> anyhow::Result<Vec<Option<Match>>> {
+    decided.into_iter().map(|near| near.map(Match::try_from).transpose()).collect()
 }
 
 impl From<Match> for Original {
-    fn from(Match { id, fingerprint, distance, similarity }: Match) -> Self {
+    fn from(Match { id, fingerprint, nearness }: Match) -> Self {
+        let Nearness { similarity, distance, exact, shares, numbers_differ } = nearness;
         Self {
             id: id.as_str().to_owned(),
             fingerprint: fingerprint.0,
             distance: distance.as_bits(),
             similarity: similarity.map(Similarity::get),
+            exact,
+            shares: shares.map(|shares| shares.map(Similarity::get)),
+            numbers_differ,
         }
     }
 }
@@ -62,10 +93,15 @@ impl From<Match> for Original {
 impl TryFrom<Original> for Match {
     type Error = anyhow::Error;
 
-    fn try_from(Original { id, fingerprint, distance, similarity }: Original) -> anyhow::Result<Self> {
-        let nearness =
-            Nearness { similarity: similarity.map(Similarity::clamped), distance: Distance::new(distance)? };
-        Ok(Self::new(DocumentId::new(id)?, Fingerprint(fingerprint), nearness))
+    fn try_from(original: Original) -> anyhow::Result<Self> {
+        let nearness = Nearness {
+            similarity: original.similarity.map(Similarity::clamped),
+            distance: Distance::new(original.distance)?,
+            exact: original.exact,
+            shares: original.shares.map(|shares| shares.map(Similarity::clamped)),
+            numbers_differ: original.numbers_differ,
+        };
+        Ok(Self::new(DocumentId::new(original.id)?, Fingerprint(original.fingerprint), nearness))
     }
 }
 
@@ -93,3 +129,6 @@ pub(crate) fn count(
     }
     Ok(counts)
 }
+
+#[cfg(test)]
+mod tests;

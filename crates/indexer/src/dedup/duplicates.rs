@@ -17,6 +17,12 @@ pub(crate) struct Duplicate<'a> {
     pub(crate) of: &'a DocumentId,
     pub(crate) of_fingerprint: Fingerprint,
     pub(crate) nearness: Nearness,
+    /// Whether it is dropped as a part of the other one alone, where that is asked for.
+    pub(crate) contained: Option<bool>,
+}
+
+fn share(nearness: &Nearness, side: usize) -> Option<f64> {
+    nearness.shares.map(|shares| shares[side].four_decimals())
 }
 
 impl Schema for Duplicates {
@@ -32,5 +38,10 @@ impl Schema for Duplicates {
         to.column("duplicate_of_fingerprint", |row| row.of_fingerprint);
         to.column("distance", |row| row.nearness.distance);
         to.column("similarity", |row| row.nearness.similarity.map(Similarity::four_decimals));
+        to.column("exact", |row| row.nearness.similarity.map(|_| row.nearness.exact));
+        to.column("numbers_differ", |row| row.nearness.numbers_differ);
+        to.column("share_of_a", |row| share(&row.nearness, 0));
+        to.column("share_of_b", |row| share(&row.nearness, 1));
+        to.column("contained", |row| row.contained);
     }
 }

@@ -96,7 +96,7 @@ impl fmt::Display for Groups {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for group in &self.shown {
             writeln!(f, "kept      {}  {}", group.kept, group.excerpt)?;
-            for (id, Nearness { similarity, distance }, excerpt) in &group.duplicates {
+            for (id, Nearness { similarity, distance, .. }, excerpt) in &group.duplicates {
                 match similarity {
                     // Signatures tell no more than two decimals.
                     Some(similarity) => writeln!(f, "  {}  {id}  {excerpt}", Percent(*similarity))?,

@@ -9,7 +9,7 @@ use crate::pipeline::Item;
 /// Items in one call of the store, by number and by the bytes of their lines and texts: enough to share the cost of making
 /// it durable, and a bound on memory.
 pub(crate) const STORE_BATCH: usize = 2048;
-const STORE_BATCH_BYTES: usize = 32 << 20;
+pub(crate) const STORE_BATCH_BYTES: usize = 32 << 20;
 
 #[derive(Default)]
 pub(crate) struct Pending {
@@ -28,7 +28,8 @@ impl Pending {
     /// Adds an item and says whether it is time for the call.
     pub(crate) fn add(&mut self, item: Item) -> bool {
         self.ids.insert(item.document.id.clone());
-        self.n_bytes += item.line.len() + item.document.text.len();
+        let text = item.document.features.as_ref().and_then(|features| features.text.as_ref());
+        self.n_bytes += item.line.len() + item.document.text.len() + text.map_or(0, |text| text.len());
         self.items.push(item);
         self.items.len() >= STORE_BATCH || self.n_bytes >= STORE_BATCH_BYTES
     }

@@ -1,8 +1,11 @@
 //! Everything that is made of what a deduplication decides.
 
-use engine::dedup::Verdict;
-use index::Index;
+use anyhow::Context;
+use engine::clusters::{NoTexts, RunTexts, Texts};
+use engine::dedup::{Original, Verdict};
+use index::{Index, Rule};
 
+use super::doubts::Doubts;
 use super::duplicates::{Duplicate, Duplicates};
 use super::groups::Groups;
 use crate::clusters::Clusters;
@@ -12,22 +15,36 @@ use crate::pairs::Pairs;
 use crate::pipeline::Item;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
-use crate::report_file::Findings;
+use crate::report_file::{Findings, HowDropped};
 use crate::table::Table;
+
+/// A dropped document loses text where this share of it is not in the document that stays.
+const TEXT_LOST_MIN: f64 = 0.2;
+
+/// Whether a document is the same record as the one that stays, which came before in this run.
+fn is_repeated(item: &Item, of: &Original) -> bool {
+    of.in_this_run && of.id == item.document.id
+}
 
 /// What is made of the verdicts, which come in the order of the input.
 pub(crate) struct Results {
+    /// What decides.
+    pub(crate) by: Rule,
     pub(crate) output: Option<KeptOutput>,
     pub(crate) duplicates: Option<Table<Duplicates>>,
     pub(crate) groups: Option<Groups>,
     pub(crate) findings: Option<Findings>,
     pub(crate) clusters: Option<Clusters>,
     pub(crate) pairs: Option<Pairs>,
+    /// Of all documents with features, in the order of the input, where clusters or pairs are counted.
+    pub(crate) texts: Option<RunTexts>,
     pub(crate) counts: Deduplicated,
+    pub(crate) doubts: Doubts,
 }
 
 impl Results {
     pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict) -> anyhow::Result<()> {
+        let mut how = HowDropped::default();
         match verdict {
             Verdict::Kept => {
                 if item.document.features.is_some() {
@@ -39,10 +56,23 @@ impl Results {
             }
             Verdict::Duplicate { fingerprint, of } => {
                 self.counts.n_duplicates += 1;
+                self.doubts.add(of);
                 // Of an id of this run the same text came before.
                 let is_unchanged = of.id == item.document.id && !of.in_this_run;
                 if let Some(n_unchanged) = &mut self.counts.n_unchanged {
                     *n_unchanged += u64::from(is_unchanged);
+                }
+                let lost = of.nearness.shares.map_or(0.0, |[of_this, _]| 1.0 - of_this.get());
+                how.is_contained = self.by.is_contained(&of.nearness);
+                how.loses_text = lost >= TEXT_LOST_MIN;
+                // Of parts too: nothing here tells what is cut off from what is another number.
+                self.counts.n_numbers_differ += u64::from(of.nearness.numbers_differ == Some(true));
+                self.counts.n_text_lost += u64::from(how.loses_text);
+                self.counts.n_contained += u64::from(how.is_contained);
+                if is_repeated(item, of) {
+                    // It is the document that stays, and near to itself in no other way.
+                    self.counts.n_repeated += 1;
+                    return Ok(());
                 }
                 if let Some(table) = &mut self.duplicates {
                     table.add(Duplicate {
@@ -51,6 +81,7 @@ impl Results {
                         of: &of.id,
                         of_fingerprint: of.fingerprint,
                         nearness: of.nearness,
+                        contained: self.by.contained.map(|_| how.is_contained),
                     })?;
                 }
             }
@@ -59,7 +90,10 @@ impl Results {
             groups.add(&item.document, verdict);
         }
         if let Some(findings) = &mut self.findings {
-            findings.add(item, verdict);
+            findings.add(item, verdict, how);
+        }
+        if let (Some(texts), Some(features)) = (&mut self.texts, &item.document.features) {
+            texts.push(features.text.as_ref())?;
         }
         if let Some(clusters) = &mut self.clusters {
             clusters.add(&item.document, verdict)?;
@@ -76,15 +110,24 @@ impl Results {
         self.duplicates.as_mut().map_or(Ok(()), |table| table.checkpoint(lengths))
     }
 
-    /// Puts the files in their places. Clusters need the index.
+    /// Whether something is made of the texts of documents, beside what is decided by them.
+    pub(crate) fn reads_texts(&self) -> bool {
+        self.texts.is_some() || self.findings.is_some()
+    }
+
+    /// Puts the files in their places. Clusters and reports need the index.
     pub(crate) fn finish(&mut self, rejects: &Rejects, index: Option<&Index>) -> anyhow::Result<Counts> {
         if let Some(findings) = &mut self.findings {
             findings.add_reasons(rejects.reasons());
+            index.map_or(Ok(()), |index| findings.read_texts(index)).context("failed to read the index")?;
         }
+        let texts = self.texts.take();
+        let texts: &dyn Texts = texts.as_ref().map_or(&NoTexts, |texts| texts);
         if let Some(clusters) = self.clusters.take() {
-            self.counts.clusters = Some(clusters.finish(index)?);
+            self.counts.clusters = Some(clusters.finish(index, texts)?);
         }
-        self.pairs.take().map_or(Ok(()), Pairs::finish)?;
+        self.doubts.say_swallowing(&self.counts);
+        self.pairs.take().map_or(Ok(()), |pairs| pairs.finish(texts))?;
         // What is kept comes last: where it is, the rest is.
         self.duplicates.take().map_or(Ok(()), Table::finish)?;
         self.output.take().map_or(Ok(()), KeptOutput::finish)?;

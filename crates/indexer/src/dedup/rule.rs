@@ -1,14 +1,15 @@
 //! What decides: the rule of the crate `engine`, by calls of the store that are written down where there is a journal.
 
 use anyhow::Context;
+use engine::clusters::RunTexts;
 use engine::dedup::{Candidate, Kept, KnownIds, Verdict};
-use index::{CANDIDATES_MAX, Index, Match};
+use index::{CANDIDATES_MAX, COUNTED_MAX, DocumentId, Index, Match};
 
 use super::decide;
+use super::doubts::{Doubts, known_ids};
 use super::logs::Logs;
 use crate::numbers::Grouped;
 use crate::pipeline::Fingerprinted;
-use crate::progress::complain;
 
 pub(crate) struct Rule {
     /// What decides, and takes in what is new; in a dry run under an overlay, which leaves it alone.
@@ -18,6 +19,10 @@ pub(crate) struct Rule {
     pub(crate) logs: Option<Logs>,
     /// What this run has kept, to tell it from what an earlier run left in the store, and what that means.
     pub(crate) kept: Kept,
+    /// The texts of documents that are decided about when all are known, where they are counted.
+    pub(crate) waiting: Option<RunTexts>,
+    /// Whether to say, by the first documents, that the index knows most ids.
+    pub(crate) asks_known_ids: bool,
 }
 
 impl Rule {
@@ -25,16 +30,22 @@ impl Rule {
     pub(crate) fn decide<'a>(
         &mut self,
         documents: impl Iterator<Item = &'a Fingerprinted> + Clone,
+        doubts: &mut Doubts,
     ) -> anyhow::Result<Vec<Option<Verdict>>> {
-        let Self { index, dry_run, logs, kept } = self;
+        if std::mem::take(&mut self.asks_known_ids) {
+            let ids: Vec<DocumentId> = documents.clone().map(|document| document.id.clone()).collect();
+            doubts.say(known_ids(&self.index, &ids).context("failed to read the index")?);
+        }
+        let Self { index, dry_run, logs, kept, .. } = self;
         let candidates = documents.clone().map(|Fingerprinted { id, features, source, .. }| Candidate {
             id,
             features: features.as_ref(),
             source: source.as_ref(),
         });
         let known_ids = kept.known_ids();
-        let verdicts =
-            kept.decide_batch(candidates, |new| insert_if_new(index, *dry_run, logs, known_ids, new))?;
+        let texts = |ids: &[DocumentId]| index.texts(ids).context("failed to read the index");
+        let insert = |new: &[Candidate<'a>]| insert_if_new(index, *dry_run, logs, known_ids, new);
+        let verdicts = kept.decide_batch(candidates, texts, insert)?;
         if let Some(Logs { kept: Some(log), .. }) = logs {
             let newly_kept: Vec<_> = documents
                 .zip(&verdicts)
@@ -46,18 +57,19 @@ impl Rule {
         Ok(verdicts)
     }
 
-    /// Says of how many documents not all candidates were judged.
-    pub(crate) fn say_bounded(&self) {
+    /// Of how many documents not all candidates were judged, where there are some.
+    pub(crate) fn bounded(&self) -> Option<String> {
         // What is only said is no reason for a run to fail.
         let n_bounded = self.index.status().ok().and_then(|status| status.n_bounded);
-        if let Some(n) = n_bounded.filter(|&n| n > 0) {
-            complain(format_args!(
-                "{} documents had more than {} candidates each, as texts have that begin alike; those that promise most were \
-                 judged",
+        n_bounded.filter(|&n| n > 0).map(|n| {
+            format!(
+                "{} documents had more than {} candidates each, or more than {} that were worth a count, as texts have that \
+                 begin alike; those that promise most were judged",
                 Grouped(n),
-                Grouped(CANDIDATES_MAX as u64)
-            ));
-        }
+                Grouped(CANDIDATES_MAX as u64),
+                Grouped(COUNTED_MAX as u64)
+            )
+        })
     }
 }
 

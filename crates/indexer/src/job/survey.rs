@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use anyhow::anyhow;
 use corpus::{Position, RankBy};
 use engine::Extractor;
+use engine::clusters::RunTexts;
 
 use super::Job;
 use crate::journal::Journal;
+use crate::memory::Watch;
 use crate::pipeline::{Fingerprinted, Pipeline, Wanted};
 
 impl Job {
@@ -25,8 +27,12 @@ impl Job {
     }
 
     /// Reads and fingerprints everything, in the order of the input. What is rejected is passed over: the run itself
-    /// comes by it again.
-    pub(crate) fn survey(&mut self, extractor: &Extractor) -> anyhow::Result<Vec<Fingerprinted>> {
+    /// comes by it again. The texts go to `texts`, in the same order.
+    pub(crate) fn survey(
+        &mut self,
+        extractor: &Extractor,
+        mut texts: Option<&mut RunTexts>,
+    ) -> anyhow::Result<Vec<Fingerprinted>> {
         // What is decided by it may be written down before the run.
         self.journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let inputs = self.inputs.again().map_err(|path| anyhow!("failed to read {}", path.display()))?;
@@ -41,11 +47,16 @@ impl Job {
             needs: None,
             shard: self.shard,
         };
-        let mut documents = Vec::new();
+        let (mut documents, memory) = (Vec::new(), Watch::new());
         pipeline.run(inputs, Position::default(), |batch| {
-            documents.extend(batch.records.into_iter().filter_map(|record| Some(record.item.ok()?.document)));
+            for item in batch.records.into_iter().filter_map(|record| record.item.ok()) {
+                let mut document = item.document;
+                let text = document.features.as_mut().and_then(|features| features.text.take());
+                texts.as_mut().map_or(Ok(()), |texts| texts.push(text.as_ref()))?;
+                documents.push(document);
+            }
             self.progress.show(documents.len() as u64);
-            Ok(())
+            Ok(memory.check(self.journal.is_some())?)
         })?;
         self.progress.begin_pass("pass 2 of 2: ");
         Ok(documents)

@@ -7,11 +7,14 @@
 //! how many calls were decided, 8 bytes, big-endian | CRC-32 of these, 4 bytes, big-endian | a frame for each call
 //! ```
 //!
+//! What was decided about a call may be decided again in part, once others have come between. The
+//! frame of that has the next number, as a call has, and says of which call it is.
+//!
 //! A frame that a dying run has torn is of a call that was not made. One that was cut off later is of a call that was, and
 //! must not be decided again; so the head says of how many there was a whole frame before they were made. It is written
 //! after the frame is durable and need not be so itself: it is never ahead of the frames.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -28,10 +31,14 @@ const HEAD_BYTES: usize = 12;
 pub(crate) struct Calls {
     log: Log,
     path: PathBuf,
-    /// The number of the next call of the job.
+    /// The number of the next frame of the job.
     next: u64,
-    /// Of calls from `next` on, what was decided before the run broke off.
-    decided: HashMap<u64, Value>,
+    /// The number of the last call.
+    last: u64,
+    /// Of calls to come, what was decided before the run broke off.
+    decided: BTreeMap<u64, Value>,
+    /// What was decided again about them, in that order.
+    again: HashMap<u64, Vec<Value>>,
     /// What is in the log comes before a checkpoint.
     is_old: bool,
 }
@@ -40,11 +47,14 @@ pub(crate) struct Calls {
 struct Call<T> {
     number: u64,
     decided: T,
+    /// The call about which it was decided again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    again: Option<u64>,
 }
 
 impl Calls {
     /// A file without calls.
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let mut file = File::create(path)?;
         file.write_all(&head(0))?;
         file.sync_all()?;
@@ -52,22 +62,29 @@ impl Calls {
     }
 
     /// Goes on from a checkpoint before call `next`. What was decided since must be there.
-    pub(super) fn open(path: &Path, next: u64) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, next: u64) -> io::Result<Self> {
         let mut file = File::options().read(true).write(true).open(path)?;
         let mut bytes = [0; HEAD_BYTES];
         file.read_exact(&mut bytes)?;
-        let mut decided = HashMap::new();
+        let (mut decided, mut again) = (BTreeMap::new(), HashMap::<_, Vec<_>>::new());
+        let mut numbers = BTreeSet::new();
         let log = Log::after_head(file, HEAD_BYTES as u64, |call: Call<Value>| {
-            if call.number >= next {
-                decided.insert(call.number, call.decided);
+            if call.number < next {
+                return;
+            }
+            numbers.insert(call.number);
+            match call.again {
+                None => _ = decided.insert(call.number, call.decided),
+                Some(of) => again.entry(of).or_default().push(call.decided),
             }
         })?;
         let is_whole = n_decided(&bytes)
-            .is_some_and(|n_decided| (next..n_decided).all(|number| decided.contains_key(&number)));
+            .is_some_and(|n_decided| (next..n_decided).all(|number| numbers.contains(&number)));
         if !is_whole {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it is damaged"));
         }
-        Ok(Self { log, path: path.to_owned(), next, decided, is_old: false })
+        let next = numbers.last().map_or(next, |last| last + 1);
+        Ok(Self { log, path: path.to_owned(), next, last: next, decided, again, is_old: false })
     }
 
     /// What was decided about the next call: before the run broke off, or else now, by `decide`.
@@ -75,24 +92,54 @@ impl Calls {
         &mut self,
         decide: impl FnOnce() -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        let failed = || format!("failed to write {}", self.path.display());
-        let number = self.next;
-        self.next += 1;
         if std::mem::take(&mut self.is_old) {
-            self.log.clear().with_context(failed)?;
+            self.log.clear().with_context(|| self.failed())?;
         }
-        if let Some(decided) = self.decided.remove(&number) {
-            let failed = || format!("{} was written by another version", self.path.display());
-            return serde_json::from_value(decided).with_context(failed);
+        if let Some((number, decided)) = self.decided.pop_first() {
+            self.last = number;
+            return self.read(decided);
         }
+        self.last = self.next;
         let decided = decide()?;
-        self.log.append(&Call { number, decided: &decided }).with_context(failed)?;
-        self.log.sync().with_context(failed)?;
-        self.log.write_head(&head(self.next)).with_context(failed)?;
+        self.write(&decided, None)?;
         Ok(decided)
     }
 
-    /// How many calls there have been, for a checkpoint that is taken before the next one.
+    /// What was decided again about the last call before the run broke off, in that order.
+    pub(crate) fn again<T: DeserializeOwned>(&mut self) -> anyhow::Result<Vec<T>> {
+        let again = self.again.remove(&self.last).unwrap_or_default();
+        again.into_iter().map(|decided| self.read(decided)).collect()
+    }
+
+    /// Decides again about the last call, after all that was [decided again](Self::again) before
+    /// the run broke off.
+    pub(crate) fn decide_again<T: Serialize>(
+        &mut self,
+        decide: impl FnOnce() -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let decided = decide()?;
+        self.write(&decided, Some(self.last))?;
+        Ok(decided)
+    }
+
+    fn write(&mut self, decided: &impl Serialize, again: Option<u64>) -> anyhow::Result<()> {
+        let number = self.next;
+        self.log.append(&Call { number, decided, again }).with_context(|| self.failed())?;
+        self.log.sync().with_context(|| self.failed())?;
+        self.next += 1;
+        self.log.write_head(&head(self.next)).with_context(|| self.failed())
+    }
+
+    fn read<T: DeserializeOwned>(&self, decided: Value) -> anyhow::Result<T> {
+        let failed = || format!("{} was written by another version", self.path.display());
+        serde_json::from_value(decided).with_context(failed)
+    }
+
+    fn failed(&self) -> String {
+        format!("failed to write {}", self.path.display())
+    }
+
+    /// The number of the next frame, for a checkpoint that is taken before the next call.
     pub(crate) fn checkpoint(&mut self) -> u64 {
         self.is_old = true;
         self.next
@@ -150,6 +197,47 @@ mod tests {
         assert_eq!(decide(&mut calls, "e"), "e");
         let mut calls = Calls::open(path, 4).unwrap();
         assert_eq!(["x", "f"].map(|now| decide(&mut calls, now)), ["e", "f"]);
+    }
+
+    #[test]
+    fn what_was_decided_again_stays_decided_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = &folder.path().join("calls");
+        let decide = |calls: &mut Calls, now: &str| calls.decide(|| Ok(now.to_owned())).unwrap();
+        let decide_again = |calls: &mut Calls, now: &str| calls.decide_again(|| Ok(now.to_owned())).unwrap();
+        let again = |calls: &mut Calls| calls.again::<String>().unwrap();
+        let mut calls = Calls::create(path).unwrap();
+        assert_eq!((decide(&mut calls, "a"), again(&mut calls)), ("a".to_owned(), vec![]));
+        decide_again(&mut calls, "a1");
+        decide_again(&mut calls, "a2");
+        decide(&mut calls, "b");
+        // The run dies, and the next one has to decide more about what came before.
+        let mut calls = Calls::open(path, 0).unwrap();
+        assert_eq!(
+            (decide(&mut calls, "x"), again(&mut calls)),
+            ("a".to_owned(), vec!["a1".into(), "a2".into()])
+        );
+        decide_again(&mut calls, "a3");
+        assert_eq!((decide(&mut calls, "x"), again(&mut calls)), ("b".to_owned(), vec![]));
+        decide_again(&mut calls, "b1");
+        decide(&mut calls, "c");
+        let whole = fs::read(path).unwrap();
+        for place in 0..whole.len() {
+            fs::write(path, &whole[..place]).unwrap();
+            assert!(Calls::open(path, 0).is_err(), "cut at {place}");
+        }
+        fs::write(path, whole).unwrap();
+        let mut calls = Calls::open(path, 0).unwrap();
+        let replayed = ["a", "b", "c"].map(|_| (decide(&mut calls, "x"), again(&mut calls).join(" ")));
+        assert_eq!(
+            replayed,
+            [("a", "a1 a2 a3"), ("b", "b1"), ("c", "")].map(|(of, again)| (of.into(), again.into()))
+        );
+        let n_calls = calls.checkpoint();
+        decide(&mut calls, "d");
+        decide_again(&mut calls, "d1");
+        let mut calls = Calls::open(path, n_calls).unwrap();
+        assert_eq!((decide(&mut calls, "x"), again(&mut calls)), ("d".to_owned(), vec!["d1".into()]));
     }
 
     #[test]

@@ -80,12 +80,17 @@ impl Description {
 
     /// What to do where the journal of the job cannot be gone on with.
     pub(super) fn advice(&self) -> &'static str {
-        // A collector that decides again drops what its own index has by now.
-        if self.command == "collect" {
-            "put back a copy of it"
-        } else {
+        if self.may_begin_anew() {
             "put back a copy of it, or remove the journal to begin anew"
+        } else {
+            "put back a copy of it"
         }
+    }
+
+    /// Whether it may be done without its journal: a collector that decides again drops what its
+    /// own index has by now.
+    pub(super) fn may_begin_anew(&self) -> bool {
+        self.command != "collect"
     }
 
     /// Notes which index the job writes into, and says whether it may be this one: an index that was made anew does not

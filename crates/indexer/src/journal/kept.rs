@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use index::{DocumentId, Features};
+use index::{DocumentId, Features, Text};
 use minhash::Signature;
 use serde::{Deserialize, Serialize};
 use simhash::Fingerprint;
@@ -22,14 +22,21 @@ enum Written {
     Simhash(u64),
     /// A simhash, if there is one, and the bytes of a signature.
     Signed(Option<u64>, Vec<u8>),
+    /// The same, the text, by which the run goes on to count, and true where that is reduced. Journals of before have no
+    /// such field.
+    Told(Option<u64>, Vec<u8>, String, #[serde(default)] bool),
 }
 
 impl From<&Features> for Written {
-    fn from(Features { simhash, signature }: &Features) -> Self {
+    fn from(Features { simhash, signature, text }: &Features) -> Self {
         let simhash = simhash.map(|simhash| simhash.0);
-        match signature {
-            None => Self::Simhash(simhash.unwrap_or_default()),
-            Some(signature) => Self::Signed(simhash, signature.as_bytes().to_vec()),
+        match (signature, text) {
+            (None, _) => Self::Simhash(simhash.unwrap_or_default()),
+            (Some(signature), None) => Self::Signed(simhash, signature.as_bytes().to_vec()),
+            (Some(signature), Some(text)) => {
+                let signature = signature.as_bytes().to_vec();
+                Self::Told(simhash, signature, text.to_string(), text.is_reduced())
+            }
         }
     }
 }
@@ -38,13 +45,16 @@ impl TryFrom<Written> for Features {
     type Error = minhash::SignatureError;
 
     fn try_from(written: Written) -> Result<Self, Self::Error> {
-        match written {
-            Written::Simhash(simhash) => Ok(Fingerprint(simhash).into()),
-            Written::Signed(simhash, signature) => {
-                let signature = Some(Signature::decode(&signature)?);
-                Ok(Self { simhash: simhash.map(Fingerprint), signature })
+        let (simhash, signature, text) = match written {
+            Written::Simhash(simhash) => return Ok(Fingerprint(simhash).into()),
+            Written::Signed(simhash, signature) => (simhash, signature, None),
+            Written::Told(simhash, signature, text, is_reduced) => {
+                let text = if is_reduced { Text::reduced(&text) } else { text.into() };
+                (simhash, signature, Some(text))
             }
-        }
+        };
+        let signature = Some(Signature::decode(&signature)?);
+        Ok(Self { simhash: simhash.map(Fingerprint), signature, text })
     }
 }
 

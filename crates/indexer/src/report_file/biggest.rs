@@ -88,6 +88,12 @@ impl Biggest {
         }
     }
 
+    /// The beginning of a kept document, where it is held.
+    pub(super) fn beginning(&self, id: &DocumentId) -> Option<&str> {
+        let in_group = self.groups.get(id).and_then(|members| members.kept.as_deref());
+        in_group.or_else(|| self.kept.beginnings.get(id).map(|text| &**text))
+    }
+
     pub(super) fn len(&self) -> usize {
         self.groups.len()
     }
@@ -128,7 +134,7 @@ impl Biggest {
 
 /// Where duplicates are told apart by how near they are: by similarity in steps where it is known, else by distance. The nearest
 /// is 0.
-fn rung(Nearness { similarity, distance }: Nearness) -> u8 {
+fn rung(Nearness { similarity, distance, .. }: Nearness) -> u8 {
     similarity.map_or(distance.as_bits() as u8, |similarity| 20 - step(similarity))
 }
 
@@ -185,7 +191,7 @@ mod tests {
     }
 
     fn add_duplicate(biggest: &mut Biggest, id: &str, of: &str, n_bits: u32) {
-        let nearness = Nearness { similarity: None, distance: Distance::new(n_bits).unwrap() };
+        let nearness = Nearness::by_distance(Distance::new(n_bits).unwrap());
         let of =
             Original { id: of.parse().unwrap(), fingerprint: Fingerprint(0), nearness, in_this_run: true };
         biggest.add_duplicate(&document(id, &format!("text of {id}")), &of);

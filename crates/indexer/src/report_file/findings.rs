@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, HashMap};
 
 use engine::dedup::{Original, Verdict};
-use index::DocumentId;
+use index::{DocumentId, Index, Text};
 use minhash::Similarity;
 
 use super::biggest::Biggest;
-use super::{Distance, Groups, Rejected, Repeat, Repeats, Similar};
+use super::doubtful::{Doubts, HowDropped, texts_of};
+use super::{Distance, Doubtful, Groups, Rejected, Repeat, Repeats, Similar};
 use crate::pipeline::Item;
 use crate::reasons::Reasons;
+use crate::report::Deduplicated;
 use crate::top::Top;
 
 /// What of a text a report shows, in columns of a terminal: so many letters, or half as many Chinese characters.
@@ -42,6 +44,9 @@ pub(crate) struct Findings {
     /// Of a kept document, and of its duplicate.
     pairs: Top<(Place, Place)>,
     biggest: Biggest,
+    doubts: Doubts,
+    /// Of kept documents that are in doubt, where the index keeps texts.
+    texts: HashMap<DocumentId, Text>,
     reasons: Reasons,
 }
 
@@ -65,12 +70,14 @@ impl Findings {
             waiting: HashMap::new(),
             pairs: Top::new(PAIRS_MAX),
             biggest: Biggest::new(),
+            doubts: Doubts::default(),
+            texts: HashMap::new(),
             reasons: Reasons::default(),
         }
     }
 
-    /// Takes note of what became of a document.
-    pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict) {
+    /// Takes note of what became of a document, and how.
+    pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict, how: HowDropped) {
         let place = self.places.of(item);
         match verdict {
             Verdict::Kept => {
@@ -82,7 +89,10 @@ impl Findings {
                     self.biggest.add_kept(&item.document);
                 }
             }
-            Verdict::Duplicate { of, .. } => self.add_duplicate(item, place, of),
+            Verdict::Duplicate { of, .. } => {
+                self.add_duplicate(item, place, of);
+                self.doubts.add(&item.document, of, how);
+            }
         }
     }
 
@@ -104,9 +114,23 @@ impl Findings {
         self.biggest.add_duplicate(&item.document, of);
     }
 
+    /// Reads the texts of kept documents that are to be shown.
+    ///
+    /// # Errors
+    /// Those of the index.
+    pub(crate) fn read_texts(&mut self, index: &Index) -> index::Result<()> {
+        self.texts = texts_of(index, &self.doubts.kept())?;
+        Ok(())
+    }
+
     /// Takes note of what was rejected in all.
     pub(crate) fn add_reasons(&mut self, reasons: &Reasons) {
         self.reasons = reasons.clone();
+    }
+
+    /// What is most in doubt, with the signs that the run went wrong.
+    pub(super) fn doubtful(&self, counts: &Deduplicated, signs: &[String]) -> Doubtful {
+        self.doubts.shown(counts, signs, &self.texts, &self.biggest)
     }
 
     pub(crate) fn distances(&self) -> Vec<Distance> {

@@ -3,20 +3,40 @@
 use maud::{Markup, html};
 use page::{Page, Part, Side, beside, diff};
 
-use super::{Ending, Example, FilesLeftOut, Group, ReportFile};
+use super::{Ending, Example, FilesLeftOut, Group, Numbers, Options, Pair, ReportFile, Worst};
 use crate::numbers::{Grouped, megabytes};
+
+/// The look of what is in doubt.
+const STYLE: &str = "\
+.sign { margin: 1rem 0; padding: .5rem 1rem; border-inline-start: .3rem solid #c4820e; background: var(--raised); }
+.sign p { margin: .25rem 0; }
+.tall { max-height: 24rem; overflow-y: auto; }
+.numbers { margin: .75rem 0 0; max-height: 9rem; }
+.numbers blockquote { font-variant-numeric: tabular-nums; }
+";
+
+/// What stands where a text would.
+const NOT_AT_HAND: &str =
+    "Its text is not at hand: it was in the index before, or came long before its duplicates.";
+
+/// How many inputs the head names.
+const INPUTS_NAMED: usize = 5;
 
 pub(super) fn page(report: &ReportFile) -> String {
     Page {
         title: format!("Near-duplicates: {} of {}", report.counts.duplicates, report.counts.read),
-        style: "",
+        style: STYLE,
         header: html! {
             h1 { "Near-duplicates" }
+            p { (of_inputs(report)) }
+            p { (decided_by(&report.options)) }
             p { (report.program) ", " time datetime=(report.finished_at) { (minute(&report.finished_at)) " UTC" } }
             @if report.options.dry_run { p { "A dry run: this is what would have been dropped. Nothing was written." } }
         },
         main: html! {
+            (signs(report))
             (summary(report))
+            (doubtful(report))
             (nearness(report))
             (groups(report))
             (repeats(report))
@@ -25,6 +45,169 @@ pub(super) fn page(report: &ReportFile) -> String {
         },
     }
     .into_html()
+}
+
+/// The files that were read.
+fn of_inputs(report: &ReportFile) -> Markup {
+    let inputs = &report.inputs;
+    let named = inputs.names.len().min(INPUTS_NAMED);
+    html! {
+        "Of "
+        @for (n, name) in inputs.names.iter().take(named).enumerate() {
+            @if n > 0 { ", " }
+            bdi { (name) }
+        }
+        @if inputs.n > named as u64 { " and " (Grouped(inputs.n - named as u64).to_string()) " more" }
+        "."
+    }
+}
+
+/// What decided about near-duplicates.
+fn decided_by(options: &Options) -> Markup {
+    html! {
+        @match options.min_similarity {
+            Some(min_similarity) => {
+                "Dropped from a similarity of " strong { (min_similarity) } " on, "
+                (if options.counted { "counted over the texts" } else { "estimated by signatures" })
+            }
+            None => {
+                "Dropped up to a distance of " strong { (options.max_distance) } " bits, without a comparison of the texts"
+            }
+        }
+        @if options.same_numbers { "; other numbers make another document" }
+        @if let Some(share) = options.contained { ", and from a share of " strong { (share) } " on that stands in a kept document" }
+        ". Profile " (options.profile) ", index " bdi { (options.store) } ", of near-duplicates stays: " bdi { (options.keep) }
+        @if let Some(known_ids) = options.known_ids { ", known ids: " (known_ids) }
+        "."
+    }
+}
+
+/// What the run said that may be wrong with it.
+fn signs(report: &ReportFile) -> Markup {
+    html! {
+        @if !report.doubtful.signs.is_empty() {
+            section.sign aria-label="Doubts" {
+                @for sign in &report.doubtful.signs { p { bdi { (sign) } } }
+            }
+        }
+    }
+}
+
+/// How many pairs of a kind there are, and how many are shown.
+fn how_many(Worst { n, pairs }: &Worst) -> String {
+    let (n, shown) = (*n, pairs.len() as u64);
+    match (n, shown) {
+        (1, 1) => "There is one.".to_owned(),
+        (n, shown) if n == shown => format!("There are {}.", Grouped(n)),
+        (n, shown) => format!("There are {}, and {shown} are shown, of each kept document one.", Grouped(n)),
+    }
+}
+
+/// The pairs that are to be looked at before any other.
+fn doubtful(report: &ReportFile) -> Markup {
+    let (doubtful, options) = (&report.doubtful, &report.options);
+    html! {
+        @if !doubtful.least_similar.is_empty() {
+            section {
+                h2 { "Look here first: nearest to the threshold" }
+                p {
+                    @match options.min_similarity {
+                        Some(min_similarity) => {
+                            "The dropped documents that are least like the kept ones, just above the least similarity of "
+                            (min_similarity) ". If these are other documents, ask for more (--min-similarity)."
+                        }
+                        None => {
+                            "The dropped documents whose fingerprints are furthest from those of the kept ones. Nothing else was "
+                            "compared."
+                        }
+                    }
+                }
+                @for pair in &doubtful.least_similar { (doubtful_pair(pair)) }
+            }
+        }
+        @if !doubtful.numbers_differ.pairs.is_empty() {
+            section {
+                h2 { "Dropped although numbers differ" }
+                p {
+                    "Those first in which least else differs. " (how_many(&doubtful.numbers_differ))
+                    " --same-numbers keeps them."
+                }
+                @for pair in &doubtful.numbers_differ.pairs { (doubtful_pair(pair)) }
+            }
+        }
+        @if !doubtful.text_lost.pairs.is_empty() {
+            section {
+                h2 { "Dropped with text of their own" }
+                p {
+                    "A fifth or more of the dropped document is not in the kept one, by its n-grams; the most text first. "
+                    (how_many(&doubtful.text_lost)) " --keep longest loses less."
+                }
+                @for pair in &doubtful.text_lost.pairs { (doubtful_pair(pair)) }
+            }
+        }
+        @if let Some(parts) = &doubtful.contained { (contained(parts)) }
+    }
+}
+
+/// The parts of documents that stay.
+fn contained(contained: &Worst) -> Markup {
+    html! {
+        section {
+            h2 { "Dropped as parts of others" }
+            p {
+                "Most of the dropped document stands in the kept one, which is not similar to it; those of which least does first. "
+                (how_many(contained))
+            }
+            @for pair in &contained.pairs { (doubtful_pair(pair)) }
+        }
+    }
+}
+
+fn doubtful_pair(pair: &Pair) -> Markup {
+    let (kept, dropped) = &pair.parts;
+    let left = html! {
+        p.who { "kept " bdi { (pair.kept) } (in_other(pair.share_of_kept)) }
+        @match kept {
+            Some(kept) => (Side::Left.marked(kept)),
+            None => p.remark { (NOT_AT_HAND) },
+        }
+    };
+    let right = html! {
+        p.who { "dropped " bdi { (pair.dropped) } (in_other(pair.share_of_dropped)) }
+        (Side::Right.marked(dropped))
+    };
+    html! {
+        article {
+            p.who { (how_near(pair)) }
+            div.tall tabindex="0" role="region" aria-label="Texts" { (beside(&left, &right)) }
+            @if let Some(Numbers { parts: [kept, dropped], .. }) = &pair.numbers {
+                div.tall.numbers tabindex="0" role="region" aria-label="Numbers" {
+                    (beside(
+                        &html! { p.who { "its numbers" } (Side::Left.marked(kept)) },
+                        &html! { p.who { "its numbers" } (Side::Right.marked(dropped)) },
+                    ))
+                }
+            }
+        }
+    }
+}
+
+/// What of a document is in the other one.
+fn in_other(share: Option<f64>) -> Markup {
+    html! { @if let Some(share) = share { (format!(", {:.1} % of it in the other", share * 100.0)) } }
+}
+
+fn how_near(pair: &Pair) -> Markup {
+    html! {
+        @match pair.similarity {
+            Some(similarity) => {
+                "similarity " strong { (format!("{similarity:.4}")) }
+                (if pair.exact == Some(true) { ", counted" } else { ", estimated" })
+            }
+            None => { (pair.distance) (if pair.distance == 1 { " bit" } else { " bits" }) " apart" }
+        }
+        @if pair.numbers_differ == Some(true) { ", numbers differ" }
+    }
 }
 
 /// Of a timestamp what a person reads.
@@ -43,6 +226,8 @@ fn percent(part: u64, whole: u64) -> f64 {
 fn summary(report: &ReportFile) -> Markup {
     let counts = &report.counts;
     let (bytes, dropped) = (report.text_bytes, report.text_bytes_dropped);
+    // A row of its own has only what happened.
+    let some = |n| (n > 0).then_some(n);
     html! {
         section aria-label="Counts" {
             table {
@@ -51,6 +236,10 @@ fn summary(report: &ReportFile) -> Markup {
                     ("kept", Some(counts.kept), ""),
                     ("duplicates", Some(counts.duplicates), "dropped"),
                     ("unchanged", counts.unchanged, "of these: near to their own earlier versions"),
+                    ("same id", some(counts.same_id), "of these: the same text under the same id"),
+                    ("contained", counts.contained, "of these: parts of documents that stay"),
+                    ("numbers", some(counts.numbers_differ), "of these: other numbers than the document that stays"),
+                    ("text lost", some(counts.text_lost), "of these: a fifth of it and more is in nothing that stays"),
                     ("no features", Some(counts.no_features), "kept too: there is nothing to compare them by"),
                     ("rejected", Some(counts.rejected), ""),
                 ].into_iter().filter_map(|(name, n, remark)| Some((name, n?, remark))) {
@@ -169,7 +358,7 @@ fn pair(group: &Group, example: &Example) -> Markup {
         @if group.excerpt.is_some() {
             (Side::Left.marked(&kept))
         } @else {
-            p.remark { "Its text is not at hand: it was in the index before, or came long before its duplicates." }
+            p.remark { (NOT_AT_HAND) }
         }
     };
     let right = html! {
@@ -264,6 +453,8 @@ fn particulars(report: &ReportFile) -> Markup {
                     tr { th scope="row" { "max distance" } td { (options.max_distance) } }
                     @if let Some(min_similarity) = options.min_similarity {
                         tr { th scope="row" { "least similarity" } td { (min_similarity) } }
+                        tr { th scope="row" { "similarities" } td { (if options.counted { "counted" } else { "estimated" }) } }
+                        tr { th scope="row" { "same numbers" } td { (if options.same_numbers { "yes" } else { "no" }) } }
                     }
                     @for (name, value) in &options.recipe {
                         tr { th scope="row" { (name) } td { bdi { (value) } } }

@@ -35,6 +35,7 @@ impl Reporting {
         report: &Report,
         counts: Deduplicated,
         findings: &Findings,
+        signs: &[String],
     ) -> anyhow::Result<()> {
         let file = ReportFile {
             version: VERSION,
@@ -46,6 +47,10 @@ impl Reporting {
                 kept: counts.n_kept,
                 duplicates: counts.n_duplicates,
                 unchanged: counts.n_unchanged,
+                same_id: counts.n_repeated,
+                numbers_differ: counts.n_numbers_differ,
+                text_lost: counts.n_text_lost,
+                contained: self.options.contained.map(|_| counts.n_contained),
                 no_features: counts.n_without_features,
                 rejected: report.n_rejected,
             },
@@ -54,6 +59,7 @@ impl Reporting {
             unranked: counts.n_unranked,
             inputs: self.inputs,
             options: self.options,
+            doubtful: findings.doubtful(&counts, signs),
             distances: findings.distances(),
             similarities: findings.similarities(),
             rejected: findings.rejected(),

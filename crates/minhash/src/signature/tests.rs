@@ -1,4 +1,5 @@
 use super::*;
+use crate::FilingScheme;
 use crate::hash_words;
 use proptest::prelude::*;
 
@@ -29,6 +30,79 @@ fn golden_vectors() {
     assert_eq!(lines[2].len(), 2 * 128, "sixteen row keys of 13 bytes and this are 336");
 }
 
+/// The second version is the first with a digest after the first byte.
+#[test]
+fn golden_vectors_with_numbers() {
+    let small = elements(0..3);
+    let lines = [
+        hex(&Signature::equality(0x0123_4567_89ab_cdef).with_numbers(0xfedc_ba98)),
+        hex(&Signature::short(&small).unwrap().with_numbers(0)),
+        hex(&Signature::long(&bins(&elements(0..500)), 500).with_numbers(0x0123_4567)),
+        hex(&Signature::both(&bins(&small), 3, &small).unwrap().with_numbers(u32::MAX)),
+    ];
+    assert_eq!(lines.join("\n") + "\n", include_str!("golden_numbers.txt"));
+    let first: Vec<&str> = include_str!("golden.txt").lines().collect();
+    for (line, first) in lines.iter().zip(first) {
+        assert_eq!(format!("1{}{}", &line[1..2], &line[10..]), first);
+    }
+}
+
+#[test]
+fn numbers_are_kept_and_change_nothing_else() {
+    let [small, large] = [elements(0..45), elements(0..500)];
+    let kinds = [
+        Signature::equality(small[0]),
+        Signature::short(&small).unwrap(),
+        Signature::long(&bins(&large), 500),
+        Signature::both(&bins(&small), 45, &small).unwrap(),
+    ];
+    for a in &kinds {
+        assert_eq!(a.numbers(), None);
+        let with = a.clone().with_numbers(7);
+        assert_eq!((with.numbers(), with.as_bytes().len()), (Some(7), a.as_bytes().len() + 4));
+        assert_eq!(with.clone().with_numbers(8).numbers(), Some(8));
+        assert_eq!(with.clone().with_numbers(8), a.clone().with_numbers(8));
+        assert_eq!(Signature::decode(with.as_bytes()), Ok(with.clone()));
+        let scheme = FilingScheme::default();
+        assert_eq!(scheme.filings(&with), scheme.filings(a));
+        for b in &kinds {
+            let expected = Signature::compare(a, b);
+            assert_eq!(Signature::compare(&with, b), expected, "{a:?} {b:?}");
+            assert_eq!(Signature::compare(b, &with), Signature::compare(b, a), "{a:?} {b:?}");
+            let numbered = b.clone().with_numbers(9);
+            if expected.basis != Basis::NoCommonKind {
+                assert_eq!(Signature::compare(&with, &numbered), expected, "{a:?} {b:?}");
+            }
+        }
+    }
+    for len in 1..5 {
+        let kind = VERSION_WITH_NUMBERS | SHORT;
+        let bytes = [&[kind][..], &[9; 4]].concat();
+        assert_eq!(
+            Signature::decode(&bytes[..len]).err(),
+            Some(SignatureError::Length { kind, len }),
+            "cut inside the digest"
+        );
+    }
+}
+
+/// A hash is that of the only element of a set.
+#[test]
+fn a_hash_beside_a_set() {
+    let small = elements(0..4);
+    let one = Signature::equality(small[2]);
+    for set in [Signature::short(&small).unwrap(), Signature::both(&bins(&small), 4, &small).unwrap()] {
+        assert_eq!(Signature::compare(&one, &set).basis, Basis::NoCommonKind, "as ever");
+        let [one, set] = [&one, &set].map(|signature| signature.clone().with_numbers(0));
+        let compared = Signature::compare(&one, &set);
+        assert_eq!((compared.similarity, compared.basis), (Similarity::of_sets(1, 1, 4), Basis::Sets));
+        assert_eq!((compared.share_of_a, compared.share_of_b), (Similarity::ONE, Similarity::clamped(0.25)));
+        assert_eq!(Signature::compare(&set, &one).share_of_a, compared.share_of_b);
+        let other = Signature::equality(hash_words(9, 9)).with_numbers(0);
+        assert_eq!(Signature::compare(&other, &set).similarity, Similarity::ZERO);
+    }
+}
+
 #[test]
 fn what_is_no_signature() {
     use SignatureError::{Length, NotAscending, UnknownKind};
@@ -39,10 +113,11 @@ fn what_is_no_signature() {
         Signature::decode(&bytes).err()
     };
     assert_eq!(Signature::decode(&[]).err(), Some(UnknownKind(None)));
-    for kind in [0, 0x10, 0x15, 0x21, 0xff] {
+    for kind in [0, 0x01, 0x10, 0x15, 0x20, 0x25, 0x31, 0xff] {
         assert_eq!(of(kind, 129), Some(UnknownKind(Some(kind))));
     }
     for (kind, len) in [
+        // Of both versions: so many bytes, and four more.
         (EQUALITY, 8),
         (EQUALITY, 10),
         (LONG, 127),
@@ -54,9 +129,12 @@ fn what_is_no_signature() {
         (BOTH, 128),
         (BOTH, 130),
     ] {
-        assert_eq!(of(kind, len), Some(Length { kind, len }));
+        for (kind, len) in [(VERSION | kind, len), (VERSION_WITH_NUMBERS | kind, len + 4)] {
+            assert_eq!(of(kind, len), Some(Length { kind, len }));
+        }
     }
-    assert_eq!(of(SHORT, 7), Some(NotAscending), "0 and 0");
+    assert_eq!(of(VERSION | SHORT, 7), Some(NotAscending), "0 and 0");
+    assert_eq!(of(VERSION_WITH_NUMBERS | SHORT, 11), Some(NotAscending), "0 and 0");
     assert_eq!(Signature::decode(good.as_bytes()), Ok(good));
     assert_eq!(Signature::short(&[]), None);
     assert_eq!(Signature::short(&elements(0..256)), None);
@@ -139,7 +217,7 @@ fn deviations_of_the_docs() {
 
 proptest! {
     #[test]
-    fn any_bytes_give_a_signature_or_an_error(kind in prop_oneof![0x10_u8..=0x15, any::<u8>()],
+    fn any_bytes_give_a_signature_or_an_error(kind in prop_oneof![0x10_u8..=0x15, 0x20_u8..=0x25, any::<u8>()],
         rest in proptest::collection::vec(any::<u8>(), 0..300), other in proptest::collection::vec(any::<u8>(), 0..140)) {
         let bytes = [&[kind][..], &rest].concat();
         if let Ok(signature) = Signature::decode(&bytes) {

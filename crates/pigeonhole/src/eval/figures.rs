@@ -15,9 +15,12 @@ pub(super) fn json(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usi
         };
         pairs.iter().take(n_examples).map(example).collect()
     };
-    let profile = |Evaluated { profile, found, scores, curve, families, audit }: &Evaluated| {
+    let profile = |evaluated: &Evaluated| {
+        let Evaluated { variant, found, scores, curve, families, audit, .. } = evaluated;
         json!({
-            "profile": profile.to_string(),
+            "profile": variant.to_string(),
+            "verify": variant.verify,
+            "texts": variant.texts.name(),
             "whole": band(&scores.whole),
             "by_similarity": scores.by_similarity.iter().map(band).collect::<Vec<_>>(),
             "by_length": scores.by_length.iter().map(band).collect::<Vec<_>>(),
@@ -26,7 +29,8 @@ pub(super) fn json(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usi
             "n_dropped": audit.n_dropped,
             "n_wrongly_dropped": audit.wrongly_dropped.len(),
             "n_wrongly_kept": audit.wrongly_kept.len(),
-            "n_compared": found.n_proposed,
+            "n_numbers_differ": evaluated.n_numbers_differ,
+            "n_compared": found.n_compared,
             "n_rows": found.n_rows,
             "n_bytes": found.n_bytes,
             "misses": examples(&scores.misses),
@@ -36,10 +40,11 @@ pub(super) fn json(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usi
     };
     json!({
         "n_documents": ground.texts.len(),
+        "n_read": ground.texts.n_read,
+        "left_out": ground.left_out(),
         "n_rejected": ground.texts.n_rejected,
         "median_characters": ground.texts.median_length(),
-        "min_similarity": ground.min_similarity.get(),
-        "floor": ground.floor.get(),
+        "min_similarity": ground.min_similarity(),
         "n_pairs": ground.pairs.len(),
         "families": ground.families.as_ref().map(family),
         "profiles": evaluated.iter().map(profile).collect::<Vec<_>>(),
@@ -53,9 +58,9 @@ fn band(band: &Band) -> Value {
         "n_true": band.n_true,
         "n_found": band.n_found,
         "n_called": band.n_called,
-        "n_wrong": band.n_wrong,
+        "n_below": band.n_below,
         "recall": band.recall(),
-        "strict_precision": band.strict_precision(),
+        "precision": band.precision(),
         "f1": band.f1(),
     })
 }

@@ -5,15 +5,14 @@ mod curves;
 use corpus::Grouped;
 use evaluation::{FamilyScore, Pair};
 use maud::{Markup, html};
-use page::{CHART_STYLE, Page, Side, beside};
+use page::{CHART_STYLE, Page, Side, beside, windows};
 
 use super::report::shown;
-use super::window::windows;
 use super::{Evaluated, Ground};
 
 /// How many of each list there are examples of.
 pub(super) fn page(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usize) -> String {
-    let (n, min) = (ground.texts.len() as u64, ground.min_similarity.get());
+    let (n, min) = (ground.texts.len() as u64, ground.min_similarity());
     Page {
         title: format!("What is found of the near-duplicates of {n} documents"),
         style: CHART_STYLE,
@@ -23,6 +22,7 @@ pub(super) fn page(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usi
             p {
                 (Grouped(n)) " documents, in the middle " (Grouped(ground.texts.median_length() as u64)) " characters; "
                 (Grouped(ground.pairs.len() as u64)) " pairs of a similarity of " (min) " and more, all found by an exact join."
+                @for left_out in ground.left_out() { " " (left_out) "." }
                 @if ground.texts.n_rejected > 0 {
                     " " (Grouped(ground.texts.n_rejected)) " records were rejected and are in no figure."
                 }
@@ -59,10 +59,11 @@ fn heads(first: &str, others: &[&str]) -> Markup {
 fn profiles(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
     let n = ground.texts.len() as f64;
     let columns = [
+        "pairs found",
         "recall",
-        "strict precision",
-        "F1",
         "pairs called",
+        "called below",
+        "numbers differ",
         "dropped",
         "wrongly dropped",
         "wrongly kept",
@@ -74,24 +75,25 @@ fn profiles(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
         section {
             h2 { "Profiles" }
             p {
-                "Recall is the share of the near-duplicate pairs that a profile finds. Strict precision is the share of the pairs that "
-                "it calls near-duplicates whose similarity is not below " (ground.floor.get()) "; between that and "
-                (ground.min_similarity.get()) " a pair is neither right nor wrong. Wrongly dropped is a document of which no kept one "
-                "has a similarity of " (ground.floor.get()) " and more."
+                "Recall is the share of the near-duplicate pairs that an index finds. Called below are the pairs that it calls "
+                "near-duplicates although they have less than " (ground.min_similarity()) " in common, by a count of their n-grams; numbers "
+                "differ in those of which the texts have other numbers, or in another order. Wrongly dropped is a "
+                "document of which no kept one is a near-duplicate, and wrongly kept is one of which an earlier kept one is."
             }
             (wide("Profiles", &html! {
                 (heads("profile", &columns))
-                @for Evaluated { profile, found, scores, audit, .. } in evaluated {
+                @for Evaluated { variant, found, scores, audit, n_numbers_differ, .. } in evaluated {
                     tr {
-                        th scope="row" { (profile) }
+                        th scope="row" { (variant) }
+                        (number(scores.whole.n_found))
                         (share(scores.whole.recall()))
-                        (share(scores.whole.strict_precision()))
-                        (share(scores.whole.f1()))
-                        (number(found.called.len() as u64))
+                        (number(scores.whole.n_called))
+                        (number(scores.whole.n_below))
+                        (number(*n_numbers_differ))
                         (number(audit.n_dropped))
                         (number(audit.wrongly_dropped.len() as u64))
                         (number(audit.wrongly_kept.len() as u64))
-                        td.number { (format!("{:.2}", found.n_proposed as f64 / n)) }
+                        td.number { (format!("{:.2}", found.n_compared as f64 / n)) }
                         td.number { (format!("{:.1}", found.n_rows as f64 / n)) }
                         td.number { (format!("{:.0}", found.n_bytes as f64 / n)) }
                     }
@@ -124,7 +126,7 @@ fn families(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
                     (heads("", &["recall", "precision", "F1", "found", "called"]))
                     (row("exact truth", truth))
                     @for evaluated in evaluated {
-                        @if let Some(score) = &evaluated.families { (row(&evaluated.profile.to_string(), score)) }
+                        @if let Some(score) = &evaluated.families { (row(&evaluated.variant.to_string(), score)) }
                     }
                 }))
             }
@@ -133,21 +135,21 @@ fn families(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
 }
 
 fn examples(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usize) -> Markup {
-    let lists = evaluated.iter().flat_map(|Evaluated { profile, scores, audit, .. }| {
+    let lists = evaluated.iter().flat_map(|Evaluated { variant, scores, audit, .. }| {
         [
             ("missed, the most similar first", &scores.misses),
-            ("called near-duplicates, the least similar first", &scores.mistakes),
+            ("called below, the least similar first", &scores.mistakes),
             ("wrongly dropped, the least similar first", &audit.wrongly_dropped),
         ]
-        .map(|(what, pairs)| (profile, what, pairs))
+        .map(|(what, pairs)| (variant, what, pairs))
     });
     html! {
         section {
             h2 { "Misses and mistakes" }
             p { "Texts are shown from where they begin to differ; what both have is cut where it is long." }
-            @for (profile, what, pairs) in lists {
+            @for (variant, what, pairs) in lists {
                 @if !pairs.is_empty() {
-                    h3 { (profile) ": " (what) " " span.remark { (pairs.len().min(n_examples)) " of " (Grouped(pairs.len() as u64)) } }
+                    h3 { (variant) ": " (what) " " span.remark { (pairs.len().min(n_examples)) " of " (Grouped(pairs.len() as u64)) } }
                     @for pair in pairs.iter().take(n_examples) { (example(ground, pair)) }
                 }
             }

@@ -13,35 +13,38 @@ pub(super) fn print(
     evaluated: &[Evaluated],
     n_examples: usize,
 ) -> io::Result<()> {
-    let (texts, min) = (ground.texts, ground.min_similarity.get());
+    let (texts, min) = (ground.texts, ground.min_similarity());
     writeln!(
         out,
-        "{} documents, in the middle {} characters; {} pairs of similarity {min} and more\n",
+        "{} documents, in the middle {} characters; {} pairs of similarity {min} and more",
         texts.len(),
         texts.median_length(),
         ground.pairs.len(),
     )?;
+    ground.left_out().iter().try_for_each(|left_out| writeln!(out, "{left_out}"))?;
     writeln!(
         out,
-        "                                strict                                   wrongly            a document"
+        "\n                                                  called  numbers           wrongly            a document"
     )?;
     writeln!(
         out,
-        "profile              recall  precision      F1    called  dropped  dropped   kept  compared  rows  bytes"
+        "profile                 found  recall    called    below   differ  dropped  dropped   kept  compared  rows  bytes"
     )?;
-    for Evaluated { profile, found, scores, audit, .. } in evaluated {
+    for evaluated in evaluated {
+        let Evaluated { variant, found, scores, audit, n_numbers_differ, .. } = evaluated;
         let n = texts.len() as f64;
         writeln!(
             out,
-            "{profile:<18}  {:>7}  {:>9}  {:>6}  {:>8}  {:>7}  {:>7}  {:>5}  {:>8.2}  {:>4.1}  {:>5.0}",
+            "{variant:<20}  {:>7}  {:>6}  {:>8}  {:>7}  {:>7}  {:>7}  {:>7}  {:>5}  {:>8.2}  {:>4.1}  {:>5.0}",
+            scores.whole.n_found,
             shown(scores.whole.recall()),
-            shown(scores.whole.strict_precision()),
-            shown(scores.whole.f1()),
-            found.called.len(),
+            scores.whole.n_called,
+            scores.whole.n_below,
+            n_numbers_differ,
             audit.n_dropped,
             audit.wrongly_dropped.len(),
             audit.wrongly_kept.len(),
-            found.n_proposed as f64 / n,
+            found.n_compared as f64 / n,
             found.n_rows as f64 / n,
             found.n_bytes as f64 / n,
         )?;
@@ -49,15 +52,15 @@ pub(super) fn print(
     families(out, ground, evaluated)?;
     bands(out, "similarity", evaluated, |evaluated| &evaluated.scores.by_similarity)?;
     bands(out, "characters of the shorter", evaluated, |evaluated| &evaluated.scores.by_length)?;
-    for Evaluated { profile, scores, audit, .. } in evaluated {
+    for Evaluated { variant, scores, audit, .. } in evaluated {
         let lists = [
             ("missed, the most similar first", &scores.misses),
-            ("wrong, the least similar first", &scores.mistakes),
+            ("called below, the least similar first", &scores.mistakes),
             ("wrongly dropped, the least similar first", &audit.wrongly_dropped),
         ];
         for (what, pairs) in lists.into_iter().filter(|(_, pairs)| !pairs.is_empty()) {
             let n_shown = pairs.len().min(n_examples);
-            writeln!(out, "\n{profile}: {what} ({n_shown} of {})", pairs.len())?;
+            writeln!(out, "\n{variant}: {what} ({n_shown} of {})", pairs.len())?;
             for pair in &pairs[..n_shown] {
                 let [a, b] = excerpts(ground, pair);
                 let [id_a, id_b] = [pair.a, pair.b].map(|number| program::line(&texts.ids[number]));
@@ -77,13 +80,13 @@ fn families(out: &mut dyn Write, ground: &Ground<'_>, evaluated: &[Evaluated]) -
         "\n{n_families} families of two documents and more, {n_true} pairs; {n_documents} documents have a family\n"
     )?;
     writeln!(out, "against families    recall  precision      F1     found    called")?;
-    let of_profile = |evaluated: &Evaluated| Some((evaluated.profile.to_string(), evaluated.families?));
+    let of_variant = |evaluated: &Evaluated| Some((evaluated.variant.to_string(), evaluated.families?));
     for (name, score) in
-        [("exact truth".to_owned(), *truth)].into_iter().chain(evaluated.iter().filter_map(of_profile))
+        [("exact truth".to_owned(), *truth)].into_iter().chain(evaluated.iter().filter_map(of_variant))
     {
         writeln!(
             out,
-            "{name:<18}  {:>6}  {:>9}  {:>6}  {:>8}  {:>8}",
+            "{name:<20}  {:>6}  {:>9}  {:>6}  {:>8}  {:>8}",
             shown(score.recall()),
             shown(score.precision()),
             shown(score.f1()),
@@ -94,7 +97,7 @@ fn families(out: &mut dyn Write, ground: &Ground<'_>, evaluated: &[Evaluated]) -
     Ok(())
 }
 
-/// Recall, strict precision and F1 of each profile in each band that has pairs.
+/// Recall, precision and F1 of each profile in each band that has pairs.
 fn bands(
     out: &mut dyn Write,
     by: &str,
@@ -103,10 +106,10 @@ fn bands(
 ) -> io::Result<()> {
     let Some(first) = evaluated.first() else { return Ok(()) };
     write!(out, "\n{by:<25}  {:>7}", "pairs")?;
-    for Evaluated { profile, .. } in evaluated {
-        write!(out, "   {profile:>20}")?;
+    for Evaluated { variant, .. } in evaluated {
+        write!(out, "   {variant:>20}")?;
     }
-    writeln!(out, "   recall, strict precision, F1")?;
+    writeln!(out, "   recall, precision, F1")?;
     for (at, band) in of(first).iter().enumerate() {
         if evaluated.iter().all(|evaluated| of(evaluated)[at].n_true + of(evaluated)[at].n_called == 0) {
             continue;
@@ -114,7 +117,7 @@ fn bands(
         write!(out, "{:<25}  {:>7}", named(band), band.n_true)?;
         for evaluated in evaluated {
             let band = &of(evaluated)[at];
-            let [recall, precision, f1] = [band.recall(), band.strict_precision(), band.f1()].map(shown);
+            let [recall, precision, f1] = [band.recall(), band.precision(), band.f1()].map(shown);
             write!(out, "   {recall:>6} {precision:>6} {f1:>6}")?;
         }
         writeln!(out)?;

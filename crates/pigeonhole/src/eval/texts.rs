@@ -1,27 +1,24 @@
-//! A corpus in memory, with all that verdicts and the truth are made of.
+//! A corpus in memory, or a sample of it, with the sets that the exact truth is made of.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use corpus::{FieldNames, FieldPath, Fields, InputOptions, Inputs};
+use corpus::{FieldPath, Fields, Grouped, InputOptions, Inputs};
+use features::NormalForm;
 use features::shingles::{ShingleSets, TextSketcher};
-use features::{Fingerprinter, Scratch};
-use minhash::{Filing, Signature, hash_words};
-use simhash::Fingerprint;
+use minhash::hash_words;
 
+use super::sample::{Chosen, SEED, Sample, text_bytes_max};
 use crate::progress::{Progress, complain};
 
 /// So many rejected records are named; the others are counted.
 const NAMED_MAX: u64 = 10;
 
-/// A text that needs all there is.
-const WARM_UP: &str = "今天天氣很好 and no bridge is near";
-
-/// Of samples; any number would do.
-const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
+/// So many copies of one text are evaluated: m copies are m² / 2 pairs.
+const COPIES_MAX: u32 = 100;
 
 /// Documents by number, in the order of the input.
 #[derive(Default)]
@@ -31,61 +28,36 @@ pub(super) struct Texts {
     /// In characters.
     pub(super) lengths: Vec<usize>,
     pub(super) sets: Vec<ShingleSets>,
-    /// `None` where a text has no features.
-    pub(super) fingerprints: Vec<Option<Fingerprint>>,
-    /// Where each is filed by its bands.
-    pub(super) rows: Vec<Vec<Filing>>,
-    /// `None` where a text has nothing to be compared by.
-    pub(super) signatures: Vec<Option<Signature>>,
     /// Of which family each is, by a number; `None` where its record names none, or nobody asks.
     pub(super) families: Vec<Option<u32>>,
     /// Documents that were read, of which these are all or a sample.
     pub(super) n_read: u64,
     pub(super) n_rejected: u64,
-    /// What fingerprints took, of all threads together.
-    pub(super) fingerprinting: Duration,
-    /// What bands and signatures took.
-    pub(super) sketching: Duration,
+    /// Copies beyond [`COPIES_MAX`], which are left out.
+    n_copies_left_out: u64,
+    cut: Option<Cut>,
+    seed: u64,
+}
+
+/// Why not all documents are evaluated.
+#[derive(Clone, Copy)]
+enum Cut {
+    Asked,
+    Memory,
+    Pairs { n_max: usize },
 }
 
 /// What is read of a corpus.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct What<'a> {
     /// The field that names the family of a document.
     pub(super) families: Option<&'a FieldPath>,
     /// Not more documents than this, each with the same chance.
     pub(super) n_max: Option<usize>,
-}
-
-/// A document that is in the sample so far.
-struct Chosen {
-    number: u64,
-    id: String,
-    text: String,
-    family: Option<u32>,
-}
-
-/// Where among those chosen the next document goes, `n_before` of them being read: past their end while there is room, then in
-/// place of any of them, or nowhere (Vitter 1985, "Random sampling with a reservoir", algorithm R). The same documents give the
-/// same sample.
-fn place(n_before: u64, n_max: Option<usize>) -> Option<usize> {
-    let Some(n_max) = n_max else { return Some(usize::MAX) };
-    if n_before < n_max as u64 {
-        return Some(usize::MAX);
-    }
-    let place = hash_words(SEED, n_before) % (n_before + 1);
-    usize::try_from(place).ok().filter(|&place| place < n_max)
-}
-
-/// What one text gave.
-struct Read {
-    length: usize,
-    sets: ShingleSets,
-    fingerprint: Option<Fingerprint>,
-    rows: Vec<Filing>,
-    signature: Option<Signature>,
-    fingerprinting: Duration,
-    sketching: Duration,
+    /// By what they are chosen.
+    pub(super) seed: Option<u64>,
+    /// The normal form in which they are compared.
+    pub(super) form: NormalForm,
 }
 
 impl Texts {
@@ -93,78 +65,114 @@ impl Texts {
     pub(super) fn read(
         options: &InputOptions,
         what: What<'_>,
-        fingerprinter: &Fingerprinter,
         progress: &mut Progress,
     ) -> anyhow::Result<Self> {
-        let mut texts = Self::default();
+        let seed = what.seed.unwrap_or(SEED);
+        let mut texts = Self { seed, ..Self::default() };
         let mut numbers: HashMap<String, u32> = HashMap::new();
-        let mut chosen: Vec<Chosen> = Vec::new();
-        // A family is read as the source of a document is: a short string, or an integer.
-        let fields = Fields::new(FieldNames { source: what.families.cloned(), ..FieldNames::of(options) });
+        let mut sample = Sample::new(seed, what.n_max, text_bytes_max());
+        let fields = Fields::of(options);
+        let fields = match what.families {
+            Some(path) => fields.labelled(path.clone()),
+            None => fields,
+        };
         for document in Inputs::open(options)?.documents(fields) {
             match document {
                 Ok(document) => {
                     let next = numbers.len() as u32;
-                    let mut number = |name: &str| *numbers.entry(name.to_owned()).or_insert(next);
-                    let family = document.source.as_ref().map(|source| number(source.as_str()));
-                    let place = place(texts.n_read, what.n_max);
-                    texts.n_read += 1;
-                    let new = Chosen {
-                        number: texts.n_read,
-                        id: document.id.as_str().to_owned(),
-                        text: document.text,
-                        family,
-                    };
-                    match place.map(|place| chosen.get_mut(place)) {
-                        Some(Some(old)) => *old = new,
-                        Some(None) => chosen.push(new),
-                        None => {}
-                    }
-                    progress.show(format_args!("{} documents read", texts.n_read));
+                    let number = |name| *numbers.entry(name).or_insert(next);
+                    let family = document.label.map(number);
+                    sample.offer(document.id.as_str(), document.text, family);
+                    progress.show(format_args!("{} documents read", sample.n_seen));
                 }
                 Err(rejected) => {
                     texts.n_rejected += 1;
                     if texts.n_rejected <= NAMED_MAX {
-                        let reason = rejected.to_string().replace("--source-field", "--families");
+                        let reason =
+                            rejected.to_string().replace("as label; name", "as family; --families names");
                         complain(format_args!("rejected {}", program::line(&reason)));
                     }
                 }
             }
         }
-        chosen.sort_unstable_by_key(|chosen| chosen.number);
-        for Chosen { id, text, family, .. } in chosen {
+        texts.n_read = sample.n_seen;
+        let is_cut = sample.is_cut;
+        for Chosen { id, text, family, .. } in sample.into_chosen() {
             texts.ids.push(id);
             texts.texts.push(text);
             texts.families.push(family);
         }
-        texts.sketch(fingerprinter)?;
+        texts.cut = match texts.n_read > texts.len() as u64 {
+            true if is_cut => Some(Cut::Memory),
+            true => Some(Cut::Asked),
+            false => None,
+        };
+        texts.sketch(what.form)?;
+        texts.leave_out_copies();
         Ok(texts)
     }
 
-    /// All that is made of the texts, by as many threads as there are processors.
-    fn sketch(&mut self, fingerprinter: &Fingerprinter) -> anyhow::Result<()> {
+    /// The sets of all texts, by as many threads as there are processors.
+    fn sketch(&mut self, form: NormalForm) -> anyhow::Result<()> {
         ensure!(u32::try_from(self.len()).is_ok(), "a corpus to evaluate has fewer than 2^32 documents");
-        let n_threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let n_each = self.len().div_ceil(n_threads).max(1);
-        let parts: Vec<Vec<Read>> = thread::scope(|scope| {
-            let parts: Vec<_> = self
-                .texts
-                .chunks(n_each)
-                .map(|texts| scope.spawn(move || read_all(texts, fingerprinter)))
-                .collect();
-            parts.into_iter().map(|part| part.join().ok()).collect::<Option<_>>()
-        })
-        .context("a thread that sketches texts has ended early; report a bug")?;
-        for read in parts.into_iter().flatten() {
-            self.lengths.push(read.length);
-            self.sets.push(read.sets);
-            self.fingerprints.push(read.fingerprint);
-            self.rows.push(read.rows);
-            self.signatures.push(read.signature);
-            self.fingerprinting += read.fingerprinting;
-            self.sketching += read.sketching;
-        }
+        let parts = by_threads(&self.texts, |texts| {
+            let mut sketcher = TextSketcher::new(form);
+            let read = |text: &String| (text.chars().count(), sketcher.sets(text));
+            texts.iter().map(read).collect::<Vec<_>>()
+        })?;
+        (self.lengths, self.sets) = parts.into_iter().flatten().unzip();
         Ok(())
+    }
+
+    /// Leaves out what has come [`COPIES_MAX`] times before.
+    fn leave_out_copies(&mut self) {
+        let hash = |sets: &ShingleSets| {
+            let mut hasher = DefaultHasher::new();
+            (&sets.bigrams, &sets.ngrams, sets.equality).hash(&mut hasher);
+            hasher.finish()
+        };
+        let mut first: HashMap<u64, Vec<(usize, u32)>> = HashMap::new();
+        let mut stays = Vec::with_capacity(self.len());
+        for (number, sets) in self.sets.iter().enumerate() {
+            let alike = first.entry(hash(sets)).or_default();
+            let n_before = match alike.iter_mut().find(|(first, _)| self.sets[*first] == *sets) {
+                Some((_, n)) => {
+                    *n += 1;
+                    *n - 1
+                }
+                None => {
+                    alike.push((number, 1));
+                    0
+                }
+            };
+            // What has nothing to be compared by is no copy of anything.
+            stays.push(n_before < COPIES_MAX || *sets == ShingleSets::default());
+        }
+        self.n_copies_left_out = stays.iter().filter(|stays| !**stays).count() as u64;
+        self.retain(&stays);
+    }
+
+    /// Leaves every other document, chosen at random, as all have more than `n_max` pairs.
+    pub(super) fn halve(&mut self, n_max: usize) {
+        let n = self.len();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_unstable_by_key(|&number| hash_words(self.seed ^ n as u64, number as u64));
+        let mut stays = vec![false; n];
+        order[..n / 2].iter().for_each(|&number| stays[number] = true);
+        self.retain(&stays);
+        self.cut = Some(Cut::Pairs { n_max });
+    }
+
+    fn retain(&mut self, stays: &[bool]) {
+        fn retain<T>(all: &mut Vec<T>, stays: &[bool]) {
+            let mut stays = stays.iter();
+            all.retain(|_| stays.next().is_some_and(|stays| *stays));
+        }
+        retain(&mut self.ids, stays);
+        retain(&mut self.texts, stays);
+        retain(&mut self.lengths, stays);
+        retain(&mut self.sets, stays);
+        retain(&mut self.families, stays);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -177,50 +185,41 @@ impl Texts {
         lengths.sort_unstable();
         lengths.get(lengths.len() / 2).copied().unwrap_or_default()
     }
-}
 
-fn read_all(texts: &[String], fingerprinter: &Fingerprinter) -> Vec<Read> {
-    let (mut sketcher, mut scratch) = (TextSketcher::new(), Scratch::new());
-    // Dictionaries are read when they are first needed, which is not what a text takes.
-    let _ = fingerprinter.fingerprint_with(&mut scratch, WARM_UP);
-    let _ = sketcher.signature(WARM_UP);
-    let read = |text: &String| {
-        let start = Instant::now();
-        let fingerprint = fingerprinter.fingerprint_with(&mut scratch, text);
-        let fingerprinting = start.elapsed();
-        let start = Instant::now();
-        let signature = sketcher.signature(text);
-        let rows = signature.as_ref().map(Signature::filings).unwrap_or_default();
-        let sketching = start.elapsed();
-        let (length, sets) = (text.chars().count(), sketcher.sets(text));
-        Read { length, sets, fingerprint, rows, signature, fingerprinting, sketching }
-    };
-    texts.iter().map(read).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Each of 1,000 documents is in a sample of 100 with the same chance: of each hundred about ten.
-    #[test]
-    fn a_sample_is_from_everywhere() {
-        let mut chosen: Vec<u64> = Vec::new();
-        for number in 0..1_000 {
-            match place(number, Some(100)).map(|place| chosen.get_mut(place)) {
-                Some(Some(old)) => *old = number,
-                Some(None) => chosen.push(number),
-                None => {}
-            }
-        }
-        assert_eq!(chosen.len(), 100);
-        for hundred in 0..10 {
-            let n = chosen.iter().filter(|&&number| number / 100 == hundred).count();
-            assert!((2..=20).contains(&n), "{n} of the hundred {hundred}");
-        }
-        chosen.sort_unstable();
-        chosen.dedup();
-        assert_eq!(chosen.len(), 100);
-        assert_eq!(place(7, None), Some(usize::MAX));
+    /// Sentences that say which documents are not evaluated, and why.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        let why = |cut| {
+            let why = match cut {
+                Cut::Asked => "as --sample asks".to_owned(),
+                Cut::Memory => "as more do not fit in memory".to_owned(),
+                Cut::Pairs { n_max } => {
+                    format!("as more of them have more than {} pairs", Grouped(n_max as u64))
+                }
+            };
+            let (n, n_read) = (Grouped(self.len() as u64 + self.n_copies_left_out), Grouped(self.n_read));
+            format!("{n} of {n_read} documents, chosen at random by the seed {}, {why}", self.seed)
+        };
+        let copies = (self.n_copies_left_out > 0).then(|| {
+            format!(
+                "left out: {} documents that are copies of one that came {COPIES_MAX} times before",
+                Grouped(self.n_copies_left_out)
+            )
+        });
+        self.cut.map(why).into_iter().chain(copies).collect()
     }
+}
+
+/// What a function makes of parts of a list, in their order, one part for each processor.
+pub(super) fn by_threads<T: Sync, R: Send>(
+    all: &[T],
+    of_part: impl Fn(&[T]) -> R + Sync,
+) -> anyhow::Result<Vec<R>> {
+    let n_threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let n_each = all.len().div_ceil(n_threads).max(1);
+    let of_part = &of_part;
+    thread::scope(|scope| {
+        let parts: Vec<_> = all.chunks(n_each).map(|part| scope.spawn(move || of_part(part))).collect();
+        parts.into_iter().map(|part| part.join().ok()).collect::<Option<_>>()
+    })
+    .context("a thread that sketches texts has ended early; report a bug")
 }

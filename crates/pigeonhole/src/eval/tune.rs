@@ -1,35 +1,42 @@
-//! `pigeonhole tune`: the profile that suits a corpus, by what each finds in a sample of it, as a file of settings.
+//! `pigeonhole tune`: the threshold and the profile that suit a corpus, by what is found in a sample of it, as a file of
+//! settings.
 
+mod histogram;
 mod settings;
+mod thresholds;
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
+use corpus::FieldPath;
 use corpus::cli::{FileArgs, IdArgs, RecordArgs};
+use engine::cli::parse_similarity;
 use evaluation::confidence;
-use features::Fingerprinter;
 use features::cli::RecipeArgs;
+use index::{Profile, TextKeeping};
 use minhash::Similarity;
 
-use self::settings::Settings;
-use super::profile::Profile;
-use super::texts::{Texts, What};
-use super::{Evaluated, Ground, MIN_SIMILARITY, share};
-use crate::progress::{Progress, complain};
+use self::settings::{Command, Settings};
+use self::thresholds::Thresholds;
+use super::texts::What;
+use super::truth::{PAIRS_MAX, related};
+use super::variant::Variant;
+use super::{Evaluated, Ground, asked, read, say_rejected};
+use crate::progress::Progress;
 
-/// A profile is about as good as the best where its recall and its strict precision are not further below.
+/// A profile is about as good as the best where its recall is not further below.
 const ABOUT: f64 = 0.01;
 
 /// Simhashes are not chosen where their recall may be below this, with 95 % confidence: by fewer than 35 pairs they
 /// never are.
 const LEAST_RECALL: f64 = 0.9;
 
-/// Below it a pair that is called a near-duplicate is strictly wrong, unless less is asked for.
-const FLOOR: f64 = 0.5;
+/// The least similarity of near-duplicates where nothing tells a better one.
+const MIN_SIMILARITY: f64 = 0.8;
 
-/// What the programs can be told to use.
+/// The profiles that the programs can be told to use, and verify by.
 const PROFILES: [Profile; 3] = [Profile::Classic, Profile::Minhash, Profile::Full];
 
 #[derive(Debug, clap::Args)]
@@ -43,9 +50,19 @@ pub(crate) struct Args {
     /// How many documents are looked at, chosen at random
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     sample: usize,
-    /// The least Jaccard similarity of near-duplicates, above 0 and at most 1
-    #[arg(long, value_name = "SHARE", default_value = MIN_SIMILARITY, value_parser = share)]
-    min_similarity: Similarity,
+    /// Another number draws another sample; the same one draws the same of the same input [default: 1]
+    #[arg(long, value_name = "N")]
+    sample_seed: Option<u64>,
+    /// The least Jaccard similarity of near-duplicates, .5 to 1 [default: with --families the best by F1, else 0.8]
+    #[arg(long, value_name = "SHARE", value_parser = parse_similarity)]
+    min_similarity: Option<Similarity>,
+    /// The field that names the family of a document, where it is known which are versions of one
+    ///
+    /// A string of any length or an integer. Each threshold from .5 to .95 is held against the families, and the one with
+    /// the best F1 is taken. Without this, a histogram of the similarities that the sample has shows five pairs to read at
+    /// each step.
+    #[arg(long, value_name = "FIELD", visible_alias = "labels")]
+    families: Option<FieldPath>,
     /// Write the settings to this file, which must not be there yet [default: print them]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -57,7 +74,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    ensure!(args.min_similarity > Similarity::ZERO, "--min-similarity is above 0");
     ensure!(args.sample > 1, "--sample is at least 2: near-duplicates are pairs");
     if let Some(path) = &args.output {
         // Said before anything is measured.
@@ -65,33 +81,54 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     let mut progress = Progress::start(args.quiet);
     let inputs = args.files.clone().options(args.records.clone(), args.ids);
-    let dictionaries = args.recipe.dictionaries()?;
-    let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
-    let what = What { families: None, n_max: Some(args.sample) };
-    let texts = Texts::read(&inputs, what, &fingerprinter, &mut progress)?;
-    ensure!(texts.len() > 0, "there is no document in what was named: see what was rejected above");
-    let floor = Similarity::clamped(FLOOR).min(args.min_similarity);
-    let ground = Ground::new(&texts, false, args.min_similarity, floor);
-    let evaluated = PROFILES.into_iter().map(|profile| {
-        progress.show(format_args!("{profile}: looking for what it finds"));
-        ground.evaluate(profile)
+    let default = Similarity::clamped(MIN_SIMILARITY);
+    let mut asked = asked(&args.recipe, args.min_similarity.unwrap_or(default), PAIRS_MAX)?;
+    let variants = PROFILES.map(|profile| Variant::verified(profile, TextKeeping::Zstd));
+    // What cannot be asked for is refused before anything is read.
+    variants[0].open(&asked)?;
+    let what = What {
+        families: args.families.as_ref(),
+        n_max: Some(args.sample),
+        seed: args.sample_seed,
+        form: asked.recipe.normal_form(),
+    };
+    let mut texts = read(&inputs, what, &mut progress)?;
+    progress.show(format_args!("the exact join of {} documents", texts.len()));
+    let related = related(&mut texts, asked.min_similarity.get(), asked.pairs_max);
+    let thresholds = args.families.is_some().then(|| Thresholds::new(&texts, &related));
+    if let (None, Some(best)) = (args.min_similarity, thresholds.as_ref().and_then(Thresholds::best)) {
+        asked.min_similarity = best;
+    }
+    let min_similarity = asked.min_similarity;
+    let ground = Ground::new(&texts, related, args.families.is_some(), asked);
+    let evaluated = variants.into_iter().map(|variant| {
+        progress.show(format_args!("{variant}: looking for what it finds"));
+        ground.evaluate(variant)
     });
     let evaluated = evaluated.collect::<anyhow::Result<Vec<_>>>()?;
     let choice = choose(&ground, &evaluated);
-    let text =
-        Settings { ground: &ground, evaluated: &evaluated, choice, recipe: &args.recipe }.toml(&dictionaries);
+    let command = Command { files: &args.files, output: args.output.as_deref() };
+    let settings = Settings {
+        ground: &ground,
+        evaluated: &evaluated,
+        choice,
+        is_asked: args.min_similarity.is_some(),
+        thresholds: thresholds.as_ref(),
+        recipe: &args.recipe,
+        command: &command,
+    };
+    let text = settings.toml();
     match &args.output {
         None => write!(out, "{text}")?,
         Some(path) => {
             write_new(path, &text)?;
             writeln!(out, "profile         {choice}")?;
-            writeln!(out, "min similarity  {}", args.min_similarity.get())?;
+            writeln!(out, "min similarity  {}", min_similarity.get())?;
             writeln!(out, "written to      {}", path.display())?;
+            writeln!(out, "to run          {command}")?;
         }
     }
-    if texts.n_rejected > 0 {
-        complain(format_args!("{} records were rejected and are in no figure", texts.n_rejected));
-    }
+    say_rejected(&texts);
     Ok(())
 }
 
@@ -102,23 +139,17 @@ fn choose(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Profile {
         return Profile::Minhash;
     }
     let recall = |one: &Evaluated| one.scores.whole.recall().unwrap_or(0.0);
-    // What calls nothing a near-duplicate is never wrong.
-    let precision = |one: &Evaluated| one.scores.whole.strict_precision().unwrap_or(1.0);
-    let best = |of: &dyn Fn(&Evaluated) -> f64| evaluated.iter().map(of).fold(0.0, f64::max);
-    let (best_recall, best_precision) = (best(&recall), best(&precision));
-    let is_good = |one: &&Evaluated| {
-        recall(one) >= best_recall - ABOUT && precision(one) >= best_precision - ABOUT && is_sure(one)
-    };
+    let best = evaluated.iter().map(recall).fold(0.0, f64::max);
+    let is_good = |one: &&Evaluated| recall(one) >= best - ABOUT && is_sure(one);
     let cheapest = evaluated.iter().filter(is_good).min_by_key(|one| (one.found.n_rows, one.found.n_bytes));
-    // None is good where one has the recall and another the precision.
-    cheapest.map_or(Profile::Full, |one| one.profile)
+    cheapest.map_or(Profile::Full, |one| one.variant.profile)
 }
 
 /// Bands promise what they find; of simhashes only what was found speaks, and of a few pairs it says little.
 fn is_sure(one: &Evaluated) -> bool {
     let whole = &one.scores.whole;
     let least = confidence(whole.n_found, whole.n_true).map_or(0.0, |(least, _)| least);
-    one.profile != Profile::Classic || least >= LEAST_RECALL
+    one.variant.profile != Profile::Classic || least >= LEAST_RECALL
 }
 
 fn write_new(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! From what is asked for to a plan: arithmetic on the constants of [`measured`](super::measured), and nothing else.
 
-use index::{Retention, SketchKind};
+use index::{Retention, SketchKind, TextKeeping};
 
 use super::measured as m;
 
@@ -19,6 +19,7 @@ pub(super) struct Load {
     pub(super) retain: Option<Retention>,
     pub(super) id_bytes: f64,
     pub(super) text_bytes: f64,
+    pub(super) texts: TextKeeping,
     /// Queries that come in one call.
     pub(super) queries_a_call: f64,
     /// Rows of unlike documents that a query meets in all its bands, for each million documents.
@@ -52,6 +53,8 @@ pub(super) struct Stored {
     pub(super) rows: f64,
     pub(super) index_bytes: f64,
     pub(super) documents_bytes: f64,
+    /// Of the kept texts, in NAME_docs beside the records.
+    pub(super) texts_bytes: f64,
     /// With all copies, and with room for compactions.
     pub(super) disk_bytes: f64,
     pub(super) index_regions: f64,
@@ -136,6 +139,14 @@ impl Load {
 
     pub(super) fn n_bands(&self) -> usize {
         self.kind.n_keys() - self.kind.masks().len()
+    }
+
+    /// Bytes that the text of a document takes where texts are kept.
+    pub(super) fn stored_text_bytes(&self) -> f64 {
+        match self.texts {
+            TextKeeping::None => 0.0,
+            TextKeeping::Zstd => self.text_bytes * m::TEXT_SHARE,
+        }
     }
 
     /// How many of the buckets of a query hold something, of `n` documents, and how many of all do.
@@ -227,8 +238,9 @@ fn stored(load: &Load, machines: &Machines) -> Stored {
     let rows = n_documents * keys;
     let index_bytes = rows * (m::INDEX_ROW_BYTES + load.id_bytes);
     let documents_bytes = n_documents * (m::RECORD_BYTES + load.id_bytes);
+    let texts_bytes = n_documents * load.stored_text_bytes();
     let regions = |bytes: f64| (bytes / machines.region_bytes).ceil().max(1.0);
-    let (index_regions, documents_regions) = (regions(index_bytes), regions(documents_bytes));
+    let (index_regions, documents_regions) = (regions(index_bytes), regions(documents_bytes + texts_bytes));
     let (_, buckets) = load.filled(n_documents);
     let blocks = rows * (m::RAW_CELL_BYTES + load.id_bytes) / m::BLOCK_BYTES;
     Stored {
@@ -237,12 +249,13 @@ fn stored(load: &Load, machines: &Machines) -> Stored {
         rows,
         index_bytes,
         documents_bytes,
-        disk_bytes: (index_bytes + documents_bytes) * machines.replication / m::DISK_FILL,
+        texts_bytes,
+        disk_bytes: (index_bytes + documents_bytes + texts_bytes) * machines.replication / m::DISK_FILL,
         index_regions,
         documents_regions,
         regions_to_create: index_regions.max(4.0 * documents_regions).max(16.0),
         bloom_bytes: (buckets + n_documents) * m::BLOOM_BITS / 8.0,
-        block_index_bytes: (blocks + documents_bytes / m::BLOCK_BYTES) * m::BLOCK_ENTRY_BYTES,
+        block_index_bytes: (blocks + (documents_bytes + texts_bytes) / m::BLOCK_BYTES) * m::BLOCK_ENTRY_BYTES,
         hot_bytes: machines.hot_share * (index_bytes + documents_bytes),
     }
 }

@@ -85,6 +85,14 @@ fn stored(load: &Load, machines: &Machines, plan: &Plan) -> Lines {
             format!("{per_document} bytes a document: {} and the id", m::RECORD_BYTES),
         ),
         (
+            "texts",
+            shown_bytes(stored.texts_bytes),
+            format!(
+                "{} bytes a document in NAME_docs; --texts none keeps none",
+                grouped(load.stored_text_bytes())
+            ),
+        ),
+        (
             "disk",
             shown_bytes(stored.disk_bytes),
             format!("{copies} copies, disks at most {} full, for compactions", percent(m::DISK_FILL)),
@@ -112,7 +120,7 @@ fn stored(load: &Load, machines: &Machines, plan: &Plan) -> Lines {
         (
             "hot data",
             shown_bytes(stored.hot_bytes),
-            format!("{} of both tables, in the block cache", percent(machines.hot_share)),
+            format!("{} of rows and records, in the block cache", percent(machines.hot_share)),
         ),
     ]);
     lines

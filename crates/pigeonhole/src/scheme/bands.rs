@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use features::shingles::{LONG_MIN, SHORT_MAX};
-use minhash::{BandScheme, SetKind, Similarity, Wish, kept_by_suffix, met_by_bands};
+use minhash::{BandScheme, FilingScheme, SetKind, Similarity, Wish, kept_by_suffix, met_by_bands};
 use simhash::{Fingerprint, ROW_KEY_LEN};
 
 /// Where the curve is shown.
@@ -19,9 +19,10 @@ const BINS: usize = minhash::LONG_BINS;
 pub(super) struct BandArgs {
     /// The cheapest bands that find this share of the pairs of --similarity, below 1 [default: 0.998]
     ///
-    /// The cost is in rows that a query reads: fifty for each band, those of other documents that are met in the bands,
-    /// and fifty for each of these that its suffix does not rule out. It is a calculation: an index is made with the
-    /// built-in bands, which are what it finds for a recall of 0.998 at 0.8.
+    /// The cost is in rows that a query reads: fifty for each band, those of other documents that
+    /// are met in the bands, and fifty for each of these that its suffix does not rule out. It is a
+    /// calculation: an index is made with the bands of its least similarity; those of 0.8 are what
+    /// it finds for a recall of 0.998 there.
     #[arg(long, value_name = "SHARE", help_heading = "The cheapest bands")]
     recall: Option<f64>,
     /// From which similarity on pairs are to be found, above 0 [default: 0.8]
@@ -151,15 +152,16 @@ fn built_in(out: &mut dyn Write) -> anyhow::Result<()> {
         (SetKind::Short, format!("2 to {SHORT_MAX}"), Some(BandScheme::short().rows())),
         (SetKind::Whole, "1 or none".to_owned(), None),
     ];
+    let scheme = FilingScheme::default();
     for ((kind, bigrams, rows), name) in of_text.into_iter().zip(["long", "short", "whole"]) {
-        let flags: Vec<u8> = (0..=u8::MAX).filter(|&flag| SetKind::of_flag(flag) == Some(kind)).collect();
+        let flags: Vec<u8> = (0..=u8::MAX).filter(|&flag| scheme.kind_of_flag(flag) == Some(kind)).collect();
         let n = flags.len();
         let flags = match flags[..] {
             [first, .., last] => format!("{first}–{last}"),
             _ => flags.first().map(u8::to_string).unwrap_or_default(),
         };
         let (rows, distance) =
-            (rows.map_or("–".to_owned(), |rows| rows.to_string()), kind.suffix_distance_max());
+            (rows.map_or("–".to_owned(), |rows| rows.to_string()), scheme.suffix_distance_max(kind));
         writeln!(
             out,
             "{name:<5}  {bigrams:>17}  {n:>5}  {rows:>4}  {distance:>6}  {flags:>8}  {n:>17}  {:>5}",
@@ -174,10 +176,11 @@ fn built_in(out: &mut dyn Write) -> anyhow::Result<()> {
         Fingerprint::BITS
     )?;
     curves(&Bands::built_in(), out)?;
+    super::steps::table(out)?;
     writeln!(
         out,
-        "\nAn index is made with these bands; no flag changes them. `--recall` and `--similarity` show how bands\n\
-         and rows follow from a wish."
+        "\nWhat is above the steps is of 0.8, the default. `--recall` and `--similarity` show how bands and rows\n\
+         follow from a wish."
     )?;
     Ok(())
 }
@@ -215,7 +218,7 @@ fn beside_the_built_in(
     curves(&[Bands::of(name, scheme), Bands::of("built in, long", &BandScheme::long())], out)?;
     writeln!(
         out,
-        "\nThis is a calculation: an index is made with the built-in bands, whatever is asked for here."
+        "\nThis is a calculation: an index is made with the bands that `pigeonhole scheme minhash` lists."
     )?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
@@ -31,10 +32,23 @@ pub(super) struct Found {
     value: Value,
 }
 
+/// More than any file of settings has; what has no end, as a device, is not read to it.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+fn read_bounded(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let n_bytes = fs::File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if n_bytes as u64 > FILE_BYTES_MAX {
+        let why = format!("it has more than {FILE_BYTES_MAX} bytes; name a file of settings");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(text)
+}
+
 impl File {
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
-        let text = fs::read_to_string(path)
-            .with_context(|| format!("failed to read settings `{}`", path.display()))?;
+        let text =
+            read_bounded(path).with_context(|| format!("failed to read settings `{}`", path.display()))?;
         let table = text.parse().map_err(|error: toml::de::Error| {
             // Its own text is several lines, to be looked at.
             let n_line = n_line(&text, error.span().map_or(0, |span| span.start));

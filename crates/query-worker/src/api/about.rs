@@ -34,6 +34,12 @@ pub(super) struct About {
     profile: String,
     /// The least similarity of near-duplicates, from 0 to 1; null where nothing is verified.
     min_similarity: Option<f64>,
+    /// Whether the texts of documents are kept: `zstd`, then similarities are counted, or `none`.
+    texts: String,
+    /// Whether documents with other numbers are other documents, however similar they are.
+    same_numbers: bool,
+    /// True where n-grams are hashed with a secret key: without it no signature can be made to order.
+    keyed: bool,
     /// The table scheme: which bits of simhashes must agree; `none` where documents are filed by n-grams alone.
     scheme: String,
     /// How many tables the scheme has, each of which a query reads one bucket of.
@@ -131,6 +137,9 @@ fn about(worker: &Worker) -> Result<About, Problem> {
         store: worker.store().to_owned(),
         profile: metadata.kind.profile().to_string(),
         min_similarity: metadata.min_similarity.map(Similarity::get),
+        texts: metadata.texts.to_string(),
+        same_numbers: metadata.same_numbers,
+        keyed: metadata.key.is_some(),
         scheme: metadata.kind.name().to_owned(),
         n_tables: masks.len(),
         n_buckets: metadata.kind.n_keys(),

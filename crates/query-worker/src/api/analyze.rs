@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::{Json, whole};
 use crate::problem::Problem;
-use crate::worker::Worker;
+use crate::worker::{Worker, explained_bytes};
 
 const LIMIT_DEFAULT: usize = 1000;
 const LIMIT_MAX: usize = 10_000;
@@ -64,8 +64,10 @@ pub(super) struct AnalyzedTerm {
 )]
 pub(super) async fn analyze(
     State(worker): State<Arc<Worker>>,
-    Json(text, permit): Json<Text>,
+    Json(text, admitted): Json<Text>,
 ) -> Result<Answer<Analyzed>, Problem> {
+    worker.check_text(&text.text)?;
+    let permit = admitted.for_work(&worker, explained_bytes(&text.text)).await?;
     worker.work(permit, move |worker| take_apart(worker, &text)).await.map(Answer)
 }
 
@@ -74,7 +76,6 @@ fn take_apart(worker: &Worker, asked: &Text) -> Result<Analyzed, Problem> {
     if limit > LIMIT_MAX {
         return Err(Problem::bad_request(&format!("limit may be {LIMIT_MAX} at most, got {limit}")));
     }
-    worker.check_text(&asked.text)?;
     let analysis = worker.analyze(&asked.text);
     let n_terms = analysis.terms.len();
     let terms = analysis.terms.into_iter().take(limit).map(|term| AnalyzedTerm {

@@ -2,7 +2,7 @@
 //!
 //! Lines are worked on as they come and answered as they are done, so a batch may be of any length. What is held is the
 //! lines of one call, those of the next that came meanwhile, and the answers to as many of them as a bound on their number
-//! allows. Whoever reads no answers while sending is waited for, and then given up.
+//! allows. A client that reads no answers while it sends is waited for, and then given up.
 
 mod lines;
 mod reading;
@@ -20,18 +20,22 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tracing::Instrument;
+use tracing::{Instrument, warn};
 
 use self::lines::Line;
 use self::reading::Reading;
 use super::parse;
 use crate::access::Pass;
 use crate::problem::{self, Problem};
+use crate::request::Cut;
 use crate::worker::{Permit, Worker};
 
 /// With how many documents lines are answered at once, but for the last of them: as a whole call of queries that ask for no
 /// more than ten, where each may ask for a thousand.
 const ANSWERS_MAX: usize = 10 << 10;
+
+/// The share of the time for a client to read, after which its batch is given up.
+const UNREAD_SHARE: f64 = 0.5;
 
 /// A line of a batch.
 pub(super) trait Asks {
@@ -65,15 +69,27 @@ where
 {
     let (answers, receiver) = mpsc::channel(1);
     let answering = Answering { worker, permit: Arc::new(permit), pass, answers, work };
-    // Nobody listens any more where it breaks off.
-    let run = async move { answering.run(body).await.unwrap_or(()) };
+    let cut = Cut::default();
+    let is_cut = cut.clone();
+    let run = async move {
+        let mut reading = Reading::new(body, &answering.worker);
+        if let Err(unread) = answering.run(&mut reading).await {
+            is_cut.set();
+            answering.give_up(reading, unread).await;
+        }
+    };
     tokio::spawn(run.in_current_span());
     let headers = [(header::CONTENT_TYPE, "application/x-ndjson")];
-    (headers, Body::from_stream(ReceiverStream::new(receiver))).into_response()
+    (headers, Extension(cut), Body::from_stream(ReceiverStream::new(receiver))).into_response()
 }
 
 /// The client does not take its answers.
-struct Gone;
+struct Unread {
+    /// Those that it was to take next.
+    answers: Vec<u8>,
+    /// The first line of which nothing was done; none where all are answered.
+    next: Option<u64>,
+}
 
 struct Answering<T, A> {
     worker: Arc<Worker>,
@@ -90,20 +106,17 @@ where
     T: Asks + DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
 {
-    async fn run(self, body: Body) -> Result<(), Gone> {
-        let mut reading = Reading::new(body, &self.worker);
+    async fn run(&self, reading: &mut Reading) -> Result<(), Unread> {
         loop {
             let mut call = match reading.call().await {
                 Ok(call) => VecDeque::from(call),
                 Err((_, Ok(()))) => return Ok(()),
-                Err((line, Err(problem))) => {
-                    return self.send(line_of(line, &Err::<(StatusCode, A), _>(problem))).await;
-                }
+                Err((line, Err(problem))) => return self.send_last(reading, line, problem).await,
             };
             // A batch may last for days, and its key not so long.
             if let Some(Err(problem)) = self.pass.as_ref().map(|pass| pass.check()) {
                 let line = call.front().map_or(1, |first| first.number);
-                return self.send(line_of(line, &Err::<(StatusCode, A), _>(problem))).await;
+                return self.send_last(reading, line, problem).await;
             }
             while !call.is_empty() {
                 let mut some = pin!(self.answer(call));
@@ -114,14 +127,15 @@ where
                         () = reading.read_ahead(), if reading.has_room() => {}
                     }
                 };
-                self.send(answers).await?;
+                let next = rest
+                    .as_ref()
+                    .map(|rest| rest.front().map_or_else(|| reading.next_number(), |next| next.number));
+                self.send(reading, answers, next).await?;
                 // What took too long goes on; more of it beside would take more than one place.
                 let Some(rest) = rest else { return Ok(()) };
                 call = rest;
                 if let Some(next) = call.front().filter(|_| reading.is_ending()) {
-                    return self
-                        .send(line_of(next.number, &Err::<(StatusCode, A), _>(Problem::stopping())))
-                        .await;
+                    return self.send_last(reading, next.number, Problem::stopping()).await;
                 }
             }
             reading.wait_anew();
@@ -146,10 +160,54 @@ where
         }
     }
 
-    async fn send(&self, answers: Vec<u8>) -> Result<(), Gone> {
-        let wait_max = self.worker.limits().answer_seconds_max;
-        let sent = tokio::time::timeout(wait_max, self.answers.send(Ok(answers.into()))).await;
-        sent.map_err(|_| Gone)?.map_err(|_| Gone)
+    /// Hands answers to the client; `next` is the first line of which nothing was done. Lines are
+    /// read ahead meanwhile, as far as there is room, for a client that sends before it reads.
+    async fn send(&self, reading: &mut Reading, answers: Vec<u8>, next: Option<u64>) -> Result<(), Unread> {
+        // The connection ends after as long without a read, and nothing could be said then.
+        let wait_max = self.worker.limits().answer_seconds_max.mul_f64(UNREAD_SHARE);
+        let mut taken = pin!(tokio::time::timeout(wait_max, self.answers.reserve()));
+        let taken = loop {
+            tokio::select! {
+                biased;
+                taken = &mut taken => break taken,
+                () = reading.read_ahead(), if reading.has_room() => {}
+            }
+        };
+        match taken {
+            Ok(Ok(place)) => {
+                place.send(Ok(answers.into()));
+                Ok(())
+            }
+            Ok(Err(_)) | Err(_) => Err(Unread { answers, next }),
+        }
+    }
+
+    /// Ends the answers with a problem.
+    async fn send_last(&self, reading: &mut Reading, line: u64, problem: Problem) -> Result<(), Unread> {
+        self.send(reading, line_of(line, &Err::<(StatusCode, A), _>(problem)), None).await
+    }
+
+    /// Ends a batch whose client does not take its answers. One that only sends comes to read when
+    /// it may send the rest, which is dropped; then it hears how far its batch came.
+    async fn give_up(&self, reading: Reading, unread: Unread) {
+        let Unread { mut answers, next } = unread;
+        if self.answers.is_closed() {
+            return;
+        }
+        let limits = self.worker.limits();
+        if let Some(next) = next {
+            warn!(
+                next,
+                "a client does not read the answers to its batch; nothing was done from that line on"
+            );
+            let problem = Problem::unread(limits.answer_seconds_max);
+            answers.extend(line_of(next, &Err::<(StatusCode, A), _>(problem)));
+        }
+        let wait_max = limits.request_seconds_max;
+        let sent = tokio::time::timeout(wait_max, self.answers.send(Ok(answers.into())));
+        let dropped = tokio::time::timeout(wait_max, reading.drop_rest());
+        // A client that does not read now does not hear of it.
+        let (_, _) = tokio::join!(sent, dropped);
     }
 }
 

@@ -9,22 +9,47 @@ use tokio_stream::StreamExt;
 
 use super::parse;
 use crate::problem::Problem;
-use crate::worker::{Permit, Worker};
+use crate::request::Client;
+use crate::worker::{Permit, Worker, is_heavy};
 
 /// The JSON body of an admitted request, whatever its content type says; what is wrong with it is a [`Problem`].
 ///
 /// The place is taken when the body is there: clients that take their time with it hold none.
-pub(super) struct Json<T>(pub(super) T, pub(super) Permit);
+pub(super) struct Json<T>(pub(super) T, pub(super) Admitted);
+
+/// A request that has a place, and whose work is not admitted yet.
+pub(super) struct Admitted {
+    permit: Permit,
+    client: Client,
+}
+
+impl Admitted {
+    /// The same with more room.
+    pub(super) fn with_room(self, room: OwnedSemaphorePermit) -> Self {
+        Self { permit: self.permit.with_room(room), ..self }
+    }
+
+    /// The permit for work that takes so many bytes of memory. Heavy work waits for its turn, and
+    /// ends with its client.
+    pub(super) async fn for_work(self, worker: &Worker, n_bytes: usize) -> Result<Permit, Problem> {
+        if is_heavy(n_bytes) {
+            self.client.ends_the_work();
+        }
+        worker.admit_work(self.permit, n_bytes).await
+    }
+}
 
 impl<T: DeserializeOwned> FromRequest<Arc<Worker>> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, worker: &Arc<Worker>) -> Result<Self, Problem> {
         let wait_max = worker.limits().body_seconds_max;
+        let client = request.extensions().get().cloned().unwrap_or_default();
         let read = tokio::time::timeout(wait_max, read(request, worker));
         let (body, room) = read.await.map_err(|_| Problem::too_slow(wait_max))??;
         let permit = worker.admit().await?;
-        parse(&body).map(|value| Self(value, permit.with_room(room)))
+        let admitted = Admitted { permit: permit.with_room(room), client };
+        parse(&body).map(|value| Self(value, admitted))
     }
 }
 

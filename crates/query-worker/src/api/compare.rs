@@ -17,7 +17,7 @@ use self::differences::{Stretch, stretches};
 use super::documents::differing_bits;
 use super::{Json, document_id, whole};
 use crate::problem::Problem;
-use crate::worker::Worker;
+use crate::worker::{Caller, Worker, explained_bytes};
 
 const TERMS_DEFAULT: usize = 15;
 const TERMS_MAX: usize = 1000;
@@ -54,18 +54,20 @@ pub(super) struct Compared {
     a: ComparedSide,
     b: ComparedSide,
     /// The share of both that is in common, from 0 to 1, rounded down to four decimals: of the character n-grams that either has
-    /// (Jaccard). Exact where both sides are texts; else by the signatures, which estimate it for texts of more than 50 characters,
-    /// and null where the index does not verify, or one is that long and the other is not.
+    /// (Jaccard). Counted where both texts are at hand, given or kept by the index; else by the signatures, which estimate it for
+    /// texts of more than 50 characters, and null where the index does not verify, or one is that long and the other is not.
     similarity: Option<f64>,
+    /// Whether the similarity was counted over both texts.
+    exact: bool,
     /// That of the index; null where it does not verify.
     min_similarity: Option<f64>,
-    /// Whether the one has a number, a run of digits, that the other has not, or not as often; null unless both sides are texts.
+    /// Whether the two have other numbers, or in another order; null unless both sides are texts.
     numbers_differ: Option<bool>,
     distance: u32,
     /// That of the index.
     max_distance: u32,
-    /// Whether the index calls them near-duplicates. Where it verifies, its estimate of the similarity decides, which may be off by
-    /// some hundredths, so it takes pairs for near from .1 below `min_similarity` on.
+    /// Whether the index calls them near-duplicates: it finds the one by the other, and the similarity is enough, by a count in an
+    /// index that keeps texts, else by its estimate, which may be off by some hundredths.
     is_near: bool,
     /// The bits in which their fingerprints differ, the most significant (63) first; empty where the one has a simhash and the other
     /// has none.
@@ -119,41 +121,102 @@ pub(super) struct ComparedTerm {
     tag = "explanations",
     request_body(content = Pair, example = json!({ "a": { "text": "insert this if it is new" }, "b": { "id": "a1" } })),
     responses(
-        (status = 200, description = "What they have in common, how far apart they are, and why", body = Compared, example = json!({ "a": { "id": null, "fingerprint": "8f451e680053652b", "n_terms": 6, "share": 1.0 }, "b": { "id": "a1", "fingerprint": "8f451e680053652b", "n_terms": null, "share": 1.0 }, "similarity": 1.0, "min_similarity": 0.8, "numbers_differ": null, "distance": 0, "max_distance": 3, "is_near": true, "bits": [], "terms": null, "differences": null })),
+        (status = 200, description = "What they have in common, how far apart they are, and why", body = Compared, example = json!({ "a": { "id": null, "fingerprint": "8f451e680053652b", "n_terms": 6, "share": 1.0 }, "b": { "id": "a1", "fingerprint": "8f451e680053652b", "n_terms": null, "share": 1.0 }, "similarity": 1.0, "exact": true, "min_similarity": 0.8, "numbers_differ": null, "distance": 0, "max_distance": 3, "is_near": true, "bits": [], "terms": null, "differences": null })),
         (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn compare(
     State(worker): State<Arc<Worker>>,
-    Json(pair, permit): Json<Pair>,
+    Json(pair, admitted): Json<Pair>,
 ) -> Result<Answer<Compared>, Problem> {
-    worker.work(permit, move |worker| compared(worker, pair)).await.map(Answer)
+    let Pair { a, b, terms, differences } = pair;
+    let n_terms = terms.unwrap_or(TERMS_DEFAULT);
+    if n_terms > TERMS_MAX {
+        return Err(Problem::bad_request(&format!("terms may be {TERMS_MAX} at most, got {n_terms}")));
+    }
+    let look_up = move |worker: &Worker| {
+        let sides = [Looked::up(worker, a)?, Looked::up(worker, b)?];
+        let n_read = sides.iter().map(Looked::n_bytes_read).sum();
+        let n_bytes = sides.iter().filter_map(Looked::text).map(explained_bytes).sum();
+        Ok((sides, n_bytes, admitted.with_room(worker.room(n_read)?)))
+    };
+    let (sides, n_bytes, admitted) = Arc::clone(&worker).work((), look_up).await?;
+    let permit = admitted.for_work(&worker, n_bytes).await?;
+    let compared = move |worker: &Worker, caller: &Caller| {
+        let [a, b] = sides.map(|side| Known::new(worker, side, caller));
+        compared(worker, caller, (a?, b?), n_terms, differences)
+    };
+    worker.work_for(permit, compared).await.map(Answer)
 }
 
-/// A side, looked up or taken apart.
+/// A side as it was given, or as the index has it.
+enum Looked {
+    Text(String),
+    Stored { id: String, features: Features },
+}
+
+impl Looked {
+    fn up(worker: &Worker, side: Side) -> Result<Self, Problem> {
+        match side {
+            Side { text: Some(text), id: None } => worker.check_text(&text).map(|()| Self::Text(text)),
+            Side { text: None, id: Some(id) } => {
+                let stored = worker.index().get(&[document_id(id.clone())?])?.pop().flatten();
+                let stored = stored.ok_or_else(Problem::no_such_document)?;
+                let mut features = stored.document.sketch.features().clone();
+                if worker.index().rule().counter.is_some() {
+                    features.text = worker.index().texts(&[stored.document.id])?.pop().flatten();
+                }
+                Ok(Self::Stored { id, features })
+            }
+            _ => Err(Problem::bad_request("give either \"text\" or \"id\" for each of \"a\" and \"b\"")),
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Stored { features, .. } => features.text.as_deref(),
+        }
+    }
+
+    /// Bytes of a text that no body brought.
+    fn n_bytes_read(&self) -> usize {
+        match self {
+            Self::Text(_) => 0,
+            Self::Stored { .. } => self.text().map_or(0, str::len),
+        }
+    }
+}
+
+/// A side with its features.
 struct Known {
     id: Option<String>,
+    /// The text that was given.
+    given: Option<String>,
     features: Features,
     /// Of a text whose simhash is compared.
     analysis: Option<Analysis>,
 }
 
 impl Known {
-    fn new(worker: &Worker, side: Side) -> Result<Self, Problem> {
+    fn new(worker: &Worker, side: Looked, caller: &Caller) -> Result<Self, Problem> {
+        caller.is_there()?;
         match side {
-            Side { text: Some(text), id: None } => {
-                worker.check_text(&text)?;
+            Looked::Text(text) => {
                 let features = worker.features(&text).ok_or_else(Problem::no_features)?;
+                caller.is_there()?;
                 let analysis = features.simhash.map(|_| worker.fingerprinter().analyze(&text));
-                Ok(Self { id: None, features, analysis })
+                Ok(Self { id: None, given: Some(text), features, analysis })
             }
-            Side { text: None, id: Some(id) } => {
-                let stored = worker.index().get(&[document_id(id.clone())?])?.pop().flatten();
-                let stored = stored.ok_or_else(Problem::no_such_document)?;
-                Ok(Self { id: Some(id), features: stored.document.sketch.features().clone(), analysis: None })
+            Looked::Stored { id, features } => {
+                Ok(Self { id: Some(id), given: None, features, analysis: None })
             }
-            _ => Err(Problem::bad_request("give either \"text\" or \"id\" for each of \"a\" and \"b\"")),
         }
+    }
+
+    /// The text that was given, or that the index keeps, which is counted and not shown.
+    fn text(&self) -> Option<&str> {
+        self.given.as_deref().or(self.features.text.as_deref())
     }
 
     /// By what part of all weight a bit was decided.
@@ -170,17 +233,20 @@ impl Known {
     }
 }
 
-fn compared(worker: &Worker, pair: Pair) -> Result<Compared, Problem> {
-    let n_terms = pair.terms.unwrap_or(TERMS_DEFAULT);
-    if n_terms > TERMS_MAX {
-        return Err(Problem::bad_request(&format!("terms may be {TERMS_MAX} at most, got {n_terms}")));
-    }
-    let texts = pair.a.text.clone().zip(pair.b.text.clone());
-    let (a, b) = (Known::new(worker, pair.a)?, Known::new(worker, pair.b)?);
+fn compared(
+    worker: &Worker,
+    caller: &Caller,
+    (a, b): (Known, Known),
+    n_terms: usize,
+    differences: bool,
+) -> Result<Compared, Problem> {
+    caller.is_there()?;
     let comparison = match (&a.analysis, &b.analysis) {
         (Some(a), Some(b)) => Comparison::new(a, b),
         _ => None,
     };
+    let terms =
+        comparison.map(|compared| compared.terms.into_iter().take(n_terms).map(term).collect::<Vec<_>>());
     let distance = a.features.distance(&b.features);
     let [of_a, of_b] = [&a, &b].map(|side| side.features.fingerprint());
     let bits = differing_bits(of_a, of_b, distance).into_iter().map(|bit| Bit {
@@ -189,22 +255,27 @@ fn compared(worker: &Worker, pair: Pair) -> Result<Compared, Problem> {
         margin_a: a.margin(bit),
         margin_b: b.margin(bit),
     });
+    let bits = bits.collect();
     let index = worker.index();
     let [sketch_a, sketch_b] = [&a, &b].map(|side| index.kind().sketch(side.features.clone()));
-    let in_common = match &texts {
-        Some((a, b)) => Some(in_common::by_texts(a, b)),
-        None => in_common::by_signatures(&a.features, &b.features),
-    };
+    caller.is_there()?;
+    let counted = a.text().zip(b.text()).map(|(a, b)| in_common::by_texts(worker.form(), a, b));
+    let in_common = counted.or_else(|| in_common::by_signatures(&a.features, &b.features));
+    caller.is_there()?;
+    let is_near = index.rule().nearness(&sketch_a, &sketch_b).is_some();
+    caller.is_there()?;
+    let given = || a.given.as_deref().zip(b.given.as_deref());
     Ok(Compared {
         similarity: in_common.map(|in_common| in_common.similarity.four_decimals()),
+        exact: counted.is_some(),
         min_similarity: index.min_similarity().map(Similarity::get),
-        numbers_differ: texts.as_ref().map(|(a, b)| in_common::numbers_differ(a, b)),
+        numbers_differ: given().map(|(a, b)| in_common::numbers_differ(a, b)),
         distance: distance.as_bits(),
         max_distance: index.max_distance().as_bits(),
-        is_near: index.rule().nearness(&sketch_a, &sketch_b).is_some(),
-        bits: bits.collect(),
-        terms: comparison.map(|compared| compared.terms.into_iter().take(n_terms).map(term).collect()),
-        differences: texts.filter(|_| pair.differences).map(|(a, b)| stretches(&a, &b)),
+        is_near,
+        bits,
+        terms,
+        differences: given().filter(|_| differences).map(|(a, b)| stretches(a, b)),
         a: a.into_side(in_common.map(|in_common| in_common.share_of_a)),
         b: b.into_side(in_common.map(|in_common| in_common.share_of_b)),
     })

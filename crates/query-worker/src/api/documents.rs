@@ -16,18 +16,19 @@ use simhash::{Distance, Fingerprint};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::query::Evidence;
 use super::{Json, PathId, batch, document_id};
 use crate::access::Pass;
 use crate::problem::Problem;
-use crate::worker::Worker;
 use crate::worker::calls;
 use crate::worker::recent::Text;
+use crate::worker::{Worker, features_bytes};
 
 /// What a path may hold as it is (RFC 3986, unreserved).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// What a batch is answered, as an example.
-const INSERTED_LINES: &str = r#"{"line":1,"status":200,"outcome":"duplicate","id":"a2","fingerprint":"8f451e680053652b","duplicate_of":{"id":"a1","fingerprint":"8f451e680053652b","similarity":1.0,"distance":0,"differing_bits":[]}}
+const INSERTED_LINES: &str = r#"{"line":1,"status":200,"outcome":"duplicate","id":"a2","fingerprint":"8f451e680053652b","duplicate_of":{"id":"a1","fingerprint":"8f451e680053652b","similarity":1.0,"exact":true,"share_of_a":1.0,"share_of_b":1.0,"numbers_differ":false,"distance":0,"differing_bits":[]}}
 {"line":2,"status":201,"outcome":"inserted","id":"019c1551-86ad-7372-9aa1-89dc47c6dbe5","fingerprint":"3aa79a4260656422"}
 "#;
 
@@ -86,9 +87,11 @@ pub(super) struct DuplicateOf {
     id: String,
     fingerprint: String,
     /// The share of both texts that is in common, from 0 to 1, rounded down to four decimals: of the character n-grams that
-    /// either has. For texts of more than 50 characters it is an estimate. It is there where the index verifies.
+    /// either has. It is there where the index verifies.
     #[serde(skip_serializing_if = "Option::is_none")]
     similarity: Option<f64>,
+    #[serde(flatten)]
+    evidence: Evidence,
     distance: u32,
     /// The bits in which the two fingerprints differ, the most significant (63) first; all others agree. Empty where the one has
     /// a simhash and the other has none.
@@ -114,14 +117,16 @@ pub(super) struct Stored {
     request_body(content = NewDocument, example = json!({ "id": "a1", "text": "insert this if it is new", "source": "wire-7" })),
     responses(
         (status = 201, description = "It was written", body = Inserted, example = json!({ "outcome": "inserted", "id": "a1", "fingerprint": "8f451e680053652b" })),
-        (status = 200, description = "It, or one like it, was there", body = Inserted, example = json!({ "outcome": "duplicate", "id": "a2", "fingerprint": "8f451e680053652b", "duplicate_of": { "id": "a1", "fingerprint": "8f451e680053652b", "similarity": 1.0, "distance": 0, "differing_bits": [] } })),
+        (status = 200, description = "It, or one like it, was there", body = Inserted, example = json!({ "outcome": "duplicate", "id": "a2", "fingerprint": "8f451e680053652b", "duplicate_of": { "id": "a1", "fingerprint": "8f451e680053652b", "similarity": 1.0, "exact": true, "share_of_a": 1.0, "share_of_b": 1.0, "numbers_differ": false, "distance": 0, "differing_bits": [] } })),
         (status = "default", description = "What went wrong, and what to do", body = crate::problem::Body, content_type = "application/problem+json")
     )
 )]
 pub(super) async fn insert_if_new(
     State(worker): State<Arc<Worker>>,
-    Json(document, permit): Json<NewDocument>,
+    Json(document, admitted): Json<NewDocument>,
 ) -> Result<Response, Problem> {
+    worker.check_text(&document.text)?;
+    let permit = admitted.for_work(&worker, features_bytes(&document.text)).await?;
     let is_named = document.id.is_some();
     let check = move |worker: &Worker| Ok((check(worker, document)?, permit));
     let ((new, text), permit) = Arc::clone(&worker).work((), check).await?;
@@ -235,7 +240,11 @@ pub(super) async fn remove(
 /// like it, was there.
 fn insert_all(worker: &Worker, documents: Vec<NewDocument>) -> Vec<Result<(StatusCode, Inserted), Problem>> {
     let named: Vec<bool> = documents.iter().map(|document| document.id.is_some()).collect();
-    let checked: Vec<_> = documents.into_iter().map(|document| check(worker, document)).collect();
+    let checked = documents.into_iter().map(|document| {
+        let _memory = worker.memory_for(&document.text);
+        check(worker, document)
+    });
+    let checked: Vec<_> = checked.collect();
     let good = checked.iter().filter_map(|checked| checked.as_ref().ok());
     let new: Vec<_> = good.map(|(new, _)| new.clone()).collect();
     let mut insertions = calls::insert_all(worker.index(), &new).into_iter();
@@ -284,9 +293,10 @@ fn inserted(
         Insertion::Duplicate(found) => Some(DuplicateOf {
             id: found.id.to_string(),
             fingerprint: found.fingerprint.to_string(),
-            similarity: found.similarity.map(Similarity::four_decimals),
-            distance: found.distance.as_bits(),
-            differing_bits: differing_bits(fingerprint, found.fingerprint, found.distance),
+            similarity: found.similarity().map(Similarity::four_decimals),
+            evidence: found.nearness.into(),
+            distance: found.distance().as_bits(),
+            differing_bits: differing_bits(fingerprint, found.fingerprint, found.distance()),
         }),
         Insertion::Inserted | Insertion::Replaced | Insertion::Unchanged => None,
     };

@@ -44,6 +44,7 @@ pub(super) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
+    take_host_of_target(&mut request);
     if let Err(problem) = check_host(request.version(), request.headers(), guard.access.hosts.as_deref()) {
         return problem.into_response();
     }
@@ -86,6 +87,17 @@ fn is_of_another_site(headers: &HeaderMap) -> bool {
     let site =
         origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, site)| site.as_bytes());
     site.is_none() || site != headers.get(HOST).map(HeaderValue::as_bytes)
+}
+
+/// Replaces `Host` by the name in a target of absolute form, which has the last word (RFC 9112,
+/// 3.2.2). Two headers `Host` stay: they are refused.
+fn take_host_of_target(request: &mut Request) {
+    let host = request.uri().authority().map(|of_target| HeaderValue::from_str(of_target.as_str()));
+    if let Some(Ok(host)) = host
+        && request.headers().get_all(HOST).iter().count() == 1
+    {
+        request.headers_mut().insert(HOST, host);
+    }
 }
 
 /// Checks by what name the worker is asked. A page may have its own name resolved to an address of this machine (DNS
@@ -166,6 +178,19 @@ mod tests {
             }
         }
         assert!(check_host(Version::HTTP_10, &HeaderMap::new(), Some(&hosts)).is_ok());
+    }
+
+    #[test]
+    fn the_target_names_the_host() {
+        for (target, host, expected) in [
+            ("/", "a.example", "a.example"),
+            ("http://b.example:8080/", "a.example", "b.example:8080"),
+            ("http://localhost/", "evil.example", "localhost"),
+        ] {
+            let mut request = Request::get(target).header(HOST, host).body(Body::empty()).unwrap();
+            take_host_of_target(&mut request);
+            assert_eq!(request.headers()[HOST], expected, "{target}");
+        }
     }
 
     #[tokio::test]

@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 use crate::config::Config;
+use crate::request::Client;
 
 /// What a pipe holds until it is read.
 const PIPE_BYTES: usize = 1024;
@@ -23,6 +24,14 @@ fn begin_with(turns: Arc<Turns>) -> (DuplexStream, watch::Sender<Stage>, tokio::
     let router = Router::new()
         .route("/", get(async || "soon"))
         .route("/late", get(async || sleep(Duration::from_secs(1000)).await))
+        .route(
+            "/heavy",
+            get(async |request: Request<Body>| {
+                let client: &Client = request.extensions().get().unwrap();
+                client.ends_the_work();
+                sleep(Duration::from_secs(1000)).await;
+            }),
+        )
         .route("/long", get(async || vec![b'x'; LONG_ANSWER_BYTES]));
     let stage = watch::Sender::new(Stage::Serving);
     let limits = Config::parse_from(["query-worker"]).limits;
@@ -245,6 +254,35 @@ async fn a_client_that_goes_away() {
     client.write_all(b"GET /late HTTP/1.1\r\n\r\n").await.unwrap();
     drop(client);
     assert_eq!(seconds(begun, ended.await.unwrap()), 1000);
+}
+
+/// Work for it would keep out others.
+#[tokio::test(start_paused = true)]
+async fn heavy_work_ends_with_its_client() {
+    for is_half in [true, false] {
+        let (mut client, _stage, ended) = begin();
+        let begun = Instant::now();
+        client.write_all(b"GET /heavy HTTP/1.1\r\n\r\n").await.unwrap();
+        sleep(Duration::from_secs(10)).await;
+        if is_half {
+            client.shutdown().await.unwrap();
+        } else {
+            drop(client);
+        }
+        assert_eq!(seconds(begun, ended.await.unwrap()), 10);
+    }
+}
+
+/// Half a head is no reason to keep a place that others wait for.
+#[tokio::test(start_paused = true)]
+async fn half_a_head_makes_place() {
+    let turns = Turns::seated(&Arc::default());
+    let (mut client, _stage, ended) = begin_with(Arc::clone(&turns));
+    client.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let begun = Instant::now();
+    turns.call();
+    assert_eq!((ended.await.unwrap() - begun).as_millis(), 500);
 }
 
 /// What hyper refuses by itself is told as a problem, also after an answer on the same connection, and whole however little

@@ -15,6 +15,7 @@ use tokio::time::{Duration, Instant, Sleep};
 
 use super::seats::{Rank, Seats};
 use crate::limits::Limits;
+use crate::request::Client;
 
 /// How much a client reads at least in the time that it has for that. Only a bound on each write would let it take a byte
 /// at a time.
@@ -34,6 +35,7 @@ pub(super) struct Turns {
     seat: Mutex<Option<Rank>>,
     /// It is to make place for another connection.
     called: Notify,
+    client: Client,
 }
 
 impl Turns {
@@ -46,6 +48,7 @@ impl Turns {
             seats: Arc::clone(seats),
             seat: Mutex::new(None),
             called: Notify::new(),
+            client: Client::default(),
         });
         *turns.seat() = Some(seats.sit(None, false, &turns));
         turns
@@ -54,7 +57,13 @@ impl Turns {
     /// It is our turn until the guard is dropped.
     pub(super) fn begin(self: &Arc<Self>) -> Turn {
         self.n.fetch_add(1, Ordering::Relaxed);
+        self.client.begins();
         Turn(Arc::clone(self))
+    }
+
+    /// Whose turn it is where it is not ours.
+    pub(super) fn client(&self) -> Client {
+        self.client.clone()
     }
 
     /// Whether it is the client's turn.
@@ -152,6 +161,42 @@ impl HttpBody for InTurn {
     }
 }
 
+/// The body of a request, which tells when it is asked for more than has come.
+pub(super) struct Asking<B> {
+    body: B,
+    client: Client,
+}
+
+impl<B: HttpBody> Asking<B> {
+    pub(super) fn new(body: B, client: Client) -> Self {
+        Self { body, client }
+    }
+}
+
+impl<B: HttpBody + Unpin> HttpBody for Asking<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        if frame.is_pending() {
+            self.client.wants_more(context.waker());
+        }
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// A stream with a bound on each wait for the client. What the client may take for a request's body is not bounded here.
 pub(super) struct Timed<S> {
     stream: S,
@@ -164,6 +209,9 @@ pub(super) struct Timed<S> {
     writing: Wait,
     /// What the client has taken since the wait for it began.
     written: usize,
+    /// Whether anything came since the last try to write: a client that sends a long request may
+    /// read after that.
+    has_sent: bool,
     /// Whether the client has had its last answer, and all that it sent was read.
     is_over: bool,
     is_shut: bool,
@@ -182,6 +230,7 @@ impl<S> Timed<S> {
             reading: Wait::default(),
             writing: Wait::default(),
             written: 0,
+            has_sent: false,
             is_over: false,
             is_shut: false,
             idle: limits.idle_seconds_max,
@@ -220,6 +269,9 @@ impl<S> Timed<S> {
                 Poll::Ready(written)
             }
             Poll::Pending => {
+                if std::mem::take(&mut self.has_sent) {
+                    self.all_read();
+                }
                 ready!(self.writing.poll(self.answer, context));
                 Poll::Ready(Err(timed_out("the client does not read what it is answered")))
             }
@@ -242,6 +294,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Timed<S> {
         let is_clients_turn = this.is_clients_turn();
         let filled = buffer.filled().len();
         let read = Pin::new(&mut this.stream).poll_read(context, buffer);
+        if matches!(read, Poll::Ready(Ok(()))) && buffer.filled().len() == filled && !is_clients_turn
+            // To hyper it were the end of the connection, and of the answer.
+            && !this.turns.client.is_cut(context.waker())
+        {
+            this.turns.client.leaves();
+            return Poll::Pending;
+        }
+        this.has_sent |= buffer.filled().len() > filled;
         if read.is_ready() {
             if is_clients_turn && !this.has_begun && buffer.filled().len() > filled {
                 this.has_begun = true;
@@ -300,7 +360,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Timed<S> {
             // read sees to what has become of the time.
             if !self.is_shut && self.is_clients_turn() {
                 let (idle, is_last) = (self.idle, self.is_last());
-                if is_last || self.reading.poll(idle, context).is_ready() {
+                if is_last || self.turns.client.has_left() || self.reading.poll(idle, context).is_ready() {
                     context.waker().wake_by_ref();
                 }
             }

@@ -1,25 +1,42 @@
 //! Admission: how many requests are worked on at once, how many wait for it, and how much of their bodies and answers
-//! is held.
+//! is held. Work on long texts has places and memory of its own.
 
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::limits::Limits;
 use crate::metrics::Taken;
 use crate::problem::Problem;
 
-/// What a request that is worked on holds: its place, and room for its body.
+/// Memory is counted in pieces of so many bytes.
+const MEMORY_PIECE_BYTES: usize = 1 << 10;
+
+/// Work that takes no more bytes than this is bounded by the number of places for requests.
+const LIGHT_BYTES_MAX: usize = 2 << 20;
+
+/// What a request that is worked on holds: its place, room for its body, and memory for its work.
+#[derive(Debug)]
 pub(crate) struct Permit {
     _place: OwnedSemaphorePermit,
     _room: Option<OwnedSemaphorePermit>,
+    _memory: Option<OwnedSemaphorePermit>,
 }
 
 impl Permit {
-    /// The same with room for a body.
+    fn of(place: OwnedSemaphorePermit) -> Self {
+        Self { _place: place, _room: None, _memory: None }
+    }
+
+    /// The same with room for a body, or for more of it.
     pub(crate) fn with_room(mut self, room: OwnedSemaphorePermit) -> Self {
-        self._room = Some(room);
+        match &mut self._room {
+            Some(held) => held.merge(room),
+            None => self._room = Some(room),
+        }
         self
     }
 }
@@ -36,24 +53,36 @@ pub(crate) struct Admission {
     batches: Arc<Semaphore>,
     /// One permit for each byte of a body that may be held.
     bytes: Arc<Semaphore>,
+    /// One permit for each core: heavy work that shares a core only makes all of it late.
+    heavy: Arc<Semaphore>,
+    /// One permit for each heavy request that waits for its place.
+    heavy_queue: Semaphore,
+    /// One permit for each piece of memory that heavy work may take.
+    memory: Arc<Semaphore>,
+    n_pieces: usize,
 }
 
 impl Admission {
     pub(crate) fn new(limits: &Limits) -> Self {
         let places = |n: u32| Arc::new(Semaphore::new(n as usize));
+        let n_pieces = (limits.work_bytes_max as usize).div_ceil(MEMORY_PIECE_BYTES);
         Self {
             requests: places(limits.requests_max),
             queue: Semaphore::new(limits.queue_max as usize),
             queue_wait_max: Duration::from_millis(limits.queue_milliseconds_max),
             batches: places(limits.batches_max),
             bytes: places(limits.bodies_bytes_max),
+            heavy: Arc::new(Semaphore::new(n_heavy_max())),
+            heavy_queue: Semaphore::new(limits.queue_max as usize),
+            memory: Arc::new(Semaphore::new(n_pieces)),
+            n_pieces,
         }
     }
 
     /// A place for a request whose body is there, after a wait in the queue where all are taken. First come, first served.
     pub(crate) async fn request(&self) -> Result<Permit, Problem> {
         if let Ok(place) = Arc::clone(&self.requests).try_acquire_owned() {
-            return Ok(Permit { _place: place, _room: None });
+            return Ok(Permit::of(place));
         }
         let busy = || {
             Problem::busy(
@@ -63,7 +92,7 @@ impl Admission {
         let _waiting = self.queue.try_acquire().map_err(|_| busy())?;
         let place = tokio::time::timeout(self.queue_wait_max, Arc::clone(&self.requests).acquire_owned());
         let place = place.await.map_err(|_| busy())?.map_err(|_| Problem::internal())?;
-        Ok(Permit { _place: place, _room: None })
+        Ok(Permit::of(place))
     }
 
     /// What is taken of what there is, by these limits.
@@ -81,7 +110,39 @@ impl Admission {
     pub(crate) fn batch(&self) -> Result<Permit, Problem> {
         let place = Arc::clone(&self.batches).try_acquire_owned();
         let place = place.map_err(|_| Problem::busy("too many batches are under way (--batches-max)"))?;
-        Ok(Permit { _place: place, _room: None })
+        Ok(Permit::of(place))
+    }
+
+    /// Admits the work of a request that has a place, by the bytes of memory that it takes. Light
+    /// work keeps the place. Heavy work gives it up and waits in a queue of its own, first come,
+    /// first served, for as long as the request may take.
+    pub(crate) async fn work(&self, permit: Permit, n_bytes: usize) -> Result<Permit, Problem> {
+        if !is_heavy(n_bytes) {
+            return Ok(permit);
+        }
+        let _waiting = self
+            .heavy_queue
+            .try_acquire()
+            .map_err(|_| Problem::busy("too many requests with long texts are waiting (--queue-max)"))?;
+        let Permit { _place: given_up, _room: room, .. } = permit;
+        drop(given_up);
+        let place = Arc::clone(&self.heavy).acquire_owned().await.map_err(|_| Problem::internal())?;
+        let memory = Arc::clone(&self.memory).acquire_many_owned(self.pieces(n_bytes));
+        let memory = memory.await.map_err(|_| Problem::internal())?;
+        Ok(Permit { _place: place, _room: room, _memory: Some(memory) })
+    }
+
+    /// Memory for work that has a place already, as a batch has; waits for it on this thread. None
+    /// for light work.
+    pub(crate) fn memory(&self, n_bytes: usize) -> Option<OwnedSemaphorePermit> {
+        let acquired = Arc::clone(&self.memory).acquire_many_owned(self.pieces(n_bytes));
+        is_heavy(n_bytes).then(|| Handle::current().block_on(acquired).ok()).flatten()
+    }
+
+    /// The pieces of memory for so many bytes. What would take more than there are takes all of
+    /// them, and is alone then.
+    fn pieces(&self, n_bytes: usize) -> u32 {
+        u32::try_from(n_bytes.div_ceil(MEMORY_PIECE_BYTES).min(self.n_pieces)).unwrap_or(u32::MAX)
     }
 
     /// Room for so many bytes of a request's body, or of an answer. None is waited for: those who hold some might wait for
@@ -91,6 +152,16 @@ impl Admission {
             u32::try_from(n_bytes).ok().and_then(|n| Arc::clone(&self.bytes).try_acquire_many_owned(n).ok());
         room.ok_or_else(|| Problem::busy("too much of requests and answers is held (--bodies-bytes-max)"))
     }
+}
+
+/// Whether work that takes so many bytes of memory waits for a place of its own.
+pub(crate) fn is_heavy(n_bytes: usize) -> bool {
+    n_bytes > LIGHT_BYTES_MAX
+}
+
+/// How much heavy work is done at once, beside the requests.
+pub(crate) fn n_heavy_max() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 #[cfg(test)]
@@ -124,5 +195,27 @@ mod tests {
         assert_eq!(begun.elapsed().as_millis(), 1000);
         drop(second);
         assert!(admission.request().await.is_ok());
+    }
+    /// All at once they were all too late.
+    #[tokio::test]
+    async fn heavy_work_is_done_in_order_of_arrival() {
+        let limits = Config::parse_from(["query-worker", "--requests-max", "1"]).limits;
+        let admission = Admission::new(&limits);
+        let heavy = async |n_bytes| admission.work(admission.request().await.unwrap(), n_bytes).await;
+        // What would take more than there is takes all of it.
+        let first = heavy(usize::MAX).await.unwrap();
+        let mut second = Box::pin(heavy(LIGHT_BYTES_MAX + 1));
+        assert!(futures_now(&mut second).await.is_none(), "no memory is left");
+        assert!(heavy(LIGHT_BYTES_MAX).await.is_ok(), "it has given up its place for requests");
+        drop(first);
+        assert!(second.await.is_ok());
+    }
+
+    async fn futures_now<T>(future: impl Future<Output = T> + Unpin) -> Option<T> {
+        tokio::select! {
+            biased;
+            done = future => Some(done),
+            () = tokio::task::yield_now() => None,
+        }
     }
 }

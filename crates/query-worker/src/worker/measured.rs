@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use index::{
     Cursor, Document, DocumentId, Examined, Insertion, Metadata, NearDocuments, Neighbours, Page, Result,
-    Rule, Selection, Sketch, Status, Store, StoredDocument,
+    Rule, Selection, Sketch, Status, Store, StoredDocument, Text,
 };
 
 use crate::metrics::Metrics;
@@ -33,6 +33,10 @@ impl Store for Measured {
 
     fn create(&self, metadata: &Metadata) -> Result<Metadata> {
         self.pass("create", |store| store.create(metadata))
+    }
+
+    fn has_room_for_texts(&self) -> Result<bool> {
+        self.store.has_room_for_texts()
     }
 
     fn prepare(&self) -> Result<()> {
@@ -65,10 +69,14 @@ impl Store for Measured {
         self.pass("get", |store| store.get(ids))
     }
 
+    fn texts(&self, ids: &[DocumentId]) -> Result<Vec<Option<Text>>> {
+        self.pass("texts", |store| store.texts(ids))
+    }
+
     fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
         let found = self.pass("near", |store| store.near(queries, rule, limit))?;
         for Neighbours { matches, n_matches, cost } in &found {
-            self.metrics.found(*cost, *n_matches, matches.iter().map(|found| found.similarity));
+            self.metrics.found(*cost, *n_matches, matches.iter().map(index::Match::similarity));
         }
         Ok(found)
     }

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     /// Features of any text.
-    const F: &Features = &Features { simhash: Some(Fingerprint(7)), signature: None };
+    const F: &Features = &Features { simhash: Some(Fingerprint(7)), signature: None, text: None };
 
     fn id(name: &str) -> DocumentId {
         DocumentId::new(name).unwrap()

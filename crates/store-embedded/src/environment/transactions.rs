@@ -77,6 +77,9 @@ impl Opened {
 
     fn write_txn_at<'a>(&'a self, turn: Turn<'a>) -> Result<Writing<'a>, Failure> {
         let n_bytes = self.place.check()?;
+        // The snapshot of a reader that was killed keeps every page that is freed since from being used again, and
+        // so the file would grow with each commit. A look takes a system call for each process that reads.
+        self.env.clear_stale_readers()?;
         let txn = self.env.write_txn()?;
         self.check_content(n_bytes, |last| last + 1 == txn.id())?;
         Ok(Writing { txn, opened: self, _turn: turn })

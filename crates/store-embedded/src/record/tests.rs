@@ -57,10 +57,10 @@ fn golden_vectors() {
 fn golden_vectors_with_signatures() {
     let kind = SketchKind::default().of_profile(Profile::Full).unwrap();
     let features = |simhash: Option<u64>, signature| {
-        kind.sketch(Features { simhash: simhash.map(Fingerprint), signature: Some(signature) })
+        kind.sketch(Features { simhash: simhash.map(Fingerprint), signature: Some(signature), text: None })
     };
     let listed = kind.listed(
-        Features { simhash: Some(Fingerprint(1)), signature: Some(Signature::equality(2)) },
+        Features { simhash: Some(Fingerprint(1)), signature: Some(Signature::equality(2)), text: None },
         vec![BucketKey { flag: 14, segment: 7 }],
     );
     for (sketch, document, removal) in [

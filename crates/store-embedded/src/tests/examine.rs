@@ -6,7 +6,7 @@ use super::damage::meddle;
 use super::follower::{answers, follow, last_change};
 use super::*;
 
-fn examine(store: &EmbeddedStore, mends: bool) -> Vec<Finding> {
+pub(super) fn examine(store: &EmbeddedStore, mends: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut report = |examined| {
         if let Examined::Found(finding) = examined {

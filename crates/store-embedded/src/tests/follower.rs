@@ -111,7 +111,7 @@ fn insert_behind(store: &EmbeddedStore, document: &Document, before_commit: impl
     let inserted = shared.environment.with(|opened| {
         let mut txn = opened.write_txn()?;
         let metadata = shared.metadata(opened, &txn)?;
-        let mut batch = Batch::new(opened, &mut txn, metadata, None, &store.clock)?;
+        let mut batch = Batch::new(opened, &mut txn, metadata, None, &store.shared.texts, &store.clock)?;
         let inserted = rule::insert(&mut batch, document, None)?;
         before_commit();
         txn.commit()?;

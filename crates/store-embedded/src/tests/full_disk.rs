@@ -23,6 +23,8 @@ pub(super) fn fills(store: &EmbeddedStore, lines: impl Iterator<Item = String>) 
             }
         };
         assert_eq!(error.kind(), ErrorKind::StorageFull, "{error}: {:?}", std::error::Error::source(&error));
+        assert!(error.to_string().contains("ulimit -f"), "{error}");
+        assert_eq!(store.ready().unwrap_err().kind(), ErrorKind::StorageFull);
         assert!(n > before, "some calls must come through before the disk is full");
         // All that was acknowledged is there, on disk and in the tables, and nothing of what was not.
         let undisturbed = MemoryStore::new();
@@ -44,6 +46,7 @@ pub(super) fn fills(store: &EmbeddedStore, lines: impl Iterator<Item = String>) 
             }
         }
         limit_files(None);
+        store.ready().unwrap();
         call(store, n).unwrap();
         call(&undisturbed, n).unwrap();
         assert_eq!(Index::digest_of(store).unwrap(), Index::digest_of(&undisturbed).unwrap());

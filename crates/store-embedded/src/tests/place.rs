@@ -1,6 +1,7 @@
 //! Files that are removed, moved or replaced under an open store, and that grow shorter.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 
 use heed::MdbError;
@@ -236,4 +237,41 @@ fn a_new_directory_is_for_its_owner_only() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     drop(open(&path));
     assert_eq!(mode(&path), 0o755);
+}
+
+/// Of an index only its lock was left, or its file was cut to nothing, and the next run began a new
+/// one there.
+#[test]
+fn a_directory_that_has_held_an_index_is_never_a_new_one() {
+    type Mishap = fn(&Path);
+    let mishaps: [(&str, Mishap); _] = [
+        ("is gone", |path| fs::remove_file(path).unwrap()),
+        ("is empty", |path| fs::write(path, "").unwrap()),
+    ];
+    for (what, mishap) in mishaps {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index");
+        let store = EmbeddedStore::open(&path, Mode::CreateIfMissing).unwrap();
+        store.create(&metadata()).unwrap();
+        store.insert(&documents([1])).unwrap();
+        drop(store);
+        mishap(&path.join("data.mdb"));
+        for _ in 0..2 {
+            let refused = EmbeddedStore::open(&path, Mode::CreateIfMissing).map(drop).unwrap_err();
+            assert_eq!(refused.kind(), ErrorKind::Corrupt);
+            assert!(refused.to_string().contains(&format!("its data.mdb {what}")), "{refused}");
+        }
+        // One that was emptied is new.
+        for name in ["data.mdb", "lock.mdb"] {
+            if let Err(error) = fs::remove_file(path.join(name)) {
+                assert_eq!(error.kind(), io::ErrorKind::NotFound);
+            }
+        }
+        drop(EmbeddedStore::open(&path, Mode::CreateIfMissing).unwrap());
+    }
+    // A creator that was killed has written nothing.
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("lock.mdb"), [0; 8192]).unwrap();
+    fs::write(folder.path().join("data.mdb"), "").unwrap();
+    drop(EmbeddedStore::open(folder.path(), Mode::CreateIfMissing).unwrap());
 }

@@ -79,13 +79,17 @@ pub(super) fn tell(line: &str) {
 fn role() {
     let (Ok(role), Ok(path)) = (env::var(ROLE), env::var(STORE)) else { return };
     let lines = io::stdin().lines().map(Result::unwrap);
-    if role == "retainer" {
-        return retaining::inserts_at(path.as_ref(), lines);
+    match role.as_str() {
+        "retainer" => return retaining::inserts_at(path.as_ref(), lines),
+        "teller" => return texts::calls(path.as_ref(), lines),
+        "teller on" => return texts::calls_on(path.as_ref(), lines),
+        _ => {}
     }
     let store = open(path.as_ref());
     match role.as_str() {
         "caller" => calls(&store, lines),
         "inserter" => inserts(&store, lines),
+        "reader" => reads(&store, lines),
         "poster" => posts(&store, lines),
         "remover" => retaining::removes(&store, lines),
         "hurrier" => hurries(&store, lines),
@@ -122,6 +126,18 @@ fn inserts(store: &EmbeddedStore, lines: impl Iterator<Item = String>) {
         store.insert(&documents(from.parse().unwrap()..to.parse().unwrap())).unwrap();
         tell("done");
     }
+}
+
+/// Holds a snapshot until its standard input ends.
+fn reads(store: &EmbeddedStore, lines: impl Iterator<Item = String>) {
+    let mut lines = Some(lines);
+    let held = store.shared.environment.with(|opened| {
+        let _txn = opened.read_txn()?;
+        tell("reading");
+        lines.take().into_iter().flatten().for_each(drop);
+        Ok(())
+    });
+    held.unwrap();
 }
 
 /// How many groups of near-duplicates are posted: enough that posters meet at the lock many times.
@@ -188,6 +204,29 @@ fn near_duplicates_from_several_processes() {
     }
     assert_eq!(n_kept as u64, N_GROUPS);
     assert_eq!(store.status().unwrap().n_documents, Some(N_GROUPS));
+}
+
+/// The snapshot of a reader that was killed pins no pages: a store that is written to for long stays as large as it is.
+#[test]
+fn a_reader_that_was_killed_does_not_make_the_file_grow() {
+    let directory = directory();
+    let store = open(directory.path());
+    let all = documents(0..200);
+    let write = |n_rounds: u32| {
+        for _ in 0..n_rounds {
+            store.insert(&all).unwrap();
+            store.remove(&all.iter().map(|document| document.id.clone()).collect::<Vec<_>>()).unwrap();
+        }
+        store.status().unwrap().n_disk_bytes.unwrap()
+    };
+    let before = write(20);
+    for _ in 0..3 {
+        let mut reader = Other::start("reader", directory.path());
+        assert_eq!(reader.hear().as_deref(), Some("reading"));
+        reader.kill();
+        let after = write(60);
+        assert!(after < 2 * before, "{before} bytes became {after}");
+    }
 }
 
 /// A writer that is killed leaves every acknowledged call, and of the one it was in all or nothing.

@@ -1,4 +1,4 @@
-//! The lock of the directory, which every user can take who may read it.
+//! The lock of the file of pages, which every user can take who may read it.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -11,9 +11,15 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Another opening of the directory, as another process has it, with the lock.
+/// The line at a directory without a store.
+fn line(directory: &Path) -> Turns {
+    File::create(directory.join("data.mdb")).unwrap();
+    Turns::at(directory).unwrap()
+}
+
+/// Another opening of the file, as another process has it, with the lock.
 fn locked(path: &Path) -> File {
-    let other = File::open(path).unwrap();
+    let other = File::open(path.join("data.mdb")).unwrap();
     flock(&other, FlockOperation::LockExclusive).unwrap();
     other
 }
@@ -44,11 +50,22 @@ fn a_lock_that_is_kept_is_busy_and_not_ready() {
     assert_found(&store, &documents([1, 2]));
 }
 
+/// Others may open a directory of mode 0755.
+#[test]
+fn a_lock_of_the_directory_keeps_nobody_away() {
+    let directory = directory();
+    let store = open(directory.path());
+    let other = File::open(directory.path()).unwrap();
+    flock(&other, FlockOperation::LockExclusive).unwrap();
+    store.ready().unwrap();
+    store.insert(&documents([1])).unwrap();
+}
+
 /// A long batch of another process, and one after it: not the one that waits is at fault, nor the one that works.
 #[test]
 fn a_wait_goes_on_while_others_commit() {
     let directory = directory();
-    let turns = Turns::at(directory.path()).unwrap();
+    let turns = line(directory.path());
     let other = locked(directory.path());
     let n_asked = Cell::new(0);
     let turn = turns.take(PATIENCE, || {
@@ -75,7 +92,7 @@ fn a_wait_goes_on_while_others_commit() {
 fn threads_that_wait_at_once_all_get_their_turn() {
     const PATIENT: Duration = Duration::from_secs(60);
     let directory = directory();
-    let turns = Turns::at(directory.path()).unwrap();
+    let turns = line(directory.path());
     let other = locked(directory.path());
     let n_at_once = std::sync::atomic::AtomicUsize::new(0);
     std::thread::scope(|scope| {

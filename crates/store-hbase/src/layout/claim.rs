@@ -3,15 +3,15 @@
 use index::backend::claims::{Claim, State, Ticket};
 use index::{Result, SketchKind};
 
-use super::{damaged, more_words, parse_more, parse_simhash, simhash_word};
+use super::{More, damaged, more_words, parse_more, parse_simhash, simhash_word};
 
 /// Words for people who look into the table: state, simhash, timestamp, whose it is, until when, and what is not as
 /// usual. Compare-and-set compares these very bytes.
 pub(crate) fn encode_claim(claim: &Claim, kind: &SketchKind) -> Vec<u8> {
-    let Claim { state, sketch, source, timestamp, ticket, deadline, expires } = claim;
+    let Claim { state, sketch, source, text, timestamp, ticket, deadline, expires } = claim;
     let Ticket { time, owner, number } = ticket;
     let (state, simhash) = (word(*state), simhash_word(sketch));
-    let more = more_words(sketch, source.as_ref(), kind);
+    let more = more_words(sketch, *text, source.as_ref(), kind);
     let keep = if *expires { "" } else { " keep=yes" };
     format!("{state} {simhash} {timestamp} ticket={time}.{owner:016x}.{number} until={deadline}{keep}{more}")
         .into_bytes()
@@ -48,9 +48,9 @@ fn parse(words: &str, kind: &SketchKind) -> Option<Claim> {
     let number = ticket.next()?.parse().ok()?;
     let deadline = words.next()?.strip_prefix("until=")?.parse().ok()?;
     let expires = words.next_if_eq(&"keep=yes").is_none();
-    let (sketch, source) = parse_more(simhash, words, kind)?;
+    let More { sketch, text, source } = parse_more(simhash, words, kind)?;
     let ticket = Ticket { time, owner, number };
-    Some(Claim { state, sketch, source, timestamp, ticket, deadline, expires })
+    Some(Claim { state, sketch, source, text, timestamp, ticket, deadline, expires })
 }
 
 #[cfg(test)]
@@ -72,6 +72,7 @@ mod tests {
             state: State::Pending,
             sketch: kind.sketch(fingerprint),
             source: None,
+            text: None,
             timestamp: 1_763_735_000_123,
             ticket: Ticket { time: 1_763_735_000_120, owner: 0xab, number: 7 },
             deadline: 1_763_735_010_123,
@@ -119,15 +120,16 @@ mod tests {
         let signature = Some(Signature::equality(0x0123_4567_89ab_cdef));
         let claim = Claim {
             state: State::Aborted,
-            sketch: kind.sketch(Features { simhash: None, signature }),
+            sketch: kind.sketch(Features { simhash: None, signature, text: None }),
             source: Some(Source::new("feed 1").unwrap()),
+            text: Some(0xab),
             timestamp: 1_763_735_000_123,
             ticket: Ticket { time: 1_763_735_000_120, owner: 0xab, number: 7 },
             deadline: 1_763_735_010_123,
             expires: false,
         };
         let expected = "aborted - 1763735000123 ticket=1763735000120.00000000000000ab.7 until=1763735010123 keep=yes \
-                        sig=EQEjRWeJq83v source=feed%201";
+                        sig=EQEjRWeJq83v text=00000000000000ab source=feed%201";
         assert_eq!(String::from_utf8(encode_claim(&claim, &kind)).unwrap(), expected);
         assert_eq!(decode_claim(expected.as_bytes(), &kind).unwrap(), claim);
     }
@@ -156,18 +158,18 @@ mod tests {
     proptest! {
         #[test]
         fn comes_back(
-            bits: u64, elements in proptest::option::of(1..300_u64), timestamp: i64, time: i64, owner: u64, number: u32, deadline: i64, expires: bool, state in 0..4_usize,
+            bits: u64, elements in proptest::option::of(1..300_u64), timestamp: i64, time: i64, owner: u64, number: u32, deadline: i64, expires: bool, state in 0..4_usize, text: Option<u64>,
             source in proptest::option::of("\\PC{1,40}"), keys in proptest::option::of(proptest::collection::vec((1..=255_u8, any::<u32>()), 0..20)),
         ) {
             let kind = SketchKind::default().of_profile(index::Profile::Full).unwrap();
             let signature = elements.and_then(|n| signed(bits, 0..n).signature().cloned());
-            let features = Features { simhash: Some(Fingerprint(bits)), signature };
+            let features = Features { simhash: Some(Fingerprint(bits)), signature, text: None };
             let key = |(flag, segment)| BucketKey { flag, segment };
             let listed = keys.map(|keys| kind.listed(features.clone(), keys.into_iter().map(key).collect()));
             let sketch = listed.unwrap_or_else(|| kind.sketch(features));
             let ticket = Ticket { time, owner, number };
             let source = source.map(|source| Source::new(source).unwrap());
-            let claim = Claim { state: STATES[state], sketch, source, timestamp, ticket, deadline, expires };
+            let claim = Claim { state: STATES[state], sketch, source, text, timestamp, ticket, deadline, expires };
             prop_assert_eq!(decode_claim(&encode_claim(&claim, &kind), &kind).unwrap(), claim);
         }
     }

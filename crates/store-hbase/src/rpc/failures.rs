@@ -47,6 +47,15 @@ pub(super) fn failed(error: hbase_rpc::Error, server: &Server, tables: &TableNam
     .caused_by(error)
 }
 
+/// Whether a table is there and has no such family.
+pub(super) fn is_of_a_family(error: &hbase_rpc::Error) -> bool {
+    match error {
+        hbase_rpc::Error::Remote(remote) => remote.class.contains("NoSuchColumnFamilyException"),
+        hbase_rpc::Error::GaveUp { source, .. } => is_of_a_family(source),
+        _ => false,
+    }
+}
+
 /// Says once that the cluster is waited for.
 pub(super) struct Watch {
     away: Away,

@@ -35,6 +35,10 @@ impl<F: Fn() + Send + Sync> Rows for Between<F> {
         self.rows.time_to_live(table, family)
     }
 
+    fn has_family(&self, table: Table, family: u8) -> index::Result<bool> {
+        self.rows.has_family(table, family)
+    }
+
     fn name(&self, table: Table) -> &str {
         self.rows.name(table)
     }

@@ -19,8 +19,12 @@ fn fill(place: &Place, rows: &[(u64, Vec<String>)]) {
         for name in ids {
             let document = Document { id: id(name), sketch: sketch_in_bucket(*bits), source: None };
             place.gateway.put_raw("t", &key, &super::super::layout::index_column(&document.id), b"", BEGIN);
-            let record =
-                super::super::layout::Record { sketch: document.sketch, timestamp: BEGIN, source: None };
+            let record = super::super::layout::Record {
+                sketch: document.sketch,
+                timestamp: BEGIN,
+                source: None,
+                text: None,
+            };
             let row = super::super::layout::document_row(&document.id);
             let value = record.encode(&SketchKind::default());
             place.gateway.put_raw("t_docs", &row, b"d:record", &value, BEGIN);
@@ -50,7 +54,7 @@ fn check(rows: &[(u64, Vec<String>)]) -> u64 {
         let answer = store.near(&[sketch_in_bucket(0)], &within(3), limit).unwrap().remove(0);
         assert_eq!(answer.n_matches, expected.len() as u64);
         let matches =
-            answer.matches.iter().map(|found| (found.distance.as_bits(), found.id.as_str().to_owned()));
+            answer.matches.iter().map(|found| (found.distance().as_bits(), found.id.as_str().to_owned()));
         assert!(matches.eq(expected.iter().take(limit).cloned()), "limit {limit}");
         assert_eq!(answer.cost.n_buckets, 1);
         assert_eq!(*n_candidates.get_or_insert(answer.cost.n_candidates), answer.cost.n_candidates);

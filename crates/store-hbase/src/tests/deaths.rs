@@ -104,7 +104,8 @@ fn an_old_version_beneath_a_claim() {
         assert_eq!(place.gateway.n_faults(), 0);
         let row = super::super::layout::document_row(&id("a"));
         let put_record = |timestamp| {
-            let record = super::super::layout::Record { sketch: sketch(1), timestamp, source: None };
+            let record =
+                super::super::layout::Record { sketch: sketch(1), timestamp, source: None, text: None };
             let value = record.encode(&SketchKind::default());
             place.gateway.put_raw("t_docs", &row, b"d:record", &value, timestamp);
         };

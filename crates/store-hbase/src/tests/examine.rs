@@ -175,7 +175,8 @@ fn cells_that_lead_nowhere() {
 fn put_claim(place: &Place, name: &str, state: State, deadline: i64) -> Claim {
     let sketch = sketch(spread(60));
     let ticket = Ticket { time: BEGIN, owner: 7, number: 0 };
-    let claim = Claim { state, sketch, source: None, timestamp: BEGIN, ticket, deadline, expires: true };
+    let claim =
+        Claim { state, sketch, source: None, text: None, timestamp: BEGIN, ticket, deadline, expires: true };
     let row = document_row(&id(name));
     place.gateway.put_raw("t_docs", &row, b"d:claim", &encode_claim(&claim, &metadata().kind), BEGIN);
     claim

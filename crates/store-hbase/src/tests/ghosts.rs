@@ -32,7 +32,7 @@ fn ghosts_are_no_matches() {
         assert_eq!(found(&store, spread(1)), ["far"]);
         let answer = store.near(&[sketch(0)], &within(3), 10).unwrap().remove(0);
         assert_eq!(answer.matches[0].fingerprint, Fingerprint(1));
-        assert_eq!(answer.matches[0].distance, apart(1));
+        assert_eq!(answer.matches[0].distance(), apart(1));
         assert_eq!(store.near(&[sketch(0)], &within(0), 10).unwrap()[0].n_matches, 0);
         let is_new = store.insert_if_new(&[document("new", spread(1) ^ 1)], &within(3)).unwrap().remove(0);
         assert!(matches!(is_new, Insertion::Duplicate(of) if of.id == id("far")));

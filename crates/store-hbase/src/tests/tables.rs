@@ -74,12 +74,12 @@ fn another_index_is_refused_by_the_name_of_what_differs() {
 #[test]
 fn metadata_of_a_newer_program() {
     let place = Place::bare();
-    let newer = br#"{"format_version": 4, "shape": "unknown"}"#;
+    let newer = br#"{"format_version": 5, "shape": "unknown"}"#;
     place.gateway.put_raw("t_docs", b"pigeonhole", b"m:metadata", newer, BEGIN);
     let store = place.store();
-    check_fails(store.metadata(), ErrorKind::Mismatch, &["format version 4"]);
-    check_fails(store.insert(&[document("a", 1)]), ErrorKind::Mismatch, &["format version 4"]);
-    check_fails(store.create(&metadata()), ErrorKind::Mismatch, &["format version 4"]);
+    check_fails(store.metadata(), ErrorKind::Mismatch, &["format version 5"]);
+    check_fails(store.insert(&[document("a", 1)]), ErrorKind::Mismatch, &["format version 5"]);
+    check_fails(store.create(&metadata()), ErrorKind::Mismatch, &["format version 5"]);
     assert_eq!(place.index_rows(), []);
 }
 

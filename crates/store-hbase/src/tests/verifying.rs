@@ -3,7 +3,7 @@
 
 use index::testsuite::signed;
 use index::{Examined, Family, Features, FindingKind, Index, NewDocument, Rule};
-use minhash::SetKind;
+use minhash::FilingScheme;
 use simhash::RowKey;
 
 use super::super::bulk::BulkLoad;
@@ -57,7 +57,8 @@ fn put_cells(place: &Place, document: &Document, timestamp: i64) {
 }
 
 fn family_of(row: &[u8]) -> Family {
-    SetKind::of_flag(RowKey::decode(row).unwrap().flag).map_or(Family::Simhash, Family::Set)
+    let kind = FilingScheme::default().kind_of_flag(RowKey::decode(row).unwrap().flag);
+    kind.map_or(Family::Simhash, Family::Set)
 }
 
 #[test]
@@ -92,7 +93,7 @@ fn filed_by_simhashes_and_verified() {
     let near = text("d", 3, 4);
     assert_eq!(names_near(&store, &near.sketch), ["a"]);
     let insertion = store.insert_if_new(&[near], &rule()).unwrap().remove(0);
-    assert!(matches!(insertion, Insertion::Duplicate(of) if of.id == id("a") && of.similarity.is_some()));
+    assert!(matches!(insertion, Insertion::Duplicate(of) if of.id == id("a") && of.similarity().is_some()));
     assert_eq!(contents(&store), texts);
 }
 
@@ -296,7 +297,11 @@ fn a_load_has_what_an_insert_writes() {
         .collect();
     new.push((id("nothing"), Features::default()).into());
     new.push(
-        (id("whole"), Features { simhash: None, signature: Some(minhash::Signature::equality(7)) }).into(),
+        (
+            id("whole"),
+            Features { simhash: None, signature: Some(minhash::Signature::equality(7)), text: None },
+        )
+            .into(),
     );
     Index::over(Box::new(put.store()), &OpenOptions::default()).unwrap().insert(&new).unwrap();
     let open = || Ok(Box::new(loaded.store()) as Box<dyn Store>);

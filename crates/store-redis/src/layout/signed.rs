@@ -1,6 +1,6 @@
 //! What a record of version 3 says of its sketch, and the run that follows from it.
 
-use index::{Family, Features, Sketch};
+use index::{Family, Features, Sketch, SketchKind};
 use minhash::Signature;
 use sha2::{Digest, Sha256};
 use simhash::{BucketKey, Fingerprint};
@@ -19,13 +19,13 @@ const LISTED: u8 = 2;
 
 /// What a record says of its sketch: features, then facets.
 pub(super) fn encode(sketch: &Sketch, follows: bool) -> Vec<u8> {
-    let Features { simhash, signature } = sketch.features();
+    let Features { simhash, signature, .. } = sketch.features();
     let signature = signature.as_ref().map_or(&[][..], Signature::as_bytes);
     let flags = if simhash.is_some() { HAS_SIMHASH } else { 0 } | if follows { 0 } else { LISTED };
     let mut bytes = Vec::with_capacity(64 + signature.len() + 5 * sketch.n_keys());
     bytes.push(flags);
     bytes.extend_from_slice(&simhash.unwrap_or(Fingerprint(0)).0.to_be_bytes());
-    // At most 893.
+    // At most 897.
     bytes.extend_from_slice(&(signature.len() as u16).to_be_bytes());
     bytes.extend_from_slice(signature);
     for (family, facet) in sketch.facets() {
@@ -54,8 +54,8 @@ pub(super) fn follows(told: &[u8]) -> bool {
     told.first().is_some_and(|flags| flags & LISTED == 0)
 }
 
-/// Reads it back, or says what is wrong.
-pub(super) fn decode(told: &[u8]) -> Result<Sketch, &'static str> {
+/// Reads back a record of an index of this kind, or says what is wrong.
+pub(super) fn decode(told: &[u8], kind: &SketchKind) -> Result<Sketch, &'static str> {
     let (features, facets) = decode_features(told)?;
     let mut keys: Option<Vec<BucketKey>> = None;
     let (mut by_sets, mut rest) = (false, facets);
@@ -68,7 +68,9 @@ pub(super) fn decode(told: &[u8]) -> Result<Sketch, &'static str> {
         }
         rest = &after[of_facet.len()..];
     }
-    let sketch = Sketch::filed(features, keys, by_sets);
+    // One of a kind that does not file by signatures is for others to refuse.
+    let filing = by_sets.then(|| kind.filing().unwrap_or_default());
+    let sketch = Sketch::filed(features, keys, filing.as_ref());
     // The scripts file by what the record lists, so that must be all.
     if !rest.is_empty() || encode(&sketch, follows(told)) != told {
         return Err("its buckets are not those of its signature");
@@ -91,5 +93,5 @@ pub(super) fn decode_features(told: &[u8]) -> Result<(Features, &[u8]), &'static
         bytes => Some(Signature::decode(bytes).map_err(|_| "its signature")?),
     };
     let simhash = (flags & HAS_SIMHASH != 0).then_some(simhash);
-    Ok((Features { simhash, signature }, rest))
+    Ok((Features { simhash, signature, text: None }, rest))
 }

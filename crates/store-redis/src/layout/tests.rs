@@ -46,28 +46,28 @@ fn golden_vectors() {
         ),
     ] {
         let document = document(sketch, source);
-        let bytes = encode_record(&document, at(), &halves());
+        let bytes = encode_record(&document, None, at(), &halves());
         assert_eq!(hex(&bytes), expected);
         let stored = StoredDocument { document, inserted_at: at() };
-        assert_eq!(decode_record(&id(), &bytes).unwrap(), stored);
+        assert_eq!(decode_record(&id(), &bytes, &halves()).unwrap(), stored);
     }
 }
 
 /// Every change of one byte is found, and so is a whole record under another id.
 #[test]
 fn one_changed_byte() {
-    let bytes = encode_record(&document(listed(), Some("feed")), at(), &halves());
+    let bytes = encode_record(&document(listed(), Some("feed")), None, at(), &halves());
     for position in 0..bytes.len() {
         for flip in 1..=255_u8 {
             let mut changed = bytes.clone();
             changed[position] ^= flip;
-            assert!(decode_record(&id(), &changed).is_err(), "byte {position} ^ {flip:02x}");
+            assert!(decode_record(&id(), &changed, &halves()).is_err(), "byte {position} ^ {flip:02x}");
         }
     }
     for len in 0..bytes.len() {
-        assert!(decode_record(&id(), &bytes[..len]).is_err(), "cut to {len}");
+        assert!(decode_record(&id(), &bytes[..len], &halves()).is_err(), "cut to {len}");
     }
-    assert!(decode_record(&DocumentId::new("é2").unwrap(), &bytes).is_err());
+    assert!(decode_record(&DocumentId::new("é2").unwrap(), &bytes, &halves()).is_err());
 }
 
 /// An older program's record is no damage.
@@ -75,7 +75,7 @@ fn one_changed_byte() {
 fn version_1_is_refused_by_name() {
     let digits = "010123456789abcdef0001012345670289abcdefec2e039f".as_bytes();
     let bytes = digits.chunks(2).map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap());
-    let refused = decode_record(&id(), &bytes.collect::<Vec<_>>()).unwrap_err();
+    let refused = decode_record(&id(), &bytes.collect::<Vec<_>>(), &halves()).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::Mismatch);
     assert!(refused.to_string().contains("build the index anew"), "{refused}");
 }
@@ -98,8 +98,11 @@ fn matches() {
 /// Of a simhash with listed keys and of one whose keys follow, of a signature alone, and of nothing that can be compared.
 fn signed() -> [(SketchKind, Sketch); 4] {
     let kind = |profile| halves().of_profile(profile).unwrap();
-    let features =
-        |simhash: Option<u64>, signature| Features { simhash: simhash.map(Fingerprint), signature };
+    let features = |simhash: Option<u64>, signature| Features {
+        simhash: simhash.map(Fingerprint),
+        signature,
+        text: None,
+    };
     let small = Signature::short(&[1, 0x00ab_cdef]);
     let hash = Some(Signature::equality(0x0123_4567_89ab_cdef));
     let listed = listed().keys().collect();
@@ -116,10 +119,39 @@ fn signed() -> [(SketchKind, Sketch); 4] {
 fn golden_vectors_of_signed_documents() {
     for ((kind, sketch), expected) in signed().into_iter().zip(GOLDEN_SIGNED) {
         let document = document(sketch, Some("feed"));
-        let bytes = encode_record(&document, at(), &kind);
+        let bytes = encode_record(&document, None, at(), &kind);
         assert_eq!(hex(&bytes), expected);
         let stored = StoredDocument { document, inserted_at: at() };
-        assert_eq!(decode_record(&id(), &bytes).unwrap(), stored);
+        assert_eq!(decode_record(&id(), &bytes, &kind).unwrap(), stored);
+    }
+}
+
+/// The same of documents whose texts are kept, whatever sketch they have.
+#[test]
+fn records_that_name_a_text() {
+    let digest = TextDigest::of(&index::Text::from("é1 é1 é1"));
+    let text = Some(digest);
+    let mut all: Vec<_> = signed().into_iter().collect();
+    all.push((halves(), halves().sketch(Fingerprint(0x0123_4567_89ab_cdef))));
+    for ((kind, sketch), version) in all.into_iter().zip([5, 5, 5, 5, 4]) {
+        let document = document(sketch, Some("feed"));
+        let bare = encode_record(&document, None, at(), &kind);
+        let bytes = encode_record(&document, text, at(), &kind);
+        assert_eq!((bytes[0], bare[0]), (version, version - 2));
+        let (body, bare) = (&bytes[1..bytes.len() - CHECKSUM_LEN], &bare[1..bare.len() - CHECKSUM_LEN]);
+        assert_eq!(hex(body), hex(bare) + "fe31c9f1c10fe5009c351b7bb0c68ac3");
+        let stored = StoredDocument { document: document.clone(), inserted_at: at() };
+        assert_eq!(decode_told(&id(), &bytes, &kind).unwrap(), (stored, text));
+        assert_eq!(decode_digest(&id(), &bytes).unwrap(), text);
+        assert!(!is_foreign(&bytes, &document.sketch, &kind));
+        let content = (version == 5).then(|| [&bytes[1..17], &digest.0[..]].concat());
+        assert_eq!(Content::of(&bytes, text).map(|content| content.as_bytes().to_vec()), content);
+        for position in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[position] ^= 0x11;
+            assert!(decode_told(&id(), &changed, &kind).is_err(), "byte {position}");
+            assert!(decode_told(&id(), &bytes[..position], &kind).is_err(), "cut to {position}");
+        }
     }
 }
 
@@ -144,14 +176,14 @@ fn what_does_not_fit_together() {
         bytes.extend_from_slice(&sealed.to_be_bytes());
     };
     for (kind, sketch) in signed() {
-        let bytes = encode_record(&document(sketch.clone(), None), at(), &kind);
+        let bytes = encode_record(&document(sketch.clone(), None), None, at(), &kind);
         for position in 0..bytes.len() - CHECKSUM_LEN {
             let mut changed = bytes.clone();
             changed[position] ^= 0x11;
-            assert!(decode_record(&id(), &changed).is_err(), "byte {position}");
+            assert!(decode_record(&id(), &changed, &kind).is_err(), "byte {position}");
             reseal(&mut changed);
             // No panic, and no other bytes of the same sketch but for the run, which is a digest.
-            if let Ok(read) = decode_record(&id(), &changed) {
+            if let Ok(read) = decode_record(&id(), &changed, &kind) {
                 let run = 1..=signed::RUN_LEN;
                 assert!(
                     run.contains(&position) || read.document.sketch != sketch || read.inserted_at != at()
@@ -161,7 +193,7 @@ fn what_does_not_fit_together() {
         for len in 0..bytes.len() - CHECKSUM_LEN {
             let mut cut = bytes[..len + CHECKSUM_LEN].to_vec();
             reseal(&mut cut);
-            if let Ok(read) = decode_record(&id(), &cut) {
+            if let Ok(read) = decode_record(&id(), &cut, &kind) {
                 assert_ne!(read.document.sketch, sketch, "cut to {len}");
             }
         }
@@ -172,13 +204,13 @@ fn what_does_not_fit_together() {
 fn foreign_keys_are_told() {
     let full = || halves().of_profile(Profile::Full).unwrap();
     for (at_fault, (kind, sketch)) in [false, true, true, false].into_iter().zip(signed()) {
-        let bytes = encode_record(&document(sketch.clone(), None), at(), &kind);
+        let bytes = encode_record(&document(sketch.clone(), None), None, at(), &kind);
         assert!(!is_foreign(&bytes, &sketch, &kind));
         let other = if kind == full() { SketchKind::default() } else { full() };
         assert_eq!(is_foreign(&bytes, &sketch, &other), at_fault);
     }
     let sketch = halves().sketch(Fingerprint(9));
-    let bytes = encode_record(&document(sketch.clone(), None), at(), &halves());
+    let bytes = encode_record(&document(sketch.clone(), None), None, at(), &halves());
     assert!(is_foreign(&bytes, &sketch, &SketchKind::default()) && !is_foreign(&bytes, &sketch, &full()));
 }
 
@@ -193,5 +225,6 @@ fn names() {
     assert_eq!(keys.times, b"pigeonhole:{news}:times");
     assert_eq!(keys.run_times, b"pigeonhole:{news}:t:");
     assert_eq!(keys.last_write, b"pigeonhole:{news}:last_write");
+    assert_eq!(keys.text(&id()), "pigeonhole:{news}:x:é1".as_bytes());
     assert_eq!(keys.answer("00ff"), b"pigeonhole:{news}:a:00ff");
 }

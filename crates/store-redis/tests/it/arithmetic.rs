@@ -1,6 +1,7 @@
 //! Scripts compare signatures as this program does: the numbers are equal to the last bit.
 
-use index::Rule;
+use index::testsuite::word_counter;
+use index::{Glance, Rule};
 use minhash::{Basis, Bins, LONG_BINS, Signature, Similarity, hash_words};
 
 use crate::server::server;
@@ -51,6 +52,13 @@ fn signatures() -> Vec<Signature> {
         let set: Vec<u64> = values(share, share + 9).to_vec();
         signatures.push(Signature::long(&Bins::of(&set).expect("it has elements"), share << 20));
     }
+    // Both versions: with numbers, and a hash that is that of an element.
+    let element = hash_words(100_000, 7);
+    signatures.extend([element, element + 1].map(Signature::equality));
+    let is_small = |of: &&Signature| of.as_bytes().len() < 70;
+    let numbered = signatures.iter().step_by(5).chain(signatures.iter().filter(is_small));
+    let numbered: Vec<Signature> = (7..).zip(numbered).map(|(n, of)| of.clone().with_numbers(n)).collect();
+    signatures.extend(numbered);
     signatures
 }
 
@@ -59,7 +67,8 @@ fn redis_compares_as_this_program_does() {
     let Some(server) = server() else { return };
     let mut connection = server.connection();
     let all = signatures();
-    let (mut n_estimates, mut n_exact) = (0, 0);
+    let (mut n_estimates, mut n_exact, mut n_beside_sets) = (0, 0, 0);
+    let is_hash = |of: &Signature| of.as_bytes()[0] & 0xf == 1;
     for a in &all {
         let mut compare = redis::cmd("EVAL");
         compare.arg(COMPARE).arg(0);
@@ -77,28 +86,37 @@ fn redis_compares_as_this_program_does() {
             let similarity: f64 = answer[0].parse().unwrap();
             assert_eq!(similarity.to_bits(), expected.similarity.get().to_bits(), "{a:?} {b:?}");
             assert_eq!(answer[1] != "none", expected.basis == Basis::Estimate);
-            if let Ok(n_bins) = answer[1].parse() {
+            let n_bins = (answer[1] != "none").then(|| answer[1].parse::<u32>().unwrap());
+            check_decisions(a, b, similarity, n_bins);
+            if let Some(n_bins) = n_bins {
                 assert_eq!(Signature::similarity_of_agreeing(n_bins), expected.similarity);
-                // The script decides by the number of bins, this program by the similarity.
-                for share in [0.0, 0.3, 0.5, 0.8, 0.9, 0.999, 1.0] {
-                    let min_similarity = Similarity::clamped(share);
-                    let rule = Rule { min_similarity: Some(min_similarity), ..index::testsuite::within(64) };
-                    let features =
-                        |of: &Signature| index::Features { simhash: None, signature: Some(of.clone()) };
-                    let is_near = rule.confirms(&features(a), &features(b)).is_some();
-                    assert_eq!(
-                        n_bins >= Rule::min_agreeing_bins(min_similarity),
-                        is_near,
-                        "{a:?} {b:?} {share}"
-                    );
-                }
                 n_estimates += 1;
             } else {
                 n_exact += 1;
+                n_beside_sets += u32::from(is_hash(a) != is_hash(b) && similarity > 0.0);
             }
         }
     }
     assert!(n_estimates > 10_000 && n_exact > 5_000, "{n_estimates} {n_exact}");
+    assert!(n_beside_sets > 2, "{n_beside_sets}");
+}
+
+/// A script decides by the number of bins or by the similarity, this program by the similarity: what is near, and what is worth a
+/// count.
+fn check_decisions(a: &Signature, b: &Signature, similarity: f64, n_bins: Option<u32>) {
+    let [a, b] = [a, b].map(|of| index::Features { simhash: None, signature: Some(of.clone()), text: None });
+    for share in [0.0, 0.3, 0.5, 0.8, 0.9, 0.999, 1.0] {
+        let min_similarity = Some(Similarity::clamped(share));
+        let near = Rule { min_similarity, ..index::testsuite::within(64) };
+        let worth = Rule { counter: Some(word_counter()), ..near };
+        let is_enough = |rule: &Rule| match n_bins {
+            Some(n_bins) => n_bins >= rule.min_agreeing_bins(),
+            None => rule.least_of_sets().is_some_and(|least| similarity >= least.get()),
+        };
+        assert_eq!(is_enough(&near), near.confirms(&a, &b).is_some(), "{a:?} {b:?} {share}");
+        let is_worth = matches!(worth.glance_at(&a, &b, true), Glance::Worth { .. });
+        assert_eq!(is_enough(&worth), is_worth, "{a:?} {b:?} {share}");
+    }
 }
 
 #[test]

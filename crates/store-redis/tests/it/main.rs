@@ -4,6 +4,7 @@
 mod arithmetic;
 mod server;
 mod signed;
+mod texts;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,6 +17,16 @@ fn redis_conformance() {
     let Some(server) = server() else { return };
     let n_opened = AtomicUsize::new(0);
     testsuite::check(&|clock| {
+        let n = n_opened.fetch_add(1, Ordering::Relaxed);
+        Box::new(server.open(&format!("suite-{n}"), clock))
+    });
+}
+
+#[test]
+fn redis_conformance_with_texts() {
+    let Some(server) = server() else { return };
+    let n_opened = AtomicUsize::new(0);
+    testsuite::check_texts(&|clock| {
         let n = n_opened.fetch_add(1, Ordering::Relaxed);
         Box::new(server.open(&format!("suite-{n}"), clock))
     });

@@ -14,15 +14,18 @@ use simhash::Fingerprint;
 
 use crate::server::{Server, server};
 
-const RETAIN_MS: i64 = 1_000_000;
+pub(crate) const RETAIN_MS: i64 = 1_000_000;
 
-fn metadata(profile: Profile, retains: bool) -> Metadata {
+pub(crate) fn metadata(profile: Profile, retains: bool) -> Metadata {
     let kind = SketchKind::default().of_profile(profile).expect("flags of the default do not clash");
     Metadata {
         format_version: index::FORMAT_VERSION,
         max_distance: kind.max_distance(),
         kind,
         min_similarity: Some(Similarity::clamped(0.8)),
+        texts: index::TextKeeping::None,
+        same_numbers: false,
+        key: None,
         retain: Retention::from_seconds(RETAIN_MS as u32 / 1_000).filter(|_| retains),
         recipe: [].into(),
         identity: Identity::new([1; 16]),
@@ -48,7 +51,16 @@ impl Draw {
         spread(self.state) % n
     }
 
+    /// Of either version.
     fn signature(&mut self) -> Option<Signature> {
+        let signature = self.first_signature();
+        match self.below(3) as u32 {
+            0 => signature,
+            digest => signature.map(|signature| signature.with_numbers(digest)),
+        }
+    }
+
+    fn first_signature(&mut self) -> Option<Signature> {
         let n = [3_u64, 20, 40, 60, 300][self.below(5) as usize];
         let from = self.below(3) * n.div_ceil(12) + 10_000 * self.below(4);
         let set: Vec<u64> = (from..from + n).map(|element| hash_words(element, 7)).collect();
@@ -68,7 +80,7 @@ impl Draw {
             Fingerprint((0..self.below(4)).fold(centre, |bits, _| bits ^ 1 << self.below(64)))
         });
         let signature = self.signature();
-        let features = Features { simhash, signature };
+        let features = Features { simhash, signature, text: None };
         Document { id: id(&format!("{name}")), sketch: self.kind.sketch(features), source: None }
     }
 }
@@ -97,7 +109,12 @@ fn redis_answers_as_the_memory_does() {
                 }));
                 let inserted = [&*store, &memory].map(|store| store.insert(&documents).unwrap());
                 assert_eq!(inserted[0], inserted[1], "{name} {round}");
-                for rule in [metadata.rule(), within(3), Rule { max_distance: apart(0), ..metadata.rule() }] {
+                for rule in [
+                    metadata.rule(),
+                    within(3),
+                    Rule { max_distance: apart(0), ..metadata.rule() },
+                    Rule { same_numbers: true, ..metadata.rule() },
+                ] {
                     let queries: Vec<_> = (0..30).map(|k| draw.document(k).sketch).collect();
                     for limit in [0, 3, 10_000] {
                         let found = [&*store, &memory].map(|store| {
@@ -144,7 +161,8 @@ fn redis_takes_one_of_those_that_bands_propose() {
                         let (n, from) =
                             (if group.is_multiple_of(2) { 400 } else { 40 }, group * 1_000 + writer);
                         let simhash = Some(Fingerprint(spread(group * 3 + writer)));
-                        let features = Features { simhash, signature: Some(signature(from..from + n)) };
+                        let features =
+                            Features { simhash, signature: Some(signature(from..from + n)), text: None };
                         let id = id(&format!("{group} {writer}"));
                         Document { id, sketch: metadata.kind.sketch(features), source: None }
                     };
@@ -164,7 +182,7 @@ fn redis_takes_one_of_those_that_bands_propose() {
     assert_eq!(inserted.into_iter().collect::<BTreeSet<_>>(), (0..N_GROUPS).collect());
 }
 
-fn examine(store: &dyn Store, mends: bool) -> Vec<Finding> {
+pub(crate) fn examine(store: &dyn Store, mends: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut report = |examined| {
         if let Examined::Found(finding) = examined {
@@ -176,7 +194,7 @@ fn examine(store: &dyn Store, mends: bool) -> Vec<Finding> {
 }
 
 /// Keys of an index that hold something, but the answers that are kept for repetitions.
-fn keys(connection: &mut Connection, name: &str, what: &str) -> Vec<Vec<u8>> {
+pub(crate) fn keys(connection: &mut Connection, name: &str, what: &str) -> Vec<Vec<u8>> {
     let keys: Vec<Vec<u8>> = redis::cmd("KEYS")
         .arg(format!("pigeonhole:{{{name}}}:{what}*"))
         .query(connection)
@@ -196,7 +214,7 @@ fn redis_mends_the_rows_of_all_facets() {
         let kind = metadata(Profile::Full, retains).kind;
         let set: Vec<u64> = (0..45).map(|element| hash_words(element, 7)).collect();
         let signature = Signature::both(&Bins::of(&set).unwrap(), 45, &set);
-        let features = Features { simhash: Some(Fingerprint(3)), signature };
+        let features = Features { simhash: Some(Fingerprint(3)), signature, text: None };
         let sketch = kind.sketch(features);
         let a = Document { id: id("a"), sketch: sketch.clone(), source: None };
         store.insert(&[a.clone(), Document { id: id("b"), ..a.clone() }]).unwrap();

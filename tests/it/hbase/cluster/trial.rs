@@ -175,8 +175,8 @@ impl Trial {
         let (expected, gateway) = (expected(), self.cluster.hbase.gateway);
         assert_eq!(digest(store), expected.digest);
         assert_eq!(n_cells(gateway, self.table), expected.n_index_rows);
-        // And the metadata.
-        assert_eq!(n_cells(gateway, &format!("{}_docs", self.table)), expected.n_documents + 1);
+        // A record and a text each, and the metadata.
+        assert_eq!(n_cells(gateway, &format!("{}_docs", self.table)), 2 * expected.n_documents + 1);
         run("pigeonhole", ["verify", "-q", "--store", store]).expect(0);
         let kept: Vec<_> = kept.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
         let group = |line: &str| {

@@ -95,6 +95,10 @@ create 'byhand_docs', 'd', 'm'
 text = ask('by hand', 'create', 'TABLE' => 'byhand')
 text.scan(/to change: (.*)$/) { |command| eval(command.first) }
 ask('mended by hand', 'create', 'TABLE' => 'byhand')
+text = ask('by hand with texts', 'create', 'TABLE' => 'byhand', 'TEXTS' => 'zstd')
+text.scan(/to mend: (alter .*)$/) { |command| eval(command.first) }
+ask('texts by hand', 'create', 'TABLE' => 'byhand', 'TEXTS' => 'zstd')
+ask('none by hand', 'create', 'TABLE' => 'byhand', 'TEXTS' => 'none')
 disable 'made'
 ask('disabled', 'create', 'TABLE' => 'made', 'TTL' => '36h')
 enable 'made'
@@ -158,14 +162,17 @@ ask('namespace', 'create', 'TABLE' => 'somewhere:made', 'REGIONS' => '1')
     check(&answers, "describe made", &[&whole_buckets[..], &[&family, &splits("5c2", 8)]].concat());
     let more = format!("block 16384, NONE, ttl {forever}");
     // The starts of regions are bytes: 38303030 is the text 8000.
-    check(&answers, "describe made_docs", &[&documents("d", &more), &documents("m", &more), " 38303030"]);
+    let [d, m, t] = ["d", "m", "t"].map(|family| documents(family, &more));
+    check(&answers, "describe made_docs", &[&d, &m, &t, " 38303030"]);
     let family = index("block 32768, GZ, ttl 172800");
     check(&answers, "describe pasted", &[&whole_buckets[..], &[&family, &splits("t14", 5)]].concat());
     let more = [
         documents("d", "block 32768, GZ, ttl 172800"),
         documents("m", &format!("block 32768, GZ, ttl {forever}")),
+        // Texts are compressed already.
+        documents("t", "block 32768, NONE, ttl 172800"),
     ];
-    check(&answers, "describe pasted_docs", &[&more[0], &more[1], " 38303030"]);
+    check(&answers, "describe pasted_docs", &[&more[0], &more[1], &more[2], " 38303030"]);
     check(
         &answers,
         "pasted",
@@ -182,7 +189,8 @@ ask('namespace', 'create', 'TABLE' => 'somewhere:made', 'REGIONS' => '1')
         &[
             "made, family f: TTL is FOREVER, asked for is 129600; to change: alter 'made', {NAME => 'f', TTL => '129600'}",
             "made_docs, family d: TTL is FOREVER, asked for is 129600; to change: alter 'made_docs', {NAME => 'd', TTL => '129600'}",
-            "ERROR made: 2 differences from what was asked for; nothing was changed",
+            "made_docs, family t: TTL is FOREVER, asked for is 129600; to change: alter 'made_docs', {NAME => 't', TTL => '129600'}",
+            "ERROR made: 3 differences from what was asked for; nothing was changed",
         ],
     );
     let harmed = answers["harmed"].join("\n");
@@ -197,7 +205,15 @@ ask('namespace', 'create', 'TABLE' => 'somewhere:made', 'REGIONS' => '1')
     );
     assert!(answers["by hand"].join("\n").contains("BLOOMFILTER is ROW,"), "{:?}", answers["by hand"]);
     let by_hand = ["byhand is there, with these settings", "byhand_docs is there, with these settings"];
-    check(&answers, "mended by hand", &by_hand);
+    let add = "alter 'byhand_docs', {NAME => 't', ";
+    assert_eq!(answers["mended by hand"][..2], by_hand);
+    let said = &answers["mended by hand"][2..];
+    assert!(said.len() == 1 && said[0].contains(&format!("to add it: {add}")), "{said:?}");
+    // Whoever asks for texts is refused until they have a place.
+    let refused = answers["by hand with texts"].join("\n");
+    assert!(refused.contains(&format!("byhand_docs has no family t; to mend: {add}")), "{refused}");
+    check(&answers, "texts by hand", &by_hand);
+    check(&answers, "none by hand", &by_hand);
     assert_eq!(answers["disabled"][0], "made is disabled; to mend: enable 'made'");
     assert!(answers["half"][1].starts_with("would create made_docs: 4 regions"), "{:?}", answers["half"]);
     check(&answers, "whole", &[there[0], "created made_docs: 4 regions"]);
@@ -238,6 +254,7 @@ fn bad_parameters_make_nothing() {
         ("TTL", "0", "2d, 36h"),
         ("TTL", "24856d", "2d, 36h"),
         ("TTL", "forever", "2d, 36h"),
+        ("TEXTS", "all", "zstd or none"),
         ("COMPRESSION", "zip", "NONE"),
         ("COMPRESSION", "lzo", "GZ, SNAPPY"),
         ("BLOCKSIZE", "16k", "from 1024"),

@@ -110,6 +110,7 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
     };
     for line in [
         "scheme          5c2, finds all within 3 bits",
+        "texts           none",
         "retention       for good",
         r"  note       \xC3\xA9\x01",
         "  segmenter  jieba \"0.11\"",
@@ -229,8 +230,11 @@ fn inspect_knows_the_rows_of_signatures() {
         let set: Vec<u64> = (0..45).map(|element| minhash::hash_words(element, 7)).collect();
         minhash::Signature::both(&minhash::Bins::of(&set).unwrap(), 45, &set).unwrap()
     };
-    let features =
-        |simhash: Option<u64>, signature| Features { simhash: simhash.map(Fingerprint), signature };
+    let features = |simhash: Option<u64>, signature| Features {
+        simhash: simhash.map(Fingerprint),
+        signature,
+        text: None,
+    };
     let documents: Vec<(DocumentId, Features)> = vec![
         (id("long"), signed(1, 0..300).features().clone()),
         (id("short"), features(Some(u64::MAX), Some(signature(0..20)))),
@@ -263,7 +267,7 @@ fn inspect_says_in_one_line_what_is_wrong() {
         ("use nothing; count", "no table nothing: schema/create.rb makes"),
         ("use 'a b'; count", "no name of a table"),
         ("use damaged; info", "the metadata of damaged are damaged"),
-        ("use later; info", "later has format version 4, this script knows versions up to 3"),
+        ("use later; info", "later has format version 5, this script knows versions up to 4"),
         ("rows 9e37", "\"9e37\" is no fingerprint"),
         ("bucket 256 1", "\"256\" is no flag"),
         ("bucket 1 xyz", "\"xyz\" is no segment"),
@@ -281,7 +285,7 @@ fn inspect_says_in_one_line_what_is_wrong() {
         r#"
 %w[asked damaged later].each { |name| ask("made #{name}", 'create', 'TABLE' => name, 'REGIONS' => '1') }
 put 'damaged_docs', 'pigeonhole', 'm:metadata', '{"format_version":1,"scheme":{"name":"5c2"},"crc32":"00000000"}'
-put 'later_docs', 'pigeonhole', 'm:metadata', '{"format_version":4}'
+put 'later_docs', 'pigeonhole', 'm:metadata', '{"format_version":5}'
 "#,
     );
     for (i, (command, _)) in cases.iter().enumerate() {

@@ -49,6 +49,16 @@ fn decided(kept: &mut Kept, index: &Index, documents: &[(&str, Option<u64>)]) ->
     shown.collect()
 }
 
+fn carry_out(
+    known_ids: KnownIds,
+    index: &Index,
+    candidates: &[Candidate<'_>],
+    foreseen: Vec<Option<Match>>,
+) -> Result<Vec<Option<Match>>> {
+    known_ids
+        .carry_out(index, candidates, Foreseen::new(foreseen), |_, again| known_ids.foresee(index, again))
+}
+
 const OTHER: u64 = 0xff << 40;
 
 #[test]
@@ -90,7 +100,7 @@ fn what_is_unchanged_and_near_to_another_id() {
         (KnownIds::Keep, ["kept", "kept"], &[("page", 0), ("twin", 1)][..]),
         (KnownIds::Compare, ["of page", "of twin"], &[("page", 0), ("twin", 1)]),
         // The one whose turn comes first meets what the index has under the other.
-        (KnownIds::Replace, ["of twin", "kept"], &[("twin", 1)]),
+        (KnownIds::Replace, ["of twin now", "kept"], &[("twin", 1)]),
     ] {
         let index = index_at("memory:", &[("page", 0), ("twin", 1)]);
         let both = [("page", Some(0)), ("twin", Some(1))];
@@ -159,11 +169,11 @@ fn a_call_for_many_says_what_calls_for_each_say() {
             let answers = known_ids.foresee(&foreseen, &candidates).unwrap();
             assert_eq!(answers, expected, "{what}");
             for _ in 0..2 {
-                let answers = known_ids.carry_out(&foreseen, &candidates, answers.clone()).unwrap();
+                let answers = carry_out(known_ids, &foreseen, &candidates, answers.clone()).unwrap();
                 assert_eq!(answers, expected, "{what}");
                 assert_eq!(foreseen.digest().unwrap(), digest, "{what}");
             }
-            let error = known_ids.carry_out(&foreseen, &candidates, Vec::new()).unwrap_err();
+            let error = carry_out(known_ids, &foreseen, &candidates, Vec::new()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Internal);
         }
     }
@@ -181,9 +191,78 @@ fn what_came_meanwhile_keeps_a_document_out_all_the_same() {
         let foreseen = known_ids.foresee(&index, &candidates).unwrap();
         assert_eq!(foreseen, [None]);
         index.insert(&[(id("other"), Fingerprint(OTHER))]).unwrap();
-        let answers = known_ids.carry_out(&index, &candidates, foreseen).unwrap();
+        let answers = carry_out(known_ids, &index, &candidates, foreseen).unwrap();
         assert!(matches!(&answers[..], [Some(near)] if near.id == id("other")), "{known_ids}: {answers:?}");
         assert_eq!(index.get(std::slice::from_ref(&page)).unwrap()[0].is_some(), page_stays, "{known_ids}");
+    }
+}
+
+/// The verdicts on documents where others come in after these have been foreseen: the first of
+/// `others` after the first time, the next ones after each time that some were foreseen again.
+fn decided_among_others(
+    known_ids: KnownIds,
+    documents: &[(DocumentId, Features)],
+    others: &[Vec<(DocumentId, Fingerprint)>],
+) -> Vec<String> {
+    let index = index_at("memory:", &[]);
+    let candidates: Vec<_> = documents
+        .iter()
+        .map(|(id, features)| Candidate { id, features: Some(features), source: None })
+        .collect();
+    let mut others = others.iter();
+    let mut foresee = |candidates: &[Candidate<'_>]| {
+        let foreseen = known_ids.foresee(&index, candidates)?;
+        others.next().map_or(Ok(Vec::new()), |others| index.insert_if_new(others))?;
+        Ok::<_, Error>(foreseen)
+    };
+    let insert_if_new = |new: &[Candidate<'_>]| {
+        let foreseen = Foreseen::new(foresee(new)?);
+        known_ids.carry_out(&index, new, foreseen, |_, again| foresee(again))
+    };
+    let mut kept = Kept::new(known_ids);
+    let verdicts = kept.decide_batch(candidates.iter().copied(), |_| Ok(Vec::new()), insert_if_new).unwrap();
+    let shown = verdicts.iter().map(|verdict| match verdict.as_ref().unwrap() {
+        Verdict::Kept => "kept".to_owned(),
+        Verdict::Duplicate { of, .. } => {
+            let original = index.get(std::slice::from_ref(&of.id)).unwrap().pop().flatten();
+            assert!(
+                original.is_some_and(|original| original.document.sketch.fingerprint() == of.fingerprint)
+            );
+            assert_eq!(of.in_this_run, documents.iter().any(|(id, _)| *id == of.id), "{of:?}");
+            format!("of {}", of.id)
+        }
+    });
+    shown.collect()
+}
+
+/// Another program's documents come between. The verdicts about those that are near to what they
+/// keep out stood, though what they stood on was kept nowhere.
+#[test]
+fn what_was_foreseen_on_the_ground_of_a_document_that_is_not_kept_is_decided_again() {
+    // A place for each: three steps are near, four are not. Those of a hundred more are off to
+    // another side.
+    let at = |n: u64| (0..n % 100).fold(n / 100 * (0b111 << 60), |bits, bit| bits | 1 << bit);
+    let named = |n: &u64| (id(&format!("{n}")), Fingerprint(at(*n)));
+    for (others, coming, expected) in [
+        // The last one stays, as it is not near to the other program's.
+        (&[&[7][..]][..], &[10, 13][..], &["of 7", "kept"][..]),
+        // It is dropped for another one of the batch, be it a later one.
+        (&[&[7]], &[10, 13, 14], &["of 7", "of 14", "kept"]),
+        (&[&[7]], &[10, 13, 11], &["of 7", "kept", "of 13"]),
+        // Only some lose their ground.
+        (&[&[30]], &[10, 13, 33, 36, 11], &["kept", "of 10", "of 30", "kept", "of 10"]),
+        (&[&[7, 30]], &[10, 13, 33, 36], &["of 7", "kept", "of 30", "kept"]),
+        // What they stand on then is kept out too, by one that comes later still.
+        (&[&[7], &[112]], &[10, 12, 13], &["of 7", "of 112", "kept"]),
+        (&[&[7], &[110]], &[10, 12, 13], &["of 7", "kept", "of 12"]),
+    ] {
+        let documents: Vec<_> = coming.iter().map(named).map(|(id, bits)| (id, bits.into())).collect();
+        let coming_in: Vec<Vec<_>> =
+            others.iter().map(|others: &&[u64]| others.iter().map(named).collect()).collect();
+        for (known_ids, name) in KnownIds::ALL {
+            let decided = decided_among_others(known_ids, &documents, &coming_in);
+            assert_eq!(decided, expected, "{name}: {coming:?} among {others:?}");
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::cli::Cli;
 use crate::journal::Description;
 
 /// Flags that a job may be given otherwise when it goes on. Each is skipped where its option is, with the reason.
-const FREE: [&str; 12] = [
+const FREE: [&str; 13] = [
     "clock_ahead_max",
     "delete",
     "every_seconds",
@@ -24,6 +24,7 @@ const FREE: [&str; 12] = [
     "journal",
     "once",
     "quiet",
+    "spool",
     "threads",
     // Likewise: a round reads the files that it has taken.
     "watch",
@@ -33,8 +34,8 @@ const FREE: [&str; 12] = [
 const REFUSED: [&str; 6] = ["chains", "clusters", "dry_run", "pairs", "report", "rows"];
 
 /// Flags of the recipe, which is compared as a whole.
-const RECIPE: [&str; 8] =
-    ["idf", "seed", "segmenter", "simplify", "stop_words", "top_terms", "user_dict", "weights"];
+const RECIPE: [&str; 9] =
+    ["fold", "idf", "seed", "segmenter", "simplify", "stop_words", "top_terms", "user_dict", "weights"];
 
 /// Where options come from, which is no option.
 const NO_OPTIONS: [&str; 2] = ["config", "print_config"];
@@ -79,18 +80,19 @@ fn values(flag: &str, arg: &Arg, folder: &Path) -> [String; 2] {
         "store" => ["embedded:a", "embedded:b"],
         "retain" | "clock_ahead_max" => ["1d", "2d"],
         "segmenter" => ["words", "chars:5"],
-        "min_similarity" => ["0.8", "0.9"],
+        "contained" | "min_similarity" => ["0.8", "0.9"],
         "weights" => ["uniform", "levels"],
         "keep" => ["longest", "best:quality"],
         "report" => ["a.json", "b.json"],
         "user_dict" => return [file("user-1", "one 5\n"), file("user-2", "two 5\n")],
+        "key_file" => return [file("key-1", &"01".repeat(16)), file("key-2", &"23".repeat(16))],
         "stop_words" => return [file("stop-1", "one\n"), file("stop-2", "two\n")],
         "idf" => return [file("idf-1", "one 1.5\n"), file("idf-2", "two 1.5\n")],
         "checkpoint_records" | "every_seconds" | "groups" | "input_wait_seconds" | "max_distance"
         | "record_bytes_max" | "seed" | "threads" | "top_terms" => ["1", "2"],
         "clusters" | "duplicates" | "files_from" | "id_field" | "journal" | "output" | "pairs"
         | "fingerprint_field" | "rejects" | "results" | "rows" | "signature_field" | "source"
-        | "source_field" | "text_field" | "time_field" | "watch" => ["one", "two"],
+        | "source_field" | "spool" | "text_field" | "time_field" | "watch" => ["one", "two"],
         _ => panic!("say two values of --{flag}"),
     };
     [one.to_owned(), other.to_owned()]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use corpus::{FieldPath, RankBy};
 use engine::dedup::KnownIds;
+use minhash::Similarity;
 use serde::Serialize;
 
 use crate::clusters::Chains;
@@ -25,6 +26,9 @@ pub(crate) struct DedupOptions {
     #[serde(flatten)]
     pub(crate) journal: Option<JournalOptions>,
     pub(crate) keep: Keep,
+    /// Written down where it was asked for, which journals of before do not know.
+    #[serde(serialize_with = "values::shown", skip_serializing_if = "Option::is_none")]
+    pub(crate) contained: Option<Similarity>,
     pub(crate) time_field: Option<FieldPath>,
     /// Written down where it is not the usual one, which journals of before do not know.
     #[serde(serialize_with = "values::text", skip_serializing_if = "is_usual")]
@@ -32,6 +36,9 @@ pub(crate) struct DedupOptions {
     /// What documents are ranked by, which follows from the two above.
     #[serde(skip)]
     pub(crate) rank_by: Option<RankBy>,
+    /// The folder for the texts of what is kept, where the index is in memory. Another one changes nothing.
+    #[serde(skip)]
+    pub(crate) spool: Option<PathBuf>,
     #[serde(serialize_with = "values::path")]
     pub(crate) output: Option<PathBuf>,
     #[serde(serialize_with = "values::path")]

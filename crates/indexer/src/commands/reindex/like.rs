@@ -19,6 +19,9 @@ pub(super) fn options(asked: OpenOptions, old: &Metadata) -> OpenOptions {
         profile: Some(profile),
         verify: Some(verify),
         min_similarity: asked.min_similarity.or(old.min_similarity.filter(|_| verify)),
+        same_numbers: asked.same_numbers.or(Some(old.same_numbers).filter(|_| verify)),
+        // The documents' signatures were made with it.
+        key: old.key.filter(|_| verify),
         retain: asked.retain.or(old.retain),
         recipe: old.recipe.clone(),
         ..asked
@@ -32,15 +35,20 @@ pub(super) fn metadata(options: &OpenOptions, old: &Metadata) -> anyhow::Result<
         Some(name) if name.parse::<SketchKind>().is_err() => own,
         _ => "there can be no such index",
     })?;
+    ensure!(
+        old.min_similarity.is_none() || new.min_similarity.is_none() || new.key == old.key,
+        "the signatures of the old index were made with another key or with none, and go with them; leave --keyed and \
+         --key-file out, or fill a new index from the texts with indexer index"
+    );
     let is_same_name = new.kind.files_by_simhash() && new.kind.name() == old.kind.name();
     let as_old = old.kind.clone().of_profile(new.kind.profile())?;
-    ensure!(!is_same_name || new.kind.files_like(&as_old), own);
+    ensure!(!is_same_name || new.kind.has_tables_of(&as_old), own);
     Ok(new)
 }
 
 /// The new index, where it is there already. It must be what was asked for, and of the old one's recipe.
 pub(super) fn existing(uri: &str, asked: OpenOptions, old: &Metadata) -> Result<Option<Index>, Error> {
-    let options = OpenOptions { mode: Mode::MustExist, recipe: old.recipe.clone(), ..asked };
+    let options = OpenOptions { mode: Mode::MustExist, key: old.key, recipe: old.recipe.clone(), ..asked };
     match engine::open_index(uri, &options) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         opened => opened.map(Some),

@@ -2,11 +2,13 @@ use std::collections::HashMap;
 use std::fs;
 
 use corpus::{InputOptions, Rank};
+use engine::clusters::RunTexts;
 use engine::dedup::Kept;
 use index::{DocumentId, Index, NewDocument, OpenOptions, Profile};
 use simhash::Fingerprint;
 
 use super::*;
+use crate::dedup::Doubts;
 use crate::job::JobOptions;
 use crate::opening::StoreOptions;
 use crate::report::Deduplicated;
@@ -80,10 +82,10 @@ fn classic() -> OpenOptions {
 }
 
 fn rule(index: Index) -> Rule {
-    Rule { index, dry_run: false, logs: None, kept: Kept::default() }
+    Rule { index, dry_run: false, logs: None, kept: Kept::default(), waiting: None, asks_known_ids: false }
 }
 
-fn check(documents: &[Fingerprinted], stored: &[Fingerprinted]) {
+fn check(documents: &mut [Fingerprinted], stored: &[Fingerprinted]) {
     let stored = || stored.iter().filter_map(|document| Some((document.id.clone(), simhash(document)?)));
     let expected = naive(documents, stored().collect());
     let [real, dry] = [(); 2].map(|()| {
@@ -92,7 +94,7 @@ fn check(documents: &[Fingerprinted], stored: &[Fingerprinted]) {
         index
     });
     for index in [real, dry.overlaid()] {
-        let verdicts = decide(&mut rule(index), documents).unwrap();
+        let verdicts = decide(&mut rule(index), documents, &mut Doubts::default()).unwrap();
         let verdicts = verdicts.iter().map(|verdict| {
             verdict.as_ref().map(|verdict| match verdict {
                 Verdict::Kept => None,
@@ -108,11 +110,11 @@ fn check(documents: &[Fingerprinted], stored: &[Fingerprinted]) {
 #[test]
 fn the_best_stay_as_by_sorting_and_comparing_with_all() {
     for seed in 0..60 {
-        check(&documents(seed, 100, 60), &[]);
-        check(&documents(seed, 100, 60), &documents(seed + 1000, 20, 60));
+        check(&mut documents(seed, 100, 60), &[]);
+        check(&mut documents(seed, 100, 60), &documents(seed + 1000, 20, 60));
     }
     // Ids that hardly come twice, in several batches.
-    check(&documents(1, STORE_BATCH * 2 + 100, 1 << 30), &documents(2, 10, 1 << 30));
+    check(&mut documents(1, STORE_BATCH * 2 + 100, 1 << 30), &documents(2, 10, 1 << 30));
 }
 
 /// Reads `first` in the first pass and `second` in the second one; gives what is written, or the error.
@@ -125,18 +127,22 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     let mut job = job.ranked(RankBy::Length).unwrap();
     let opened = StoreOptions::default().open_or_make("memory:", index::Mode::CreateIfMissing, true);
     let (index, extractor) = opened.unwrap();
-    let documents = job.survey(&extractor).unwrap();
+    let mut documents = job.survey(&extractor, None).unwrap();
     fs::write(&input, second).unwrap();
-    let verdicts = decide(&mut rule(index), &documents).unwrap();
+    let by = index.insertion_rule();
+    let verdicts = decide(&mut rule(index), &mut documents, &mut Doubts::default()).unwrap();
     let output = Some(job.kept_output(&kept).unwrap());
     let counts = Deduplicated::default();
     let results = Results {
+        by,
         output,
         duplicates: None,
         groups: None,
         findings: None,
         clusters: None,
         pairs: None,
+        texts: None,
+        doubts: Doubts::default(),
         counts,
     };
     let mut sink = BestFirst::new(documents, verdicts, 0, results, None);
@@ -165,4 +171,33 @@ fn an_input_that_changes_between_the_passes_is_noticed() {
         let error = run_over(&whole, &second).unwrap_err();
         assert!(error.contains(place) && error.contains("has changed"), "{error}");
     }
+}
+
+/// Texts wait in a file, and are in memory for the batch that is decided about; what a forged signature says makes no
+/// difference.
+#[test]
+fn texts_are_counted_and_wait_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let opened = StoreOptions::default().open_or_make("memory:", index::Mode::CreateIfMissing, true);
+    let (index, extractor) = opened.unwrap();
+    assert!(index.rule().counter.is_some());
+    let mut texts = RunTexts::create(folder.path()).unwrap();
+    let mut buffers = engine::Buffers::new();
+    let of =
+        |n: usize| (0..90).map(|k| format!("w{} ", (n * 1_000 + k) * 7_919 % 99_991)).collect::<String>();
+    let signature = extractor.features(&mut buffers, &of(0)).unwrap();
+    let mut documents: Vec<Fingerprinted> = documents(1, 3, 1 << 30);
+    // The second is a copy, the third says that it is one.
+    for (document, text) in documents.iter_mut().zip([of(0), of(0), of(5)]) {
+        document.features = Some(signature.clone());
+        document.rank = Rank::NONE;
+        document.n_text_bytes = text.len();
+        texts.push(Some(&text.into())).unwrap();
+    }
+    let mut rule = Rule { waiting: Some(texts), ..rule(index) };
+    documents.iter_mut().for_each(|document| document.features.as_mut().unwrap().text = None);
+    let verdicts = decide(&mut rule, &mut documents, &mut Doubts::default()).unwrap();
+    let kept = verdicts.iter().map(|verdict| matches!(verdict, Some(Verdict::Kept)));
+    assert_eq!(kept.collect::<Vec<_>>(), [true, false, true]);
+    assert!(documents.iter().all(|document| document.features.as_ref().unwrap().text.is_none()));
 }

@@ -2,11 +2,11 @@
 
 use corpus::Grouped;
 use evaluation::{Band, Bin, confidence};
+use index::Profile;
 use maud::{Markup, html};
 use minhash::{BandScheme, Similarity};
 use page::{Axis, Chart, Curve, CurveKind, Dot, legend};
 
-use super::super::profile::Profile;
 use super::super::report::{named, shown};
 use super::super::{Evaluated, Ground};
 use super::{heads, number, share, wide};
@@ -22,7 +22,7 @@ const OF_LONG: usize = 0;
 const OF_SHORT: usize = 1;
 
 pub(super) fn by_similarity(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Markup {
-    let min = ground.min_similarity.get();
+    let min = ground.min_similarity();
     html! {
         section {
             h2 { "What is found, by similarity" }
@@ -41,7 +41,7 @@ pub(super) fn by_similarity(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Mar
             div.charts {
                 @for (place, evaluated) in evaluated.iter().enumerate() {
                     figure {
-                        figcaption { (evaluated.profile) }
+                        figcaption { (evaluated.variant) }
                         (found(ground, place, evaluated).svg())
                     }
                 }
@@ -55,13 +55,13 @@ pub(super) fn by_similarity(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Mar
 }
 
 fn found(ground: &Ground<'_>, place: usize, evaluated: &Evaluated) -> Chart {
-    let Evaluated { profile, curve, .. } = evaluated;
-    let from = (ground.curves_from / TICK).floor() * TICK;
+    let Evaluated { variant, curve, .. } = evaluated;
+    let from = (ground.related.from / TICK).floor() * TICK;
     let n_ticks = ((1.0 - from) / TICK).round() as u32;
     let at = |tick: u32| from + f64::from(tick) * TICK;
     let ticks = (0..=n_ticks).map(|tick| (at(tick), format!("{:.1}", at(tick)))).collect();
     let mut curves = Vec::new();
-    if matches!(profile, Profile::Minhash | Profile::Full) {
+    if variant.profile != Profile::Classic {
         let promised = |number: usize, recall: &dyn Fn(Similarity) -> f64| {
             let dots = (0..=n_ticks * STEPS).map(|step| {
                 let at = (from + f64::from(step) * TICK / f64::from(STEPS)).min(1.0);
@@ -90,13 +90,13 @@ fn found(ground: &Ground<'_>, place: usize, evaluated: &Evaluated) -> Chart {
         curves.push(Curve { kind, number: place, dots: dots.collect() });
     }
     let axis = Axis { name: "Jaccard similarity".to_owned(), from, to: 1.0, ticks };
-    Chart { name: format!("{profile}: share of pairs found, by similarity"), axis, curves }
+    Chart { name: format!("{variant}: share of pairs found, by similarity"), axis, curves }
 }
 
 fn table_of_bins(evaluated: &[Evaluated]) -> Markup {
     let Some(first) = evaluated.first() else { return html! {} };
     let names: Vec<String> =
-        evaluated.iter().map(|one| format!("{}: compared, called", one.profile)).collect();
+        evaluated.iter().map(|one| format!("{}: compared, called", one.variant)).collect();
     let names: Vec<&str> =
         ["pairs", "promised by bands"].into_iter().chain(names.iter().map(String::as_str)).collect();
     let bins = first.curve.iter().enumerate().filter(|(_, bin)| bin.n_pairs > 0);
@@ -119,7 +119,7 @@ fn table_of_bins(evaluated: &[Evaluated]) -> Markup {
 }
 
 pub(super) fn by_length(evaluated: &[Evaluated]) -> Markup {
-    let names: Vec<String> = evaluated.iter().map(|one| one.profile.to_string()).collect();
+    let names: Vec<String> = evaluated.iter().map(|one| one.variant.to_string()).collect();
     let curves: Vec<_> =
         names.iter().enumerate().map(|(place, name)| (CurveKind::Measured, place, name.as_str())).collect();
     html! {
@@ -131,7 +131,7 @@ pub(super) fn by_length(evaluated: &[Evaluated]) -> Markup {
             div.charts {
                 @for (what, of) in [
                     ("Recall", Band::recall as fn(&Band) -> Option<f64>),
-                    ("Strict precision", Band::strict_precision),
+                    ("Precision", Band::precision),
                     ("F1", Band::f1),
                 ] {
                     figure {
@@ -163,7 +163,7 @@ fn quality(what: &str, evaluated: &[Evaluated], of: fn(&Band) -> Option<f64>) ->
     let curve = |(number, evaluated): (usize, &Evaluated)| {
         let dots = shown_bands.iter().enumerate().map(|(at, &band)| {
             let band = &evaluated.scores.by_length[band];
-            let says = format!("{}, {} characters: {}", evaluated.profile, named(band), shown(of(band)));
+            let says = format!("{}, {} characters: {}", evaluated.variant, named(band), shown(of(band)));
             Dot { at: place(at), share: of(band), between: None, says }
         });
         Curve { kind: CurveKind::Measured, number, dots: dots.collect() }
@@ -182,7 +182,7 @@ fn quality(what: &str, evaluated: &[Evaluated], of: fn(&Band) -> Option<f64>) ->
 fn table_of_bands(by: &str, evaluated: &[Evaluated], of: fn(&Evaluated) -> &Vec<Band>) -> Markup {
     let Some(first) = evaluated.first() else { return html! {} };
     let names: Vec<String> =
-        evaluated.iter().map(|one| format!("{}: recall, strict precision, F1", one.profile)).collect();
+        evaluated.iter().map(|one| format!("{}: recall, precision, F1", one.variant)).collect();
     let names: Vec<&str> = std::iter::once("pairs").chain(names.iter().map(String::as_str)).collect();
     wide(
         by,
@@ -194,7 +194,7 @@ fn table_of_bands(by: &str, evaluated: &[Evaluated], of: fn(&Evaluated) -> &Vec<
                         th scope="row" { (named(band)) }
                         (number(band.n_true))
                         @for band in evaluated.iter().map(|one| &of(one)[at]) {
-                            td.number { (shown(band.recall())) ", " (shown(band.strict_precision())) ", " (shown(band.f1())) }
+                            td.number { (shown(band.recall())) ", " (shown(band.precision())) ", " (shown(band.f1())) }
                         }
                     }
                 }

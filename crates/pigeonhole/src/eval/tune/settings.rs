@@ -1,25 +1,24 @@
 //! The file of settings that `tune` writes: what was chosen, and in comments what was measured and why.
 
-use std::fmt::Write;
+use std::borrow::Cow;
+use std::fmt::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
 use corpus::Grouped;
+use corpus::cli::FileArgs;
 use evaluation::confidence;
-use features::Dictionaries;
 use features::cli::RecipeArgs;
+use index::Profile;
 use minhash::BandScheme;
 
-use super::super::profile::Profile;
 use super::super::report::shown;
 use super::super::{Evaluated, Ground};
-use super::{ABOUT, LEAST_RECALL, is_sure};
+use super::thresholds::Thresholds;
+use super::{ABOUT, LEAST_RECALL, histogram, is_sure};
 
 /// Columns of a comment.
 const WIDTH: usize = 110;
-
-/// Similarities from which on the pairs of the sample are counted.
-const FROM: [f64; 6] = [0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
 
 /// What is promised is little below this.
 const PROMISE: f64 = 0.99;
@@ -28,12 +27,46 @@ pub(super) struct Settings<'a> {
     pub(super) ground: &'a Ground<'a>,
     pub(super) evaluated: &'a [Evaluated],
     pub(super) choice: Profile,
+    /// Said where the least similarity was asked for.
+    pub(super) is_asked: bool,
+    /// Where families are known.
+    pub(super) thresholds: Option<&'a Thresholds>,
     pub(super) recipe: &'a RecipeArgs,
+    pub(super) command: &'a Command<'a>,
+}
+
+/// The command that does what was chosen.
+pub(super) struct Command<'a> {
+    pub(super) files: &'a FileArgs,
+    pub(super) output: Option<&'a Path>,
+}
+
+impl fmt::Display for Command<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("indexer dedup")?;
+        for file in &self.files.files {
+            write!(f, " {}", of_shell(&file.to_string_lossy()))?;
+        }
+        if let Some(list) = &self.files.files_from {
+            write!(f, " --files-from {}", of_shell(&list.to_string_lossy()))?;
+        }
+        let settings = self.output.unwrap_or(Path::new("pigeonhole.toml"));
+        write!(f, " --config {} --output kept.jsonl", of_shell(&settings.to_string_lossy()))
+    }
+}
+
+/// A word as a shell reads it.
+fn of_shell(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@+,".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")).into(),
+    }
 }
 
 impl Settings<'_> {
-    pub(super) fn toml(&self, dictionaries: &Dictionaries) -> String {
-        let min = self.ground.min_similarity.get();
+    pub(super) fn toml(&self) -> String {
+        let min = self.ground.min_similarity();
         let mut text = String::new();
         let version = env!("CARGO_PKG_VERSION");
         comment(
@@ -42,85 +75,78 @@ impl Settings<'_> {
                 "Settings for `--config` of all three programs, written by `pigeonhole tune` {version}."
             ),
         );
-        text.push_str("#\n");
+        // A command is one line, to be copied.
+        line(&mut text, &program::line(&format!("To run: {}", self.command)));
+        blank(&mut text);
         comment(&mut text, &self.sample());
-        text.push_str("#\n");
+        blank(&mut text);
         self.table(&mut text);
-        text.push_str("#\n");
+        blank(&mut text);
         comment(
             &mut text,
-            "Recall: the share of the pairs that is found, with its range of 95 % confidence. Strict precision: the share of what is \
-             called near-duplicates that is not plainly something else. Rows and bytes: of the index, for each document, beside \
-             its id. Compared: candidates that signatures confirm or refuse, for each document; they grow with the index. \
-             Sketched: from text to what is stored, by one thread of this machine.",
+            "Recall: the share of the pairs that is found, with its range of 95 % confidence. Below: pairs that are called \
+             near-duplicates although they have less in common, which is none in an index that keeps texts. Rows and bytes: of the \
+             index, for each document, beside its id. Compared: pairs that are confirmed or refused, for each document; they \
+             grow with the index. Sketched: from text to what is stored, by one thread of this machine.",
         );
         text.push('\n');
         comment(&mut text, &self.why());
         setting(&mut text, "profile", &quoted(&self.choice.to_string()));
         text.push('\n');
-        comment(&mut text, &self.similarities());
+        self.similarities(&mut text);
         setting(&mut text, "min-similarity", &quoted(&min.to_string()));
         text.push('\n');
-        self.recipe(&mut text, dictionaries);
+        self.recipe(&mut text);
+        if self.thresholds.is_none() {
+            self.pairs_to_read(&mut text);
+        }
         text
     }
 
     fn sample(&self) -> String {
         let texts = self.ground.texts;
-        let of = match texts.n_read {
-            n if n > texts.len() as u64 => {
-                format!("{} of {} documents, chosen at random", Grouped(texts.len() as u64), Grouped(n))
-            }
-            n => format!("all {} documents", Grouped(n)),
+        let of = match &self.ground.left_out()[..] {
+            [] => format!("all {} documents", Grouped(texts.len() as u64)),
+            left_out => left_out.join("; "),
         };
         format!(
-            "Measured on {of}, in the middle {} characters. Pairs with a Jaccard similarity of {} and more, of character \
+            "Measured on {of}; in the middle {} characters. Pairs with a Jaccard similarity of {} and more, of character \
              n-grams, all found by an exact join: {}.",
             Grouped(texts.median_length() as u64),
-            self.ground.min_similarity.get(),
+            self.ground.min_similarity(),
             Grouped(self.ground.pairs.len() as u64),
         )
     }
 
     fn table(&self, text: &mut String) {
-        text.push_str(
-            "# profile  recall  range             strict precision  rows  bytes  compared  sketched\n",
-        );
+        text.push_str("# profile  recall  range             below  rows  bytes  compared  sketched\n");
         let n = self.ground.texts.len() as f64;
-        for Evaluated { profile, found, scores, .. } in self.evaluated {
+        for Evaluated { variant, found, scores, .. } in self.evaluated {
             let whole = &scores.whole;
             let range = confidence(whole.n_found, whole.n_true)
                 .map_or_else(|| "–".to_owned(), |(from, to)| format!("{from:.4} to {to:.4}"));
             line(
                 text,
                 &format!(
-                    "{profile:<7}  {:>6}  {range:<16}  {:>16}  {:>4.1}  {:>5.0}  {:>8.2}  {} documents/s",
+                    "{variant:<7}  {:>6}  {range:<16}  {:>5}  {:>4.1}  {:>5.0}  {:>8.2}  {} documents/s",
                     shown(whole.recall()),
-                    shown(whole.strict_precision()),
+                    whole.n_below,
                     found.n_rows as f64 / n,
                     found.n_bytes as f64 / n,
-                    found.n_proposed as f64 / n,
-                    Grouped(self.rate(*profile)),
+                    found.n_compared as f64 / n,
+                    Grouped(self.rate(found.sketching)),
                 ),
             );
         }
     }
 
     /// Documents a second, by one thread.
-    fn rate(&self, profile: Profile) -> u64 {
-        let texts = self.ground.texts;
-        // Signatures confirm what simhash proposes, so it takes them, too.
-        let time = match profile {
-            Profile::ClassicUnverified => texts.fingerprinting,
-            Profile::Classic | Profile::Full => texts.fingerprinting + texts.sketching,
-            Profile::Minhash => texts.sketching,
-        };
-        // As `as` does, it is the greatest number for no time at all.
-        if time == Duration::ZERO { 0 } else { (texts.len() as f64 / time.as_secs_f64()) as u64 }
+    fn rate(&self, time: Duration) -> u64 {
+        if time == Duration::ZERO { 0 } else { (self.ground.texts.len() as f64 / time.as_secs_f64()) as u64 }
     }
 
     fn why(&self) -> String {
-        let (min, choice) = (self.ground.min_similarity, self.choice);
+        let (min, choice) = (self.ground.asked.min_similarity, self.choice);
         let promises = format!(
             "the bands of MinHashes find a pair of {} with a probability of {:.4} where the texts are long, and of {:.4} where they are short",
             min.get(),
@@ -133,8 +159,7 @@ impl Settings<'_> {
             )
         } else {
             format!(
-                "{choice}: of the profiles within {ABOUT} of the best recall and of the best strict precision the one with the fewest rows. By \
-                 computation {promises}."
+                "{choice}: of the profiles within {ABOUT} of the best recall the one with the fewest rows. By computation {promises}."
             )
         };
         let recall = |one: &Evaluated| one.scores.whole.recall().unwrap_or(0.0);
@@ -150,34 +175,91 @@ impl Settings<'_> {
         why
     }
 
-    fn similarities(&self) -> String {
-        let counts = FROM.iter().filter(|&&from| from >= self.ground.curves_from).map(|&from| {
-            let n = self.ground.related.iter().filter(|pair| pair.similarity >= from).count();
-            format!("{from} and more: {}", Grouped(n as u64))
-        });
-        let counts = counts.collect::<Vec<_>>().join(", ");
-        format!(
-            "What is a near-duplicate: as it was asked for. A lower one calls more documents duplicates, and costs no more rows or bytes. \
-             All pairs of the sample by similarity: {counts}."
-        )
+    /// The thresholds with what is found from each on, and what tells which one to take.
+    fn similarities(&self, text: &mut String) {
+        let min = self.ground.min_similarity();
+        match self.thresholds {
+            Some(thresholds) => {
+                let whence = match (self.is_asked, thresholds.best()) {
+                    (true, Some(best)) => {
+                        format!("as it was asked for; the best F1 is that of {}", best.get())
+                    }
+                    (false, Some(_)) => "the one with the best F1".to_owned(),
+                    (true, None) => "as it was asked for".to_owned(),
+                    (false, None) => "the default, as no pair of one family is similar".to_owned(),
+                };
+                comment(
+                    text,
+                    &format!(
+                        "What is a near-duplicate: from {min} on, {whence}. Recall and precision are those of all pairs from a \
+                         threshold on against pairs of one family. A higher threshold trades recall for precision; \
+                         --min-similarity takes another one."
+                    ),
+                );
+                blank(text);
+                line(text, "threshold      pairs  recall  precision      F1");
+                for (least, score) in &thresholds.0 {
+                    line(
+                        text,
+                        &format!(
+                            "{:<9}  {:>9}  {:>6}  {:>9}  {:>6}",
+                            least.get(),
+                            Grouped(score.n_called).to_string(),
+                            shown(score.recall()),
+                            shown(score.precision()),
+                            shown(score.f1()),
+                        ),
+                    );
+                }
+            }
+            None => {
+                let whence = if self.is_asked { "as it was asked for" } else { "the default" };
+                comment(
+                    text,
+                    &format!(
+                        "What is a near-duplicate: from {min} on, {whence}. All pairs of the sample by similarity, counted, are below, \
+                         and some of each step to read at the end. Where those of a step below {min} are what you call near-duplicates, run this again \
+                         with --min-similarity where they begin; where those above are not, with a higher one. As a rule of \
+                         thumb: 0.7 for families of long versions, 0.6 for old spelling against new, 0.8 and more for news, \
+                         headlines and templates. --families FIELD measures it where families are known."
+                    ),
+                );
+                blank(text);
+                histogram::counts(self.ground).iter().for_each(|counts| line(text, counts));
+            }
+        }
+    }
+
+    fn pairs_to_read(&self, text: &mut String) {
+        let to_read = histogram::to_read(self.ground);
+        if !to_read.is_empty() {
+            text.push('\n');
+            comment(
+                text,
+                "Pairs to read, chosen at random from those of each step: how both begin, and where they differ.",
+            );
+            to_read.iter().for_each(|pair| line(text, pair));
+        }
     }
 
     /// What simhash was measured with, where that was said.
-    fn recipe(&self, text: &mut String, dictionaries: &Dictionaries) {
+    fn recipe(&self, text: &mut String) {
         let terms = &self.recipe.terms;
         let paths =
             [("user-dict", &terms.user_dict), ("stop-words", &terms.stop_words), ("idf", &self.recipe.idf)];
         let paths =
             paths.into_iter().filter_map(|(name, path)| Some((name.to_owned(), of_path(path.as_deref()?))));
-        let fields = self.recipe.explicit_fields(dictionaries).into_iter().filter_map(|(name, value)| {
-            let value = match name.as_str() {
-                "segmenter" | "weights" => quoted(&value),
-                "simplify" | "seed" | "top-terms" => value,
-                // Of files there is a digest; their paths are what is set.
-                _ => return None,
-            };
-            Some((name, value))
-        });
+        let fields = self.recipe.explicit_fields(&self.ground.asked.dictionaries).into_iter().filter_map(
+            |(name, value)| {
+                let value = match name.as_str() {
+                    "segmenter" | "weights" => quoted(&value),
+                    "simplify" | "seed" | "top-terms" => value,
+                    // Of files there is a digest; their paths are what is set.
+                    _ => return None,
+                };
+                Some((name, value))
+            },
+        );
         let given: Vec<(String, String)> = fields.chain(paths).collect();
         if !given.is_empty() {
             text.push('\n');
@@ -204,7 +286,12 @@ fn setting(text: &mut String, name: &str, value: &str) {
 }
 
 fn line(text: &mut String, line: &str) {
-    let _ = writeln!(text, "# {line}");
+    // A comment of TOML holds no control characters.
+    let _ = writeln!(text, "{}", format!("# {}", line.replace(char::is_control, " ")).trim_end());
+}
+
+fn blank(text: &mut String) {
+    text.push_str("#\n");
 }
 
 /// Words in lines of comments.
@@ -233,6 +320,19 @@ mod tests {
         comment(&mut text, &"word ".repeat(50));
         assert!(text.lines().all(|line| line.starts_with("# word") && line.len() <= WIDTH), "{text}");
         assert_eq!(text.matches("word").count(), 50);
+    }
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        for (word, expected) in [
+            ("news/a.jsonl", "news/a.jsonl"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            ("语料", "语料"),
+        ] {
+            assert_eq!(of_shell(word), expected);
+        }
     }
 
     #[test]

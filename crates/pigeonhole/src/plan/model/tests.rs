@@ -12,6 +12,7 @@ fn load(profile: Profile, scheme: &str, n_documents: f64) -> Load {
         retain: None,
         id_bytes: 36.0,
         text_bytes: 2_000.0,
+        texts: TextKeeping::None,
         queries_a_call: 1.0,
         strangers_a_million: m::STRANGERS_A_MILLION,
     }
@@ -64,6 +65,19 @@ fn a_document_has_a_row_for_each_table_and_band() {
         // Three copies on disks of which three fifths are full.
         close(stored.disk_bytes, (stored.index_bytes + stored.documents_bytes) * 5.0, 1e-12);
     }
+}
+
+/// 2,000 bytes of text take 920 compressed, beside the records and on the same disks.
+#[test]
+fn kept_texts_take_room_beside_the_records() {
+    let without = load(Profile::Minhash, "5c2", 1e9);
+    let with = Load { texts: TextKeeping::Zstd, ..without.clone() };
+    let [without, with] = [without, with].map(|load| plan(&load, &machines()).stored);
+    assert_eq!(without.texts_bytes, 0.0);
+    close(with.texts_bytes, 920e9, 1e-12);
+    close(with.disk_bytes, without.disk_bytes + 920e9 * 5.0, 1e-12);
+    close(with.documents_regions, without.documents_regions + 92.0, 0.01);
+    assert_eq!((with.documents_bytes, with.index_bytes), (without.documents_bytes, without.index_bytes));
 }
 
 /// 6 tables of 26 bits and 4 of 25: 10^10 · (6 · 2^-26 + 4 · 2^-25) = 2,086. What the other schemes read is in

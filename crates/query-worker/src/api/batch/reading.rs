@@ -18,6 +18,9 @@ const CALL_LINES_MAX: usize = 1024;
 /// Once this many bytes of lines wait, no more are read until a call has taken some.
 const READ_BYTES_MAX: usize = 1 << 20;
 
+/// So many bytes of a batch that is given up are read before its connection is closed.
+const DROPPED_BYTES_MAX: usize = 256 << 20;
+
 /// A body of lines.
 pub(super) struct Reading {
     pieces: BodyDataStream,
@@ -61,6 +64,26 @@ impl Reading {
         let call: Vec<Line> = self.ready.drain(..self.ready.len().min(CALL_LINES_MAX)).collect();
         self.n_ready_bytes -= call.iter().map(Line::n_bytes).sum::<usize>();
         Ok(call)
+    }
+
+    /// The number of the next line that no call has taken.
+    pub(super) fn next_number(&self) -> u64 {
+        self.ready.front().map_or_else(|| self.lines.number(), |line| line.number)
+    }
+
+    /// Reads the rest of the body, up to a bound, and drops it.
+    pub(super) async fn drop_rest(mut self) {
+        let mut n_bytes = 0;
+        while n_bytes < DROPPED_BYTES_MAX && self.end.is_none() {
+            let piece = tokio::select! {
+                piece = self.pieces.next() => piece,
+                _ = self.stage.wait_for(|stage| *stage == Stage::Ending) => return,
+            };
+            match piece {
+                Some(Ok(piece)) => n_bytes += piece.len(),
+                Some(Err(_)) | None => return,
+            }
+        }
     }
 
     /// Whether batches are to end between two lines.

@@ -31,7 +31,7 @@ impl Row {
         let newest = self.claim.iter().map(|claim| claim.timestamp);
         let newest = newest.chain(self.record.iter().map(|&(_, timestamp)| timestamp)).max();
         let live = self.live().map(|(sketch, _)| sketch.clone());
-        Entry { live, newest: newest.unwrap_or(0), claim: self.claim.clone() }
+        Entry { live, text: None, newest: newest.unwrap_or(0), claim: self.claim.clone() }
     }
 }
 
@@ -151,6 +151,7 @@ impl World {
             state: State::Removed,
             sketch: sketch.clone(),
             source: None,
+            text: None,
             timestamp: self.rows[document].entry().newest + 1,
             ticket: Ticket { time: 0, owner: u64::MAX, number: self.n_removals.into() },
             deadline: 0,

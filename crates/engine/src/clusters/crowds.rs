@@ -1,0 +1,177 @@
+//! What is compared of documents that share a bucket with very many others, as near-equal pages do and texts that begin alike:
+//! with each so few that time is linear.
+
+use std::cmp::Reverse;
+
+use index::{Features, Glance, Rule};
+use minhash::{Basis, Comparison, Signature, Similarity};
+
+use super::Groups;
+use super::buckets::Filed;
+
+/// With so many earlier ones each group of a crowd is compared, those that promise most.
+pub const COMPARED_MAX: usize = 4;
+
+/// Of so many crowded groups in a bucket estimates are made of all pairs.
+const ALL_MAX: usize = 16;
+
+/// Where there are more, of each with so many firsts of the bucket.
+const N_FIRSTS: usize = COMPARED_MAX;
+
+/// And with so many that stand beside it where the bucket is sorted by the other bands, in which similar ones agree.
+const N_NEIGHBOURS: usize = 2;
+
+/// A group whose list is full is estimated with no more others than so many. Crowds agree in many
+/// bands, and the others that promise most come up in the first of them.
+const ESTIMATES_MAX: u32 = 8 * COMPARED_MAX as u32;
+
+/// A neighbour promises more than a first where its estimate is above by so many deviations of both. The estimates of one
+/// near-equal page beside many others differ by chance, and the texts of the firsts are at hand.
+const DEVIATIONS: f64 = 2.0;
+
+/// The pairs of crowded groups, as far as they are compared.
+pub(super) struct Crowds<'a> {
+    groups: &'a Groups<'a>,
+    rule: &'a Rule,
+    has_texts: bool,
+    /// Below this estimate nothing is near.
+    least_estimate: f64,
+    /// The place in `lists` of each group that is in a crowd; empty where there are no crowds.
+    places: Vec<u32>,
+    lists: Vec<List>,
+}
+
+/// The earlier groups that one is compared with, the most promising first.
+#[derive(Clone, Copy, Default)]
+struct List {
+    len: usize,
+    n_estimates: u32,
+    entries: [Entry; COMPARED_MAX],
+}
+
+/// The more promising is the greater.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    promise: u32,
+    /// The lesser numbers are the greater: their texts were read a while ago, and by all others.
+    group: Reverse<u32>,
+}
+
+impl List {
+    fn entries(&self) -> &[Entry] {
+        &self.entries[..self.len]
+    }
+
+    /// True if no more estimates are made.
+    fn is_done(&self) -> bool {
+        self.len == COMPARED_MAX && self.n_estimates >= ESTIMATES_MAX
+    }
+
+    /// True if an entry would be kept.
+    fn takes(&self, entry: Entry) -> bool {
+        self.len < COMPARED_MAX || self.entries[COMPARED_MAX - 1] < entry
+    }
+
+    /// Keeps an entry that it takes.
+    fn push(&mut self, entry: Entry) {
+        let at = self.entries().partition_point(|kept| *kept > entry);
+        self.len = (self.len + 1).min(COMPARED_MAX);
+        self.entries[at..self.len].rotate_right(1);
+        self.entries[at] = entry;
+    }
+}
+
+impl<'a> Crowds<'a> {
+    /// None offered yet. `has_texts` says whether texts are at hand.
+    pub(super) fn new(groups: &'a Groups<'a>, rule: &'a Rule, has_texts: bool) -> Self {
+        let least_estimate = rule.least_estimate().map_or(0.0, Similarity::get);
+        Self { groups, rule, has_texts, least_estimate, places: Vec::new(), lists: Vec::new() }
+    }
+
+    /// Takes the crowded places of a bucket, ascending.
+    pub(super) fn offer(&mut self, filed: &Filed, band: usize, mut members: Vec<usize>) {
+        let n_firsts = if members.len() > ALL_MAX { N_FIRSTS } else { ALL_MAX };
+        for (n, &b) in members.iter().enumerate() {
+            for &a in members.iter().take(n.min(n_firsts)) {
+                self.offer_pair(filed, [a, b], DEVIATIONS);
+            }
+        }
+        if members.len() <= ALL_MAX {
+            return;
+        }
+        let by_bands = |place: &usize| {
+            let mut segments = filed.segments_from(*place, band).skip(1);
+            let first: [u32; 3] = std::array::from_fn(|_| segments.next().unwrap_or(0));
+            (first, filed.suffix(*place), *place)
+        };
+        members.retain(|&place| !self.is_done(filed.group(place)));
+        members.sort_by_cached_key(by_bands);
+        for (n, &one) in members.iter().enumerate() {
+            for &other in &members[n.saturating_sub(N_NEIGHBOURS)..n] {
+                self.offer_pair(filed, [one.min(other), one.max(other)], -DEVIATIONS);
+            }
+        }
+    }
+
+    fn is_done(&self, group: usize) -> bool {
+        let place = self.places.get(group).and_then(|&place| self.lists.get(place as usize));
+        place.is_some_and(List::is_done)
+    }
+
+    /// Notes two places, the lesser first, if they are among the most promising.
+    fn offer_pair(&mut self, filed: &Filed, [a, b]: [usize; 2], n_deviations: f64) {
+        if !filed.are_near(a, b) {
+            return;
+        }
+        let [of_a, of_b] = [a, b].map(|place| filed.group(place));
+        if self.places.is_empty() {
+            self.places = vec![u32::MAX; self.groups.len()];
+        }
+        if self.places[of_b] == u32::MAX {
+            self.places[of_b] = self.lists.len() as u32;
+            self.lists.push(List::default());
+        }
+        let at = self.places[of_b] as usize;
+        let list = &mut self.lists[at];
+        if list.is_done() || list.entries().iter().any(|entry| entry.group.0 as usize == of_a) {
+            return;
+        }
+        list.n_estimates += 1;
+        let [features_a, features_b] = [of_a, of_b].map(|group| self.groups.features(group));
+        let Some(promise) = self.promise(features_a, features_b, n_deviations) else { return };
+        let entry = Entry { promise, group: Reverse(of_a as u32) };
+        if self.lists[at].takes(entry)
+            && self.rule.glance_at(features_a, features_b, self.has_texts) != Glance::Far
+        {
+            self.lists[at].push(entry);
+        }
+    }
+
+    /// The greater the more promising; `None` of most pairs that are far.
+    fn promise(&self, a: &Features, b: &Features, n_deviations: f64) -> Option<u32> {
+        let share = match (self.rule.min_similarity, &a.signature, &b.signature) {
+            (Some(_), Some(of_a), Some(of_b)) => {
+                let Comparison { similarity, basis, .. } = Signature::compare(of_a, of_b);
+                if similarity.get() < self.least_estimate {
+                    return None;
+                }
+                let is_estimate = basis == Basis::Estimate;
+                let deviation = if is_estimate { Comparison::deviation(similarity) } else { 0.0 };
+                similarity.get() + n_deviations * deviation
+            }
+            _ => 1.0 - f64::from(a.distance(b).as_bits()) / 64.0,
+        };
+        // From 0 to 2 in steps that no estimate makes.
+        Some((share.clamp(0.0, 2.0) * f64::from(1 << 24)) as u32)
+    }
+
+    /// Calls `visit` once for each pair that is to be compared, the lesser first.
+    pub(super) fn propose<E>(&self, visit: &mut dyn FnMut(usize, usize) -> Result<(), E>) -> Result<(), E> {
+        for (group, &place) in self.places.iter().enumerate().filter(|(_, place)| **place != u32::MAX) {
+            for entry in self.lists[place as usize].entries() {
+                visit(entry.group.0 as usize, group)?;
+            }
+        }
+        Ok(())
+    }
+}

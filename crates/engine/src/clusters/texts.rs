@@ -1,0 +1,119 @@
+//! The texts of a corpus, by which its pairs are counted.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::path::Path;
+
+use index::{Features, Result, Text, TextPlace};
+
+use crate::Spool;
+
+/// So many bytes of texts stay in memory: pairs are counted bucket by bucket, so a text is read several times.
+const CACHE_BYTES: usize = 128 << 20;
+
+/// The texts of documents by position, as a [`Join`](super::Join) reads them.
+pub trait Texts {
+    /// The text of a document, where it is at hand.
+    ///
+    /// # Errors
+    /// Those of a read.
+    fn text(&self, document: u32) -> Result<Option<Text>>;
+
+    /// A number that two documents share where their texts are equal byte by byte, and that nobody outside can make
+    /// others share. `None` where it is not known.
+    fn digest(&self, document: u32) -> Option<u64>;
+}
+
+/// No texts: estimates decide.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoTexts;
+
+impl Texts for NoTexts {
+    fn text(&self, _: u32) -> Result<Option<Text>> {
+        Ok(None)
+    }
+
+    fn digest(&self, _: u32) -> Option<u64> {
+        None
+    }
+}
+
+/// The texts that features have.
+pub struct TextsInMemory<'a> {
+    features: &'a [Features],
+    digests: Vec<Option<u64>>,
+}
+
+impl<'a> TextsInMemory<'a> {
+    /// Those of a corpus.
+    #[must_use]
+    pub fn of(features: &'a [Features]) -> Self {
+        let keys = RandomState::new();
+        let digest = |features: &Features| features.text.as_ref().map(|text| keys.hash_one(&**text));
+        Self { features, digests: features.iter().map(digest).collect() }
+    }
+}
+
+impl Texts for TextsInMemory<'_> {
+    fn text(&self, document: u32) -> Result<Option<Text>> {
+        Ok(self.features.get(document as usize).and_then(|features| features.text.clone()))
+    }
+
+    fn digest(&self, document: u32) -> Option<u64> {
+        self.digests.get(document as usize).copied().flatten()
+    }
+}
+
+/// The texts of the documents of a run in their order, in a file that is gone when the run ends.
+///
+/// Memory: 16 bytes a document, and at most 128 MiB of what was read last.
+pub struct RunTexts {
+    spool: Spool,
+    keys: RandomState,
+    digests: Vec<Option<u64>>,
+}
+
+impl RunTexts {
+    /// No documents yet; the file is made in a folder.
+    ///
+    /// # Errors
+    /// Where no file can be made there.
+    pub fn create(folder: &Path) -> io::Result<Self> {
+        let spool = Spool::create(folder)?.caching(CACHE_BYTES);
+        Ok(Self { spool, keys: RandomState::new(), digests: Vec::new() })
+    }
+
+    /// Takes the text of the next document, if it has one.
+    ///
+    /// # Errors
+    /// Those of a write.
+    pub fn push(&mut self, text: Option<&Text>) -> Result<()> {
+        if let Some(text) = text {
+            self.spool.put(self.digests.len() as u64, text)?;
+        }
+        self.digests.push(text.map(|text| self.keys.hash_one(&**text)));
+        Ok(())
+    }
+
+    /// How many documents there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.digests.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.digests.is_empty()
+    }
+}
+
+impl Texts for RunTexts {
+    fn text(&self, document: u32) -> Result<Option<Text>> {
+        self.spool.get(document.into())
+    }
+
+    fn digest(&self, document: u32) -> Option<u64> {
+        self.digests.get(document as usize).copied().flatten()
+    }
+}

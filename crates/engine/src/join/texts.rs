@@ -1,0 +1,139 @@
+//! Texts of documents, by id: a pair that is worth a count is counted over them. They are read for such pairs alone, many in
+//! one call.
+
+use std::collections::{BTreeSet, HashMap};
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+
+use index::{DocumentId, Index, MAX_BATCH, Nearness, Result, Rule, Sketch, Text};
+
+/// About so many bytes are kept, twice.
+const KEPT_BYTES: usize = 32 << 20;
+
+/// The texts of so many pairs are read together.
+const N_PAIRS_MAX: usize = 128;
+
+/// So many pairs wait for their texts, counted ones and others, as they are told in their order.
+const N_WAITING_MAX: usize = 4_096;
+
+/// The texts that were read last, for all threads.
+#[derive(Default)]
+pub(super) struct KeptTexts(Mutex<Generations>);
+
+/// Two of them: when the young one is full it becomes the old one, and what was in that is forgotten.
+#[derive(Default)]
+struct Generations {
+    young: HashMap<DocumentId, Text>,
+    old: HashMap<DocumentId, Text>,
+    n_young_bytes: usize,
+}
+
+/// Pairs that were found, the lesser id first, in their order.
+#[derive(Default)]
+pub(super) struct Waiting<'a> {
+    pairs: Vec<Pair<'a>>,
+    n_to_count: usize,
+}
+
+struct Pair<'a> {
+    a: (&'a DocumentId, &'a Sketch),
+    b: (&'a DocumentId, &'a Sketch),
+    /// Of one that is not to be counted.
+    nearness: Option<Nearness>,
+}
+
+impl Generations {
+    fn get(&mut self, id: &DocumentId) -> Option<Text> {
+        if let Some(text) = self.young.get(id) {
+            return Some(text.clone());
+        }
+        let (id, text) = self.old.remove_entry(id)?;
+        self.put(id, text.clone());
+        Some(text)
+    }
+
+    fn put(&mut self, id: DocumentId, text: Text) {
+        self.n_young_bytes += id.as_str().len() + text.len();
+        self.young.insert(id, text);
+        if self.n_young_bytes > KEPT_BYTES {
+            self.old = mem::take(&mut self.young);
+            self.n_young_bytes = 0;
+        }
+    }
+}
+
+impl KeptTexts {
+    fn read<'a>(
+        &self,
+        index: &Index,
+        ids: BTreeSet<&'a DocumentId>,
+    ) -> Result<HashMap<&'a DocumentId, Text>> {
+        // Whoever panicked with it has left it whole.
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut known, mut missing) = (HashMap::new(), Vec::new());
+        {
+            let mut kept = lock();
+            for id in ids {
+                match kept.get(id) {
+                    Some(text) => drop(known.insert(id, text)),
+                    None => missing.push(id),
+                }
+            }
+        }
+        for ids in missing.chunks(MAX_BATCH) {
+            let owned: Vec<DocumentId> = ids.iter().map(|&id| id.clone()).collect();
+            let texts = index.texts(&owned)?;
+            let mut kept = lock();
+            for ((&id, owned), text) in ids.iter().zip(owned).zip(texts) {
+                if let Some(text) = text {
+                    kept.put(owned, text.clone());
+                    known.insert(id, text);
+                }
+            }
+        }
+        Ok(known)
+    }
+}
+
+impl<'a> Waiting<'a> {
+    /// Takes a pair that is near, or of which only a count can tell.
+    pub(super) fn push(
+        &mut self,
+        one: (&'a DocumentId, &'a Sketch),
+        other: (&'a DocumentId, &'a Sketch),
+        nearness: Option<Nearness>,
+    ) {
+        let (a, b) = if one.0 <= other.0 { (one, other) } else { (other, one) };
+        self.n_to_count += usize::from(nearness.is_none());
+        self.pairs.push(Pair { a, b, nearness });
+    }
+
+    /// Whether it is time to [settle](Self::settle) them.
+    pub(super) fn is_full(&self) -> bool {
+        self.n_to_count >= N_PAIRS_MAX || self.pairs.len() >= N_WAITING_MAX
+    }
+
+    /// Counts what is to be counted, and calls `visit` for what is near, in order. None wait afterwards.
+    pub(super) fn settle<E: From<index::Error>>(
+        &mut self,
+        index: &Index,
+        rule: &Rule,
+        kept: &KeptTexts,
+        visit: &mut dyn FnMut(&'a DocumentId, &'a DocumentId, Nearness) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let to_count = self.pairs.iter().filter(|pair| pair.nearness.is_none());
+        let ids: BTreeSet<&DocumentId> = to_count.flat_map(|pair| [pair.a.0, pair.b.0]).collect();
+        let texts = if ids.is_empty() { HashMap::new() } else { kept.read(index, ids)? };
+        self.n_to_count = 0;
+        for Pair { a, b, nearness } in self.pairs.drain(..) {
+            let counted = || {
+                let [of_a, of_b] = [a, b].map(|(id, sketch)| (sketch.features(), texts.get(id)));
+                rule.count_texts(of_a, of_b)
+            };
+            if let Some(nearness) = nearness.or_else(counted) {
+                visit(a.0, b.0, nearness)?;
+            }
+        }
+        Ok(())
+    }
+}

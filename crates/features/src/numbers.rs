@@ -1,0 +1,138 @@
+//! The numbers of a text, in their order: what two texts may differ in although nearly all of their n-grams are equal.
+//!
+//! They are read from the text in its newest [normal form](crate::NormalForm), and written as decimals: without zeros in
+//! front, with a point, without separators of thousands and without a sign.
+//!
+//! - **Digits** of any script, in a row. `,` and `.` between digits join them: one `,` before exactly three digits, or
+//!   several of a kind before three digits each, separate thousands (`1,000,000`, `1.000.000`); of two kinds the last, once,
+//!   is the point (`1,000.50`, `1.000,50`); one alone is the point (`3,14`, `9.30`), also `.` before three digits. What
+//!   fits none of these is several numbers: `23.11.2026`, `1.2.3`, `1,2,3`. Zeros at the end of a fraction count: `3.10`
+//!   is not `3.1`. Arabic `٬` is as `,`, and `٫` as `.`. Chinese units after them multiply: `3万` is `30000`, `1.5亿`.
+//! - **Chinese numerals** in a row, two and more: with units as they are spoken (`二十三`, `一百零五`, `两千`, `三百五`),
+//!   or digit by digit (`二〇二四`), and with `点` and digits a fraction (`三点五`). What is no well-formed number is none,
+//!   as `万一`, `千万`, `三三两两` and `一一`; nor is a row of digits for banks (`壹贰`) without a unit.
+//! - **One numeral** by itself is a number where its neighbours say so: after `第`, `分之`, `星期`, `周` or `礼拜`; `一` to
+//!   `十` before `月`, `日`, `号` or `分之`; and `二` to `十`, not `一`, before a word of measure as `人` and `年`. So
+//!   `一些`, `统一`, `三国` and `十分` have none.
+//!
+//! `½` is a 1 and a 2, and an exponent is digits like others: that is what NFKC makes of them. Numbers in words of other
+//! languages are none.
+
+mod chinese;
+mod decimal;
+
+use minhash::hash_words;
+
+use crate::NormalForm;
+use crate::normalize::Normalizer;
+
+pub(crate) use chinese::is_numeral;
+pub(crate) use decimal::is_digit;
+
+/// A longer row of Chinese numerals is no number.
+const NUMERALS_MAX: usize = 64;
+
+/// The numbers of a text as decimals, in their order: to show in which two texts differ. Equal sequences have an equal
+/// [`digest`].
+///
+/// ```
+/// use pigeonhole_features::numbers;
+/// assert_eq!(numbers::sequence("第二十三条：1,000.50元，统一"), ["23", "1000.50"]);
+/// assert_ne!(numbers::digest("2:0"), numbers::digest("0:2"));
+/// ```
+#[must_use]
+pub fn sequence(text: &str) -> Vec<String> {
+    let mut numbers = Vec::new();
+    for_each(&normal_form(text), |number| numbers.push(number.to_owned()));
+    numbers
+}
+
+/// A digest of the numbers of a text in their order: 0 where there are none, and of two other sequences the same for one
+/// pair in 2^32.
+#[must_use]
+pub fn digest(text: &str) -> u32 {
+    let mut digest = Digest::default();
+    for_each(&normal_form(text), |number| digest.push(number));
+    digest.get()
+}
+
+fn normal_form(text: &str) -> String {
+    let mut normal_form = String::new();
+    Normalizer::new(NormalForm::default(), true).normalize(text, &mut normal_form);
+    normal_form
+}
+
+/// Hands each number of a text in normal form to `emit`.
+fn for_each(normal_form: &str, mut emit: impl FnMut(&str)) {
+    let (mut end, mut decimal) = (0, String::new());
+    for (at, c) in normal_form.char_indices() {
+        if at >= end && (is_digit(c) || is_numeral(c)) {
+            end = read(normal_form, at, &mut decimal, &mut emit);
+        }
+    }
+}
+
+/// Hands the numbers that begin at `at` to `emit`, and tells where the next one may begin. `buffer` is for writing them.
+fn read(text: &str, at: usize, buffer: &mut String, emit: &mut impl FnMut(&str)) -> usize {
+    match text[at..].chars().next() {
+        Some(c) if is_digit(c) => decimal::read(text, at, buffer, emit),
+        _ => chinese::read(text, at, buffer, emit),
+    }
+}
+
+/// The digest of a sequence of numbers, as they come.
+#[derive(Clone, Debug, Default)]
+pub struct Digest {
+    state: u64,
+    buffer: String,
+}
+
+impl Digest {
+    /// Forgets the sequence.
+    pub fn clear(&mut self) {
+        self.state = 0;
+    }
+
+    /// Adds the numbers that begin at this place of a text in normal form, and tells where the next one may begin.
+    #[inline(never)]
+    pub(crate) fn read(&mut self, normal_form: &str, at: usize) -> usize {
+        if let Some((number, end)) = decimal::read_plain(normal_form, at) {
+            self.push(number);
+            return end;
+        }
+        if let Some(end) = chinese::passes(normal_form, at) {
+            return end;
+        }
+        let (mut state, mut buffer) = (self.state, std::mem::take(&mut self.buffer));
+        let end = read(normal_form, at, &mut buffer, &mut |number| state = next(state, number));
+        (self.state, self.buffer) = (state, buffer);
+        end
+    }
+
+    fn push(&mut self, number: &str) {
+        self.state = next(self.state, number);
+    }
+
+    /// Of the sequence so far.
+    #[must_use]
+    pub fn get(&self) -> u32 {
+        match (self.state, (self.state >> 32) as u32) {
+            (0, _) => 0,
+            (_, upper) => upper.max(1),
+        }
+    }
+}
+
+/// The state after one number more.
+fn next(mut state: u64, number: &str) -> u64 {
+    let (words, rest) = number.as_bytes().as_chunks::<8>();
+    for word in words {
+        state = hash_words(state, u64::from_be_bytes(*word));
+    }
+    // At most seven bytes are left, so that their number has a place on top.
+    let last = rest.iter().fold(rest.len() as u64, |word, &byte| word << 8 | u64::from(byte));
+    hash_words(state, last)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! The n-grams of a text by where they stand in it.
+
+use super::characters::{CJK, Code};
+use super::grams::{self, Key};
+
+/// The different n-grams of one text: open addressing with linear probing.
+///
+/// A place holds 32 bits of a hash and the position of the first occurrence. The characters themselves decide whether two
+/// n-grams are equal, so no collision of hashes changes a count.
+#[derive(Debug)]
+pub(super) struct Occurrences {
+    /// A power of two, at most two thirds of them taken; 0 is a free one.
+    places: Box<[u64]>,
+    /// The place of the n-gram at each position.
+    place_of: Box<[u32]>,
+    n_distinct: usize,
+}
+
+/// The number of positions of a text at which an n-gram starts; they are the first ones.
+fn n_positions(codes: &[Code]) -> usize {
+    let ends_with_four = matches!(*codes, [.., a, _, _, _] if a & CJK != 0);
+    codes.len().saturating_sub(4) + usize::from(ends_with_four)
+}
+
+fn hash_at(codes: &[Code], at: usize, key: Key) -> u64 {
+    let window = codes[at..].first_chunk().copied();
+    // The last n-gram may be of four.
+    let window = window.unwrap_or_else(|| [codes[at], codes[at + 1], codes[at + 2], codes[at + 3], 0]);
+    grams::hash(window, key)
+}
+
+/// True if the n-grams at a position of each text are equal.
+#[inline]
+fn are_equal(a: &[Code], at_a: usize, b: &[Code], at_b: usize) -> bool {
+    fn begin_alike<const N: usize>(a: &[Code], b: &[Code]) -> bool {
+        matches!((a.first_chunk::<N>(), b.first_chunk::<N>()), (Some(a), Some(b)) if a == b)
+    }
+    let (a, b) = (&a[at_a..], &b[at_b..]);
+    if b[0] & CJK == 0 { begin_alike::<5>(a, b) } else { begin_alike::<4>(a, b) }
+}
+
+/// The number of characters that two texts have in common at their beginnings.
+fn common_prefix(a: &[Code], b: &[Code]) -> usize {
+    const BLOCK: usize = 16;
+    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK));
+    let n = BLOCK * blocks.take_while(|(a, b)| a == b).count();
+    n + a[n..].iter().zip(&b[n..]).take_while(|(a, b)| a == b).count()
+}
+
+fn free_places(n: usize) -> Box<[u64]> {
+    vec![0; (n + n / 2).max(16).next_power_of_two()].into()
+}
+
+fn position(place: u64) -> usize {
+    (place as u32 - 1) as usize
+}
+
+impl Occurrences {
+    /// Those of a text of fewer than 2^32 characters.
+    pub(super) fn of(codes: &[Code], key: Key) -> Self {
+        let n = n_positions(codes);
+        let mut all = Self { places: free_places(n), place_of: Box::default(), n_distinct: 0 };
+        all.place_of = (0..n).map(|at| all.insert(codes, at, hash_at(codes, at, key)) as u32).collect();
+        all
+    }
+
+    /// No n-grams, with room for some.
+    fn with_room_for(n: usize) -> Self {
+        Self { places: free_places(n), place_of: Box::default(), n_distinct: 0 }
+    }
+
+    /// The number of different ones.
+    pub(super) fn n_distinct(&self) -> usize {
+        self.n_distinct
+    }
+
+    /// Bytes that they take.
+    pub(super) fn heap_bytes(&self) -> usize {
+        size_of_val(&*self.places) + size_of_val(&*self.place_of)
+    }
+
+    /// The place of the n-gram at a position of `codes`, or the free one where it would be, in the places of `own`.
+    #[inline]
+    fn place(&self, own: &[Code], codes: &[Code], at: usize, hash: u64) -> usize {
+        let mask = self.places.len() - 1;
+        let mut place = hash as usize & mask;
+        loop {
+            let entry = self.places[place];
+            if entry == 0 || entry >> 32 == hash >> 32 && are_equal(own, position(entry), codes, at) {
+                return place;
+            }
+            place = (place + 1) & mask;
+        }
+    }
+
+    /// Adds the n-gram at a position of the own text, and says where it is.
+    #[inline]
+    fn insert(&mut self, own: &[Code], at: usize, hash: u64) -> usize {
+        let place = self.place(own, own, at, hash);
+        if self.places[place] == 0 {
+            self.places[place] = hash >> 32 << 32 | (at as u64 + 1);
+            self.n_distinct += 1;
+        }
+        place
+    }
+
+    /// The number of different n-grams of another text that stand in `own`, and of all different ones that it has.
+    ///
+    /// Near texts agree for long runs, in which the next n-gram of the one is the next of the other: none is hashed there.
+    pub(super) fn met_by(&self, own: &[Code], other: &[Code], key: Key) -> (usize, usize) {
+        let mut met = vec![0_u64; self.places.len().div_ceil(64)];
+        // Of near texts few are not met.
+        let mut unmet = Self::with_room_for(other.len() / 16);
+        let n = n_positions(other);
+        let mut at = 0;
+        while at < n {
+            let hash = hash_at(other, at, key);
+            let entry = self.places[self.place(own, other, at, hash)];
+            if entry == 0 {
+                unmet.insert_growing(other, at, hash, key);
+                at += 1;
+                continue;
+            }
+            let own_at = position(entry);
+            let n_alike = common_prefix(&own[own_at..], &other[at..]);
+            let n_met = n_positions(&other[at..at + n_alike]);
+            for &place in &self.place_of[own_at..own_at + n_met] {
+                met[place as usize / 64] |= 1 << (place % 64);
+            }
+            at += n_met;
+        }
+        let n_met = met.iter().map(|word| word.count_ones() as usize).sum();
+        (n_met, n_met + unmet.n_distinct)
+    }
+
+    fn insert_growing(&mut self, own: &[Code], at: usize, hash: u64, key: Key) {
+        if 3 * self.n_distinct >= 2 * self.places.len() {
+            let mut larger = Self::with_room_for(self.places.len());
+            for &entry in self.places.iter().filter(|&&entry| entry != 0) {
+                let at = position(entry);
+                larger.insert(own, at, hash_at(own, at, key));
+            }
+            *self = larger;
+        }
+        self.insert(own, at, hash);
+    }
+}

@@ -1,0 +1,184 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use index::{
+    Cursor, Document, Error, ErrorKind, Features, Insertion, MemoryStore, Metadata, Neighbours, OpenOptions,
+    Page, Profile, Result, Rule, Selection, Sketch, Status, Store, StoredDocument,
+};
+
+use super::*;
+
+/// A store into which another program writes, each time after it was asked what is near, and whose caller dies at some
+/// call: before or after it is done.
+struct Shared {
+    store: MemoryStore,
+    others: Mutex<VecDeque<Vec<Document>>>,
+    /// Half calls that are left before the caller dies.
+    left: Mutex<usize>,
+}
+
+struct Dying(Arc<Shared>);
+
+impl Dying {
+    fn call<T>(&self, call: impl FnOnce(&MemoryStore) -> Result<T>) -> Result<T> {
+        self.live()?;
+        let answer = call(&self.0.store)?;
+        self.live()?;
+        Ok(answer)
+    }
+
+    fn live(&self) -> Result<()> {
+        let mut left = self.0.left.lock().unwrap();
+        *left = left.checked_sub(1).ok_or_else(|| Error::new(ErrorKind::Unavailable, "killed"))?;
+        Ok(())
+    }
+}
+
+impl Store for Dying {
+    fn metadata(&self) -> Result<Option<Metadata>> {
+        self.0.store.metadata()
+    }
+
+    fn create(&self, metadata: &Metadata) -> Result<Metadata> {
+        self.0.store.create(metadata)
+    }
+
+    fn prepare(&self) -> Result<()> {
+        self.0.store.prepare()
+    }
+
+    fn insert(&self, documents: &[Document]) -> Result<Vec<Insertion>> {
+        self.call(|store| store.insert(documents))
+    }
+
+    fn insert_if_new(&self, documents: &[Document], rule: &Rule) -> Result<Vec<Insertion>> {
+        self.call(|store| store.insert_if_new(documents, rule))
+    }
+
+    fn remove_if(&self, ids: &[DocumentId], selection: &Selection) -> Result<Vec<bool>> {
+        self.call(|store| store.remove_if(ids, selection))
+    }
+
+    fn get(&self, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
+        self.0.store.get(ids)
+    }
+
+    fn near(&self, queries: &[Sketch], rule: &Rule, limit: usize) -> Result<Vec<Neighbours>> {
+        let found = self.call(|store| store.near(queries, rule, limit))?;
+        if let Some(others) = self.0.others.lock().unwrap().pop_front() {
+            self.0.store.insert_if_new(&others, rule)?;
+        }
+        Ok(found)
+    }
+
+    fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
+        self.0.store.scan(after, limit)
+    }
+
+    fn status(&self) -> Result<Status> {
+        self.0.store.status()
+    }
+}
+
+/// Places on a line: three steps are near, four are not. Those of a hundred more are off to another side.
+fn at(place: u64) -> Fingerprint {
+    Fingerprint((0..place % 100).fold(place / 100 * (0b111 << 60), |bits, bit| bits | 1 << bit))
+}
+
+fn id(place: u64) -> DocumentId {
+    place.to_string().parse().unwrap()
+}
+
+fn index_over(shared: &Arc<Shared>) -> Index {
+    let options =
+        OpenOptions { profile: Some(Profile::Classic), verify: Some(false), ..OpenOptions::default() };
+    Index::over(Box::new(Dying(Arc::clone(shared))), &options).unwrap()
+}
+
+/// Decides about the places, in two calls, until the caller dies.
+fn run(index: &Index, log: &Path, known_ids: KnownIds, places: &[u64]) -> anyhow::Result<Vec<Option<Match>>> {
+    let mut calls = if log.exists() { Calls::open(log, 0)? } else { Calls::create(log)? };
+    let mut answers = Vec::new();
+    for places in places.chunks(4) {
+        let documents: Vec<(DocumentId, Features)> =
+            places.iter().map(|&place| (id(place), at(place).into())).collect();
+        let candidates: Vec<_> = documents
+            .iter()
+            .map(|(id, features)| Candidate { id, features: Some(features), source: None })
+            .collect();
+        answers.extend(insert_if_new(index, &mut calls, known_ids, &candidates)?);
+    }
+    Ok(answers)
+}
+
+/// What must hold of all answers: what is dropped is near to something that is there, what is kept is there, and no two
+/// that are there are near.
+fn check(index: &Index, places: &[u64], answers: &[Option<Match>], what: &str) {
+    let page = index.scan(Cursor::start(), 100).unwrap();
+    let there: BTreeMap<DocumentId, Fingerprint> = page
+        .documents
+        .into_iter()
+        .map(|stored| (stored.document.id.clone(), stored.document.sketch.fingerprint()))
+        .collect();
+    for (&place, answer) in places.iter().zip(answers) {
+        match answer {
+            None => assert_eq!(there.get(&id(place)), Some(&at(place)), "{what}: {place} is kept"),
+            Some(of) => {
+                assert_eq!(
+                    there.get(&of.id),
+                    Some(&of.fingerprint),
+                    "{what}: {place} is dropped for {}",
+                    of.id
+                );
+                assert!(at(place).distance(of.fingerprint).as_bits() <= 3, "{what}: {place}, {}", of.id);
+                assert!(!there.contains_key(&id(place)), "{what}: {place} is dropped, and there");
+            }
+        }
+    }
+    for (a, at_a) in &there {
+        let near = there.iter().filter(|(b, at_b)| *b > a && at_a.distance(**at_b).as_bits() <= 3);
+        assert_eq!(near.count(), 0, "{what}: {a} is there, and one near it");
+    }
+}
+
+/// Wherever a run dies among others that write what it foresaw as its own, the next one comes to what holds of all.
+#[test]
+fn killed_at_every_call_among_others() {
+    let places = [10, 12, 13, 30, 16, 33, 36, 50];
+    let others: [&[u64]; 4] = [&[7, 29], &[112, 39], &[19], &[53]];
+    for (known_ids, name) in KnownIds::ALL {
+        let mut n_deaths = 0;
+        for n_calls in 0.. {
+            let folder = tempfile::tempdir().unwrap();
+            let log = folder.path().join("calls.log");
+            let document = |&place: &u64| Document {
+                id: id(place),
+                sketch: index::SketchKind::default().sketch(at(place)),
+                source: None,
+            };
+            let others = others.iter().map(|others| others.iter().map(document).collect());
+            let shared = Arc::new(Shared {
+                store: MemoryStore::new(),
+                others: Mutex::new(others.collect()),
+                left: Mutex::new(n_calls),
+            });
+            let index = index_over(&shared);
+            let first = run(&index, &log, known_ids, &places);
+            *shared.left.lock().unwrap() = usize::MAX;
+            let is_whole = first.is_ok();
+            n_deaths += usize::from(!is_whole);
+            let answers = first.unwrap_or_else(|_| run(&index, &log, known_ids, &places).unwrap());
+            check(&index, &places, &answers, &format!("{name}, {n_calls} calls"));
+            // Once more, as after a death that came when all was done.
+            let again = run(&index, &log, known_ids, &places).unwrap();
+            check(&index, &places, &again, &format!("{name}, {n_calls} calls, again"));
+            let kept = |answers: &[Option<Match>]| answers.iter().map(Option::is_none).collect::<Vec<_>>();
+            assert_eq!(kept(&again), kept(&answers), "{name}, {n_calls} calls");
+            if is_whole {
+                break;
+            }
+        }
+        assert!(n_deaths >= 10, "{name}: {n_deaths}");
+    }
+}

@@ -1,0 +1,78 @@
+//! A look at the records of a job before there is an index for them.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use anyhow::bail;
+use corpus::{Origin, Place, Position, caught};
+
+use super::Job;
+use crate::given::Needs;
+use crate::rejects::{AllRejected, Rejects};
+
+impl Job {
+    /// Refuses inputs of which no record can be taken, before there is an index: because none can
+    /// be read, or none brings along what the index `needs`. They are read up to the first record
+    /// that can. What can be read only once is not looked at.
+    pub(crate) fn try_first(&mut self, needs: Option<&Needs>) -> anyhow::Result<()> {
+        let (mut n_refused, mut lacks) = (0_u64, None);
+        let is_taken = self.try_records(needs, |origin, number, refused| {
+            let Err((is_read, reason)) = refused else { return ControlFlow::Break(Ok(())) };
+            n_refused += 1;
+            if is_read {
+                lacks.get_or_insert_with(|| format!("{}:{number}: {reason}", origin.name()));
+            }
+            ControlFlow::Continue(())
+        })?;
+        if is_taken || n_refused == 0 {
+            return Ok(());
+        }
+        if let Some(lacks) = lacks {
+            bail!(lacks);
+        }
+        let nowhere = Rejects::new(None, self.console(), None)?;
+        let mut rejects = std::mem::replace(&mut self.rejects, nowhere);
+        self.try_records(needs, |origin, number, refused| match refused {
+            Ok(()) => ControlFlow::Break(Ok(())),
+            Err((_, reason)) => match rejects.reject(origin, number, &reason) {
+                Ok(()) => ControlFlow::Continue(()),
+                failed => ControlFlow::Break(failed),
+            },
+        })?;
+        rejects.finish()?;
+        Err(AllRejected(n_refused).into())
+    }
+
+    /// Tells `each` of one record after another whether it can be taken, and if not, whether it can
+    /// be read and why, until it has enough; says whether it had.
+    fn try_records(
+        &self,
+        needs: Option<&Needs>,
+        mut each: impl FnMut(&Origin, u64, Result<(), (bool, String)>) -> ControlFlow<anyhow::Result<()>>,
+    ) -> anyhow::Result<bool> {
+        let Ok(inputs) = self.inputs.again() else { return Ok(false) };
+        let n_bytes_read = Arc::clone(&inputs.n_bytes_read);
+        let mut ended = None;
+        'chunks: for chunk in inputs.chunks(Position::default(), &self.fields.columns()) {
+            for (position, (number, raw)) in chunk.records() {
+                let place = Place { origin: &chunk.origin, number, position };
+                let read = caught(|| self.fields.parse(raw.map_err(|error| error.to_string())?, place));
+                let tried = match read.and_then(|read| read) {
+                    // What is no document counts nowhere.
+                    Ok(None) => continue,
+                    Ok(Some(record)) => needs.zip(record.given).map_or(Ok(()), |(needs, given)| {
+                        needs.features(&given).map(drop).map_err(|reason| (true, reason))
+                    }),
+                    Err(reason) => Err((false, reason)),
+                };
+                if let ControlFlow::Break(end) = each(&chunk.origin, number, tried) {
+                    ended = Some(end);
+                    break 'chunks;
+                }
+            }
+        }
+        n_bytes_read.store(0, Ordering::Relaxed);
+        ended.transpose().map(|ended| ended.is_some())
+    }
+}

@@ -1,0 +1,102 @@
+//! A run that would need more memory than it may have: said while it runs, and ended in order.
+
+use std::error::Error;
+use std::fmt;
+
+use program::{MemoryLimits, MemoryUse};
+
+use crate::numbers::megabytes;
+
+/// What a run takes before this share of its input mostly stays as it is: dictionaries, buffers, caches.
+const SHARE_OF_START: f64 = 0.1;
+
+/// From this share on the growth since then tells what the whole takes.
+const SHARE_THAT_TELLS: f64 = 0.25;
+
+/// Less of a limit than this part is taken by what does not grow.
+const PART_THAT_TELLS: u64 = 4;
+
+/// Watches the memory of this process beside its limits.
+pub(crate) struct Watch {
+    limits: MemoryLimits,
+    /// The share of the input that was read at the end of the start, and the bytes that the process had.
+    start: Option<(f64, u64)>,
+    has_warned: bool,
+}
+
+/// The run has come near the limit of its memory, and has stopped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutOfMemory {
+    used: MemoryUse,
+    has_journal: bool,
+}
+
+impl Watch {
+    /// Watches from now on.
+    pub(crate) fn new() -> Self {
+        Self { limits: MemoryLimits::of_process(), start: None, has_warned: false }
+    }
+
+    /// An error where so little is left that the run must stop.
+    pub(crate) fn check(&self, has_journal: bool) -> Result<(), OutOfMemory> {
+        let used = self.limits.nearest().filter(|used| used.is_near_limit());
+        used.map_or(Ok(()), |used| Err(OutOfMemory { used, has_journal }))
+    }
+
+    /// A warning, once, where the whole input will take more than there is, at the rate since the start.
+    pub(crate) fn foresee(&mut self, share_read: f64) -> Option<String> {
+        if self.has_warned || !(SHARE_OF_START..1.0).contains(&share_read) {
+            return None;
+        }
+        let used = self.limits.nearest()?;
+        let now = (share_read, used.n_bytes);
+        let start = *self.start.get_or_insert(now);
+        if share_read < start.0 + SHARE_THAT_TELLS - SHARE_OF_START {
+            return None;
+        }
+        let foreseen = at_end(start, now);
+        self.has_warned =
+            used.n_bytes > used.n_bytes_max / PART_THAT_TELLS && foreseen > used.n_bytes_max as f64;
+        self.has_warned.then(|| {
+            format!(
+                "this run may need about {:.0} MB of memory, and may take {}: it stops before it takes more; {WAYS_OUT}",
+                megabytes(foreseen as u64),
+                used.limit(),
+            )
+        })
+    }
+}
+
+/// Bytes at the end of an input, where they grow by the share of it that was read.
+fn at_end((share_before, before): (f64, u64), (share_now, now): (f64, u64)) -> f64 {
+    let grown = now.saturating_sub(before) as f64;
+    before as f64 + grown * (1.0 - share_before) / (share_now - share_before)
+}
+
+/// Ways out for the user.
+const WAYS_OUT: &str =
+    "give it more, or take --profile minhash, which needs less, or an index in HBase (--store)";
+
+impl fmt::Display for OutOfMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stopped before memory runs out, at {}: {WAYS_OUT}", self.used)?;
+        if self.has_journal {
+            f.write_str("; with more memory the same command goes on from its last checkpoint")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for OutOfMemory {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_at_the_start_does_not_grow() {
+        let mut at_ends = [(0.25, 130), (0.5, 180), (0.25, 90)].map(|now| at_end((0.1, 100), now));
+        at_ends.iter_mut().for_each(|n_bytes| *n_bytes = n_bytes.round());
+        assert_eq!(at_ends, [280.0, 280.0, 100.0]);
+    }
+}

@@ -1,0 +1,276 @@
+//! How signatures are filed in an index: bands that follow from the similarity at which documents
+//! are near.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::filing::{Filing, SetKind};
+use crate::signature::BYTE_BINS;
+use crate::{BandKey, BandScheme, Bins, LONG_BINS, Signature, Similarity, hash_words};
+
+/// Bins of a short sketch: those of bands and suffix.
+pub const SHORT_BINS: usize = 128;
+
+/// The first bins of a short sketch, which bands are made of.
+pub(crate) const SHORT_BAND_BINS: usize = SHORT_BINS - 64;
+
+/// The flags of the bands of long documents begin here, those of short ones at the next, and there
+/// are at most so many of each.
+const LONG_FLAG: u8 = 64;
+const SHORT_FLAG: u8 = 128;
+const BANDS_MAX: u32 = 64;
+
+/// The flag of documents of which only equality counts.
+const WHOLE_FLAG: u8 = 192;
+
+/// The name of the scheme without bands.
+const WHOLE: &str = "whole";
+
+/// From which similarity on which bands are used: steps of .05 from .5 on.
+///
+/// Each scheme is the one with the least [cost](crate::Wish::cost), of at most 64 bands over the 80
+/// bins of which a signature keeps a byte, or over 64 bins of a short sketch, that finds the
+/// [promised](FilingScheme::promise) share of the pairs at its step; a test computes all of them
+/// again. The short one of .8 is older than the formula, and stays because indexes are filed by it:
+/// it finds more and reads more than it need.
+const STEPS: [(f64, &str); 11] = [
+    (0.5, "47x3-25/50x3-25"),
+    (0.55, "33x3-23/35x3-23"),
+    (0.6, "49x4-21/47x4-22"),
+    (0.65, "32x4-19/35x4-19"),
+    (0.7, "33x5-18/20x4-18"),
+    (0.75, "19x5-18/23x5-17"),
+    (0.8, "16x5-16/16x4-17"),
+    (0.85, "11x5-13/11x5-13"),
+    (0.9, "7x5-12/7x5-12"),
+    (0.95, "5x6-7/5x6-7"),
+    (1.0, WHOLE),
+];
+
+/// How the signatures of an index are filed: long and short documents by bands of their own, or all
+/// by a hash of the whole.
+///
+/// Its name, which can be parsed back, is that of the two band schemes, as `16x5-16/16x4-17`, or
+/// `whole`. The default is that of a similarity of .8.
+///
+/// ```
+/// use pigeonhole_minhash::{FilingScheme, Similarity};
+///
+/// let scheme = FilingScheme::for_similarity(Similarity::clamped(0.83));
+/// assert_eq!(scheme, FilingScheme::default());
+/// assert_eq!(scheme.to_string(), "16x5-16/16x4-17");
+/// assert!(scheme.recall(Similarity::clamped(0.8)) >= 0.998);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FilingScheme {
+    bands: Option<(BandScheme<LONG_BINS>, BandScheme<SHORT_BINS>)>,
+}
+
+impl Default for FilingScheme {
+    fn default() -> Self {
+        Self { bands: Some((BandScheme::long(), BandScheme::short())) }
+    }
+}
+
+/// A name that no filing scheme has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilingSchemeError(String);
+
+impl fmt::Display for FilingSchemeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(name) = self;
+        write!(
+            f,
+            "{name:?} names no bands: they are named as 16x5-16/16x4-17, bands, rows and bits of the suffix of long and of \
+             short texts, or {WHOLE}"
+        )
+    }
+}
+
+impl std::error::Error for FilingSchemeError {}
+
+impl FilingScheme {
+    /// Every document under a hash of all of its signature: equal ones meet, and no others.
+    pub const WHOLE: Self = Self { bands: None };
+
+    /// The similarities at which the scheme changes, ascending.
+    pub fn steps() -> impl Iterator<Item = Similarity> {
+        STEPS.iter().map(|(step, _)| Similarity::clamped(*step))
+    }
+
+    /// The scheme for documents that are near from a similarity on: that of the last step at or
+    /// below it. Below .5 it is that of .5, which finds less there than is promised.
+    #[must_use]
+    pub fn for_similarity(similarity: Similarity) -> Self {
+        let [first, ..] = STEPS;
+        let is_reached = |(step, _): &&(f64, &str)| *step <= similarity.get();
+        let (_, name) = STEPS.iter().rev().find(is_reached).unwrap_or(&first);
+        name.parse().unwrap_or_else(|_| unreachable!("a test parses all of them"))
+    }
+
+    /// Which share of the pairs at a similarity the scheme for it finds at least: .998 from .8 on
+    /// and .99 below, where each share that is missed less costs far more candidates.
+    #[must_use]
+    pub fn promise(similarity: Similarity) -> f64 {
+        if similarity.get() >= 0.8 { 0.998 } else { 0.99 }
+    }
+
+    /// The bands of long documents; none where all are filed by a hash.
+    #[must_use]
+    pub fn long(&self) -> Option<&BandScheme<LONG_BINS>> {
+        self.bands.as_ref().map(|(long, _)| long)
+    }
+
+    /// The bands of short documents; none where all are filed by a hash.
+    #[must_use]
+    pub fn short(&self) -> Option<&BandScheme<SHORT_BINS>> {
+        self.bands.as_ref().map(|(_, short)| short)
+    }
+
+    /// How many buckets a long document is filed under, each of which a query reads.
+    #[must_use]
+    pub fn n_keys(&self) -> usize {
+        self.long().map_or(1, |scheme| scheme.bands() as usize)
+    }
+
+    /// In how many of 64 bits suffixes of documents that meet differ at most.
+    #[must_use]
+    pub fn suffix_distance_max(&self, kind: SetKind) -> u32 {
+        let of_kind = match kind {
+            SetKind::Long => self.long().map(BandScheme::suffix_distance_max),
+            SetKind::Short => self.short().map(BandScheme::suffix_distance_max),
+            SetKind::Whole => None,
+        };
+        of_kind.unwrap_or(0)
+    }
+
+    /// The kind of the documents that are filed under a flag, where any are.
+    #[must_use]
+    pub fn kind_of_flag(&self, flag: u8) -> Option<SetKind> {
+        let holds = |first: u8, bands: Option<u32>| {
+            let n = u32::from(flag).checked_sub(u32::from(first));
+            n.zip(bands).is_some_and(|(n, bands)| n < bands)
+        };
+        if holds(LONG_FLAG, self.long().map(BandScheme::bands)) {
+            Some(SetKind::Long)
+        } else if holds(SHORT_FLAG, self.short().map(BandScheme::bands)) {
+            Some(SetKind::Short)
+        } else {
+            (flag == WHOLE_FLAG).then_some(SetKind::Whole)
+        }
+    }
+
+    /// With what probability two documents of a similarity meet: two long ones or two short ones,
+    /// whichever meet less often.
+    #[must_use]
+    pub fn recall(&self, similarity: Similarity) -> f64 {
+        match &self.bands {
+            Some((long, short)) => long.recall(similarity).min(short.recall(similarity)),
+            None => f64::from(u8::from(similarity == Similarity::ONE)),
+        }
+    }
+
+    /// With what probability two documents of a similarity share a band, whatever their suffixes: how
+    /// many of those are found that are asked for although they are less similar than the scheme is
+    /// made for. Of two long ones or two short ones, whichever meet less often.
+    #[must_use]
+    pub fn met_in_a_band(&self, similarity: Similarity) -> f64 {
+        match &self.bands {
+            Some((long, short)) => long.met_in_a_band(similarity).min(short.met_in_a_band(similarity)),
+            None => self.recall(similarity),
+        }
+    }
+
+    /// Where the document of a signature is filed: by its set, by its sketch or by both, else by
+    /// its hash. Two documents meet where filings of one kind share a bucket and their suffixes are
+    /// near.
+    #[must_use]
+    pub fn filings(&self, signature: &Signature) -> Vec<Filing> {
+        let Some((long, short)) = &self.bands else { return vec![by_hash(signature.hash_of_all())] };
+        let of_long = signature.first_bins().map(|(bytes, suffix)| Filing {
+            kind: SetKind::Long,
+            suffix,
+            keys: long.keys_of(bytes),
+        });
+        let of_short = signature.short_bins().map(|bins| Filing {
+            kind: SetKind::Short,
+            suffix: short.suffix(&bins),
+            keys: short.keys(&bins),
+        });
+        let of_whole = signature.hash().map(by_hash);
+        [of_long, of_short, of_whole].into_iter().flatten().collect()
+    }
+}
+
+fn by_hash(hash: u64) -> Filing {
+    let key = BandKey { flag: WHOLE_FLAG, segment: (hash >> 32) as u32 };
+    Filing { kind: SetKind::Whole, suffix: hash, keys: vec![key] }
+}
+
+impl Signature {
+    /// The 64 bits of each kind that the document has, by which suffixes of any bands are made: a
+    /// document that is near in them may be near. Where all are filed by a hash, these are not what
+    /// they are filed with.
+    #[must_use]
+    pub fn suffixes(&self) -> Vec<(SetKind, u64)> {
+        let of_long = self.first_bins().map(|(_, suffix)| (SetKind::Long, suffix));
+        let of_short = self.short_bins().map(|bins| (SetKind::Short, BandScheme::short().suffix(&bins)));
+        let of_whole = self.hash().map(|hash| (SetKind::Whole, hash));
+        [of_long, of_short, of_whole].into_iter().flatten().collect()
+    }
+
+    /// Of the small set a sketch, by which short documents are filed.
+    pub(crate) fn short_bins(&self) -> Option<Bins<SHORT_BINS>> {
+        // A set is sketched by what is kept of it.
+        let elements: Vec<u64> = self.elements()?.map(|element| hash_words(element, 0)).collect();
+        Bins::of(&elements)
+    }
+
+    /// A hash of all of it: the one that it consists of, where only equality counts.
+    fn hash_of_all(&self) -> u64 {
+        let word = |bytes: &[u8]| bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        let bytes = self.as_bytes();
+        self.hash().unwrap_or_else(|| {
+            bytes.chunks(8).fold(bytes.len() as u64, |hash, bytes| hash_words(word(bytes), hash))
+        })
+    }
+}
+
+impl fmt::Display for FilingScheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.bands {
+            Some((long, short)) => f.pad(&format!("{long}/{short}")),
+            None => f.pad(WHOLE),
+        }
+    }
+}
+
+impl FromStr for FilingScheme {
+    type Err = FilingSchemeError;
+
+    fn from_str(name: &str) -> Result<Self, FilingSchemeError> {
+        if name == WHOLE {
+            return Ok(Self::WHOLE);
+        }
+        let bands = || {
+            let (long, short) = name.split_once('/')?;
+            Some((
+                parse(long, LONG_FLAG, BYTE_BINS as u32)?,
+                parse(short, SHORT_FLAG, SHORT_BAND_BINS as u32)?,
+            ))
+        };
+        let scheme = bands().map(|bands| Self { bands: Some(bands) });
+        // There is one name for each, so that equal names are equal schemes.
+        scheme.filter(|scheme| scheme.to_string() == name).ok_or_else(|| FilingSchemeError(name.to_owned()))
+    }
+}
+
+fn parse<const BINS: usize>(name: &str, first_flag: u8, band_bins: u32) -> Option<BandScheme<BINS>> {
+    let (bands, rest) = name.split_once('x')?;
+    let (rows, distance) = rest.split_once('-')?;
+    let bands = bands.parse().ok().filter(|&bands| bands <= BANDS_MAX)?;
+    BandScheme::over(first_flag, band_bins, bands, rows.parse().ok()?, distance.parse().ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Reading an index in a process of its own, which may die of what it reads.
+//!
+//! LMDB believes what is within a page of its file. A page of other bytes can end the process that
+//! reads it (SIGSEGV, SIGBUS, SIGABRT), and no code in that process could prevent it. So what is to
+//! find such pages reads them in a child, and tells when the child dies.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitCode, ExitStatus};
+
+use anyhow::{Context, bail};
+use engine::local_path;
+
+/// Set for the child.
+const IS_CHILD: &str = "_PIGEONHOLE_READS_FIRST";
+
+/// The signals by which a process ends that reads what cannot be, and their names.
+const OF_DAMAGE: [(i32, &str); 5] =
+    [(4, "SIGILL"), (6, "SIGABRT"), (7, "SIGBUS"), (8, "SIGFPE"), (11, "SIGSEGV")];
+
+/// Has a child run this command line, where the index is in a file of this machine; none in the
+/// child, and for other stores. A child that dies of what it reads has found damage, which is
+/// written as one more finding.
+pub(crate) fn in_child(store: &str, out: &mut dyn Write) -> anyhow::Result<Option<ExitCode>> {
+    let Some(path) = local_path(store).filter(|_| std::env::var_os(IS_CHILD).is_none()) else {
+        return Ok(None);
+    };
+    let program = std::env::current_exe().context("failed to find this program")?;
+    let args = std::env::args_os().skip(1);
+    let child = Command::new(program).args(args).env(IS_CHILD, OsStr::new("1")).status();
+    let status = child.context("failed to start a process that reads the index")?;
+    told(status, &path, out).map(Some)
+}
+
+/// What the end of the child says.
+fn told(status: ExitStatus, path: &Path, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
+    if let Some(code) = status.code() {
+        return Ok(ExitCode::from(u8::try_from(code).unwrap_or(2)));
+    }
+    let Some((_, name)) = OF_DAMAGE.iter().find(|(signal, _)| status.signal() == Some(*signal)) else {
+        bail!("the process that reads the index was ended ({status}); run the same again");
+    };
+    let file = path.join("data.mdb");
+    writeln!(
+        out,
+        "damaged\t{}: its pages hold other bytes than were written, and end a process that reads them ({name})\n\
+         # stop what uses the index; restore it from a backup, or build it anew from the texts",
+        file.display()
+    )?;
+    Ok(ExitCode::from(1))
+}

@@ -1,0 +1,54 @@
+//! The bands of every threshold, side by side: keys, candidates, and the share that is found.
+
+use std::io::Write;
+
+use minhash::{BandScheme, FilingScheme, Similarity, Wish, kept_by_suffix};
+
+/// A line for each similarity from which on the bands are others.
+pub(super) fn table(out: &mut dyn Write) -> anyhow::Result<()> {
+    let wish = Wish::default();
+    writeln!(
+        out,
+        "\nThe bands follow from the least similarity of an index (--min-similarity), rounded down to a step. Per step: bands,\n\
+         rows and suffix of long and of short texts; keys of a long text; the share found of the pairs at the step, of long\n\
+         and of short ones; and of {} other long texts of similarity {}, those a query meets in its bands, and those its\n\
+         suffix leaves to be compared.\n",
+        wish.n_strangers,
+        wish.stranger_similarity.get()
+    )?;
+    writeln!(out, "from  long     short    keys     found  of short        met     left")?;
+    for step in FilingScheme::steps() {
+        let scheme = FilingScheme::for_similarity(step);
+        let n_keys = scheme.n_keys();
+        let Some((long, short)) = scheme.long().zip(scheme.short()) else {
+            writeln!(
+                out,
+                "{:<4}  {scheme:<16}  {n_keys:>4}  {:>8.6}  {:>8.6}  {:>9}  {:>7}",
+                step.get(),
+                scheme.recall(step),
+                scheme.recall(step),
+                0,
+                0
+            )?;
+            continue;
+        };
+        let met = met(long, &wish);
+        let left = met * kept_by_suffix(long.suffix_distance_max(), wish.stranger_similarity);
+        writeln!(
+            out,
+            "{:<4}  {:<7}  {:<7}  {n_keys:>4}  {:>8.6}  {:>8.6}  {met:>9.0}  {left:>7.0}",
+            step.get(),
+            long.to_string(),
+            short.to_string(),
+            long.recall(step),
+            short.recall(step),
+        )?;
+    }
+    Ok(())
+}
+
+/// How many other documents a query meets in a band, those counted again that it meets in several.
+fn met<const BINS: usize>(scheme: &BandScheme<BINS>, wish: &Wish) -> f64 {
+    let agreeing = |similarity: Similarity| similarity.get().powf(f64::from(scheme.rows()));
+    wish.n_strangers * f64::from(scheme.bands()) * agreeing(wish.stranger_similarity)
+}

@@ -1,0 +1,187 @@
+//! The memory of this process, and the limits on it.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+/// A process is near a limit when this part of it is left.
+const LEFT_PART: u64 = 16;
+
+/// Of a small limit a greater part is left, up to so many bytes: tables that grow take memory in leaps.
+const LEFT_PART_OF_SMALL: u64 = 8;
+const LEFT_BYTES: u64 = 32 << 20;
+
+/// Limits of control groups from here on are none: version 1 writes them as a number of pages.
+const UNLIMITED: u64 = 1 << 60;
+
+/// The limits on the memory of this process: those of its container and of `ulimit`.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryLimits(Vec<Limit>);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Limit {
+    n_bytes: u64,
+    /// The line of `/proc/self/status` that the limit is on.
+    field: &'static str,
+    name: &'static str,
+}
+
+/// How much memory this process has, beside the limit that it is nearest to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryUse {
+    /// Bytes that it has.
+    pub n_bytes: u64,
+    /// Bytes that it may have.
+    pub n_bytes_max: u64,
+    limit: &'static str,
+}
+
+impl MemoryLimits {
+    /// The limits on this process; none on a system that does not tell them.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let groups = of_groups(Path::new("/sys/fs/cgroup"), &read("/proc/self/cgroup"));
+        // Pages of files are the container's to take back.
+        let of_container =
+            groups.map(|n_bytes| Limit { n_bytes, field: "RssAnon:", name: "the limit of the container" });
+        Self(of_container.into_iter().chain(of_shell(&read("/proc/self/limits"))).collect())
+    }
+
+    /// The least limit on memory itself, not on addresses.
+    #[must_use]
+    pub fn least(&self) -> Option<u64> {
+        self.0.iter().filter(|limit| limit.field != "VmSize:").map(|limit| limit.n_bytes).min()
+    }
+
+    /// What this process has now, by the limit that it is nearest to; none without limits.
+    #[must_use]
+    pub fn nearest(&self) -> Option<MemoryUse> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let status = fs::read_to_string("/proc/self/status").ok()?;
+        self.nearest_of(&status)
+    }
+
+    fn nearest_of(&self, status: &str) -> Option<MemoryUse> {
+        let uses = self.0.iter().filter_map(|limit| {
+            let kib = status.lines().find_map(|line| line.strip_prefix(limit.field))?;
+            let kib: u64 = kib.trim().strip_suffix("kB")?.trim().parse().ok()?;
+            Some(MemoryUse { n_bytes: kib << 10, n_bytes_max: limit.n_bytes, limit: limit.name })
+        });
+        uses.max_by(|a, b| a.share().total_cmp(&b.share()))
+    }
+}
+
+impl MemoryUse {
+    /// True if so little is left that the process should stop before it is ended.
+    #[must_use]
+    pub fn is_near_limit(self) -> bool {
+        let of_small = (self.n_bytes_max / LEFT_PART_OF_SMALL).min(LEFT_BYTES);
+        let left = of_small.max(self.n_bytes_max / LEFT_PART);
+        self.n_bytes > self.n_bytes_max.saturating_sub(left)
+    }
+
+    /// The limit, with its name.
+    #[must_use]
+    pub fn limit(self) -> String {
+        format!("{} MB ({})", self.n_bytes_max / 1_000_000, self.limit)
+    }
+
+    fn share(self) -> f64 {
+        self.n_bytes as f64 / self.n_bytes_max.max(1) as f64
+    }
+}
+
+impl fmt::Display for MemoryUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} MB of {}", self.n_bytes / 1_000_000, self.limit())
+    }
+}
+
+/// The least limit of the control group that `groups` names, as `/proc/self/cgroup` does, and of those above it; inside a
+/// container its own group is the root.
+fn of_groups(root: &Path, groups: &str) -> Option<u64> {
+    let limits = groups.lines().filter_map(|line| {
+        let (_, rest) = line.split_once(':')?;
+        let (controllers, path) = rest.split_once(':')?;
+        let (root, file) = match controllers {
+            "" => (root.to_owned(), "memory.max"),
+            _ if controllers.split(',').any(|name| name == "memory") => {
+                (root.join("memory"), "memory.limit_in_bytes")
+            }
+            _ => return None,
+        };
+        let group = root.join(path.trim_start_matches('/'));
+        let above = group.ancestors().take_while(|group| group.starts_with(&root)).map(Path::to_owned);
+        let limits = above.filter_map(|group| fs::read_to_string(group.join(file)).ok()?.trim().parse().ok());
+        limits.filter(|&n_bytes: &u64| n_bytes < UNLIMITED).min()
+    });
+    limits.min()
+}
+
+/// The limits that a shell sets, from `/proc/self/limits`.
+fn of_shell(limits: &str) -> impl Iterator<Item = Limit> {
+    let kinds = [("Max address space", "VmSize:", "ulimit -v"), ("Max data size", "VmData:", "ulimit -d")];
+    kinds.into_iter().filter_map(|(line, field, name)| {
+        let values = limits.lines().find_map(|limit| limit.strip_prefix(line))?;
+        let n_bytes = values.split_whitespace().next()?.parse().ok()?;
+        Some(Limit { n_bytes, field, name })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: &str = "\
+Limit                     Soft Limit           Hard Limit           Units
+Max data size             300000000            unlimited            bytes
+Max address space         unlimited            unlimited            bytes
+";
+
+    #[test]
+    fn the_nearest_limit_counts() {
+        let limits: Vec<Limit> = of_shell(LIMITS).collect();
+        let data = Limit { n_bytes: 300_000_000, field: "VmData:", name: "ulimit -d" };
+        assert_eq!(limits, [data]);
+        let container = Limit { n_bytes: 200_000_000, field: "RssAnon:", name: "the limit of the container" };
+        let limits = MemoryLimits(vec![data, container]);
+        assert_eq!(limits.least(), Some(200_000_000));
+        let with = |rss: u32| format!("Name:\tindexer\nVmData:\t 200000 kB\nRssAnon:\t {rss} kB\n");
+        let used = limits.nearest_of(&with(80_000)).unwrap();
+        assert_eq!(
+            (used.to_string().as_str(), used.is_near_limit()),
+            ("204 MB of 300 MB (ulimit -d)", false)
+        );
+        let used = limits.nearest_of(&with(190_000)).unwrap();
+        assert_eq!(used.to_string(), "194 MB of 200 MB (the limit of the container)");
+        assert!(used.is_near_limit());
+        assert_eq!(MemoryLimits::default().nearest(), None);
+    }
+
+    /// The limit may be on a group above, and a group may have none.
+    #[test]
+    fn groups_of_both_versions() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, limit: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, limit).unwrap();
+        };
+        write("pod/job/memory.max", "max\n");
+        write("pod/memory.max", "3000000000\n");
+        write("memory/job/memory.limit_in_bytes", "9223372036854771712\n");
+        for (groups, expected) in [
+            ("0::/pod/job\n", Some(3_000_000_000)),
+            ("0::/\n", None),
+            ("4:cpu:/pod\n7:memory,hugetlb:/job\n", None),
+            ("", None),
+        ] {
+            assert_eq!(of_groups(root.path(), groups), expected, "{groups}");
+        }
+        write("memory/job/memory.limit_in_bytes", "512\n");
+        assert_eq!(of_groups(root.path(), "7:memory:/job\n"), Some(512));
+    }
+}

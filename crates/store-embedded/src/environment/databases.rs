@@ -1,0 +1,92 @@
+//! The databases of an environment: found by their names, and made where there are none.
+
+use std::time::Duration;
+
+use heed::types::Bytes;
+use heed::{CommitOrAbort, Database, Env};
+use index::{Error, Result};
+
+use super::explain;
+use crate::shared::METADATA_KEY;
+use crate::turns::Turns;
+
+/// Named so that nobody else's environment has them.
+const NAMES: [&str; 4] = ["pigeonhole.meta", "pigeonhole.log", "pigeonhole.ids", "pigeonhole.removals"];
+
+/// It came later than the others.
+const TEXTS: &str = "pigeonhole.texts";
+
+/// As many as there may be.
+pub(super) const N_MAX: u32 = NAMES.len() as u32 + 1;
+
+type Raw = Database<'static, Bytes, Bytes>;
+
+/// Opens the databases, those of [`NAMES`] and the texts, after it has made them in an environment without an index. An index
+/// that was made before there were texts keeps none, and goes on without a database of them.
+pub(super) fn open(
+    env: &Env,
+    writers: &Turns,
+    patience: Duration,
+) -> Result<([Raw; NAMES.len()], Option<Raw>)> {
+    if let Some(databases) = find(env, NAMES)? {
+        if let Some([texts]) = find(env, [TEXTS])? {
+            return Ok((databases, Some(texts)));
+        }
+        let txn = env.read_txn().map_err(explain)?;
+        if databases[0].get(&txn, METADATA_KEY.as_bytes()).map_err(explain)?.is_some() {
+            return Ok((databases, None));
+        }
+    }
+    let (databases, texts) = create(env, writers, patience)?;
+    Ok((databases, Some(texts)))
+}
+
+/// The databases of these names, where all of them are there.
+fn find<const N: usize>(env: &Env, names: [&str; N]) -> Result<Option<[Raw; N]>> {
+    let txn = env.read_txn().map_err(explain)?;
+    let found = env.open_databases_and_commit(txn, |opener, txn| {
+        let mut databases = Vec::new();
+        for name in names {
+            match opener.open_database::<Bytes, Bytes>(txn, Some(name)) {
+                Ok(Some(database)) => databases.push(database),
+                Ok(None) => return Ok(CommitOrAbort::Abort(())),
+                Err(error) => return Err(error),
+            }
+        }
+        match <[_; N]>::try_from(databases) {
+            Ok(databases) => Ok(CommitOrAbort::Commit(databases)),
+            Err(_) => Ok(CommitOrAbort::Abort(())),
+        }
+    });
+    found.map(CommitOrAbort::commit).map_err(explain)
+}
+
+/// Makes all databases that are not there; an environment that has others is not ours to write to.
+fn create(env: &Env, writers: &Turns, patience: Duration) -> Result<([Raw; NAMES.len()], Raw)> {
+    let _turn = writers.take(patience, || Ok(env.info().last_txn_id))?;
+    let txn = env.write_txn().map_err(explain)?;
+    let created = env.create_databases_and_commit(txn, |opener, txn| {
+        let unnamed = opener.create_database::<Bytes, Bytes>(txn, None)?;
+        for entry in unnamed.iter(txn)? {
+            let (name, _) = entry?;
+            if name != TEXTS.as_bytes() && !NAMES.iter().any(|ours| ours.as_bytes() == name) {
+                return Ok(CommitOrAbort::Abort(()));
+            }
+        }
+        let mut databases = Vec::new();
+        for name in NAMES {
+            databases.push(opener.create_database::<Bytes, Bytes>(txn, Some(name))?);
+        }
+        let texts = opener.create_database::<Bytes, Bytes>(txn, Some(TEXTS))?;
+        match <[_; NAMES.len()]>::try_from(databases) {
+            Ok(databases) => Ok::<_, heed::Error>(CommitOrAbort::Commit((databases, texts))),
+            Err(_) => Ok(CommitOrAbort::Abort(())),
+        }
+    });
+    created.map_err(explain)?.commit().ok_or_else(|| {
+        Error::invalid(format!(
+            "{} is an LMDB directory of another program; name another",
+            env.path().display()
+        ))
+    })
+}

@@ -1,0 +1,181 @@
+//! The texts of documents, each in a record of its own that searches read only where they count. Drawn in
+//! `schema/embedded.md`.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use heed::RoTxn;
+use index::{Error, ErrorKind, Result, Text};
+use zstd::bulk::Compressor;
+
+use super::environment::{Opened, explain};
+use super::record;
+
+/// The version that every record begins with.
+const VERSION: u8 = 1;
+
+/// Zstandard's own default: the bytes stay for as long as the index does.
+const LEVEL: i32 = 3;
+
+/// Texts that were read last stay for a while, up to so many and so many bytes.
+const CACHED_MAX: usize = 64;
+const CACHED_BYTES_MAX: usize = 4 << 20;
+
+/// What makes records of the texts of a batch.
+#[derive(Default)]
+pub(super) struct Packer(Option<Compressor<'static>>);
+
+impl Packer {
+    /// The record of a text that is stored under `number`.
+    pub(super) fn encode(&mut self, number: u64, text: &Text) -> Result<Vec<u8>> {
+        let failed = |error| {
+            Error::new(ErrorKind::Internal, format!("the text of record {number} cannot be compressed"))
+                .caused_by(error)
+        };
+        let compressor = match &mut self.0 {
+            Some(compressor) => compressor,
+            none => none.insert(Compressor::new(LEVEL).map_err(failed)?),
+        };
+        let mut bytes = vec![VERSION];
+        bytes.append(&mut compressor.compress(text.as_bytes()).map_err(failed)?);
+        Ok(record::seal(bytes, number))
+    }
+}
+
+/// Reads a text's record back.
+pub(super) fn decode(number: u64, bytes: &[u8]) -> Result<Text> {
+    let damaged = |what: &str| damaged(number, what);
+    let (version, packed) = record::unsealed(number, bytes)
+        .and_then(<[u8]>::split_first)
+        .ok_or_else(|| damaged("its checksum does not fit"))?;
+    if *version != VERSION {
+        return Err(Error::new(
+            ErrorKind::Mismatch,
+            format!(
+                "the text of record {number} has version {version}, this program reads version {VERSION}; use the program \
+                 that wrote it"
+            ),
+        ));
+    }
+    let len = zstd::zstd_safe::get_frame_content_size(packed).ok().flatten();
+    let len = len.and_then(|len| usize::try_from(len).ok()).ok_or_else(|| damaged("it has no length"))?;
+    let bytes = zstd::bulk::decompress(packed, len)
+        .map_err(|error| damaged("it cannot be decompressed").caused_by(error))?;
+    let text =
+        String::from_utf8(bytes).map_err(|error| damaged("it is not UTF-8").caused_by(error.utf8_error()))?;
+    Ok(text.into())
+}
+
+/// The text of a document whose record says that it has one, as the snapshot of `txn` has it.
+pub(super) fn find(opened: &Opened, txn: &RoTxn<'_>, number: u64) -> Result<Text> {
+    let found = match opened.texts {
+        Some(texts) => texts.get(txn, &number).map_err(explain)?,
+        None => None,
+    };
+    match found {
+        Some(bytes) => decode(number, bytes),
+        None => Err(damaged(number, "it is missing")),
+    }
+}
+
+fn damaged(number: u64, what: &str) -> Error {
+    Error::corrupt(format!(
+        "the text of record {number} is damaged: {what}; `pigeonhole verify` names the document: index it again or remove it"
+    ))
+}
+
+/// Texts that were read last, the latest first. A number is given once and its text never changes, so what was read of a
+/// commit stays right.
+#[derive(Default)]
+pub(super) struct Cache(Mutex<VecDeque<(u64, Text)>>);
+
+impl Cache {
+    pub(super) fn get(&self, number: u64) -> Option<Text> {
+        let mut latest = self.lock();
+        let at = latest.iter().position(|(known, _)| *known == number)?;
+        let found = latest.remove(at)?;
+        let text = found.1.clone();
+        latest.push_front(found);
+        Some(text)
+    }
+
+    pub(super) fn put(&self, number: u64, text: &Text) {
+        let mut latest = self.lock();
+        latest.push_front((number, text.clone()));
+        let mut n_bytes = 0;
+        let mut fits = |(_, text): &(u64, Text)| {
+            n_bytes += text.len();
+            n_bytes <= CACHED_BYTES_MAX
+        };
+        let n_kept = latest.iter().take(CACHED_MAX).take_while(|entry| fits(entry)).count();
+        latest.truncate(n_kept);
+    }
+
+    #[cfg(test)]
+    pub(super) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(u64, Text)>> {
+        // Nothing in here panics halfway through a change.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Bytes that were written before are read; those that are written may be others with another Zstandard.
+    #[test]
+    fn golden_vector() {
+        let text = Text::from("é1 é1 é1");
+        let golden = "0128b52ffd200b590000c3a93120c3a93120c3a931e4ebc0ac";
+        let bytes: Vec<u8> = (0..golden.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&golden[at..at + 2], 16).unwrap())
+            .collect();
+        let written = || hex(&Packer::default().encode(9, &text).unwrap());
+        assert_eq!(decode(9, &bytes).ok(), Some(text.clone()), "{}", written());
+        assert_eq!(decode(8, &bytes).unwrap_err().kind(), ErrorKind::Corrupt);
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x10;
+            assert_eq!(decode(9, &changed).unwrap_err().kind(), ErrorKind::Corrupt);
+            assert_eq!(decode(9, &bytes[..at]).unwrap_err().kind(), ErrorKind::Corrupt);
+        }
+    }
+
+    #[test]
+    fn texts_come_back() {
+        let mut packer = Packer::default();
+        for text in ["", "a", "地铁七号线", &"the harbour office closes at noon ".repeat(10_000)] {
+            let text = Text::from(text);
+            let bytes = packer.encode(7, &text).unwrap();
+            assert_eq!(decode(7, &bytes).unwrap(), text);
+            assert!(text.len() < 1_000 || bytes.len() < text.len() / 100);
+        }
+        let later = record::seal(vec![2, 0], 7);
+        assert_eq!(decode(7, &later).unwrap_err().kind(), ErrorKind::Mismatch);
+    }
+
+    #[test]
+    fn the_cache_is_bounded() {
+        let cache = Cache::default();
+        let text = |n: u64| Text::from("x".repeat(100_000 * (n as usize % 7)) + &n.to_string());
+        for n in 0..500 {
+            cache.put(n, &text(n));
+            assert_eq!(cache.get(n), Some(text(n)));
+            let latest = cache.lock();
+            let n_bytes: usize = latest.iter().map(|(_, text)| text.len()).sum();
+            assert!(latest.len() <= CACHED_MAX && n_bytes <= CACHED_BYTES_MAX);
+        }
+        assert_eq!(cache.get(3), None);
+        let again = [cache.get(498).unwrap(), cache.get(498).unwrap()];
+        assert!(again[0].is(&again[1]), "a text that is read again is the same one");
+    }
+}

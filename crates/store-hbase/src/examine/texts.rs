@@ -1,0 +1,131 @@
+//! That each document has the text that it names, and that each text is of one.
+
+use std::collections::{BTreeMap, HashMap};
+
+use index::{DocumentId, FindingKind, Result, Timestamp};
+
+use super::super::documents::{self, Stored};
+use super::super::layout::{
+    TEXT_COLUMNS, TEXT_FAMILY, decode_document_row, decode_text, decode_text_qualifier, document_row,
+    text_qualifier,
+};
+use super::super::meet::{is_old, pending};
+use super::super::rows::{Row, Span, Table};
+use super::super::write::Writes;
+use super::Examination;
+
+/// The name of a text: the timestamp of its version, and its digest.
+type Name = (i64, u64);
+
+/// The texts of each document, with the timestamps of their cells.
+type Texts = BTreeMap<DocumentId, BTreeMap<Name, i64>>;
+
+impl Examination<'_, '_> {
+    /// The texts in a span of rows; `documents` are all that were read there a moment ago.
+    pub(super) fn texts(&mut self, span: &Span, documents: &[(DocumentId, Stored)]) -> Result<()> {
+        let texts = self.texts_in(span)?;
+        let known: HashMap<_, _> = documents.iter().map(|(id, stored)| (id, stored)).collect();
+        let lacks = |(id, stored): &&(DocumentId, Stored)| {
+            let name = stored.live.as_ref().filter(|live| self.stays(live)).and_then(text_of);
+            name.is_some_and(|name| !texts.get(id).is_some_and(|there| there.contains_key(&name)))
+        };
+        let lacking: Vec<&DocumentId> = documents.iter().filter(lacks).map(|(id, _)| id).collect();
+        self.missing(&lacking)?;
+        let is_known = |id: &DocumentId, name| known.get(id).is_some_and(|stored| is_of(name, stored));
+        let orphans =
+            texts.iter().flat_map(|(id, there)| there.iter().map(move |(name, at)| (id, *name, *at)));
+        let orphans: Vec<_> = orphans.filter(|(id, name, _)| !is_known(id, *name)).collect();
+        self.orphans(&orphans)
+    }
+
+    /// Reads texts, and tells those that are damaged.
+    fn texts_in(&mut self, span: &Span) -> Result<Texts> {
+        let mut texts = Texts::new();
+        let mut left = Some(Span { n_results: documents::TOLD_AT_ONCE, ..span.clone() });
+        while let Some(span) = left.take() {
+            let mut page: Vec<Row> = Vec::new();
+            let spans = std::slice::from_ref(&span);
+            self.access.rows.scan(Table::Documents, TEXT_FAMILY, spans, &mut |_, rows| {
+                page = rows;
+                Ok(())
+            })?;
+            left = span.rest(&page);
+            for row in page {
+                let id = decode_document_row(&row.key).ok();
+                for cell in row.cells {
+                    let name = decode_text_qualifier(&cell.qualifier);
+                    let is_whole = name
+                        .is_some_and(|(_, digest)| decode_text(&cell.qualifier, &cell.value, digest).is_ok());
+                    if !is_whole {
+                        let place = format!("{} t:{}", row.key.escape_ascii(), cell.qualifier.escape_ascii());
+                        self.found(FindingKind::Damaged, &place, false);
+                    }
+                    if let Some((id, name)) = id.as_ref().zip(name) {
+                        texts.entry(id.clone()).or_default().insert(name, cell.timestamp);
+                    }
+                }
+            }
+        }
+        Ok(texts)
+    }
+
+    /// Documents that seemed to lack their texts, looked at again: some may have been replaced or removed.
+    fn missing(&mut self, ids: &[&DocumentId]) -> Result<()> {
+        for ids in ids.chunks(documents::TOLD_AT_ONCE) {
+            let now = documents::read_each(self.access, ids.iter().copied())?;
+            let keys: Vec<_> = ids.iter().map(|id| document_row(id)).collect();
+            let cells = self.access.rows.get(Table::Documents, &[TEXT_COLUMNS], &keys)?;
+            for (&id, cells) in ids.iter().zip(cells) {
+                let stored = now.get(id).and_then(|stored| stored.as_ref().ok());
+                let name = stored.and_then(|stored| text_of(stored.live.as_ref()?));
+                let qualifier = name.map(|(timestamp, digest)| text_qualifier(timestamp, digest));
+                let is_there = |qualifier: &Vec<u8>| cells.iter().any(|cell| cell.qualifier == *qualifier);
+                if qualifier.is_some_and(|qualifier| !is_there(&qualifier)) {
+                    self.found(FindingKind::Damaged, &format!("{id} without its text"), false);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Texts that seemed to be of no document, looked at again. A young one may be of a writer that has not written its record
+    /// yet, or is about to clean up.
+    fn orphans(&mut self, texts: &[(&DocumentId, Name, i64)]) -> Result<()> {
+        let now = documents::read_each(self.access, texts.iter().map(|(id, ..)| *id))?;
+        let nowhere = Stored::default();
+        let mut deletes = Writes::new(Table::Documents);
+        let mut places = Vec::new();
+        for &(id, name, timestamp) in texts {
+            let stored = match now.get(id) {
+                Some(Ok(stored)) => stored,
+                Some(Err(_)) => continue,
+                None => &nowhere,
+            };
+            let is_at_rest = is_old(self.access, timestamp.max(stored.newest));
+            let stays = self.access.horizon.is_live(Timestamp::saturating(timestamp));
+            if is_at_rest && stays && !is_of(name, stored) {
+                deletes.delete_text(timestamp.max(name.0), id, name);
+                places.push(format!("text of {id} from {}", Timestamp::saturating(name.0)));
+            }
+        }
+        if self.mends {
+            deletes.apply(self.access)?;
+        }
+        for place in places {
+            self.found(FindingKind::Ghost, &place, self.mends);
+        }
+        Ok(())
+    }
+}
+
+/// The name of a document's text, where it has one.
+fn text_of(record: &super::Record) -> Option<Name> {
+    record.text.map(|digest| (record.timestamp, digest))
+}
+
+/// Whether a text is of what is there of a document, or would be by another clock, or of a claim that may still become that.
+fn is_of(name: Name, stored: &Stored) -> bool {
+    let there = stored.live.iter().chain(&stored.expired).filter_map(text_of);
+    let claimed = pending(stored).and_then(|claim| claim.text.map(|digest| (claim.timestamp, digest)));
+    there.chain(claimed).any(|known| known == name)
+}

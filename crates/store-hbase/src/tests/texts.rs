@@ -1,0 +1,311 @@
+//! An index that keeps texts: that verdicts are counted whatever is in between, what that costs, and that no text is left
+//! behind.
+
+use std::thread;
+
+use index::testsuite::{signed, word_counter, words};
+use index::{Finding, FindingKind, Index, Rule, Text, TextKeeping};
+
+use super::super::claiming::LEASE;
+use super::super::layout::{digest, document_row, text_column};
+use super::super::meet::SWEPT_AFTER;
+use super::between::{store_of_the_patient, store_with};
+use super::examine::examine;
+use super::*;
+
+const SWEPT_AFTER_MS: i64 = SWEPT_AFTER.as_millis() as i64;
+
+fn metadata() -> Metadata {
+    metadata_of(&OpenOptions { texts: Some(TextKeeping::Zstd), ..OpenOptions::default() })
+}
+
+fn place() -> Arc<Place> {
+    let place = Place::bare();
+    place.gateway.create_table("t_docs", &["d", "m", "t"]);
+    place.store().create(&metadata()).unwrap();
+    Arc::new(place)
+}
+
+fn rule() -> Rule {
+    Rule { counter: Some(word_counter()), ..metadata().rule() }
+}
+
+/// What two documents are like whose signatures say that they are near, and whose texts have nothing in common.
+fn forged(name: &str, n: u64) -> Document {
+    let sketch = signed(0, 0..300).with_text(Some(words(10_000 * n..10_000 * n + 300)));
+    Document { id: id(name), sketch, source: None }
+}
+
+/// A document that is near to those that begin a few words before it or after it.
+fn honest(name: &str, from: u64) -> Document {
+    let sketch = signed(0, from..from + 300).with_text(Some(words(from..from + 300)));
+    Document { id: id(name), sketch, source: None }
+}
+
+fn insert_if_new(store: &HbaseStore, document: &Document) -> Insertion {
+    store.insert_if_new(std::slice::from_ref(document), &rule()).unwrap().remove(0)
+}
+
+fn text(store: &HbaseStore, name: &str) -> Option<Text> {
+    store.texts(&[id(name)]).unwrap().remove(0)
+}
+
+/// The ids with texts, one for each text.
+fn texts_left(place: &Place) -> Vec<String> {
+    let mut left = Vec::new();
+    for (key, cells) in place.document_rows() {
+        let n = cells.iter().filter(|(column, ..)| column.starts_with(b"t:")).count();
+        left.extend((0..n).map(|_| String::from_utf8(key[5..].to_vec()).unwrap()));
+    }
+    left.sort();
+    left
+}
+
+#[test]
+fn texts_are_read_for_pairs_that_are_worth_a_count_and_for_no_others() {
+    let place = place();
+    let store = place.store();
+    store.insert(&[honest("near", 5), forged("forged", 1), honest("far", 150)]).unwrap();
+    let n_gets = || place.gateway.n_calls("getRowsWithColumns");
+    let near = |query: &Sketch, rule: &Rule| {
+        let before = n_gets();
+        let found = store.near(std::slice::from_ref(query), rule, 10).unwrap().remove(0);
+        let names: Vec<_> = found.matches.iter().map(|found| found.id.as_str().to_owned()).collect();
+        (names, n_gets() - before)
+    };
+    let query = honest("q", 0).sketch;
+    assert_eq!(near(&query, &rule()), (vec!["near".to_owned()], 2));
+    // Nothing is worth a count where the query has no text, and where no counter is at hand.
+    let untold = query.clone().with_text(None);
+    assert_eq!(near(&untold, &rule()), (vec!["forged".to_owned(), "near".to_owned()], 1));
+    assert_eq!(near(&query, &metadata().rule()).1, 1);
+    assert_eq!(near(&honest("q", 100_000).sketch, &rule()), (Vec::new(), 1));
+}
+
+/// A claimant looks, claims, writes its text, files, searches and commits. Another one comes at each place.
+#[test]
+fn rivals_are_counted_whatever_is_in_between() {
+    let mut n_of = [0; 3];
+    for nth in 0..20 {
+        for (number, other) in [honest("b", 10), forged("b", 1)].into_iter().enumerate() {
+            let place = place();
+            let between = {
+                let other = other.clone();
+                move |place: &Place| {
+                    insert_if_new(&store_of_the_patient(place), &other);
+                }
+            };
+            let answer = insert_if_new(&store_with(&place, nth, between), &honest("a", 0));
+            let kept: Vec<_> = contents(&place.store()).into_iter().map(|document| document.id).collect();
+            let context = format!("{nth} {number} {answer:?} {kept:?}");
+            let was_there = place.gateway.n_calls("checkAndPut") > 3;
+            if number == 0 {
+                // One of the two; where the other did not come, the first.
+                assert_eq!(kept.len(), 1, "{context}");
+                n_of[usize::from(kept[0] == id("b"))] += 1;
+            } else if was_there {
+                assert_eq!(kept, [id("a"), id("b")], "{context}");
+                n_of[2] += 1;
+            }
+            let kept: Vec<_> = kept.iter().map(|id| id.as_str().to_owned()).collect();
+            assert_eq!(texts_left(&place), kept, "{context}");
+            assert_eq!(examine(&place.store(), false).1, [], "{context}");
+        }
+    }
+    assert!(n_of.iter().all(|n| *n > 2), "{n_of:?}");
+}
+
+/// The requests of an insertion of a document that nothing is near to: three for the metadata, its row, a look, its claim, its
+/// text, and its cells.
+const FILED: i64 = 7;
+
+/// Of a claim whose owner has died the text is counted all the same, and goes with the next insertion of its id.
+#[test]
+fn the_claims_of_the_dead_are_counted() {
+    for (dead, new, n_swaps) in [
+        // It is near, so it is aborted before the own claim is committed. Another one is left alone.
+        (honest("dead", 0), honest("new", 10), 3),
+        (forged("dead", 7), forged("new", 8), 2),
+    ] {
+        let place = place();
+        let dying = store_with(&place, FILED, |_| panic!("dies here"));
+        let died = thread::scope(|scope| scope.spawn(|| insert_if_new(&dying, &dead)).join());
+        assert!(died.is_err());
+        assert_eq!(texts_left(&place), ["dead"]);
+        place.advance(LEASE.as_millis() as i64 + 1);
+        let n_before = place.gateway.n_calls("checkAndPut");
+        assert_eq!(insert_if_new(&place.store(), &new), Insertion::Inserted);
+        assert_eq!(place.gateway.n_calls("checkAndPut") - n_before, n_swaps);
+        let other = honest("dead", 500_000);
+        assert_eq!(insert_if_new(&place.store(), &other), Insertion::Inserted);
+        assert_eq!(text(&place.store(), "dead"), other.sketch.text().cloned());
+        assert_eq!(texts_left(&place), ["dead", "new"]);
+    }
+}
+
+/// Several writers at once, with texts that are near to each other and texts whose signatures only say so.
+#[test]
+fn many_writers_at_once() {
+    const N_WRITERS: u64 = 4;
+    const N_GROUPS: u64 = 12;
+    let place = place();
+    let write = &|writer: u64| {
+        let store = place.store();
+        let documents: Vec<_> = (0..N_GROUPS)
+            .flat_map(|group| {
+                let from = 10_000 * (group + 1) + writer;
+                [
+                    honest(&format!("h{group}-{writer}"), from),
+                    forged(&format!("f{group}-{writer}"), 1_000 + group * N_WRITERS + writer),
+                ]
+            })
+            .collect();
+        documents.chunks(5).for_each(|batch| drop(store.insert_if_new(batch, &rule()).unwrap()));
+    };
+    thread::scope(|scope| (0..N_WRITERS).for_each(|writer| drop(scope.spawn(move || write(writer)))));
+    let kept: Vec<_> =
+        contents(&place.store()).iter().map(|document| document.id.as_str().to_owned()).collect();
+    for group in 0..N_GROUPS {
+        let n_of = |kind: &str| {
+            kept.iter().filter(|name| name.starts_with(&format!("{kind}{group}-"))).count() as u64
+        };
+        assert_eq!((n_of("h"), n_of("f")), (1, N_WRITERS), "{group}: {kept:?}");
+    }
+    assert_eq!(texts_left(&place), kept);
+    assert_eq!(examine(&place.store(), false).1, []);
+}
+
+/// A search that has read a record and not its text yet, when the document is replaced or removed.
+#[test]
+fn a_document_that_moves_before_its_text_is_read() {
+    let new = honest("a", 20);
+    let far = honest("a", 70_000);
+    for nth in 0..60 {
+        for change in 0..3 {
+            let place = place();
+            place.store().insert(&[honest("a", 5), honest("b", 8)]).unwrap();
+            let between = {
+                let (new, far) = (new.clone(), far.clone());
+                move |place: &Place| match change {
+                    0 => drop(place.store().insert(std::slice::from_ref(&new)).unwrap()),
+                    1 => drop(place.store().insert(std::slice::from_ref(&far)).unwrap()),
+                    _ => drop(place.store().remove(&[id("a")]).unwrap()),
+                }
+            };
+            let store = store_with(&place, nth, between);
+            let query = honest("q", 0).sketch;
+            let found = store.near(std::slice::from_ref(&query), &rule(), 10).unwrap().remove(0);
+            let told: Vec<_> = found.matches.iter().map(|found| (&found.id, found.nearness.exact)).collect();
+            assert_eq!(found.n_matches, told.len() as u64);
+            assert!(told.iter().all(|(_, exact)| *exact), "{nth} {change}: {told:?}");
+            assert!(told.iter().any(|(of, _)| **of == id("b")), "{nth} {change}: {told:?}");
+            if change == 0 {
+                // Near before and after.
+                assert_eq!(told.len(), 2, "{nth}: {told:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_that_are_of_no_document_go_and_those_that_are_missing_are_told() {
+    let place = place();
+    let store = place.store();
+    store.insert(&[honest("whole", 0), honest("lacks", 10_000), honest("damaged", 20_000)]).unwrap();
+    let put = |name: &str, text: &Text, timestamp: i64| {
+        let column = text_column(timestamp, digest(text).unwrap());
+        let value = super::super::layout::encode_text(text).unwrap();
+        place.gateway.put_raw("t_docs", &document_row(&id(name)), &column, &value, timestamp);
+    };
+    // Writers died: before they wrote a record, beside a document, and where there is nothing else.
+    put("whole", &words(0..9), BEGIN + 5);
+    put("nobody", &words(0..9), BEGIN + 5);
+    let column = |name: &str, document: &Document| {
+        let rows = place.document_rows();
+        let (_, cells) = rows.iter().find(|(key, _)| key[5..] == *name.as_bytes()).unwrap();
+        let (.., timestamp) = cells[0];
+        (text_column(timestamp, digest(document.sketch.text().unwrap()).unwrap()), timestamp)
+    };
+    let (of_damaged, timestamp) = column("damaged", &honest("damaged", 20_000));
+    place.gateway.put_raw("t_docs", &document_row(&id("damaged")), &of_damaged, &[1, 2, 3], timestamp);
+    // Nothing deletes a cell past all others but a record that is put once more.
+    let lacks = document_row(&id("lacks"));
+    let (_, cells) = place.document_rows().into_iter().find(|(key, _)| *key == lacks).unwrap();
+    assert!(place.gateway.erase("t_docs", &lacks));
+    let (record, value, timestamp) = cells[0].clone();
+    place.gateway.put_raw("t_docs", &lacks, &record, &value, timestamp);
+
+    let told = |findings: Vec<Finding>| {
+        let mut told: Vec<_> =
+            findings.into_iter().map(|finding| (finding.kind, finding.place, finding.is_mended)).collect();
+        told.sort();
+        told
+    };
+    let damaged = |told: &[(FindingKind, String, bool)]| {
+        let damaged = told.iter().filter(|(kind, ..)| *kind == FindingKind::Damaged);
+        damaged.map(|(_, place, _)| place.split([' ', ':']).next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let young = told(examine(&store, true).1);
+    assert_eq!(young.len(), 2, "{young:?}");
+    assert_eq!(damaged(&young).len(), 2);
+    place.advance(SWEPT_AFTER_MS + 10);
+    let seen = told(examine(&store, false).1);
+    let ghosts: Vec<_> = seen.iter().filter(|(kind, ..)| *kind == FindingKind::Ghost).collect();
+    assert_eq!(ghosts.len(), 2, "{seen:?}");
+    assert!(
+        ghosts[0].1.starts_with("text of nobody from 20") && ghosts[1].1.starts_with("text of whole from 20")
+    );
+    assert_eq!(texts_left(&place), ["damaged", "nobody", "whole", "whole"]);
+    let mended = told(examine(&store, true).1);
+    assert_eq!(mended.len(), 4, "{mended:?}");
+    assert_eq!(texts_left(&place), ["damaged", "whole"]);
+    assert_eq!(text(&store, "whole"), Some(words(0..300)));
+    assert_eq!(damaged(&told(examine(&store, true).1)).len(), 2);
+    assert_eq!(examine(&store, true).1.len(), 2);
+    // Without its text a document is estimated; a damaged one is an error.
+    assert_eq!(text(&store, "lacks"), None);
+    assert!(
+        matches!(insert_if_new(&store, &honest("new", 10_003)), Insertion::Duplicate(of) if !of.nearness.exact)
+    );
+    check_fails(store.texts(&[id("damaged")]), ErrorKind::Corrupt, &["damaged", "is not the text"]);
+}
+
+#[test]
+fn tables_without_a_family_for_texts() {
+    let open = |place: &Place, texts: Option<TextKeeping>| {
+        let options = OpenOptions { texts, texts_default: TextKeeping::Zstd, ..OpenOptions::default() };
+        Index::over(Box::new(place.store()), &options)
+    };
+    let bare = Place::bare();
+    let error = open(&bare, Some(TextKeeping::Zstd)).err().expect("there is no family");
+    assert_eq!(error.kind(), ErrorKind::Mismatch);
+    let says = "--texts none, or run in the HBase shell: alter 't_docs', {NAME => 't', DATA_BLOCK_ENCODING";
+    assert!(error.to_string().contains(says), "{error}");
+    assert_eq!(bare.gateway.n_calls("checkAndPut"), 0);
+    // Where it is not asked for, what the tables have decides.
+    assert_eq!(open(&bare, None).unwrap().metadata().texts, TextKeeping::None);
+    let place = Place::bare();
+    place.gateway.create_table("t_docs", &["d", "m", "t"]);
+    assert_eq!(open(&place, None).unwrap().metadata().texts, TextKeeping::Zstd);
+    // Texts stay for as long as their documents.
+    let place = Place::bare();
+    place.gateway.create_table("t_docs", &["d", "m", "t"]);
+    place.gateway.set_time_to_live("t_docs", "t", 60);
+    let error = open(&place, None).err().expect("texts would go before their documents");
+    assert!(error.to_string().ends_with("alter 't_docs', {NAME => 't', TTL => 'FOREVER'}"), "{error}");
+    assert_eq!(open(&place, Some(TextKeeping::None)).unwrap().metadata().texts, TextKeeping::None);
+}
+
+/// Texts that come with documents of an index that keeps none.
+#[test]
+fn an_index_without_texts_has_none() {
+    let place = Place::of(&metadata_of(&OpenOptions::default()));
+    let store = place.store();
+    assert_eq!(store.insert(&[honest("a", 0)]).unwrap(), [Insertion::Inserted]);
+    assert_eq!(insert_if_new(&store, &honest("b", 50_000)), Insertion::Inserted);
+    assert!(matches!(insert_if_new(&store, &forged("c", 1)), Insertion::Duplicate(of) if !of.nearness.exact));
+    assert_eq!(store.insert(&[honest("a", 9)]).unwrap(), [Insertion::Replaced]);
+    assert_eq!(store.remove(&[id("a")]).unwrap(), [true]);
+    assert_eq!(store.texts(&[id("b")]).unwrap(), [None]);
+    assert_eq!(examine(&store, true).1, []);
+}

@@ -1,0 +1,130 @@
+//! The server's errors: which may pass, and what each says to people.
+
+use std::sync::atomic::Ordering;
+
+use index::{Error, ErrorKind};
+use redis::{ErrorKind as RedisKind, RedisError, ServerErrorKind};
+
+use super::layout::damaged;
+use super::server::Server;
+
+impl Server {
+    /// The server's error in terms of what a person can do.
+    pub(super) fn explain(&self, error: RedisError) -> Error {
+        let Self { address, .. } = self;
+        let (kind, what) = match error.kind() {
+            _ if says(&error, "DAMAGED") => {
+                let detail = error.to_string();
+                let id = detail.split_once("DAMAGED ").map_or("", |(_, id)| id);
+                let id = id.split_once(" script: ").map_or(id, |(id, _)| id);
+                return damaged(id, "the scripts cannot read it");
+            }
+            _ if says(&error, "OOM") => (
+                ErrorKind::StorageFull,
+                format!("Redis at {address} has reached its maxmemory; raise it, or remove documents"),
+            ),
+            _ if says(&error, "MISCONF") => (
+                ErrorKind::StorageFull,
+                format!("Redis at {address} cannot write to its disk; make room there, its log says more"),
+            ),
+            _ if says(&error, "WRONGTYPE") => (
+                ErrorKind::Corrupt,
+                "another program has written under the index's name; use another name".to_owned(),
+            ),
+            RedisKind::AuthenticationFailed => (ErrorKind::PermissionDenied, self.no_leave()),
+            _ if ["NOAUTH", "NOPERM", "WRONGPASS"].iter().any(|code| says(&error, code)) => {
+                (ErrorKind::PermissionDenied, self.no_leave())
+            }
+            _ if says(&error, "EVICTED") => return self.losses.lost(address).caused_by(error),
+            _ if is_elsewhere(&error).is_some() => {
+                let why = is_elsewhere(&error).unwrap_or_default();
+                (ErrorKind::Unavailable, format!("Redis at {address} {why}"))
+            }
+            RedisKind::Server(ServerErrorKind::Moved | ServerErrorKind::Ask | ServerErrorKind::CrossSlot) => {
+                (
+                    ErrorKind::InvalidArgument,
+                    format!(
+                        "Redis at {address} is a node of a cluster that does not hold this index; name the node that \
+                     does, which the error below says"
+                    ),
+                )
+            }
+            RedisKind::Io if !self.has_answered.load(Ordering::Relaxed) => (
+                ErrorKind::Unavailable,
+                format!("no answer from Redis at {address}; is it running, and is that its address?"),
+            ),
+            _ if may_pass(&error) => (
+                ErrorKind::Unavailable,
+                format!(
+                    "Redis at {address} was away for {} s; start it, and do the same again",
+                    self.waits.server.as_secs()
+                ),
+            ),
+            _ if error.to_string().contains("DB index") => (
+                ErrorKind::InvalidArgument,
+                format!(
+                    "Redis at {address} does not have database {}; leave ?db=N out, or raise `databases` in its \
+                     redis.conf",
+                    self.uri.db
+                ),
+            ),
+            RedisKind::Parse | RedisKind::UnexpectedReturnType => (
+                ErrorKind::InvalidArgument,
+                format!("what listens at {address} does not answer as Redis does; is that its address?"),
+            ),
+            _ => (ErrorKind::Internal, format!("Redis at {address} refused what it was asked for")),
+        };
+        Error::new(kind, what).caused_by(error)
+    }
+
+    fn no_leave(&self) -> String {
+        format!(
+            "Redis at {} does not let us in, or not do this; name the file with its password by ?password-file=PATH",
+            self.address
+        )
+    }
+}
+
+/// Whether it is this error of the server's. An old server puts the errors of a script into a text
+/// of its own.
+pub(super) fn says(error: &RedisError, code: &str) -> bool {
+    error.code() == Some(code) || error.detail().is_some_and(|detail| detail.contains(&format!("{code} ")))
+}
+
+pub(super) fn is_away(error: &RedisError) -> bool {
+    error.kind() == RedisKind::Io
+}
+
+/// Whether the same may succeed later, without anybody doing anything.
+pub(super) fn may_pass(error: &RedisError) -> bool {
+    use ServerErrorKind::{MasterDown, TryAgain};
+    let kind = error.kind();
+    is_away(error)
+        || is_elsewhere(error).is_some()
+        || is_loading(error)
+        || matches!(kind, RedisKind::Server(TryAgain | MasterDown))
+        || error.code() == Some("BUSY")
+}
+
+/// Whether the server reads its files. A start may take minutes, and ends by itself.
+pub(super) fn is_loading(error: &RedisError) -> bool {
+    error.kind() == RedisKind::Server(ServerErrorKind::BusyLoading)
+}
+
+/// Why this server cannot do it now though it answers, which another connection may mend: after a
+/// fail-over the name of the primary leads to another server, or the proxy does.
+pub(super) fn is_elsewhere(error: &RedisError) -> Option<&'static str> {
+    [
+        ("READONLY", "is a replica, which takes no writes; name the primary, or wait until it is one again"),
+        ("NOREPLICAS", "has fewer replicas than min-replicas-to-write asks for; start them, or lower that"),
+        ("CLUSTERDOWN", "is a node of a cluster that is down; mend the cluster"),
+        ("max number of clients", "has as many clients as it takes; raise its maxclients, or stop some"),
+    ]
+    .into_iter()
+    .find_map(|(code, why)| (says(error, code) || is_full_of_clients(error, code)).then_some(why))
+}
+
+/// The server says it without a code of its own, before it closes the connection.
+fn is_full_of_clients(error: &RedisError, words: &str) -> bool {
+    words.contains(' ') && error.to_string().contains(words)
+}

@@ -1,0 +1,24 @@
+//! Memory that may not grow further (`ulimit -d`): a run stops in order before it would be ended, and goes on with more.
+
+use std::fs;
+
+use crate::support::{limited, made_up_corpus, run};
+
+#[test]
+fn a_run_that_needs_more_stops_in_order_and_goes_on_with_more() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let [corpus, kept, whole, journal] = ["corpus.jsonl", "kept", "whole", "journal"].map(at);
+    fs::write(&corpus, made_up_corpus(40_000, 3)).unwrap();
+    let args = ["dedup", "-q", "--threads", "1", "--profile", "minhash", &corpus, "--output"];
+    run("indexer", args.into_iter().chain([&*whole])).expect(0);
+    let args = [&args[..], &[&kept, "--journal", &journal, "--checkpoint-records", "1000"]].concat();
+    let output = limited("-d 56000", "indexer", &args).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    for part in ["stopped before memory runs out", "(ulimit -d)", "goes on from"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    run("indexer", args).expect(0);
+    assert!(fs::read(kept).unwrap() == fs::read(whole).unwrap());
+}

@@ -1,0 +1,160 @@
+//! Servers that answer and cannot: replicas, too many clients, keys that were dropped, rights that
+//! were taken away.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::thread;
+
+use index::{DocumentId, ErrorKind};
+use serde_json::json;
+
+use super::{create, document, open};
+use crate::support::{Redis, Worker, apart, run, until};
+
+const TEXT: &str =
+    "The ferry leaves at noon and comes back at night, whatever the weather in the harbour is.";
+
+/// A write waits until the server is a primary again, on a new connection.
+#[test]
+fn a_demoted_primary_is_waited_for() {
+    let Some(redis) = Redis::start(&["--replica-serve-stale-data", "yes"]) else { return };
+    let store = create(&redis.url("demoted"));
+    store.insert(&[document("a", 0)]).unwrap();
+    redis.cli(&["replicaof", "127.0.0.1", "1"]);
+    assert_eq!(store.ready().unwrap_err().kind(), ErrorKind::Unavailable);
+    let n_before = n_connections(&redis);
+    thread::scope(|scope| {
+        let written = scope.spawn(|| store.insert(&[document("b", 1 << 40)]));
+        // It has come with another connection.
+        until(|| n_connections(&redis) >= n_before + 3);
+        assert!(!written.is_finished());
+        redis.cli(&["replicaof", "no", "one"]);
+        written.join().unwrap().unwrap();
+    });
+    assert!(store.ready().is_ok());
+}
+
+fn n_connections(redis: &Redis) -> u64 {
+    let info = redis.cli(&["info", "stats"]);
+    let n = info.lines().find_map(|line| line.strip_prefix("total_connections_received:")).unwrap();
+    n.trim().parse().unwrap()
+}
+
+/// A server that refuses connections is waited for, also by who has none yet.
+#[test]
+fn too_many_clients() {
+    let Some(redis) = Redis::start(&["--maxclients", "4"]) else { return };
+    let url = redis.url("crowded");
+    create(&url);
+    let mut others: Vec<_> = (0..4).map(|_| TcpStream::connect(redis.address).unwrap()).collect();
+    thread::scope(|scope| {
+        let written = scope.spawn(|| open(&url).insert(&[document("a", 0)]));
+        // One of the others is told of clients that were refused.
+        until(|| {
+            let said = others.iter_mut().find_map(|other| rejected(other).ok());
+            assert!(!written.is_finished());
+            said.is_some_and(|n_rejected| n_rejected > 2)
+        });
+        others.clear();
+        written.join().unwrap().unwrap();
+    });
+}
+
+fn rejected(connection: &mut TcpStream) -> std::io::Result<u64> {
+    connection.write_all(b"INFO stats\r\n")?;
+    let mut reader = BufReader::new(connection);
+    let mut line = String::new();
+    let mut n_rejected = None;
+    // What follows that line is read by the next call, with the line before it.
+    while n_rejected.is_none() {
+        line.clear();
+        if reader.read_line(&mut line)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        n_rejected = line.strip_prefix("rejected_connections:").and_then(|n| n.trim().parse().ok());
+    }
+    Ok(n_rejected.unwrap_or_default())
+}
+
+/// The worker says 503, and takes writes again when the server does.
+#[test]
+fn writes_that_need_replicas() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let worker = Worker::start(&redis.url("replicas"), &["--store-wait-seconds", "1"]);
+    let insert = |id: &str| worker.post("/v1/documents", &json!({ "text": id })).0;
+    assert_eq!(insert(TEXT), 201);
+    redis.cli(&["config", "set", "min-replicas-to-write", "1"]);
+    assert_eq!(
+        insert("Bees are kept on the roof of the old customs house, and their honey is sold in May."),
+        503
+    );
+    assert_eq!(worker.get("/readyz").0, 503);
+    redis.cli(&["config", "set", "min-replicas-to-write", "0"]);
+    assert_eq!(worker.get("/readyz").0, 200);
+}
+
+/// No answer is given as if the index were whole, and what was acknowledged before is not forgotten
+/// without a word.
+#[test]
+fn dropped_keys_are_noticed() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let store = create(&redis.url("evicted"));
+    let documents: Vec<_> = (0..2_000_u64).map(|n| document(&format!("{n}"), n << 20 | n)).collect();
+    store.insert(&documents).unwrap();
+    redis.cli(&["config", "set", "maxmemory-policy", "allkeys-random"]);
+    redis.cli(&["config", "set", "maxmemory", "1mb"]);
+    // Something is dropped with the next command.
+    redis.cli(&["set", "another", "value"]);
+    let id = [DocumentId::new("1").unwrap()];
+    let refused = [
+        store.near(&[document("a", 0).sketch], &apart(3).into(), 1).map(|_| ()),
+        store.get(&id).map(|_| ()),
+        store.scan(index::Cursor::start(), 1).map(|_| ()),
+        store.insert(&[document("new", 7)]).map(|_| ()),
+        store.remove(&id).map(|_| ()),
+        store.ready(),
+        store.status().map(|_| ()),
+    ];
+    for refused in refused {
+        let refused = refused.unwrap_err();
+        // The index itself may be what was dropped.
+        assert!(matches!(refused.kind(), ErrorKind::Corrupt | ErrorKind::NotFound), "{refused}");
+    }
+    let fresh = run("pigeonhole", ["info", "--store", &redis.url("evicted")]).expect(2).stderr;
+    assert!(fresh.contains("noeviction"), "{fresh}");
+}
+
+/// Ready means that a document could be inserted.
+#[test]
+fn ready_for_writes() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let store = create(&redis.url("rights"));
+    assert!(store.ready().is_ok());
+    redis.cli(&["acl", "setuser", "default", "-eval", "-evalsha"]);
+    assert_eq!(store.ready().unwrap_err().kind(), ErrorKind::PermissionDenied);
+    redis.cli(&["acl", "setuser", "default", "+eval", "+evalsha"]);
+    assert!(store.ready().is_ok());
+    redis.cli(&["set", "pigeonhole:{rights}:ids", "another program's"]);
+    assert_eq!(store.ready().unwrap_err().kind(), ErrorKind::Corrupt);
+    redis.cli(&["del", "pigeonhole:{rights}:ids"]);
+    assert!(store.ready().is_ok());
+}
+
+/// A user of the access control list, whose password is changed while the program runs.
+#[test]
+fn a_user_with_a_password() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    create(&redis.url("user"));
+    let password = tempfile::NamedTempFile::new().unwrap();
+    let set = |word: &str| {
+        redis.cli(&["acl", "setuser", "reader", "on", "resetpass", &format!(">{word}"), "~*", "+@all"]);
+        std::fs::write(password.path(), format!("{word}\n")).unwrap();
+    };
+    set("one");
+    let store =
+        open(&format!("{}?user=reader&password-file={}", redis.url("user"), password.path().display()));
+    assert!(store.ready().is_ok());
+    set("two");
+    redis.cli(&["client", "kill", "user", "reader"]);
+    assert!(store.ready().is_ok());
+}
