@@ -143,7 +143,7 @@ impl Environment {
                 error => return Err(explain(error)),
             }
         }
-        Err(Error::new(ErrorKind::Busy, "the store grew again and again during one call; try again"))
+        Err(grows())
     }
 
     /// Closes and opens, unless somebody else has done it since `generation`.
@@ -238,7 +238,8 @@ impl Opened {
     }
 }
 
-/// Opens the files at `place`, or those that are in the directory for the first time.
+/// Opens the files at `place`, or those that are in the directory for the first time; once more where another process makes
+/// the file longer between the map and the first transaction.
 fn open(
     directory: &Path,
     map_bytes: Option<usize>,
@@ -246,6 +247,24 @@ fn open(
     place: Option<&Arc<Place>>,
     generation: u64,
 ) -> Result<Opened> {
+    for _ in 0..ATTEMPTS_MAX {
+        match open_once(directory, map_bytes, patience, place, generation) {
+            Err(Failure::Lmdb(heed::Error::Mdb(MdbError::MapResized))) => {}
+            Err(Failure::Lmdb(error)) => return Err(explain(error)),
+            Err(Failure::Store(error)) => return Err(error),
+            Ok(opened) => return Ok(opened),
+        }
+    }
+    Err(grows())
+}
+
+fn open_once(
+    directory: &Path,
+    map_bytes: Option<usize>,
+    patience: Duration,
+    place: Option<&Arc<Place>>,
+    generation: u64,
+) -> Result<Opened, Failure> {
     if let Some(place) = place {
         place.check()?;
     }
@@ -260,11 +279,11 @@ fn open(
         }
         opened => opened,
     };
-    let env = env.map_err(explain)?;
-    let data = env.try_clone_inner_file().map_err(explain)?;
+    let env = env?;
+    let data = env.try_clone_inner_file()?;
     let place = match place {
         Some(place) if place.is_of(&data) => Arc::clone(place),
-        Some(place) => return Err(place.overwritten()),
+        Some(place) => return Err(place.overwritten().into()),
         None => Arc::new(Place::of(directory, &before, data)?),
     };
     place.check()?;
@@ -317,6 +336,11 @@ pub(super) fn open_env(directory: &Path, map_bytes: Option<usize>) -> Result<Env
     // look and the end of the transaction; and pages whose bytes have changed since, by a broken disk too. LMDB believes
     // what is within a page, so these may kill the process; the records have sums, which keep them from being an answer.
     unsafe { options.open(directory) }
+}
+
+/// Other processes make the file longer, each time before this one has mapped it whole.
+fn grows() -> Error {
+    Error::new(ErrorKind::Busy, "the store grew again and again during one call; try again")
 }
 
 /// No room is left: in the map, or where the system says which.

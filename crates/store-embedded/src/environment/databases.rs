@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env};
-use index::{Error, Result};
+use index::Error;
 
-use super::explain;
+use super::Failure;
 use crate::shared::METADATA_KEY;
 use crate::turns::Turns;
 
@@ -27,13 +27,13 @@ pub(super) fn open(
     env: &Env,
     writers: &Turns,
     patience: Duration,
-) -> Result<([Raw; NAMES.len()], Option<Raw>)> {
+) -> Result<([Raw; NAMES.len()], Option<Raw>), Failure> {
     if let Some(databases) = find(env, NAMES)? {
         if let Some([texts]) = find(env, [TEXTS])? {
             return Ok((databases, Some(texts)));
         }
-        let txn = env.read_txn().map_err(explain)?;
-        if databases[0].get(&txn, METADATA_KEY.as_bytes()).map_err(explain)?.is_some() {
+        let txn = env.read_txn()?;
+        if databases[0].get(&txn, METADATA_KEY.as_bytes())?.is_some() {
             return Ok((databases, None));
         }
     }
@@ -42,8 +42,8 @@ pub(super) fn open(
 }
 
 /// The databases of these names, where all of them are there.
-fn find<const N: usize>(env: &Env, names: [&str; N]) -> Result<Option<[Raw; N]>> {
-    let txn = env.read_txn().map_err(explain)?;
+fn find<const N: usize>(env: &Env, names: [&str; N]) -> Result<Option<[Raw; N]>, heed::Error> {
+    let txn = env.read_txn()?;
     let found = env.open_databases_and_commit(txn, |opener, txn| {
         let mut databases = Vec::new();
         for name in names {
@@ -58,13 +58,13 @@ fn find<const N: usize>(env: &Env, names: [&str; N]) -> Result<Option<[Raw; N]>>
             Err(_) => Ok(CommitOrAbort::Abort(())),
         }
     });
-    found.map(CommitOrAbort::commit).map_err(explain)
+    found.map(CommitOrAbort::commit)
 }
 
 /// Makes all databases that are not there; an environment that has others is not ours to write to.
-fn create(env: &Env, writers: &Turns, patience: Duration) -> Result<([Raw; NAMES.len()], Raw)> {
+fn create(env: &Env, writers: &Turns, patience: Duration) -> Result<([Raw; NAMES.len()], Raw), Failure> {
     let _turn = writers.take(patience, || Ok(env.info().last_txn_id))?;
-    let txn = env.write_txn().map_err(explain)?;
+    let txn = env.write_txn()?;
     let created = env.create_databases_and_commit(txn, |opener, txn| {
         let unnamed = opener.create_database::<Bytes, Bytes>(txn, None)?;
         for entry in unnamed.iter(txn)? {
@@ -83,10 +83,8 @@ fn create(env: &Env, writers: &Turns, patience: Duration) -> Result<([Raw; NAMES
             Err(_) => Ok(CommitOrAbort::Abort(())),
         }
     });
-    created.map_err(explain)?.commit().ok_or_else(|| {
-        Error::invalid(format!(
-            "{} is an LMDB directory of another program; name another",
-            env.path().display()
-        ))
+    created?.commit().ok_or_else(|| {
+        let directory = env.path().display();
+        Error::invalid(format!("{directory} is an LMDB directory of another program; name another")).into()
     })
 }
