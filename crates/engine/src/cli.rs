@@ -288,6 +288,7 @@ impl BuiltArgs {
             insisted: recipe.explicit_fields(&dictionaries),
             dictionaries,
             patience: None,
+            n_threads: None,
         })
     }
 

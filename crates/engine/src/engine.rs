@@ -1,20 +1,25 @@
 //! An index with its recipe: what is done with texts.
 
+use std::convert::Infallible;
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::thread;
 
 use features::{Dictionaries, RecipeError};
 use index::{
     DocumentId, Error, ErrorKind, Features, Index, Insertion, MAX_BATCH, Match, MemoryStore, Mode,
     Neighbours, NewDocument, OpenOptions, Source, Store, TextKeeping,
 };
+use minhash::Similarity;
 
-use crate::{Buffers, Extractor, OpenError, Options, Spool, StoreUri, counter};
+use crate::{Extractor, OpenError, Options, Spool, StoreUri, counter};
 
-/// An open index, and what makes the features of its documents.
+/// An open index with the extractor that makes the features of its documents.
 pub struct Engine {
     index: Index,
     extractor: Extractor,
+    n_threads: usize,
     was_made: bool,
 }
 
@@ -120,7 +125,8 @@ impl Engine {
         let index = index.map_err(|source| OpenError::Index { uri: uri.to_owned(), source })?;
         let engine = Self::over(index, &options.dictionaries)
             .map_err(|source| OpenError::StoredRecipe { uri: uri.to_owned(), source })?;
-        Ok(Self { was_made, ..engine })
+        let n_threads = options.n_threads.map_or(engine.n_threads, NonZeroUsize::get);
+        Ok(Self { was_made, n_threads, ..engine })
     }
 
     /// The engine over an index that is open already.
@@ -131,7 +137,8 @@ impl Engine {
         let counter = counter(index.recipe());
         let index = index.counting(counter);
         let extractor = Extractor::of_index(index.metadata(), dictionaries)?;
-        Ok(Self { index, extractor, was_made: false })
+        let n_threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Ok(Self { index, extractor, n_threads, was_made: false })
     }
 
     /// Whether there was no index and a new one was made; of two that open it at once both may say so.
@@ -152,17 +159,39 @@ impl Engine {
         &self.extractor
     }
 
-    /// Both, for a caller that goes on with them apart.
-    #[must_use]
-    pub fn into_parts(self) -> (Index, Extractor) {
-        (self.index, self.extractor)
+    /// The same engine, whose index also drops documents by how much of them another contains.
+    ///
+    /// # Errors
+    /// As [`Index::containing`].
+    pub fn containing(self, share: Option<Similarity>) -> index::Result<Self> {
+        Ok(Self { index: self.index.containing(share)?, ..self })
     }
 
-    /// The features of each text; `None` where it has none.
+    /// The same engine over an index in memory that hides the own one: writes leave the store as it
+    /// is. See [`Index::overlaid`].
+    #[must_use]
+    pub fn overlaid(self) -> Self {
+        Self { index: self.index.overlaid(), ..self }
+    }
+
+    /// The same engine, whose features carry reduced texts: see
+    /// [`Extractor::with_reduced_texts`].
+    #[must_use]
+    pub fn with_reduced_texts(self) -> Self {
+        Self { extractor: self.extractor.with_reduced_texts(), ..self }
+    }
+
+    /// The features of each text; `None` for a text without features.
     #[must_use]
     pub fn features(&self, texts: &[&str]) -> Vec<Option<Features>> {
-        let mut buffers = Buffers::new();
-        texts.iter().map(|text| self.extractor.features(&mut buffers, text)).collect()
+        let mut all = Vec::with_capacity(texts.len());
+        let extend = |_: &[&str], features| {
+            all.extend(features);
+            Ok::<_, Infallible>(())
+        };
+        match self.extractor.extract(texts, self.n_threads, |text| text, extend) {
+            Ok(()) => all,
+        }
     }
 
     /// Writes texts in their order, whatever is near to them: see [`Store::insert`].
@@ -208,25 +237,28 @@ impl Engine {
         texts: &[Text<'_>],
         write: impl Fn(&[NewDocument]) -> index::Result<Vec<Insertion>>,
     ) -> index::Result<Vec<Outcome>> {
-        let mut buffers = Buffers::new();
         let mut outcomes = Vec::with_capacity(texts.len());
-        for texts in texts.chunks(MAX_BATCH) {
-            let mut documents = Vec::with_capacity(texts.len());
-            let mut has_features = Vec::with_capacity(texts.len());
-            for Text { id, text, source } in texts {
-                let features = self.extractor.features(&mut buffers, text);
-                has_features.push(features.is_some());
-                documents.extend(features.map(|features| NewDocument {
-                    id: id.clone(),
-                    features,
-                    source: source.clone(),
-                }));
-            }
-            let mut written = write(&documents)?.into_iter();
-            outcomes.extend(has_features.into_iter().map(|has_features| {
+        let (mut documents, mut have_features) = (Vec::new(), Vec::new());
+        let mut flush = |documents: &mut Vec<NewDocument>, have_features: &mut Vec<bool>| {
+            let mut written = write(documents)?.into_iter();
+            outcomes.extend(have_features.drain(..).map(|has_features| {
                 has_features.then(|| written.next()).flatten().map_or(Outcome::NoFeatures, Outcome::from)
             }));
-        }
+            documents.clear();
+            Ok::<_, Error>(())
+        };
+        self.extractor.extract(texts, self.n_threads, |text| text.text, |texts, features| {
+            if have_features.len() + texts.len() > MAX_BATCH {
+                flush(&mut documents, &mut have_features)?;
+            }
+            for (Text { id, source, .. }, features) in texts.iter().zip(features) {
+                have_features.push(features.is_some());
+                let document = |features| NewDocument { id: id.clone(), features, source: source.clone() };
+                documents.extend(features.map(document));
+            }
+            Ok::<_, Error>(())
+        })?;
+        flush(&mut documents, &mut have_features)?;
         Ok(outcomes)
     }
 }

@@ -34,6 +34,7 @@ mod extractor;
 pub mod in_common;
 pub mod join;
 mod options;
+mod pipeline;
 mod spool;
 mod uri;
 
@@ -47,6 +48,7 @@ pub use engine::{Engine, Outcome, Text};
 pub use error::OpenError;
 pub use extractor::{Buffers, Extractor};
 pub use options::Options;
+pub use pipeline::in_order;
 pub use spool::Spool;
 pub use uri::{StoreUri, decides_contained, local_path, open_index, outlives_process, shown, texts_default};
 /// What an engine takes and gives are the types of these.

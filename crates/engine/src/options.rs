@@ -1,6 +1,7 @@
 //! How an engine is opened.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ pub struct Options {
     pub dictionaries: Dictionaries,
     /// How long calls wait for a server that has answered before; two minutes unless this is set.
     pub patience: Option<Duration>,
+    /// Threads that make the features of texts; as many as the process has cores unless this is set.
+    pub n_threads: Option<NonZeroUsize>,
 }
 
 impl Options {

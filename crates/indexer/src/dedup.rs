@@ -75,13 +75,13 @@ impl Sink for Deduplication {
     }
 
     fn last_write(&self) -> index::Result<Option<WriteMark>> {
-        self.rule.index.last_write()
+        self.rule.engine.index().last_write()
     }
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         self.flush(rejects)?;
         self.results.doubts.say(self.rule.bounded());
-        self.results.finish(rejects, Some(&self.rule.index))
+        self.results.finish(rejects, Some(self.rule.engine.index()))
     }
 }
 

@@ -206,10 +206,11 @@ impl Job {
         self.inputs.paths()
     }
 
-    /// Runs over all records: those that cannot be read are rejected, the others go to `sink`.
+    /// Runs over all records: rejects those that cannot be read, and gives the others to `sink`.
+    /// Without an `extractor` they have no features: the command knows those.
     pub(crate) fn run(
         self,
-        extractor: &Extractor,
+        extractor: Option<&Extractor>,
         wanted: Wanted,
         sink: &mut impl Sink,
     ) -> anyhow::Result<Report> {

@@ -137,7 +137,7 @@ impl StoreOptions {
         uri: &str,
         mode: Mode,
         is_quiet: bool,
-    ) -> anyhow::Result<(Index, Extractor)> {
+    ) -> anyhow::Result<Engine> {
         self.open(uri, mode, is_quiet, |options| options)
     }
 
@@ -147,7 +147,7 @@ impl StoreOptions {
         uri: &str,
         mode: Mode,
         is_quiet: bool,
-    ) -> anyhow::Result<(Index, Extractor)> {
+    ) -> anyhow::Result<Engine> {
         self.open(uri, mode, is_quiet, |options| Options { without_texts: true, ..options })
     }
 
@@ -158,7 +158,7 @@ impl StoreOptions {
         mode: Mode,
         is_quiet: bool,
         spool: Option<&Path>,
-    ) -> anyhow::Result<(Index, Extractor)> {
+    ) -> anyhow::Result<Engine> {
         self.open(uri, mode, is_quiet, |options| Options { spool: spool.map(Path::to_owned), ..options })
     }
 
@@ -168,13 +168,13 @@ impl StoreOptions {
         mode: Mode,
         is_quiet: bool,
         with: impl FnOnce(Options) -> Options,
-    ) -> anyhow::Result<(Index, Extractor)> {
+    ) -> anyhow::Result<Engine> {
         let engine = Engine::open(uri, &with(self.store.options(mode, &self.recipe)?))?;
         if engine.was_made() && !is_quiet {
             let texts = about_texts(engine.index().metadata());
             complain(format_args!("there was no index at {uri}: a new one is made{texts}"));
         }
-        Ok(engine.into_parts())
+        Ok(engine)
     }
 
     /// What an index at `uri` says of itself once it is made; none where there is one already.

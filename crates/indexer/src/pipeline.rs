@@ -1,6 +1,6 @@
-//! Read → fingerprint on all cores → hand on in the order of the input, with a bound on every queue.
+//! From the records of the inputs to documents with features, by the pipeline of `engine`.
 //!
-//! A document has a name for each thing that is done with it:
+//! A document has a name for each step of its way:
 //!
 //! ```text
 //! RawRecord      bytes of one record, as a reader cut them out of a file    corpus, the reading thread
@@ -14,14 +14,10 @@
 //! NewDocument    id, features and source, for a call of the store           index, with all further names
 //! ```
 
-use std::panic;
 use std::sync::Arc;
-use std::thread;
 
-use anyhow::anyhow;
 use corpus::{Chunk, Fields, Inputs, Origin, Place, Position, Rank, RawRecord, Record, caught};
-use crossbeam_channel::{Receiver, Sender, bounded};
-use engine::{Buffers, Extractor};
+use engine::{Buffers, Extractor, in_order};
 use index::{DocumentId, Features, Source};
 
 use crate::excerpt::excerpt;
@@ -29,12 +25,10 @@ use crate::given::Needs;
 use crate::shard::Shard;
 use crate::short_texts::SHORT;
 
-/// Chunks under way for each fingerprinting thread: one at work, one waiting, and room to hide uneven ones.
-const CHUNKS_PER_THREAD: usize = 4;
-
-/// What to make of each record.
+/// The work on each record.
 pub(crate) struct Pipeline<'a> {
-    pub(crate) extractor: &'a Extractor,
+    /// Without it documents have no features: the command knows those.
+    pub(crate) extractor: Option<&'a Extractor>,
     pub(crate) fields: &'a Fields,
     pub(crate) n_threads: usize,
     pub(crate) wanted: Wanted,
@@ -55,8 +49,6 @@ pub(crate) struct Wanted {
     pub(crate) texts: bool,
     /// Its distinct terms, in place of a fingerprint.
     pub(crate) terms: bool,
-    /// No features: the command knows them.
-    pub(crate) no_features: bool,
     /// Whether the text is a short one.
     pub(crate) is_short: bool,
 }
@@ -109,61 +101,18 @@ pub(crate) struct Fingerprinted {
 }
 
 impl Pipeline<'_> {
-    /// Runs over `inputs` from a position on and calls `consume` with the batches in the order of the input, on this thread. An
-    /// error from `consume` ends the run.
+    /// Reads `inputs` from a position on, and calls `consume` with the batches in the order of the
+    /// input, on this thread. An error from `consume` ends the run.
     pub(crate) fn run(
         &self,
         inputs: Inputs,
         from: Position,
-        mut consume: impl FnMut(Batch) -> anyhow::Result<()>,
+        consume: impl FnMut(Batch) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        // Each chunk travels twice: itself to whichever thread is free, and, in the order of the input, the end of a
-        // channel on which its batch will come.
-        let (to_threads, chunks) = bounded::<(Chunk, Sender<Batch>)>(self.n_threads);
-        let (in_order, batches) = bounded::<Receiver<Batch>>(self.n_threads * CHUNKS_PER_THREAD);
-        // Not in the scope: it may wait for input that never comes, and an error must not wait with it.
         let columns = self.fields.columns();
-        let reader = thread::spawn(move || {
-            for chunk in inputs.chunks(from, &columns) {
-                let (done, batch) = bounded(1);
-                if in_order.send(batch).is_err() || to_threads.send((chunk, done)).is_err() {
-                    break;
-                }
-            }
-        });
-        thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.n_threads)
-                .map(|_| {
-                    let chunks = chunks.clone();
-                    scope.spawn(move || {
-                        let mut buffers = Buffers::new();
-                        for (chunk, done) in chunks {
-                            // Nobody waits for the batch any more once `consume` has failed.
-                            if done.send(self.batch(&mut buffers, &chunk)).is_err() {
-                                break;
-                            }
-                        }
-                    })
-                })
-                .collect();
-            drop(chunks);
-            let result = batches.iter().try_for_each(|batch| {
-                consume(batch.recv().map_err(|_| anyhow!("a fingerprinting thread broke off"))?)
-            });
-            // The threads before us end once nobody takes what they send.
-            drop(batches);
-            if result.is_ok()
-                && let Err(payload) = reader.join()
-            {
-                panic::resume_unwind(payload);
-            }
-            for thread in threads {
-                if let Err(payload) = thread.join() {
-                    panic::resume_unwind(payload);
-                }
-            }
-            result
-        })
+        let chunks = move || inputs.chunks(from, &columns);
+        let work = |buffers: &mut Buffers, chunk: Chunk| self.batch(buffers, &chunk);
+        in_order(chunks, self.n_threads, Buffers::new, work, consume)
     }
 
     fn batch(&self, buffers: &mut Buffers, chunk: &Chunk) -> Batch {
@@ -220,16 +169,17 @@ impl Pipeline<'_> {
             n_columns => excerpt(&record.text, n_columns).into(),
         };
         let mut terms = String::new();
-        if self.wanted.terms {
-            self.extractor.fingerprinter().for_each_term(buffers.words(), &record.text, |term| {
+        if let Some(extractor) = self.extractor.filter(|_| self.wanted.terms) {
+            extractor.fingerprinter().for_each_term(buffers.words(), &record.text, |term| {
                 terms.push_str(term);
                 terms.push('\n');
             });
         }
-        let features = match (self.needs, &record.given) {
-            _ if self.wanted.no_features || self.wanted.terms => None,
-            (Some(needs), Some(given)) => Some(needs.features(given)?),
-            _ => self.extractor.features(buffers, &record.text),
+        let features = match (self.extractor, self.needs, &record.given) {
+            (None, ..) => None,
+            _ if self.wanted.terms => None,
+            (_, Some(needs), Some(given)) => Some(needs.features(given)?),
+            (Some(extractor), ..) => extractor.features(buffers, &record.text),
         };
         let document = Fingerprinted {
             features,
@@ -261,7 +211,7 @@ mod tests {
         let (chunk, fields) = corpus::testing::chunk_with_a_false_length();
         let wanted = Wanted::default();
         let pipeline = Pipeline {
-            extractor: &extractor,
+            extractor: Some(&extractor),
             fields: &fields,
             n_threads: 1,
             wanted,

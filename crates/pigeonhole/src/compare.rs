@@ -7,10 +7,10 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use engine::{Buffers, Extractor, in_common};
+use engine::{Buffers, Engine, Extractor, in_common};
 use features::cli::RecipeArgs;
-use features::{Analysis, Fingerprinter};
-use index::{Features, Metadata, OpenOptions, Rule, SketchKind};
+use features::Analysis;
+use index::{Features, Index, MemoryStore, OpenOptions, Rule, SketchKind};
 use minhash::{Basis, Comparison, SetKind, Signature, Similarity};
 
 use crate::stored::StoredArgs;
@@ -42,8 +42,7 @@ pub(crate) struct Args {
 
 /// Who decides: an index that is there, or one as it would be made.
 struct Judge {
-    extractor: Extractor,
-    kind: SketchKind,
+    engine: Engine,
     rule: Rule,
 }
 
@@ -52,25 +51,25 @@ impl Judge {
         let min_similarity = args.min_similarity;
         let Some(store) = &args.store else {
             let dictionaries = args.recipe.dictionaries()?;
-            let fingerprinter = Fingerprinter::new(args.recipe.recipe(&dictionaries), &dictionaries)?;
-            let metadata = OpenOptions { min_similarity, ..OpenOptions::default() }.new_metadata()?;
-            let extractor = Extractor::new(fingerprinter, &metadata);
-            let rule = metadata.rule();
-            let Metadata { kind, .. } = metadata;
-            return Ok(Self { extractor, kind, rule });
+            let recipe_default = args.recipe.recipe(&dictionaries).fields();
+            let options = OpenOptions { min_similarity, recipe_default, ..OpenOptions::default() };
+            let index = Index::over(Box::new(MemoryStore::new()), &options)?;
+            let rule = index.rule();
+            return Ok(Self { engine: Engine::over(index, &dictionaries)?, rule });
         };
-        let (index, extractor) = StoredArgs::at(store.clone()).open_with_recipe(&args.recipe)?;
+        let engine = StoredArgs::at(store.clone()).open_with_recipe(&args.recipe)?;
+        let index = engine.index();
         let rule = Rule { min_similarity: min_similarity.or(index.min_similarity()), ..index.rule() };
         index.check_rule(&rule)?;
-        Ok(Self { extractor, kind: index.kind().clone(), rule })
+        Ok(Self { engine, rule })
     }
 }
 
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let judge = Judge::new(args)?;
     let mut buffers = Buffers::new();
-    let a = Side::new(&judge.extractor, &mut buffers, &args.a, args.literal)?;
-    let b = Side::new(&judge.extractor, &mut buffers, &args.b, args.literal)?;
+    let a = Side::new(judge.engine.extractor(), &mut buffers, &args.a, args.literal)?;
+    let b = Side::new(judge.engine.extractor(), &mut buffers, &args.b, args.literal)?;
     for (name, Side { text, origin, .. }) in [("a", &a), ("b", &b)] {
         let n = text.chars().count();
         writeln!(out, "{name}  {n} character{}, {origin}", if n == 1 { "" } else { "s" })?;
@@ -82,14 +81,15 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     }
     match (&a.analysis, &b.analysis) {
         (Some(a), Some(b)) => why::show(a, b, args.terms, out),
-        _ => Ok(writeln!(out, "\nno terms and bits: {}", without_simhash(&judge.kind))?),
+        _ => Ok(writeln!(out, "\nno terms and bits: {}", without_simhash(judge.engine.index().kind()))?),
     }
 }
 
 /// From the verdict to its evidence.
 fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Result<()> {
-    let Judge { kind, rule, .. } = judge;
-    let counted = in_common::by_texts(judge.extractor.form(), &a.text, &b.text);
+    let Judge { engine, rule } = judge;
+    let kind = engine.index().kind();
+    let counted = in_common::by_texts(judge.engine.extractor().form(), &a.text, &b.text);
     let [of_a, of_b] = [a, b].map(|side| kind.sketch(side.features.clone()));
     let is_near = match rule.min_similarity {
         Some(least) => counted.basis != Basis::NoCommonKind && counted.similarity >= least,

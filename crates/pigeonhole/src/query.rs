@@ -6,7 +6,7 @@ use std::io::Write;
 use anyhow::{Context, ensure};
 use engine::Buffers;
 use features::cli::RecipeArgs;
-use index::{Features, Rule};
+use index::{Features, Index, Rule};
 use minhash::Similarity;
 use program::settings::TASK;
 use simhash::{Distance, Fingerprint};
@@ -38,22 +38,25 @@ pub(crate) struct Args {
 
 /// One line a match, set apart by tabs: the similarity, where the index verifies, then distance, fingerprint and id.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
-    let (index, features) = match (&args.text, args.fingerprint) {
+    match (&args.text, args.fingerprint) {
         (_, Some(fingerprint)) => {
             let index = args.stored.open(BTreeMap::new())?;
             ensure!(
                 index.kind().files_by_simhash(),
                 "the documents of this index are not filed by their fingerprints; look for a text"
             );
-            (index, Features::from(fingerprint))
+            show(args, &index, Features::from(fingerprint), out)
         }
         (text, None) => {
-            let (index, extractor) = args.stored.open_with_recipe(&args.recipe)?;
-            let features = extractor.features(&mut Buffers::new(), text.as_deref().unwrap_or_default());
+            let engine = args.stored.open_with_recipe(&args.recipe)?;
+            let features = engine.extractor().features(&mut Buffers::new(), text.as_deref().unwrap_or_default());
             let why = "the text has no features: it is empty, or holds only punctuation or stop words";
-            (index, features.context(why)?)
+            show(args, engine.index(), features.context(why)?, out)
         }
-    };
+    }
+}
+
+fn show(args: &Args, index: &Index, features: Features, out: &mut dyn Write) -> anyhow::Result<()> {
     let (fingerprint, has_signature) = (features.fingerprint(), features.signature.is_some());
     let max_distance = args.max_distance.unwrap_or(index.max_distance());
     // A fingerprint by itself has no signature to be confirmed by: what it proposes is shown.

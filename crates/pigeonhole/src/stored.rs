@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context;
 use engine::cli::ClockArgs;
-use engine::{Engine, Extractor, Options};
+use engine::{Engine, Options};
 use features::cli::RecipeArgs;
 use index::{Index, Mode, OpenOptions};
 
@@ -34,12 +34,12 @@ impl StoredArgs {
     }
 
     /// Opens it together with what its recipe makes of texts, whose dictionaries come from the arguments.
-    pub(crate) fn open_with_recipe(&self, recipe: &RecipeArgs) -> anyhow::Result<(Index, Extractor)> {
+    pub(crate) fn open_with_recipe(&self, recipe: &RecipeArgs) -> anyhow::Result<Engine> {
         let dictionaries = recipe.dictionaries()?;
         let insisted = recipe.explicit_fields(&dictionaries);
         let clock_ahead_max = self.clock.clock_ahead_max;
         let options =
             Options { mode: Mode::MustExist, clock_ahead_max, insisted, dictionaries, ..Options::default() };
-        Ok(Engine::open(&self.store, &options)?.into_parts())
+        Ok(Engine::open(&self.store, &options)?)
     }
 }

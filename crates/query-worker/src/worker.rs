@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use engine::{Buffers, Engine, Extractor, OpenError, Options, StoreUri};
+use engine::{Buffers, Engine, OpenError, Options, StoreUri};
 use features::{Analysis, Fingerprinter, NormalForm, grown_chars};
 use index::{ErrorKind, Features, Index, Mode, Store};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -99,9 +99,8 @@ impl Caller {
 
 /// The index and what goes with it, shared by all requests.
 pub struct Worker {
-    index: Arc<Index>,
+    engine: Arc<Engine>,
     calls: Calls,
-    extractor: Extractor,
     /// Where the index is, as strangers may know it.
     store: String,
     /// One permit: checks of a store that hangs must not pile up, nor take the place of requests.
@@ -139,10 +138,9 @@ impl Worker {
             }
             error => error.into(),
         })?;
-        let (index, extractor) = engine.into_parts();
         // So that the first query is as quick as the later ones.
-        index.prepare().with_context(|| format!("failed to read index `{uri}`"))?;
-        Ok(Self { metrics, ..Self::over(index, extractor, &place, limits) })
+        engine.index().prepare().with_context(|| format!("failed to read index `{uri}`"))?;
+        Ok(Self { metrics, ..Self::over(engine, &place, limits) })
     }
 
     /// What the configuration asks for, before anything is opened or made by it.
@@ -160,15 +158,13 @@ impl Worker {
         Ok(Asked { uri, options })
     }
 
-    /// The worker over an index that is open already; `extractor` is of the index's recipe and kind. Calls of its store are not
-    /// in the metrics.
+    /// A worker over an engine that is open already. Calls of its store are not in the metrics.
     #[must_use]
-    pub fn over(index: Index, extractor: Extractor, store: &StoreUri, limits: Limits) -> Self {
-        let index = Arc::new(index);
+    pub fn over(engine: Engine, store: &StoreUri, limits: Limits) -> Self {
+        let engine = Arc::new(engine);
         Self {
-            calls: Calls::new(&index, store),
-            index,
-            extractor,
+            calls: Calls::new(&engine, store),
+            engine,
             store: store.public_name(),
             readiness: Arc::new(Semaphore::new(1)),
             checked: Mutex::default(),
@@ -185,7 +181,7 @@ impl Worker {
     /// The index.
     #[must_use]
     pub fn index(&self) -> &Index {
-        &self.index
+        self.engine.index()
     }
 
     /// Searches and insertions that go to the store with those of other requests.
@@ -196,13 +192,13 @@ impl Worker {
     /// How texts become simhashes, by the recipe of the index.
     #[must_use]
     pub fn fingerprinter(&self) -> &Fingerprinter {
-        self.extractor.fingerprinter()
+        self.engine.extractor().fingerprinter()
     }
 
     /// The normal form in which texts are compared.
     #[must_use]
     pub fn form(&self) -> NormalForm {
-        self.extractor.form()
+        self.engine.extractor().form()
     }
 
     /// Where the index is, without anything that only its operators should know.
@@ -229,7 +225,7 @@ impl Worker {
             static BUFFERS: RefCell<Buffers> = RefCell::default();
         }
         self.metrics.fingerprinted(text);
-        BUFFERS.with_borrow_mut(|buffers| self.extractor.features(buffers, text))
+        BUFFERS.with_borrow_mut(|buffers| self.engine.extractor().features(buffers, text))
     }
 
     /// What of a text makes its simhash. Blocks as [`Self::features`] does.
@@ -314,7 +310,7 @@ impl Worker {
             return answer.clone();
         }
         let begun = Instant::now();
-        let answer = self.index.ready().map_err(Problem::unready);
+        let answer = self.index().ready().map_err(Problem::unready);
         *checked = Some((begun, answer.clone()));
         answer
     }
@@ -334,13 +330,13 @@ impl Worker {
         let status = match Arc::clone(&self.counting).try_acquire_owned() {
             Ok(permit) => {
                 // That it fails is counted, and no failure of a request.
-                let status = Arc::clone(&self).work(permit, |worker| Ok(worker.index.status().ok()));
+                let status = Arc::clone(&self).work(permit, |worker| Ok(worker.index().status().ok()));
                 tokio::time::timeout(STATUS_WAIT_MAX, status).await.ok().and_then(Result::ok).flatten()
             }
             Err(_) => None,
         };
         self.metrics.written(&Now {
-            scheme: self.index.kind().name(),
+            scheme: self.index().kind().name(),
             n_permits: self.limits.requests_max as usize,
             taken: self.admission.taken(&self.limits),
             n_log_lines_dropped: log::n_dropped(),

@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Parser;
-use engine::Extractor;
-use features::{Dictionaries, Fingerprinter, Recipe};
+use engine::Engine;
+use features::{Dictionaries, Recipe};
 use index::testsuite::FailAt;
 use index::{Index, MemoryStore, OpenOptions};
 use query_worker::config::Config;
@@ -27,10 +27,9 @@ fn with_failing(n: u64, ask: impl FnOnce(&str)) {
     let store = FailAt::before(Box::new(MemoryStore::new()), N_CALLS_TO_OPEN + n);
     let options = OpenOptions { recipe_default: Recipe::default().fields(), ..OpenOptions::default() };
     let index = Index::over(Box::new(store), &options).unwrap();
-    let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();
     let config = Config::parse_from(["query-worker", "--requests-max", "4", "--body-bytes-max", "10000"]);
-    let extractor = Extractor::new(fingerprinter, index.metadata());
-    let worker = Worker::over(index, extractor, &"memory:".parse().unwrap(), config.limits);
+    let engine = Engine::over(index, &Dictionaries::default()).unwrap();
+    let worker = Worker::over(engine, &"memory:".parse().unwrap(), config.limits);
     let (stop, stopped) = oneshot::channel::<()>();
     let (address, listening) = std::sync::mpsc::channel();
     let served = thread::spawn(move || {

@@ -106,7 +106,7 @@ fn texts() -> Vec<(String, String)> {
     texts
 }
 
-fn index_of(profile: Profile, verify: Option<bool>) -> Index {
+fn engine_of(profile: Profile, verify: Option<bool>) -> Engine {
     let options = Options { profile: Some(profile), verify, ..Options::default() };
     let engine = Engine::open("memory:", &options).unwrap();
     let (names, texts): (Vec<String>, Vec<String>) = texts().into_iter().unzip();
@@ -115,7 +115,7 @@ fn index_of(profile: Profile, verify: Option<bool>) -> Index {
     let documents: Vec<(DocumentId, Features)> =
         names.iter().zip(features).filter_map(|(name, features)| Some((id(name), features?))).collect();
     engine.index().insert(&documents).unwrap();
-    engine.into_parts().0
+    engine
 }
 
 #[test]
@@ -126,33 +126,34 @@ fn it_finds_what_the_rule_says_of_all_pairs() {
         (Profile::Minhash, None, 100),
         (Profile::Full, None, 100),
     ] {
-        let index = index_of(profile, verify);
-        let (cells, expected) = (cells(&index), naive(&index));
+        let engine = engine_of(profile, verify);
+        let index = engine.index();
+        let (cells, expected) = (cells(index), naive(index));
         assert!(expected.len() > n_min, "{profile} {}", expected.len());
-        let (whole, counts) = joined(&index, &cells, MAX_BATCH, BLOCK_CELLS);
+        let (whole, counts) = joined(index, &cells, MAX_BATCH, BLOCK_CELLS);
         assert_eq!(names(&whole), expected, "{profile}");
         let rows: BTreeSet<_> = cells.iter().map(|cell| cell.row).collect();
         assert_eq!(counts.n_rows, rows.len() as u64);
         // However the cells are paged, and each twice: the same pairs in the same order.
         let twice: Vec<Cell> = cells.iter().flat_map(|cell| [cell.clone(), cell.clone()]).collect();
         for page in [1, 7, 1_000] {
-            assert_eq!(joined(&index, &twice, page, BLOCK_CELLS), (whole.clone(), counts));
+            assert_eq!(joined(index, &twice, page, BLOCK_CELLS), (whole.clone(), counts));
         }
         // Whatever is too much for a block, the same pairs once each.
         for block in [1, 2, 3, 10] {
-            let (crowded, _) = joined(&index, &cells, 5, block);
+            let (crowded, _) = joined(index, &cells, 5, block);
             assert_eq!(names(&crowded), expected, "{profile}, blocks of {block}");
-            assert_eq!(joined(&index, &twice, 1_000, block).0, crowded);
+            assert_eq!(joined(index, &twice, 1_000, block).0, crowded);
         }
         // The parts are the whole.
         let parts = Segments::parts(index.kind(), 7).unwrap();
         let of_part = |part: &Segments| {
             let cells: Vec<Cell> =
                 cells.iter().filter(|cell| part.contains(cell.row.bucket())).cloned().collect();
-            joined(&index, &cells, 1_000, BLOCK_CELLS).0
+            joined(index, &cells, 1_000, BLOCK_CELLS).0
         };
         assert_eq!(parts.iter().flat_map(of_part).collect::<Vec<_>>(), whole);
-        let told = told(&index);
+        let told = told(index);
         let sketch_of = |name: &str| {
             &told.iter().find(|stored| stored.document.id.as_str() == name).unwrap().document.sketch
         };
@@ -166,32 +167,34 @@ fn it_finds_what_the_rule_says_of_all_pairs() {
 /// Cells of what a document was before, of documents that are not there, and of one that has not come yet.
 #[test]
 fn cells_that_lead_nowhere_make_no_pairs() {
-    let index = index_of(Profile::Full, None);
-    let mut all = cells(&index);
+    let engine = engine_of(Profile::Full, None);
+    let index = engine.index();
+    let mut all = cells(index);
     let gone: Vec<DocumentId> = (0..3).map(|n| id(&format!("same {n}"))).collect();
     assert_eq!(index.remove(&gone).unwrap(), [true; 3]);
     // It was near to its copies, and is near to another text now.
     let other = index.get(&[id("text 80 1")]).unwrap().pop().flatten().unwrap();
     let features = other.document.sketch.features().clone();
     index.insert(&[NewDocument { id: id("text 80 0"), features, source: None }]).unwrap();
-    all.extend(cells(&index));
+    all.extend(cells(index));
     all.sort();
-    let expected = naive(&index);
+    let expected = naive(index);
     assert!(expected.contains(&("text 80 0".to_owned(), "text 80 1".to_owned())));
     for block in [2, BLOCK_CELLS] {
-        let (pairs, _) = joined(&index, &all, 100, block);
+        let (pairs, _) = joined(index, &all, 100, block);
         assert_eq!(names(&pairs), expected);
     }
 }
 
 #[test]
 fn a_narrower_rule_finds_less_and_a_wider_one_is_refused() {
-    let index = index_of(Profile::Full, None);
-    let cells = cells(&index);
+    let engine = engine_of(Profile::Full, None);
+    let index = engine.index();
+    let cells = cells(index);
     let n_pairs = |min_similarity: f64, n_bits: u32| -> IndexResult<u64> {
         let min_similarity = minhash::Similarity::new(min_similarity);
         let rule = Rule { min_similarity, max_distance: n_bits.to_string().parse().unwrap(), ..index.rule() };
-        let join = CellJoin::new(&index, rule)?;
+        let join = CellJoin::new(index, rule)?;
         let visit = &mut |_: NearPair<'_>| Ok::<(), Failed>(());
         Ok(join.run(std::iter::once(Ok(cells.clone())), &scratch, visit).unwrap().n_pairs)
     };
@@ -224,8 +227,8 @@ fn without_texts_estimates_decide() {
     let texts = [("b", words.join(" ")), ("a", words[..93].join(" "))];
     let texts = texts.each_ref().map(|(name, text)| crate::Text::new(id(name), text));
     engine.insert(&texts).unwrap();
-    let index = engine.into_parts().0;
-    let (pairs, _) = joined(&index, &cells(&index), 100, BLOCK_CELLS);
+    let index = engine.index();
+    let (pairs, _) = joined(index, &cells(index), 100, BLOCK_CELLS);
     let [(a, b, nearness)] = &pairs[..] else { panic!("one pair: {pairs:?}") };
     let [of_a, of_b] = nearness.shares.unwrap();
     assert!(a == "a" && b == "b" && !nearness.exact && of_a > of_b, "{nearness:?}");

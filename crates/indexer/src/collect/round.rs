@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail, ensure};
 use chrono::DateTime;
 use corpus::{LeftOut, RankBy, RoundIds};
-use engine::Extractor;
+use engine::Engine;
 use index::{Index, WriteMark};
 use serde::{Deserialize, Serialize};
 
@@ -49,8 +49,7 @@ const SPOOL: &str = "the items kept";
 
 pub(crate) struct Rounds<'a> {
     options: &'a CollectOptions,
-    index: &'a Index,
-    extractor: &'a Extractor,
+    engine: &'a Engine,
     /// Where all is remembered.
     state: PathBuf,
     under_way: Option<Round>,
@@ -121,16 +120,15 @@ impl<'a> Rounds<'a> {
     pub(crate) fn open(
         options: &'a CollectOptions,
         folder: &WatchFolder,
-        index: &'a Index,
-        extractor: &'a Extractor,
+        engine: &'a Engine,
     ) -> anyhow::Result<Self> {
         durable::create_folder(&options.results)
             .with_context(|| format!("failed to make the folder {}", options.results.display()))?;
         let state = folder.state();
         let totals = read(&state.join("totals.json"))?.unwrap_or_default();
-        check_last_write(&state, index)?;
+        check_last_write(&state, engine.index())?;
         let under_way = read(&state.join("round.json"))?;
-        Ok(Self { options, index, extractor, state, under_way, totals, done: no_report(), n_done: 0 })
+        Ok(Self { options, engine, state, under_way, totals, done: no_report(), n_done: 0 })
     }
 
     /// Whether a round was begun that is not done yet.
@@ -267,11 +265,11 @@ impl<'a> Rounds<'a> {
             }
             return Ok(report);
         }
-        job.hold_to(self.index)?;
+        job.hold_to(self.engine.index())?;
         let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
         let calls = job.journal().map(|journal| journal.calls(saved.n_calls)).transpose()?;
         let mut sink = Collection {
-            index: self.index,
+            index: self.engine.index(),
             calls: calls.context("a round has a journal")?,
             pending: Pending::default(),
             spool: Some(Spool::new(job.output(SPOOL, spool)?)),
@@ -281,7 +279,7 @@ impl<'a> Rounds<'a> {
         };
         let is_parquet = options.results_format == ResultsFormat::Parquet;
         let wanted = Wanted { lines: true, texts: is_parquet, ..Wanted::default() };
-        job.run(self.extractor, wanted, &mut sink)
+        job.run(Some(self.engine.extractor()), wanted, &mut sink)
     }
 
     /// The members of items that are columns of their own.
@@ -323,10 +321,10 @@ impl<'a> Rounds<'a> {
 
     /// Notes what the index must have when the next round begins: it alone remembers what was kept.
     fn note_last_write(&self) -> anyhow::Result<()> {
-        let last_write = self.index.last_write().context("failed to ask the index for its last write")?;
+        let last_write = self.engine.index().last_write().context("failed to ask the index for its last write")?;
         let Some(last_write) = last_write else { return Ok(()) };
         let path = self.state.join(LAST_WRITE);
-        let noted = LastWrite { index: self.index.metadata().identity.to_string(), last_write };
+        let noted = LastWrite { index: self.engine.index().metadata().identity.to_string(), last_write };
         durable::write_json(&path, &noted).with_context(|| format!("failed to write {}", path.display()))
     }
 

@@ -48,7 +48,7 @@ pub(super) fn run(options: &BulkRowsOptions) -> anyhow::Result<Report> {
     let console = (!options.job.quiet).then(|| job.console());
     let sorter = Sorter::new(folder.path(), DOCUMENTS_BYTES_MAX);
     let mut sink = Rows { load: &load, sorted: Some((folder, sorter)), n_taken: 0, console };
-    let report = job.run(&extractor, Wanted::default(), &mut sink)?;
+    let report = job.run(Some(&extractor), Wanted::default(), &mut sink)?;
     print_to_stdout(&report)?;
     Ok(report)
 }

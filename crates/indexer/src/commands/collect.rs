@@ -23,9 +23,9 @@ pub(super) fn run(options: &CollectOptions) -> anyhow::Result<Report> {
         .with_context(|| format!("the results cannot be in {}", options.results.display()))?;
     check_places(options, uri)?;
     let mut folder = WatchFolder::open(&options.watch)?;
-    let (index, extractor) = options.store.open_or_make(uri, Mode::CreateIfMissing, options.quiet)?;
+    let engine = options.store.open_or_make(uri, Mode::CreateIfMissing, options.quiet)?;
     let stop = Stop::listen().context("failed to listen for signals")?;
-    let mut rounds = Rounds::open(options, &folder, &index, &extractor)?;
+    let mut rounds = Rounds::open(options, &folder, &engine)?;
     if !options.quiet {
         let how = if options.once { "collecting" } else { "watching" };
         complain(format_args!("{how} {}", options.watch.display()));

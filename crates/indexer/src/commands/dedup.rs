@@ -3,6 +3,7 @@
 mod options;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use engine::clusters::RunTexts;
@@ -67,45 +68,47 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let is_quiet = options.job.quiet || uri == DEFAULT_STORE;
     let spool = spool_folder(options);
     let open = |mode| options.store.open_with_spool(uri, mode, is_quiet, Some(&spool));
-    let (index, extractor) = match uri {
+    let engine = match uri {
         DEFAULT_STORE => open(Mode::CreateIfMissing)?,
         _ if spares_index => open(Mode::MustExist)?,
         _ => job.with_index(open)?,
     };
-    let index = index.containing(options.contained).context("--contained cannot be decided")?;
+    let engine = engine.containing(options.contained).context("--contained cannot be decided")?;
     let is_in_memory = uri == DEFAULT_STORE;
     // Only a report shows what the kept texts say.
     let counts_only = is_in_memory && options.report.is_empty();
-    let extractor = if counts_only { extractor.with_reduced_texts() } else { extractor };
+    let engine = if counts_only { engine.with_reduced_texts() } else { engine };
+    let engine = if spares_index { engine.overlaid() } else { engine };
+    let index = engine.index();
     if !is_in_memory {
-        job.hold_to(&index)?;
+        job.hold_to(index)?;
     }
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut kept = Kept::new(options.known_ids).with_recipe(index.recipe());
     let open_logs = |journal: &Journal| match rank_by {
         Some(_) => Logs::of_calls(journal, is_in_memory),
-        None => Logs::open(journal, &saved, &index, is_in_memory, &mut kept),
+        None => Logs::open(journal, &saved, index, is_in_memory, &mut kept),
     };
     let logs = job.journal().filter(|journal| journal.is_reading()).map(open_logs).transpose()?;
-    let reporting = Reporting::new(&options.report, &job, reported(options, uri, &index))?;
+    let reporting = Reporting::new(&options.report, &job, reported(options, uri, index))?;
     let with_findings = !options.report.is_empty();
     let findings = with_findings.then(|| Findings::new(index.max_distance()));
     let clusters = options.clusters.as_deref().map(ClustersFile::create).transpose()?;
-    let clusters = clusters.map(|file| Clusters::new(file, options.chains, &index));
+    let clusters = clusters.map(|file| Clusters::new(file, options.chains, index));
     let pairs = options.pairs.as_deref().map(|path| Table::open(path, None)).transpose()?;
-    let pairs = pairs.map(|table| Pairs::new(table, &index));
+    let pairs = pairs.map(|table| Pairs::new(table, index));
     let counts = index.rule().counter.is_some();
     let reads_texts = counts && (clusters.is_some() || pairs.is_some());
     let texts = reads_texts.then(|| run_texts(&spool)).transpose()?;
-    let is_short = short_texts::matter(&index);
-    let index = if spares_index { index.overlaid() } else { index };
+    let is_short = short_texts::matter(index);
     let by = index.insertion_rule();
     // Where the order of the input decides, no text has to wait.
     let waiting = (counts && rank_by.is_some()).then(|| run_texts(&spool)).transpose()?;
     // What a job that goes on finds there is its own.
     let goes_on = job.journal().is_some_and(Journal::was_begun);
     let asks_known_ids = !is_in_memory && !goes_on && options.known_ids == KnownIds::Keep;
-    let rule = Rule { index, dry_run: spares_index, logs, kept, waiting, asks_known_ids };
+    let engine = Arc::new(engine);
+    let rule = Rule { engine: Arc::clone(&engine), dry_run: spares_index, logs, kept, waiting, asks_known_ids };
     let results = Results {
         by,
         output,
@@ -125,10 +128,13 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     };
     let wanted = Wanted { excerpt_columns, lines, is_short, ..Wanted::default() };
     let (report, results) = match rank_by {
-        Some(by) => run_best_first(job, &extractor, wanted, rule, results, &by, &saved)?,
+        Some(by) => {
+            drop(engine);
+            run_best_first(job, wanted, rule, results, &by, &saved)?
+        }
         None => {
             let mut sink = Deduplication::new(rule, results);
-            (job.run(&extractor, wanted, &mut sink)?, sink.results)
+            (job.run(Some(engine.extractor()), wanted, &mut sink)?, sink.results)
         }
     };
     if let Some(findings) = &results.findings {

@@ -25,7 +25,7 @@ pub(super) fn run(options: &FingerprintOptions) -> anyhow::Result<Report> {
     let extractor = Extractor::from(Fingerprinter::new(options.recipe.recipe(&dictionaries), &dictionaries)?);
     let mut sink =
         Lines { stdout: Output::create(Path::new(STDOUT))?, n_fingerprinted: 0, n_without_features: 0 };
-    let report = job.run(&extractor, Wanted::default(), &mut sink)?;
+    let report = job.run(Some(&extractor), Wanted::default(), &mut sink)?;
     if !options.job.quiet {
         program::print_to_stderr(&report);
     }

@@ -53,7 +53,7 @@ pub(super) fn run(options: &IdfOptions) -> anyhow::Result<Report> {
         n_counted: 0,
         n_without_features: 0,
     };
-    let report = job.run(&extractor, Wanted { terms: true, ..Wanted::default() }, &mut sink)?;
+    let report = job.run(Some(&extractor), Wanted { terms: true, ..Wanted::default() }, &mut sink)?;
     if is_stdout(output) {
         program::print_to_stderr(&report);
     } else {

@@ -70,22 +70,23 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
         let needs = options.job.given.as_ref().map(|given| Needs::of(&metadata, given));
         job.try_first(needs.as_ref())?;
     }
-    let (index, extractor) = job.with_index(open)?;
+    let engine = job.with_index(open)?;
+    let index = engine.index();
     if let Some(given) = &options.job.given {
         job = job.with_needs(Needs::of(index.metadata(), given));
     }
-    job.hold_to(&index)?;
+    job.hold_to(index)?;
     let saved: Saved = job.journal().map(Journal::command).transpose()?.flatten().unwrap_or_default();
     let mut sink = Inserts {
-        index: &index,
+        index,
         calls: job.journal().map(|journal| journal.calls(saved.n_calls)).transpose()?,
         inserts: Vec::new(),
         removals: Vec::new(),
         pending: HashSet::new(),
         counts: saved.counts,
     };
-    let wanted = Wanted { is_short: short_texts::matter(&index), ..Wanted::default() };
-    let report = job.run(&extractor, wanted, &mut sink)?;
+    let wanted = Wanted { is_short: short_texts::matter(index), ..Wanted::default() };
+    let report = job.run(Some(engine.extractor()), wanted, &mut sink)?;
     print_to_stdout(&report)?;
     short_texts::warn(&report, Some(uri));
     Ok(report)

@@ -4,14 +4,15 @@
 //! So every dropped document is near to a kept one that is at least as good, and no two that are kept are near.
 
 use std::iter::{Skip, Zip};
+use std::sync::Arc;
 use std::vec::IntoIter;
 
 use anyhow::{Context, bail, ensure};
 use corpus::{Rank, RankBy};
-use engine::Extractor;
+use engine::Engine;
 use engine::clusters::Texts;
 use engine::dedup::{Verdict, batch_len};
-use index::{Index, WriteMark};
+use index::WriteMark;
 use serde_json::Value;
 
 use super::Saved;
@@ -29,7 +30,6 @@ use crate::report::{Counts, Report};
 /// Reads everything twice, and decides in between.
 pub(crate) fn run(
     mut job: Job,
-    extractor: &Extractor,
     wanted: Wanted,
     mut rule: Rule,
     mut results: Results,
@@ -38,7 +38,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<(Report, Results)> {
     let (mut documents, mut verdicts, mut last_write) = (Vec::new(), Vec::new(), None);
     if job.journal().is_none_or(Journal::is_reading) {
-        documents = job.survey(extractor, rule.waiting.as_mut())?;
+        documents = job.survey(rule.engine.extractor(), rule.waiting.as_mut())?;
         let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
         // The name of a field that is not there would make all documents equally good. In a part of them it may be chance.
         let is_chance = documents.is_empty() || job.has_part();
@@ -47,7 +47,7 @@ pub(crate) fn run(
         // What is decided is written down, and is this job's.
         job.journal().map_or(Ok(()), Journal::begin)?;
         verdicts = decide(&mut rule, &mut documents, &mut results.doubts)?;
-        last_write = rule.index.last_write().context("failed to ask the index for its last write")?;
+        last_write = rule.engine.index().last_write().context("failed to ask the index for its last write")?;
     } else {
         ensure!(saved.n_left == 0, CHANGED);
     }
@@ -55,10 +55,10 @@ pub(crate) fn run(
     // All else, and the ids it has kept, would take room during the second pass.
     rule.waiting = None;
     let wanted = Wanted { texts: wanted.texts || results.reads_texts(), ..wanted };
-    let index = (results.clusters.is_some() || results.findings.is_some()).then_some(rule.index);
-    let mut sink = BestFirst::new(documents, verdicts, saved.n_taken, results, index);
+    let engine = (results.clusters.is_some() || results.findings.is_some()).then_some(rule.engine);
+    let mut sink = BestFirst::new(documents, verdicts, saved.n_taken, results, engine);
     sink.last_write = last_write;
-    let report = job.run(extractor, Wanted { no_features: true, ..wanted }, &mut sink)?;
+    let report = job.run(None, wanted, &mut sink)?;
     Ok((report, sink.results))
 }
 
@@ -106,7 +106,7 @@ struct BestFirst {
     decided: Skip<Zip<IntoIter<Fingerprinted>, IntoIter<Option<Verdict>>>>,
     n_taken: usize,
     results: Results,
-    index: Option<Index>,
+    engine: Option<Arc<Engine>>,
     /// The last one when everything was decided.
     last_write: Option<WriteMark>,
 }
@@ -118,10 +118,10 @@ impl BestFirst {
         verdicts: Verdicts,
         n_taken: usize,
         results: Results,
-        index: Option<Index>,
+        engine: Option<Arc<Engine>>,
     ) -> Self {
         let decided = documents.into_iter().zip(verdicts).skip(n_taken);
-        Self { decided, n_taken, results, index, last_write: None }
+        Self { decided, n_taken, results, engine, last_write: None }
     }
 }
 
@@ -167,7 +167,7 @@ impl Sink for BestFirst {
 
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts> {
         ensure!(self.decided.next().is_none(), CHANGED);
-        self.results.finish(rejects, self.index.as_ref())
+        self.results.finish(rejects, self.engine.as_ref().map(|engine| engine.index()))
     }
 }
 

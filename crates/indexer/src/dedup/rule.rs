@@ -1,6 +1,9 @@
 //! What decides: the rule of the crate `engine`, by calls of the store that are written down where there is a journal.
 
+use std::sync::Arc;
+
 use anyhow::Context;
+use engine::Engine;
 use engine::clusters::RunTexts;
 use engine::dedup::{Candidate, Kept, KnownIds, Verdict};
 use index::{CANDIDATES_MAX, COUNTED_MAX, DocumentId, Index, Match};
@@ -13,7 +16,7 @@ use crate::pipeline::Fingerprinted;
 
 pub(crate) struct Rule {
     /// What decides, and takes in what is new; in a dry run under an overlay, which leaves it alone.
-    pub(crate) index: Index,
+    pub(crate) engine: Arc<Engine>,
     pub(crate) dry_run: bool,
     /// Where there is a journal.
     pub(crate) logs: Option<Logs>,
@@ -34,9 +37,10 @@ impl Rule {
     ) -> anyhow::Result<Vec<Option<Verdict>>> {
         if std::mem::take(&mut self.asks_known_ids) {
             let ids: Vec<DocumentId> = documents.clone().map(|document| document.id.clone()).collect();
-            doubts.say(known_ids(&self.index, &ids).context("failed to read the index")?);
+            doubts.say(known_ids(self.engine.index(), &ids).context("failed to read the index")?);
         }
-        let Self { index, dry_run, logs, kept, .. } = self;
+        let Self { engine, dry_run, logs, kept, .. } = self;
+        let index = engine.index();
         let candidates = documents.clone().map(|Fingerprinted { id, features, source, .. }| Candidate {
             id,
             features: features.as_ref(),
@@ -60,7 +64,7 @@ impl Rule {
     /// Of how many documents not all candidates were judged, where there are some.
     pub(crate) fn bounded(&self) -> Option<String> {
         // What is only said is no reason for a run to fail.
-        let n_bounded = self.index.status().ok().and_then(|status| status.n_bounded);
+        let n_bounded = self.engine.index().status().ok().and_then(|status| status.n_bounded);
         n_bounded.filter(|&n| n > 0).map(|n| {
             format!(
                 "{} documents had more than {} candidates each, or more than {} that were worth a count, as texts have that \

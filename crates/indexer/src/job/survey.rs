@@ -40,7 +40,7 @@ impl Job {
         self.progress.start(Duration::ZERO);
         self.progress.begin_pass("pass 1 of 2: ");
         let pipeline = Pipeline {
-            extractor,
+            extractor: Some(extractor),
             fields: &self.fields,
             n_threads: self.n_threads,
             wanted: Wanted::default(),

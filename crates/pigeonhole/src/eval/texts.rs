@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::thread;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use corpus::{FieldPath, Fields, Grouped, InputOptions, Inputs};
+use engine::in_order;
 use features::NormalForm;
 use features::shingles::{ShingleSets, TextSketcher};
 use minhash::hash_words;
@@ -16,6 +18,9 @@ use crate::progress::{Progress, complain};
 
 /// So many rejected records are named; the others are counted.
 const NAMED_MAX: u64 = 10;
+
+/// Texts that one thread reads at a time.
+const PART_TEXTS: usize = 64;
 
 /// So many copies of one text are evaluated: m copies are m² / 2 pairs.
 const COPIES_MAX: u32 = 100;
@@ -115,13 +120,18 @@ impl Texts {
     /// The sets of all texts, by as many threads as there are processors.
     fn sketch(&mut self, form: NormalForm) -> anyhow::Result<()> {
         ensure!(u32::try_from(self.len()).is_ok(), "a corpus to evaluate has fewer than 2^32 documents");
-        let parts = by_threads(&self.texts, |texts| {
-            let mut sketcher = TextSketcher::new(form);
-            let read = |text: &String| (text.chars().count(), sketcher.sets(text));
-            texts.iter().map(read).collect::<Vec<_>>()
-        })?;
-        (self.lengths, self.sets) = parts.into_iter().flatten().unzip();
-        Ok(())
+        let texts = &self.texts;
+        let read = |sketcher: &mut TextSketcher, part: Range<usize>| -> Vec<_> {
+            texts[part].iter().map(|text| (text.chars().count(), sketcher.sets(text))).collect()
+        };
+        let (lengths, sets) = (&mut self.lengths, &mut self.sets);
+        for_each_part(texts.len(), || TextSketcher::new(form), read, |read| {
+            for (length, of_text) in read {
+                lengths.push(length);
+                sets.push(of_text);
+            }
+            Ok(())
+        })
     }
 
     /// Leaves out what has come [`COPIES_MAX`] times before.
@@ -209,17 +219,15 @@ impl Texts {
     }
 }
 
-/// What a function makes of parts of a list, in their order, one part for each processor.
-pub(super) fn by_threads<T: Sync, R: Send>(
-    all: &[T],
-    of_part: impl Fn(&[T]) -> R + Sync,
-) -> anyhow::Result<Vec<R>> {
+/// Calls `work` with ranges of `0..n_texts` on as many threads as there are processors, each with a
+/// state of its own, and `consume` with the results in order.
+pub(super) fn for_each_part<S, R: Send + 'static>(
+    n_texts: usize,
+    start: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, Range<usize>) -> R + Sync,
+    consume: impl FnMut(R) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let n_threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let n_each = all.len().div_ceil(n_threads).max(1);
-    let of_part = &of_part;
-    thread::scope(|scope| {
-        let parts: Vec<_> = all.chunks(n_each).map(|part| scope.spawn(move || of_part(part))).collect();
-        parts.into_iter().map(|part| part.join().ok()).collect::<Option<_>>()
-    })
-    .context("a thread that sketches texts has ended early; report a bug")
+    let parts = (0..n_texts).step_by(PART_TEXTS).map(move |from| from..n_texts.min(from + PART_TEXTS));
+    in_order(move || parts, n_threads, start, work, consume)
 }

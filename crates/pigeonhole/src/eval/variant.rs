@@ -1,6 +1,7 @@
 //! An index as the programs make it: what of a corpus it calls near-duplicates, and what of it would be dropped.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
@@ -14,7 +15,7 @@ use index::{DocumentId, Features, Nearness, Profile, Sketch, TextKeeping};
 use minhash::Similarity;
 use simhash::ROW_KEY_LEN;
 
-use super::texts::{Texts, by_threads};
+use super::texts::{Texts, for_each_part};
 
 /// A text that needs all there is.
 const WARM_UP: &str = "今天天氣很好 and no bridge is near";
@@ -145,16 +146,24 @@ impl Variant {
 }
 
 fn features(extractor: &Extractor, texts: &Texts) -> anyhow::Result<(Vec<Option<Features>>, Duration)> {
-    let parts = by_threads(&texts.texts, |texts| {
+    let start = || {
         let mut buffers = Buffers::new();
-        // Dictionaries are read when they are first needed, which is not what a text takes.
+        // Dictionaries are read when they are first needed, and that is no part of a text's time.
         let _ = extractor.features(&mut buffers, WARM_UP);
+        buffers
+    };
+    let sketch = |buffers: &mut Buffers, part: Range<usize>| -> (Vec<_>, _) {
         let start = Instant::now();
-        let features: Vec<_> = texts.iter().map(|text| extractor.features(&mut buffers, text)).collect();
+        let features = texts.texts[part].iter().map(|text| extractor.features(buffers, text)).collect();
         (features, start.elapsed())
+    };
+    let (mut all, mut time) = (Vec::with_capacity(texts.len()), Duration::ZERO);
+    for_each_part(texts.len(), start, sketch, |(features, of_part)| {
+        all.extend(features);
+        time += of_part;
+        Ok(())
     })?;
-    let time = parts.iter().map(|(_, time)| *time).sum();
-    Ok((parts.into_iter().flat_map(|(features, _)| features).collect(), time))
+    Ok((all, time))
 }
 
 /// What `dedup` does with the corpus in its order. Documents are called by their numbers, so that an id that comes twice is no

@@ -261,8 +261,8 @@ struct NumberedProblem<'a> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use engine::Extractor;
-    use features::{Dictionaries, Fingerprinter, Recipe};
+    use engine::Engine;
+    use features::{Dictionaries, Recipe};
     use index::{Index, MemoryStore, OpenOptions};
 
     use super::*;
@@ -279,10 +279,9 @@ mod tests {
     fn what_is_answered_at_once_is_bounded() {
         let options = OpenOptions { recipe_default: Recipe::default().fields(), ..OpenOptions::default() };
         let index = Index::over(Box::new(MemoryStore::new()), &options).unwrap();
-        let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();
         let limits = Config::parse_from(["query-worker"]).limits;
-        let extractor = Extractor::new(fingerprinter, index.metadata());
-        let worker = Worker::over(index, extractor, &"memory:".parse().unwrap(), limits);
+        let engine = Engine::over(index, &Dictionaries::default()).unwrap();
+        let worker = Worker::over(engine, &"memory:".parse().unwrap(), limits);
         let work: Work<usize, ()> = |_, asked| asked.iter().map(|_| Ok((StatusCode::OK, ()))).collect();
         for (asked, n_at_once) in [(1, 1000), (10, 1000), (1000, 11), (10_000, 2)] {
             let line = |number| Line { number, content: Ok(asked.to_string().into_bytes()) };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
 
-use engine::StoreUri;
+use engine::{Engine, StoreUri};
 use index::{
     CallSizes, Capabilities, Features, Index, Insertion, MAX_BATCH, NearDocuments, NewDocument, Rule,
 };
@@ -30,19 +30,19 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    pub(crate) fn new(index: &Arc<Index>, store: &StoreUri) -> Self {
+    pub(crate) fn new(engine: &Arc<Engine>, store: &StoreUri) -> Self {
         let n_cores = thread::available_parallelism().map_or(1, usize::from);
         let Capabilities { searches, insertions, .. } = store.capabilities();
         let n_calls_max = |sizes: CallSizes| sizes.n_calls_max.unwrap_or(n_cores);
-        let (searched, inserted_into) = (Arc::clone(index), Arc::clone(index));
+        let (searched, inserted_into) = (Arc::clone(engine), Arc::clone(engine));
         Self {
             searches: Gather::new(n_calls_max(searches), searches.n_items_max, move |items| {
                 let (searches, _permits): (Vec<_>, Vec<_>) = items.into_iter().unzip();
-                search_all(&searched, &searches)
+                search_all(searched.index(), &searches)
             }),
             insertions: Gather::new(n_calls_max(insertions), insertions.n_items_max, move |items| {
                 let (documents, _permits): (Vec<_>, Vec<_>) = items.into_iter().unzip();
-                insert_all(&inserted_into, &documents)
+                insert_all(inserted_into.index(), &documents)
             }),
         }
     }

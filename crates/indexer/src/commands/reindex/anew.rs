@@ -29,7 +29,7 @@ pub(super) fn run(
     shard: Option<Shard>,
 ) -> anyhow::Result<Carried> {
     let mut sink = Anew { old, new, shard, taken: Vec::new(), n_unknown: 0, carried: Carried::default() };
-    let report = job.run(extractor, Wanted::default(), &mut sink)?;
+    let report = job.run(Some(extractor), Wanted::default(), &mut sink)?;
     let Anew { n_unknown, carried, .. } = sink;
     let inputs = FromInputs { n_read: report.n_read, n_unknown, n_rejected: report.n_rejected };
     Ok(Carried { inputs: Some(inputs), time: report.time, ..carried })

@@ -1,10 +1,12 @@
 use std::collections::HashMap;
 use std::fs;
+use std::sync::Arc;
 
 use corpus::{InputOptions, Rank};
 use engine::clusters::RunTexts;
+use engine::{Engine, Options};
 use engine::dedup::Kept;
-use index::{DocumentId, Index, NewDocument, OpenOptions, Profile};
+use index::{DocumentId, NewDocument, Profile};
 use simhash::Fingerprint;
 
 use super::*;
@@ -77,24 +79,24 @@ fn simhash(document: &Fingerprinted) -> Option<Fingerprint> {
 }
 
 /// By simhashes alone.
-fn classic() -> OpenOptions {
-    OpenOptions { profile: Some(Profile::Classic), verify: Some(false), ..OpenOptions::default() }
+fn classic() -> Options {
+    Options { profile: Some(Profile::Classic), verify: Some(false), ..Options::default() }
 }
 
-fn rule(index: Index) -> Rule {
-    Rule { index, dry_run: false, logs: None, kept: Kept::default(), waiting: None, asks_known_ids: false }
+fn rule(engine: Engine) -> Rule {
+    Rule { engine: Arc::new(engine), dry_run: false, logs: None, kept: Kept::default(), waiting: None, asks_known_ids: false }
 }
 
 fn check(documents: &mut [Fingerprinted], stored: &[Fingerprinted]) {
     let stored = || stored.iter().filter_map(|document| Some((document.id.clone(), simhash(document)?)));
     let expected = naive(documents, stored().collect());
     let [real, dry] = [(); 2].map(|()| {
-        let index = engine::open_index("memory:", &classic()).unwrap();
-        index.insert(&stored().map(NewDocument::from).collect::<Vec<_>>()).unwrap();
-        index
+        let engine = Engine::open("memory:", &classic()).unwrap();
+        engine.index().insert(&stored().map(NewDocument::from).collect::<Vec<_>>()).unwrap();
+        engine
     });
-    for index in [real, dry.overlaid()] {
-        let verdicts = decide(&mut rule(index), documents, &mut Doubts::default()).unwrap();
+    for engine in [real, dry.overlaid()] {
+        let verdicts = decide(&mut rule(engine), documents, &mut Doubts::default()).unwrap();
         let verdicts = verdicts.iter().map(|verdict| {
             verdict.as_ref().map(|verdict| match verdict {
                 Verdict::Kept => None,
@@ -126,11 +128,11 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
     let job = Job::new(&options, &[&kept], None, None).unwrap();
     let mut job = job.ranked(RankBy::Length).unwrap();
     let opened = StoreOptions::default().open_or_make("memory:", index::Mode::CreateIfMissing, true);
-    let (index, extractor) = opened.unwrap();
-    let mut documents = job.survey(&extractor, None).unwrap();
+    let engine = opened.unwrap();
+    let mut documents = job.survey(engine.extractor(), None).unwrap();
     fs::write(&input, second).unwrap();
-    let by = index.insertion_rule();
-    let verdicts = decide(&mut rule(index), &mut documents, &mut Doubts::default()).unwrap();
+    let by = engine.index().insertion_rule();
+    let verdicts = decide(&mut rule(engine), &mut documents, &mut Doubts::default()).unwrap();
     let output = Some(job.kept_output(&kept).unwrap());
     let counts = Deduplicated::default();
     let results = Results {
@@ -146,8 +148,8 @@ fn run_over(first: &str, second: &str) -> Result<String, String> {
         counts,
     };
     let mut sink = BestFirst::new(documents, verdicts, 0, results, None);
-    let wanted = Wanted { lines: true, no_features: true, ..Wanted::default() };
-    let ran = job.run(&extractor, wanted, &mut sink).map_err(|error| format!("{error:#}"));
+    let wanted = Wanted { lines: true, ..Wanted::default() };
+    let ran = job.run(None, wanted, &mut sink).map_err(|error| format!("{error:#}"));
     drop(sink);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), if ran.is_ok() { 2 } else { 1 });
     ran.map(|_| fs::read_to_string(kept).unwrap())
@@ -179,13 +181,13 @@ fn an_input_that_changes_between_the_passes_is_noticed() {
 fn texts_are_counted_and_wait_in_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let opened = StoreOptions::default().open_or_make("memory:", index::Mode::CreateIfMissing, true);
-    let (index, extractor) = opened.unwrap();
-    assert!(index.rule().counter.is_some());
+    let engine = opened.unwrap();
+    assert!(engine.index().rule().counter.is_some());
     let mut texts = RunTexts::create(folder.path()).unwrap();
     let mut buffers = engine::Buffers::new();
     let of =
         |n: usize| (0..90).map(|k| format!("w{} ", (n * 1_000 + k) * 7_919 % 99_991)).collect::<String>();
-    let signature = extractor.features(&mut buffers, &of(0)).unwrap();
+    let signature = engine.extractor().features(&mut buffers, &of(0)).unwrap();
     let mut documents: Vec<Fingerprinted> = documents(1, 3, 1 << 30);
     // The second is a copy, the third says that it is one.
     for (document, text) in documents.iter_mut().zip([of(0), of(0), of(5)]) {
@@ -194,7 +196,7 @@ fn texts_are_counted_and_wait_in_a_file() {
         document.n_text_bytes = text.len();
         texts.push(Some(&text.into())).unwrap();
     }
-    let mut rule = Rule { waiting: Some(texts), ..rule(index) };
+    let mut rule = Rule { waiting: Some(texts), ..rule(engine) };
     documents.iter_mut().for_each(|document| document.features.as_mut().unwrap().text = None);
     let verdicts = decide(&mut rule, &mut documents, &mut Doubts::default()).unwrap();
     let kept = verdicts.iter().map(|verdict| matches!(verdict, Some(Verdict::Kept)));

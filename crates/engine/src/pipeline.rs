@@ -1,0 +1,183 @@
+//! Work on many threads whose results come in the order of the input, with a bound on every queue.
+
+use std::ops::Range;
+use std::panic;
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+use index::Features;
+
+use crate::{Buffers, Extractor};
+
+/// Chunks under way for each thread: one at work, one waiting, and room to hide uneven ones.
+const CHUNKS_PER_THREAD: usize = 4;
+
+/// Texts whose features one thread makes at a time.
+const CHUNK_TEXTS: usize = 64;
+
+/// Calls `work` with each chunk on one of `n_threads` threads, and `consume` with the results in
+/// the order of the chunks, on the calling thread.
+///
+/// Each thread works with a state of its own, which `start` makes: buffers, mostly. One more thread
+/// makes the iterator and takes the chunks from it; reading and work overlap. `consume` sees how far the
+/// work is, and an error from it ends the work.
+///
+/// # Errors
+/// The first error of `consume`. The iterator may still wait for its next chunk then, and is left
+/// to its thread.
+///
+/// # Panics
+/// Where the iterator or `work` panics.
+pub fn in_order<C: Send + 'static, I: Iterator<Item = C>, S, R: Send + 'static, E>(
+    chunks: impl FnOnce() -> I + Send + 'static,
+    n_threads: usize,
+    start: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, C) -> R + Sync,
+    mut consume: impl FnMut(R) -> Result<(), E>,
+) -> Result<(), E> {
+    let n_threads = n_threads.max(1);
+    // Each chunk travels twice: itself to a thread that is free, and, in the order of the input, the
+    // end of a channel on which its result will come.
+    let (to_threads, waiting) = bounded::<(C, Sender<R>)>(n_threads);
+    let (to_caller, in_order) = bounded::<Receiver<R>>(n_threads * CHUNKS_PER_THREAD);
+    // Not in the scope: it may wait for input that never comes, and an error must not wait with it.
+    let reader = thread::spawn(move || {
+        for chunk in chunks() {
+            let (done, result) = bounded(1);
+            if to_caller.send(result).is_err() || to_threads.send((chunk, done)).is_err() {
+                break;
+            }
+        }
+    });
+    let (start, work) = (&start, &work);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..n_threads)
+            .map(|_| {
+                let waiting = waiting.clone();
+                scope.spawn(move || {
+                    let mut state = start();
+                    for (chunk, done) in waiting {
+                        // The caller takes no more results once `consume` has failed.
+                        if done.send(work(&mut state, chunk)).is_err() {
+                            break;
+                        }
+                    }
+                })
+            })
+            .collect();
+        drop(waiting);
+        let mut outcome = Ok(());
+        for result in &in_order {
+            // Without a result its thread has panicked, which comes up below.
+            let Ok(result) = result.recv() else { break };
+            outcome = consume(result);
+            if outcome.is_err() {
+                break;
+            }
+        }
+        // The threads before this one end once their results have no receiver.
+        drop(in_order);
+        for thread in threads {
+            if let Err(payload) = thread.join() {
+                panic::resume_unwind(payload);
+            }
+        }
+        if outcome.is_ok()
+            && let Err(payload) = reader.join()
+        {
+            panic::resume_unwind(payload);
+        }
+        outcome
+    })
+}
+
+impl Extractor {
+    /// Makes the features of `texts` on `n_threads` threads, and calls `consume` with parts of
+    /// `texts` and their features, in order. `consume` sees how far the work is, and an error from
+    /// it ends the work.
+    ///
+    /// # Errors
+    /// The first error of `consume`.
+    pub fn extract<T: Sync, E>(
+        &self,
+        texts: &[T],
+        n_threads: usize,
+        text_of: impl Fn(&T) -> &str + Sync,
+        mut consume: impl FnMut(&[T], Vec<Option<Features>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let n_texts = texts.len();
+        let mut parts =
+            (0..n_texts).step_by(CHUNK_TEXTS).map(move |from| from..n_texts.min(from + CHUNK_TEXTS));
+        let made = |buffers: &mut Buffers, part: Range<usize>| {
+            let of = |text| self.features(buffers, text_of(text));
+            let features: Vec<_> = texts[part.clone()].iter().map(of).collect();
+            (part, features)
+        };
+        let mut consume = |(part, features): (Range<usize>, Vec<_>)| consume(&texts[part], features);
+        if n_texts <= CHUNK_TEXTS || n_threads <= 1 {
+            let mut buffers = Buffers::new();
+            return parts.try_for_each(|part| consume(made(&mut buffers, part)));
+        }
+        in_order(move || parts, n_threads, Buffers::new, made, consume)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn all(n_chunks: usize, n_threads: usize) -> Vec<usize> {
+        let mut results = Vec::new();
+        let uneven = |n_spins: usize| (0..n_spins % 7 * 1_000).fold(0, |sum, n| std::hint::black_box(sum ^ n));
+        let work = |n_done: &mut usize, n: usize| {
+            *n_done += 1;
+            assert!(*n_done <= n_chunks);
+            uneven(n);
+            n * 2
+        };
+        let consume = |result| {
+            results.push(result);
+            Ok::<_, ()>(())
+        };
+        in_order(move || 0..n_chunks, n_threads, || 0, work, consume).unwrap();
+        results
+    }
+
+    #[test]
+    fn results_come_in_order() {
+        for n_threads in [0, 1, 2, 7] {
+            for n_chunks in [0, 1, 2, 1_000] {
+                let expected: Vec<usize> = (0..n_chunks).map(|n| n * 2).collect();
+                assert_eq!(all(n_chunks, n_threads), expected, "{n_chunks} chunks, {n_threads} threads");
+            }
+        }
+    }
+
+    /// An endless input ends with the first error of the consumer, and no queue runs ahead of it.
+    #[test]
+    fn an_error_ends_the_work() {
+        let n_worked = AtomicUsize::new(0);
+        let work = |_: &mut (), n: usize| {
+            n_worked.fetch_add(1, Ordering::Relaxed);
+            n
+        };
+        let consume = |n| if n < 100 { Ok(()) } else { Err(n) };
+        assert_eq!(in_order(|| 0.., 3, || (), work, consume), Err(100));
+        let n_ahead_max = 3 * CHUNKS_PER_THREAD + 2 * 3 + 2;
+        assert!(n_worked.into_inner() <= 101 + n_ahead_max);
+    }
+
+    #[test]
+    fn a_panic_reaches_the_caller() {
+        for at in [0, 50, 99] {
+            let work = |_: &mut (), n: usize| assert!(n != at);
+            let caught = panic::catch_unwind(|| in_order(|| 0..100, 2, || (), work, Ok::<_, ()>));
+            assert!(caught.is_err(), "at {at}");
+            let chunks = move || (0..100).inspect(move |n| assert!(*n != at));
+            let caught = panic::catch_unwind(|| in_order(chunks, 2, || (), |(), n| n, |_| Ok::<_, ()>(())));
+            assert!(caught.is_err(), "of the input at {at}");
+        }
+    }
+}
