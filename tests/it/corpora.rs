@@ -16,7 +16,7 @@ use crate::support::{CLASSIC, made_up_corpus, news, root, run};
 
 const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 
-/// The documents of a naive scan that takes seconds.
+/// The number of documents with which a naive scan takes seconds.
 const DOCUMENTS_MAX: usize = 10_000;
 
 pub(crate) fn corpora() -> Vec<PathBuf> {

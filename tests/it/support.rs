@@ -54,8 +54,7 @@ pub(crate) fn news() -> PathBuf {
     root().join("tests/data/news.jsonl")
 }
 
-/// Returns the path of a program, built with the profile of this test. For a test, cargo builds no
-/// binaries of other packages.
+/// Returns the path of a program; for a test, cargo builds no binaries of other packages by itself.
 pub(crate) fn program(name: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -63,8 +62,8 @@ pub(crate) fn program(name: &str) -> PathBuf {
         let folder = test.ancestors().nth(2).expect("cargo runs tests from target/PROFILE/deps");
         let profile = folder.file_name().and_then(OsStr::to_str).expect("cargo's folders have plain names");
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // With the examples, the features of the dependencies are those of `cargo test
-        // --workspace`, and nearly everything is built already.
+        // With the examples, the features of the dependencies are those of
+        // `cargo test --workspace`, and nearly everything is built already.
         build.current_dir(root()).args(["build", "--locked", "--workspace", "--bins", "--examples"]);
         build.arg("--target-dir").arg(folder.parent().expect("a profile's folder lies in the target folder"));
         build.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
@@ -75,8 +74,8 @@ pub(crate) fn program(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// Builds the named programs with a feature outside of the defaults, and returns their folder. The
-/// folder is apart, because the programs of the default build have the same names.
+/// Builds programs with a non-default feature, and returns their folder, which is a separate one
+/// because the programs of the default build have the same names.
 pub(crate) fn programs_with(feature: &str, names: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("a running test has a file");
     let target = test.ancestors().nth(3).expect("cargo runs tests from target/PROFILE/deps");
@@ -248,17 +247,14 @@ impl Worker {
         self.child.id()
     }
 
-    /// Sends SIGTERM.
     pub(crate) fn send_stop(&self) {
         self.send("-TERM");
     }
 
-    /// Sends SIGHUP.
     pub(crate) fn send_hang_up(&self) {
         self.send("-HUP");
     }
 
-    /// Sends SIGKILL.
     pub(crate) fn send_kill(&self) {
         self.send("-KILL");
     }

@@ -88,7 +88,7 @@ fn it_takes_the_threshold_that_families_tell() {
     };
     let mut corpus = String::new();
     for n in 0..40 {
-        // Versions share some .65 of their words, and mere quotations some .55.
+        // Versions have a similarity of some .65, and mere quotations of some .55.
         corpus += &line(format!("{n} a"), &text(n, 0), &format!("family {n}"));
         corpus += &line(format!("{n} b"), &text(n, 24), &format!("family {n}"));
         corpus += &line(format!("{n} c"), &text(100 + n, 0), &format!("quoted {n}"));

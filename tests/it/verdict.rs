@@ -276,7 +276,7 @@ fn another_text_of_the_same_sets_under_the_same_id_is_rejected() {
     let store = format!("embedded:{}", at("index"));
     let inputs = at("input.jsonl");
     fs::write(&inputs, &input).unwrap();
-    // A simhash counts repetitions of a word. Without simhashes, only the texts differ.
+    // Simhashes count repeated words. Without simhashes, only the texts tell records apart.
     for more in [&[][..], &["--store", &store], &["--keep", "longest"], &["--texts", "none"]] {
         let args = ["dedup", "-q", &inputs, "--profile", "minhash", "--output", &kept, "--rejects", &rejects];
         let said = run("indexer", [&args[..], more].concat()).expect(1);
@@ -284,7 +284,7 @@ fn another_text_of_the_same_sets_under_the_same_id_is_rejected() {
         assert_eq!(kept.len(), 1);
         let numbers: Vec<u64> =
             lines(Path::new(&rejects)).iter().map(|reject| reject["line"].as_u64().unwrap()).collect();
-        // For records without a text at hand, only the numbers differ. With `--keep longest`, the
+        // Without a text at hand, only the numbers tell records apart. With `--keep longest`, the
         // longest record comes first.
         let expected: &[u64] = match more {
             ["--texts", "none"] => &[2],

@@ -198,7 +198,7 @@ fn shellcheck_finds_nothing() {
     }
 }
 
-/// Once, every option that ends in `-port=` was accepted, such as `--foo-port=1`.
+/// Before, every option that ended in `-port=` was accepted, such as `--foo-port=1`.
 #[test]
 fn options_that_it_does_not_know_are_refused() {
     let folder = tempfile::tempdir().unwrap();

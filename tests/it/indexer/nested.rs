@@ -12,7 +12,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-/// A leaf of a row: its levels of definition and repetition, and its value unless null.
+/// Entries of a leaf in a row: levels of definition and repetition, and a value unless null.
 type Leaf<T> = Vec<(i16, i16, Option<T>)>;
 
 /// Returns a file with row groups of this size; `suffix` changes the name of one field.
@@ -50,7 +50,7 @@ pub(crate) fn nested(documents: &[(String, String)], n_rows_in_a_group: usize, s
             move |i: usize| vec![(1, 0, Some(ByteArray::from(text(&documents[i]).as_str())))]
         };
         let n = documents.len();
-        // True unless the column at `at` is null, which it is in every third row.
+        // False in every third row, chosen by `at`: a column is null there.
         let some = |i: usize, at: usize| i % 3 != at;
         write::<ByteArrayType>(&mut group, n, texts(|(id, _)| id));
         write::<ByteArrayType>(&mut group, n, texts(|(_, text)| text));

@@ -174,7 +174,7 @@ fn many_small_row_groups_become_few() {
     let expected: Vec<Row> = before.into_iter().filter(|row| json.contains(&id(row))).collect();
     assert!(expected.len() > 130, "{}", expected.len());
     assert_eq!(after, expected);
-    // Row groups of at most 128 rows become one.
+    // At most 128 row groups of the input become one.
     assert_eq!(SerializedFileReader::try_from(kept.as_path()).unwrap().num_row_groups(), 2);
 }
 

@@ -121,7 +121,7 @@ fn lines_are_answered_as_they_come() {
     }
 }
 
-/// Of each text in concurrent batches one document is kept, from any batch.
+/// Concurrent batches keep one document of each text, from any batch.
 #[test]
 fn batches_at_once() {
     let corpus = made_up_corpus(200, 11);

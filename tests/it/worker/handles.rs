@@ -92,7 +92,7 @@ fn what_could_not_be_read_is_tried_again() {
     let mut worker = Worker::start("memory:", &["--keys", file.to_str().unwrap()]);
     let mut kept = Kept(BufReader::new(connect(&worker)));
     assert_eq!(kept.status(&revoked), 200);
-    // Fewer than the worker has open.
+    // No more than the worker has open.
     let before = set_handles_max(&worker, Some(1));
     fs::remove_file(&file).unwrap();
     let other = add_key(&file, "other", "read", "");
