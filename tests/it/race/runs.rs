@@ -69,7 +69,7 @@ fn index_in(folder: &Path) -> String {
     store
 }
 
-/// Runs with these options on each of the files at once.
+/// Deduplicates two files at once, each with its options, and checks the history.
 fn check(options: [&[&str]; 2], seed: u64) {
     let folder = tempfile::tempdir().unwrap();
     let store = index_in(folder.path());
