@@ -16,8 +16,8 @@ pub const MAX_ID_BYTES: usize = 4096;
 /// The caller's name for a document: 1 to [`MAX_ID_BYTES`] bytes of UTF-8 without control
 /// characters.
 ///
-/// Programs print one id a line with tabs between fields, so an id holds neither. Order is byte
-/// order.
+/// Programs print one id a line with tabs between fields, so an id holds neither line breaks nor
+/// tabs. Order is byte order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentId(Box<str>);
 

@@ -1,5 +1,5 @@
-//! A store over a read-only base: writes stay in memory beside the base. A dry run takes the way of
-//! every other run by it, and a job learns the answer of a call before it makes the call.
+//! A store over a read-only base: writes stay in memory beside the base. With an overlay a dry run
+//! takes the same path as any other run, and a job learns the answer of a call before the call.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

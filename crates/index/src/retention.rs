@@ -93,9 +93,9 @@ fn parse(text: &str) -> Option<u32> {
 /// come one by one.
 pub const SWEPT_MIN: usize = 64;
 
-/// The greatest number of expired documents swept by a write of `n_items`: `swept_min` and twice the
-/// number of items, so documents never come faster than they go. Bounded, so no write pays for a
-/// long rest before it.
+/// The greatest number of expired documents swept by a write of `n_items`: `swept_min` and twice
+/// the number of items, so documents never come faster than they go. Bounded, so no write pays for
+/// a long rest before it.
 pub fn n_swept_max(n_items: usize, swept_min: usize) -> usize {
     n_items.saturating_mul(2).saturating_add(swept_min)
 }

@@ -218,7 +218,7 @@ impl Rule {
     }
 
     /// As [`glance`](Self::glance), where the caller says whether the texts are at hand: features
-    /// kept in memory have no texts.
+    /// waiting in memory have no texts.
     #[must_use]
     pub fn glance_at(&self, a: &Features, b: &Features, has_texts: bool) -> Glance {
         let decided = |near: Option<Nearness>| near.map_or(Glance::Far, Glance::Near);

@@ -243,7 +243,7 @@ fn decoy(elements: Range<u64>, n: u64, n_bytes: usize) -> Signature {
     Signature::decode(&bytes).expect("it is as long as it was")
 }
 
-/// A number of documents filed like another one, greater than the bounds of insertions.
+/// The number of decoys: documents filed like another one, which insertions meet by the thousand.
 const N_DECOYS: u64 = 1_100;
 
 /// The sketch of a simhash, if given, and of a set, by the profile that files by both.

@@ -1,4 +1,4 @@
-//! The check of every call that the store still holds the index seen first by this process.
+//! The check made by every call: the store still holds the index first seen by this process.
 //!
 //! A server can be emptied under a running process, and another index made in the same place. The
 //! fingerprints of the other index may come from another recipe, so its answers would be wrong, and

@@ -96,7 +96,7 @@ mod tests {
 
     const HOUR: i64 = 3_600_000;
 
-    /// Each step: hours by the writer's clock, then hours by which is swept.
+    /// Each step: the hour by the writer's clock, then the hour by which the write sweeps.
     #[test]
     fn clocks_that_jump() {
         let at = |hour: i64| Timestamp::new(HOUR * (100_000 + hour)).unwrap();

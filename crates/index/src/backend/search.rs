@@ -71,8 +71,8 @@ impl Bounded {
 /// and counts all near ones.
 ///
 /// All queries go to the tables together, which serve several at a time while the memory is slow.
-/// Memory holds the answers and one query's work, and where the rule verifies the numbers of all
-/// candidates.
+/// Memory holds the answers, one query's work, and the numbers of all candidates where the rule
+/// verifies.
 pub fn neighbours(
     tables: &dyn Tables,
     queries: &[Sketch],

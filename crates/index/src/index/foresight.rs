@@ -4,6 +4,7 @@ use super::{Index, NewDocument};
 use crate::{DocumentId, Insertion, Overlay, Result, Rule, Store};
 
 /// The index as after the calls made on this preview; nothing is written. See [`Overlay`].
+/// Insertions are decided without a bound on candidates.
 pub struct Foresight<'a> {
     index: &'a Index,
     overlay: Overlay<&'a (dyn Store + 'static)>,

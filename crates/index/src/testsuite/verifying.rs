@@ -96,8 +96,7 @@ fn the_most_promising_are_judged(store: &dyn Store) {
     assert!(n_bounded.is_none_or(|n| n > 0), "{n_bounded:?}");
 }
 
-/// An equal document is found behind any number of documents that share as many bands and the
-/// suffix.
+/// An equal document is found behind any number of documents as promising by bands and suffix.
 fn an_equal_one_is_found_behind_many_others(store: &dyn Store) {
     let kind = verifying_metadata().kind;
     let decoys: Vec<_> = (0..N_DECOYS)
