@@ -26,7 +26,7 @@ use simhash::Distance;
 use crate::kind::StoredKind;
 use crate::{Error, ErrorKind, Identity, Key, Profile, Result, Retention, Rule, SketchKind, TextKeeping};
 
-/// The greatest version that this program writes, and the newest that it reads.
+/// The greatest version written by this program, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 4;
 
 /// The first version with an identity.

@@ -52,8 +52,7 @@ pub const MAX_SKETCH_KEYS: usize = 255;
 /// A store may give a document the time of the document before it where the latter is later by a
 /// minute or so. Where clocks go back again and again, the difference may be larger (at most 45
 /// days, [`memory:`](crate::MemoryStore) and `embedded:` only). In HBase the times of an id only
-/// grow. A document whose id was written by a clock that was ahead keeps to that clock when it is
-/// written again.
+/// grow. An id once written by a clock ahead keeps to that clock when it is written again.
 ///
 /// By a clock that has jumped ahead every document has expired, and documents swept by a write are
 /// gone for good. Therefore an index with a retention notes the time of its last write. A writer's

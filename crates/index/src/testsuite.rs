@@ -45,7 +45,7 @@ pub fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
     check_retention(open);
 }
 
-/// Runs the cases of an index that keeps texts, for a store that can.
+/// Runs the cases of an index with texts, for a store that can keep texts.
 ///
 /// # Panics
 /// As [`check`].

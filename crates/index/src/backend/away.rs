@@ -15,7 +15,7 @@ pub struct Away {
 }
 
 impl Away {
-    /// Notes a call that `server` has not answered for some time, and that tries again.
+    /// Notes a call still without an answer from `server`, which tries again.
     pub fn waits(&self, server: &str, error: &dyn fmt::Display) {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         if since.is_none() {

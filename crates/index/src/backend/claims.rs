@@ -1,5 +1,4 @@
-//! Insertion if new, exactly once, among any number of writers that share only rows with
-//! compare-and-set.
+//! Insertion if new, exactly once, among writers that share only rows with compare-and-set.
 //!
 //! Near-duplicates have no common row known beforehand, and one step changes only one row. So each
 //! document is claimed: the claim stands in the document's own row, the document's cells in the
@@ -30,8 +29,7 @@
 //! at least one meets the other. A claimant that meets a pending claim either sees its end or ends
 //! it by compare-and-set. An ended claim can commit only after a new announcement and a new search,
 //! which meets the first claimant. Every compare-and-set compares the whole claim, with its ticket
-//! (the owner) and its timestamp (the incarnation). So no claimant ends or commits a claim it has
-//! not seen.
+//! (the owner) and its timestamp (the incarnation), so no claimant changes a claim it has not seen.
 //!
 //! Tickets order all claims alike for all writers, so waiting makes no circle, and the earliest
 //! claim never waits. Leases are for progress alone: a lease that runs out early, by any clock,
@@ -55,8 +53,7 @@ use std::collections::BTreeMap;
 use super::rule;
 use crate::{Document, DocumentId, Insertion, Match, Rule, Sketch, Source};
 
-/// The rank of a claim: the smaller ticket goes first. Only its order matters, which must be the
-/// same for all writers.
+/// The rank of a claim: the smaller ticket goes first. Its order must be the same for all writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket {
     /// The time of the draw in milliseconds, by the clock of the owner.
@@ -97,9 +94,8 @@ pub struct Claim {
     pub ticket: Ticket,
     /// The end of the lease, in milliseconds.
     pub deadline: i64,
-    /// True if the row may forget the claim by itself in time. False where a committed claim stood
-    /// in the row before, which could show again, and for a removal until the removed data are
-    /// gone.
+    /// True if the row may forget the claim by itself in time. False over a committed claim, which
+    /// could show again, and for a removal until the removed data are gone.
     pub expires: bool,
 }
 
@@ -178,8 +174,7 @@ type Rivals = BTreeMap<DocumentId, (Claim, i64)>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// Reads the own row. `rival` is another claim on the row, with the time since which it has
-    /// been in the way.
+    /// Reads the own row. `rival` is another claim in the way, with the time of its first sight.
     Reading {
         rival: Option<(Claim, i64)>,
     },
@@ -211,8 +206,7 @@ impl Claimant {
     }
 
     /// The same claimant with a digest of the text, where the store keeps texts. The text is
-    /// written before the cells that lead to the claim, so every claimant that meets the claim
-    /// there can count.
+    /// written before the cells of the claim, so every claimant led there by a cell can count.
     #[must_use]
     pub fn with_text(self, text: Option<u64>) -> Self {
         Self { text, ..self }
@@ -319,8 +313,7 @@ impl Claimant {
         if self.claim.is_some() { self.announce(entry, now) } else { Stage::Looking(entry) }
     }
 
-    /// Returns true if the document is already there under its id: with its sketch, and where texts
-    /// are kept with its text.
+    /// Returns true if the document is already stored, with its text where texts are kept.
     fn is_there(&self, entry: &Entry) -> bool {
         let Some(live) = entry.live.as_ref().filter(|live| **live == self.document.sketch) else {
             return false;

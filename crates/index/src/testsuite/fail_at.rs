@@ -7,7 +7,7 @@ use crate::{
     Page, Result, Rule, Segments, Selection, Sketch, Status, Store, StoredDocument, Text,
 };
 
-/// A store that passes every call on to the store below, except for one call that fails with
+/// A store that passes every call on to the store below, except for one, which fails with
 /// `Unavailable`. `near_documents` is two calls, either of which may fail.
 pub struct FailAt {
     store: Box<dyn Store>,

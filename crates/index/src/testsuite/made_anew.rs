@@ -1,5 +1,5 @@
-//! The cases of an index removed, or made anew, under a process that has it open: a server that was
-//! emptied, tables that were dropped and made again, a replica without data.
+//! The cases of an index removed, or made anew, under a process that has it open: an emptied
+//! server, tables dropped and made again, a replica without data.
 
 use super::{apart, contents, document, example_metadata, id, sketch, within};
 use crate::{Cursor, ErrorKind, Identity, Metadata, Result, Store};

@@ -56,7 +56,7 @@ pub(super) struct World {
     /// Compare-and-sets that may still arrive: abandoned ones, and those by which removals let
     /// their claims expire.
     pub(super) late: Vec<(usize, Option<Claim>, Claim)>,
-    /// The numbers of answers that may still be lost, and of processes that may still die.
+    /// The numbers of answers still to be lost, and of processes still to die, at most.
     pub(super) n_losses: u8,
     pub(super) n_deaths: u8,
     /// The number of documents that another process may still remove.
