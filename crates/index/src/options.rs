@@ -82,9 +82,10 @@ impl OpenOptions {
     /// The metadata of a new index.
     ///
     /// # Errors
-    /// `InvalidArgument` for an unknown scheme or one unused by the profile, for a distance above the
-    /// scheme's, for a similarity below [`LEAST_MIN_SIMILARITY`](Self::LEAST_MIN_SIMILARITY), and
-    /// for options that exclude each other; `Internal` where the system gives no random numbers.
+    /// `InvalidArgument` for an unknown scheme or one unused by the profile, for a distance above
+    /// the scheme's, for a similarity below [`LEAST_MIN_SIMILARITY`](Self::LEAST_MIN_SIMILARITY),
+    /// and for options that exclude each other; `Internal` where the system gives no random
+    /// numbers.
     pub fn new_metadata(&self) -> Result<Metadata> {
         let kind = match &self.scheme {
             Some(name) => parse_kind(name)?,
