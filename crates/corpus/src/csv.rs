@@ -295,7 +295,8 @@ mod tests {
     use super::super::fields::testing::{names, rows};
     use super::*;
 
-    /// Reads `content` a few bytes at a time and checks the id and the text, or the reason, of every row.
+    /// Reads `content` a few bytes at a time and checks the id and the text, or the reason, of
+    /// every row.
     #[track_caller]
     fn check(content: impl AsRef<[u8]>, record_bytes_max: usize, expected: &[(u64, Result<&str, &str>)]) {
         for step in [3, 4096] {

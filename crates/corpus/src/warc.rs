@@ -2,10 +2,10 @@
 //! lines, a blank line, and the server's answer or the document itself. A file without such records
 //! ends with a complaint.
 //!
-//! A record that cannot be read is reported, and reading resumes at the next line that begins one.
-//! In a file packed record by record, as most are, the next member that can be unpacked begins with
-//! such a line. A length that is too great swallows the beginning of the next record, and so loses
-//! that one, too.
+//! An unreadable record is reported, and reading resumes at the next line that begins a record. In
+//! a file packed record by record, as most are, the next member that can be unpacked begins with
+//! such a line. An excessive length swallows the beginning of the next record, and so loses that
+//! one, too.
 
 mod html;
 mod http;
