@@ -15,7 +15,7 @@ pub struct FieldPath {
 }
 
 impl FieldPath {
-    /// The path as given.
+    /// Returns the path as given.
     pub fn given(&self) -> &str {
         &self.given
     }

@@ -159,7 +159,7 @@ impl Fields {
         Self { made_ids, ..self }
     }
 
-    /// Columns for a reader of rows to find: the argument of
+    /// Returns the columns for a reader of rows to find: the argument of
     /// [`Inputs::chunks`](crate::Inputs::chunks).
     #[must_use]
     pub fn columns(&self) -> Columns {
@@ -169,7 +169,8 @@ impl Fields {
         Columns { paths: self.paths().cloned().collect(), n_texts, of_bytes }
     }
 
-    /// Paths of all requested fields, in the order in which [`Self::record`] takes them.
+    /// Returns the paths of all requested fields, in the order in which [`Self::record`] takes
+    /// them.
     fn paths(&self) -> impl Iterator<Item = &FieldPath> {
         let ranked_by = self.ranking.as_ref().and_then(|ranking| ranking.field.as_ref());
         let given = self

@@ -50,7 +50,7 @@ impl Format {
     pub const ALL: [Self; 7] =
         [Self::Jsonl, Self::Csv, Self::Tsv, Self::Parquet, Self::Text, Self::Html, Self::Warc];
 
-    /// Name of the format, as in `--format`.
+    /// Returns the name of the format, as in `--format`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",

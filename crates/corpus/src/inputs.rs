@@ -68,17 +68,17 @@ impl Inputs {
         Ok(Self { sources, n_bytes_read, whole_rows, left_out: self.left_out.clone(), ..*self })
     }
 
-    /// Paths of the inputs, in reading order.
+    /// Returns the paths of the inputs, in reading order.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.sources.iter().map(Source::path)
     }
 
-    /// Locations of the inputs, in reading order.
+    /// Returns the locations of the inputs, in reading order.
     pub fn locations(&self) -> impl Iterator<Item = &Location> {
         self.sources.iter().map(Source::location)
     }
 
-    /// Paths of the inputs, each with its format.
+    /// Returns the paths of the inputs, each with its format.
     pub fn formats(&self) -> impl Iterator<Item = (&Path, Format)> {
         self.sources.iter().map(|source| (source.path(), source.format()))
     }

@@ -37,7 +37,7 @@ impl LeftOut {
         self.0.is_empty()
     }
 
-    /// Number of files left out.
+    /// Returns the number of files left out.
     pub fn n(&self) -> u64 {
         self.0.values().sum()
     }

@@ -46,17 +46,17 @@ pub enum NoIdentity {
 }
 
 impl Location {
-    /// Location of a file on this machine.
+    /// Returns the location of a file on this machine.
     pub(crate) fn local(path: PathBuf) -> Self {
         Self(Kind::Local(path))
     }
 
-    /// Location of an object on a server.
+    /// Returns the location of an object on a server.
     pub(crate) fn remote(object: Object) -> Self {
         Self(Kind::Remote(object))
     }
 
-    /// Path of a local file as the user can find it; the address of a remote object.
+    /// Returns the path of a local file as the user can find it, or the address of a remote object.
     pub fn path(&self) -> &Path {
         match &self.0 {
             Kind::Local(path) => path,
@@ -79,7 +79,7 @@ impl Location {
         })
     }
 
-    /// Length in bytes, as stored; 0 if the file cannot be examined.
+    /// Returns the length in bytes, as stored; 0 if the file cannot be examined.
     pub(super) fn n_bytes(&self) -> u64 {
         match &self.0 {
             Kind::Local(path) => path.metadata().map_or(0, |metadata| metadata.len()),

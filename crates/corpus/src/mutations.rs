@@ -134,7 +134,7 @@ fn warc_records() -> Vec<Vec<u8>> {
     ]
 }
 
-/// A small file of every format and compression, by its name.
+/// Returns a small file of every format and compression, by its name.
 fn samples() -> Vec<(&'static str, Vec<u8>)> {
     let lines = "\u{feff}{\"id\":\"a\",\"text\":\"one\\u4e2d\\ud83d\\ude00 two\",\"x\":{\"y\":[1,-2.5e3,null]}}\r\n\
                  {\"id\":18446744073709551615,\"text\":\"地铁七号线\"}\n\n{\"text\":\"no id\",\"id\":null}";

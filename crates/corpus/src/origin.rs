@@ -8,13 +8,13 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Name of the input as the user can find it.
+    /// Returns the name of the input as the user can find it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Part of the name that stays the same when the folder of the corpus moves. Ids are made from
-    /// the stem.
+    /// Returns the part of the name that stays the same when the folder of the corpus moves. Ids
+    /// are made from the stem.
     pub fn stem(&self) -> &str {
         &self.name[self.stem_start..]
     }

@@ -75,7 +75,8 @@ impl Rank {
         other.0.total_cmp(&self.0)
     }
 
-    /// Number behind the rank: for a time, milliseconds since 1970. Negative infinity for `NONE`.
+    /// Returns the number behind the rank: for a time, milliseconds since 1970. Negative infinity
+    /// for `NONE`.
     pub fn number(self) -> f64 {
         self.0
     }
@@ -124,7 +125,7 @@ impl RankBy {
 }
 
 impl Value<'_> {
-    /// Number in a value; text is parsed, since a cell of CSV is always text.
+    /// Returns the number in a value; text is parsed, since a cell of CSV is always text.
     fn number(&self) -> Option<f64> {
         match self {
             Self::Text(digits) | Self::Integer(digits) => digits.trim().parse().ok(),

@@ -4,7 +4,7 @@ use super::records::{Form, Records};
 
 /// Cuts one source into records.
 pub(crate) trait RecordReader {
-    /// Form of the bytes in its records.
+    /// Returns the form of the bytes in its records.
     fn form(&self) -> Form;
 
     /// Appends the next records, in order, until a portion is full; none at the end. A source that

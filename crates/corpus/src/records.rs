@@ -213,7 +213,7 @@ impl Records {
         self.bytes.len() >= CHUNK_BYTES || self.entries.len() >= CHUNK_RECORDS
     }
 
-    /// Number of the last record.
+    /// Returns the number of the last record.
     pub(super) fn last_number(&self) -> Option<u64> {
         self.entries.last().map(|entry| entry.number)
     }
@@ -224,12 +224,12 @@ impl Records {
         (!self.entries.is_empty()).then_some(self)
     }
 
-    /// Buffer for the bytes of the next record, which are to be appended.
+    /// Returns the buffer to which the bytes of the next record are to be appended.
     pub(super) fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Bytes appended since the last record.
+    /// Returns the bytes appended since the last record.
     pub(super) fn pending(&self) -> &[u8] {
         &self.bytes[self.start()..]
     }

@@ -128,7 +128,7 @@ impl Remote {
 }
 
 impl Object {
-    /// Address of the file, as shown to the user.
+    /// Returns the address of the file, as shown to the user.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -137,12 +137,12 @@ impl Object {
         self.version.n_bytes
     }
 
-    /// Time of the last change in milliseconds since 1970, if known.
+    /// Returns the time of the last change in milliseconds since 1970, if known.
     pub(crate) fn modified_ms(&self) -> Option<i64> {
         self.version.modified_ms
     }
 
-    /// Entity tag, by which the server tells its present contents from former ones.
+    /// Returns the entity tag, by which the server tells its present contents from former ones.
     pub(crate) fn e_tag(&self) -> Option<&str> {
         self.version.e_tag.as_deref()
     }

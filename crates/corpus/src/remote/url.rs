@@ -59,12 +59,12 @@ impl<'a> Url<'a> {
         Ok(Self { scheme, scheme_name, host, path, query })
     }
 
-    /// Beginning common to all addresses of one storage.
+    /// Returns the beginning common to all addresses of one storage.
     pub(super) fn storage(&self) -> String {
         format!("{}://{}", self.scheme_name, self.host)
     }
 
-    /// Key of the file in its storage.
+    /// Returns the key of the file in its storage.
     pub(super) fn key(&self) -> String {
         match self.scheme {
             Scheme::Web => format!("{}{}", self.name(), self.query.split('#').next().unwrap_or_default()),
@@ -72,8 +72,8 @@ impl<'a> Url<'a> {
         }
     }
 
-    /// Address as shown to the user. The query stays out of reports and journals, since a signature
-    /// in it would open the file to every reader.
+    /// Returns the address as shown to the user. The query stays out of reports and journals, since
+    /// a signature in it would open the file to every reader.
     pub(super) fn name(&self) -> String {
         self.name_of(self.path)
     }

@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// Name for a message: `integer is expected`.
+    /// Returns the name for a message: `integer is expected`.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Boolean => "boolean",
