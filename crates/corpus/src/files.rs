@@ -126,7 +126,7 @@ enum By {
     Name,
     /// A glob matches the file. If its name implies no format, the content decides.
     Glob,
-    /// The file lies in a folder, and its name implies the format.
+    /// The file lies in a folder, and its name implies the format, unless one is given for all.
     Folder,
 }
 
