@@ -1,4 +1,5 @@
-//! Indexes carried over: exported and imported, by records of one's own, and from one index to another.
+//! Indexes carried over: exported and imported, by records of one's own, and from one index to
+//! another.
 
 mod own;
 mod reindex;
@@ -34,7 +35,7 @@ pub(crate) fn indexed(folder: &Path, name: &str, flags: &[&str]) -> String {
     store
 }
 
-/// The records of an index, without the times, in the order of their ids.
+/// Returns the records of an index without the times, in the order of their ids.
 pub(crate) fn records(folder: &Path, store: &str) -> Vec<Value> {
     let path = at(folder, "records.jsonl");
     run("indexer", ["export", "-q", "--store", store, "--output", &path]).expect(0);
@@ -48,7 +49,7 @@ pub(crate) fn records(folder: &Path, store: &str) -> Vec<Value> {
     records
 }
 
-/// What `export` prints as the way back.
+/// Returns the flags of the import that `export` prints.
 fn way_back(summary: &str) -> Vec<String> {
     let line = summary.lines().last().unwrap();
     let flags = line.strip_prefix("the same index again: indexer import FILE --store URL").unwrap();

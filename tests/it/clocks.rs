@@ -1,4 +1,4 @@
-//! Indexes that were written to by clocks that are ahead of this machine's, or behind it, as operators meet them.
+//! Indexes last written by clocks ahead of this machine's or behind it, as operators meet them.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::support::{Run, news, run};
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// Another program inserts a document, by a clock that is so much ahead of this machine's.
+/// Inserts a document, as another program with a clock this far ahead of this machine's would.
 fn insert_ahead(folder: &Path, name: &str, ahead_ms: i64) {
     let clock = FakeClock::at_present();
     clock.advance_ms(ahead_ms);
@@ -39,7 +39,7 @@ fn a_clock_that_is_ahead_of_the_last_write() {
     let refused = run("pigeonhole", [&remove[..], &["36h"]].concat()).expect(2).stderr;
     assert!(refused.contains("nothing was written"), "{refused}");
     index(&store, &["--clock-ahead-max", "4d"]).expect(0);
-    // Without the option it is said, once, and done.
+    // Without the option, the program warns once and goes on.
     insert_ahead(folder.path(), "older", -5 * DAY_MS);
     let warned = index(&store, &[]).expect(0).stderr;
     assert_eq!(warned.matches("clock is 5 days ahead of the last write to the index").count(), 1, "{warned}");

@@ -1,4 +1,4 @@
-//! `dedup --clusters`: what hangs together, and how far it reaches.
+//! `dedup --clusters`: connected documents, and how far a cluster reaches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,7 +20,7 @@ fn file_in(folder: &Path, name: &str) -> String {
     folder.join(name).to_str().unwrap().to_owned()
 }
 
-/// The clusters of a corpus, and what was dropped for what.
+/// Returns the clusters of a corpus, the kept document by dropped one, and the report.
 fn clusters(file: &str, chains: &str) -> (Vec<Value>, BTreeMap<String, String>, String) {
     let folder = tempfile::tempdir().unwrap();
     let [clusters, dropped] = ["clusters", "dropped"].map(|name| file_in(folder.path(), name));
@@ -33,7 +33,7 @@ fn clusters(file: &str, chains: &str) -> (Vec<Value>, BTreeMap<String, String>, 
     (parse(&fs::read_to_string(clusters).unwrap()), dropped, report)
 }
 
-/// Ids and status of a cluster's documents.
+/// Returns the ids and the status of a cluster's documents.
 fn members(cluster: &Value) -> BTreeMap<String, String> {
     let nodes = cluster["nodes"].as_array().unwrap().iter();
     let documents = nodes.flat_map(|node| node["documents"].as_array().unwrap());
@@ -41,7 +41,7 @@ fn members(cluster: &Value) -> BTreeMap<String, String> {
     documents.map(|document| (text(document, "id"), text(document, "status"))).collect()
 }
 
-/// The edges of a cluster, each as the lesser and the greater fingerprint.
+/// Returns the edges of a cluster, each as the lesser and the greater fingerprint.
 fn edges(cluster: &Value) -> BTreeSet<(Fingerprint, Fingerprint)> {
     let edges = cluster["edges"].as_array().unwrap().iter().map(|edge| {
         let [a, b] = [0, 1].map(|end| edge["between"][end].as_str().unwrap().parse::<Fingerprint>().unwrap());
@@ -98,7 +98,7 @@ fn check_whole(all: &BTreeMap<&str, Fingerprint>, clusters: &[Value], dropped: &
         if cluster["chained"] == true {
             assert_eq!(cluster["widest"]["distance"], widest.as_bits());
         }
-        // That its edges hold it together.
+        // The edges connect the whole cluster.
         let mut reached: BTreeSet<Fingerprint> = nodes.first().copied().into_iter().collect();
         while let Some(&(a, b)) = near.iter().find(|(a, b)| reached.contains(a) != reached.contains(b)) {
             reached.extend([a, b]);
@@ -108,7 +108,7 @@ fn check_whole(all: &BTreeMap<&str, Fingerprint>, clusters: &[Value], dropped: &
         cluster_of.extend(members.into_keys().map(|id| (id, i)));
     }
     assert_eq!(cluster_of.len(), n_members, "no document is in two clusters");
-    // Nor is any near to one of another cluster, or to one of none.
+    // No document is near one of another cluster, or of none.
     let all: Vec<_> = all.iter().collect();
     for (i, (a, a_fingerprint)) in all.iter().enumerate() {
         for (b, b_fingerprint) in &all[..i] {

@@ -1,4 +1,4 @@
-//! `indexer collect`: files that appear, items that stay, and where they are put.
+//! `indexer collect`: new files, kept items, and the folders of results.
 
 mod killed;
 mod together;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Run, Worker, command, made_up_corpus, news, run, unsealed, until};
 
-/// A place with a folder that is watched, an index and results.
+/// A folder with a watched folder, an index and results.
 struct Place {
     folder: tempfile::TempDir,
 }
@@ -36,7 +36,8 @@ impl Place {
         format!("embedded:{}", self.text("seen"))
     }
 
-    /// Puts a file there as a crawler should, written some time ago.
+    /// Puts a complete file into the watched folder, as a crawler should, with an old modification
+    /// time.
     fn deliver(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.at("incoming").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -56,12 +57,12 @@ impl Place {
         run("indexer", self.args(&[&["--once", "-q"], more].concat()))
     }
 
-    /// All files below the results whose path holds `part`, below that folder.
+    /// Returns the files below the results with `part` in their path, relative to the results.
     fn files(&self, part: &str) -> Vec<String> {
         files_in(&self.at("results")).into_iter().filter(|name| name.contains(part)).collect()
     }
 
-    /// The objects in them.
+    /// Returns the objects of these files.
     fn items(&self, part: &str) -> Vec<Value> {
         let read = |name: String| fs::read_to_string(self.at("results").join(name)).unwrap();
         let lines: String = self.files(part).into_iter().map(read).collect();
@@ -78,7 +79,7 @@ fn make_old(path: &Path) {
     File::options().write(true).open(path).unwrap().set_modified(modified).unwrap();
 }
 
-/// The paths of all files, below the folder.
+/// Returns the paths of all files, relative to the folder.
 pub(crate) fn files_in(folder: &Path) -> Vec<String> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -96,7 +97,7 @@ pub(crate) fn files_in(folder: &Path) -> Vec<String> {
     files
 }
 
-/// A line with a text of its own for every number.
+/// Returns a line with a different text for each number.
 fn item(n: usize, more: &Value) -> String {
     let corpus = made_up_corpus(1, 1000 + n as u64);
     let mut item: Value = serde_json::from_str(corpus.trim()).unwrap();
@@ -119,7 +120,7 @@ fn what_is_new_is_filed_by_source_and_half_day() {
         ]
         .concat(),
     );
-    // Not whole, and not known.
+    // Incomplete files, and files of unknown formats.
     place.deliver("half.jsonl.part", "{\"id\": \"ha");
     place.deliver(".half.jsonl", "{\"id\": \"ha");
     place.deliver("notes.doc", "…");
@@ -141,13 +142,14 @@ fn what_is_new_is_filed_by_source_and_half_day() {
     assert_eq!(place.items("source=__HIVE_DEFAULT_PARTITION__/"), kept, "as they were read, in their order");
     let rejects = place.items("_rejects/");
     assert_eq!((rejects.len(), &rejects[0]["line"]), (1, &json!(4)));
-    // Its source is where the file is now.
+    // The source of a reject is the present path of the file.
     let source = fs::read_to_string(rejects[0]["source"].as_str().unwrap()).unwrap();
     assert!(source.ends_with("no object\n"));
     assert_eq!(ids("_duplicates/").len(), 36 - kept.len());
     let totals = place.totals();
     assert_eq!((&totals["n_read"], &totals["n_rejected"]), (&json!(40), &json!(1)), "{totals}");
-    // Everything comes once more, in other files, and nothing is new. But of a text without features nobody knows that.
+    // The same items come again in other files, and none is new, except the text without features,
+    // which is in no index.
     place.deliver("again.jsonl", fs::read(news()).unwrap());
     let before = place.files("source=");
     place.collect(&[]).expect(0);
@@ -157,7 +159,7 @@ fn what_is_new_is_filed_by_source_and_half_day() {
     assert!(items.iter().all(|item| item["id"] == without_features), "{items:?}");
 }
 
-/// The one of the shipped corpus.
+/// Returns the id of the document without features in the shipped corpus.
 fn kept_without_features() -> Value {
     let fingerprints = run("indexer", ["fingerprint", "-q", news().to_str().unwrap()]).expect(0).stdout;
     let empty = fingerprints.lines().find_map(|line| line.strip_suffix('\t')).unwrap();
@@ -184,7 +186,7 @@ fn an_item_without_an_id_gets_one_that_is_unique_and_ordered() {
     for id in ids {
         assert_eq!((id.len(), id.as_bytes()[14]), (36, b'7'), "{id} is no UUID of version 7");
     }
-    // The index knows them by these.
+    // The index has these ids.
     let first = &items[0];
     let query =
         run("pigeonhole", ["query", "--store", &place.store(), first["text"].as_str().unwrap()]).expect(0);
@@ -199,7 +201,7 @@ fn a_new_version_of_an_item_is_kept_and_the_same_again_is_not() {
         item(1, &json!({ "id": "a", "crawled": "again" })),
         item(2, &json!({ "id": "a" })),
     ];
-    // Whether they come in one round or in three.
+    // In one round or in three.
     for rounds in [vec![versions.concat()], versions.to_vec()] {
         let place = Place::new();
         for (n, content) in rounds.into_iter().enumerate() {
@@ -209,7 +211,7 @@ fn a_new_version_of_an_item_is_kept_and_the_same_again_is_not() {
         let kept: Vec<String> = place.items("source=").iter().map(|item| format!("{item}\n")).collect();
         assert_eq!(kept, [versions[0].clone(), versions[2].clone()]);
     }
-    // And what a worker knows counts as well.
+    // Documents from a worker count as well.
     let worker = Worker::start(&place.store(), &[]);
     let text = serde_json::from_str::<Value>(&versions[0]).unwrap()["text"].clone();
     worker.post("/v1/documents", &json!({ "id": "posted", "text": text }));
@@ -238,7 +240,7 @@ fn results_are_packed_or_parquet() {
         assert!(name.ends_with(&format!(".{format}")), "{name}");
         if format == "parquet" {
             let mut items = rows(&place.at("results").join(name));
-            // That one is in the name of the folder.
+            // The source is in the name of the folder.
             items.iter_mut().for_each(|item| item["source"] = "s".into());
             assert_eq!(items, expected);
         } else {
@@ -248,7 +250,7 @@ fn results_are_packed_or_parquet() {
     }
 }
 
-/// The rows of a result, as the items were that they were made of.
+/// Returns the rows of a result as the items from which they were made.
 fn rows(path: &Path) -> Vec<Value> {
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
@@ -281,7 +283,7 @@ fn a_service_takes_what_appears_until_it_is_stopped() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
-/// What a collector remembers is in the folder; without it nothing it did would be right.
+/// The state of a collector is in the folder; without the state, no later decision would be right.
 #[test]
 fn a_folder_that_is_replaced_while_it_is_watched() {
     for is_made_again in [false, true] {
@@ -300,15 +302,15 @@ fn a_folder_that_is_replaced_while_it_is_watched() {
     }
 }
 
-/// Who writes in place is told.
+/// A writer that still appends to a taken file gets a warning.
 #[test]
 fn a_file_that_is_written_to_after_it_was_taken_is_named_and_not_deleted() {
     let place = Place::new();
-    // So much that it is still being read when the line is written.
+    // Large enough to be still read when the line is written.
     place.deliver("a.jsonl", made_up_corpus(4_000, 5).repeat(10));
     let mut file = File::options().append(true).open(place.at("incoming/a.jsonl")).unwrap();
     let child = command("indexer", place.args(&["--once", "--delete"])).spawn().unwrap();
-    // From then on the collector knows how long the file was.
+    // From then on, the collector knows the length of the file.
     until(|| place.at("incoming/.collector/journal").exists());
     writeln!(file, "{{\"id\": \"late\", \"text\": \"late\"}}").unwrap();
     let output = child.wait_with_output().unwrap();

@@ -11,7 +11,7 @@ fn lines(path: &str) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The beginning of a text, of so many hundredths of its bytes.
+/// Returns the first `hundredths` percent of the bytes of a text.
 fn beginning(text: &str, hundredths: usize) -> &str {
     &text[..text.len() * hundredths / 100]
 }
@@ -26,7 +26,7 @@ fn a_part_is_dropped_for_its_whole() {
     for (n, whole) in texts.iter().enumerate() {
         documents.push((format!("whole {n}"), whole.clone()));
         documents.push((format!("part {n}"), beginning(whole, 72).to_owned()));
-        // Half of it is its own.
+        // Half of the text is its own.
         documents.push((format!("quoting {n}"), beginning(whole, 50).to_owned() + &text(n + 100, 20)));
     }
     documents.push(("near".to_owned(), beginning(&texts[0], 95).to_owned()));
@@ -78,7 +78,7 @@ fn a_part_is_dropped_for_its_whole() {
             assert_eq!(report["doubtful"]["least_similar"].as_array().unwrap().len(), 1);
         }
     }
-    // Without the flag nothing says so, and the parts stay.
+    // Without the flag, no report mentions parts, and the parts stay.
     let said = run("indexer", ["dedup", "-q", "--duplicates", &dropped, &corpus]).expect(0).stdout;
     let rows = lines(&dropped);
     assert!(rows.len() == 1 && rows[0].get("contained").is_none() && !said.contains("contained"), "{rows:?}");

@@ -1,5 +1,5 @@
-//! On real text: every pair that the naive scan finds is found, by every way of looking. The corpora are not part of
-//! the project; where they are absent the shipped and a made-up one stand for them.
+//! Real text: every way to search finds each pair of the naive scan. The corpora are not part of
+//! the project; without them, the shipped and a made-up one take their place.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ use crate::support::{CLASSIC, made_up_corpus, news, root, run};
 
 const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 
-/// A naive scan of so many takes seconds.
+/// The number of documents with which a naive scan takes seconds.
 const DOCUMENTS_MAX: usize = 10_000;
 
 pub(crate) fn corpora() -> Vec<PathBuf> {
@@ -36,7 +36,8 @@ pub(crate) fn corpora() -> Vec<PathBuf> {
     files
 }
 
-/// The corpora, of each as many documents as a scan of all pairs can be held against, in a folder.
+/// Returns the corpora, each cut in `folder` to the number of documents that a naive scan can
+/// handle.
 pub(crate) fn corpora_of_a_size(folder: &Path) -> Vec<PathBuf> {
     let cut = |file: PathBuf| {
         let mut lines = String::new();
@@ -144,7 +145,7 @@ fn check_self_join(fingerprints: &[Fingerprint], naive: &BTreeSet<(usize, usize)
     }
 }
 
-/// `dedup` against the rule written down naively: a document goes when one kept before it is near.
+/// Checks `dedup` against the naive rule: a document is dropped if a document kept before is near.
 fn check_dedup(file: &str, all: &[(String, Option<Fingerprint>)]) {
     let mut kept: Vec<(&str, Fingerprint)> = Vec::new();
     let mut expected = Vec::new();

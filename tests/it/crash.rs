@@ -1,4 +1,4 @@
-//! Programs killed in the middle, several at once, and a disk that takes no more.
+//! Programs killed in the middle, several at once, and a full disk.
 
 use std::fs;
 use std::path::Path;
@@ -16,8 +16,8 @@ fn embedded(folder: &Path, name: &str) -> String {
     format!("embedded:{}", folder.join(name).to_str().unwrap())
 }
 
-/// Waits until the file of the store has grown by some share of its final size, then kills: a moment in the middle of
-/// the writing that does not depend on the speed of the machine.
+/// Each kill comes when the store's file has grown to a share of its final size: a moment in the
+/// middle of writing, independent of the speed of the machine.
 #[test]
 fn kill_at_ten_moments_then_run_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -46,7 +46,8 @@ fn kill_at_ten_moments_then_run_again() {
     assert!(n_killed >= 5, "only {n_killed} of 10 runs were killed before their end");
 }
 
-/// The kept file of `dedup` is whole or not there, whenever it is killed: half-way by what it has written itself.
+/// The kept file of `dedup` is complete or absent after a kill at any moment. The moments follow
+/// the bytes written.
 #[test]
 fn a_killed_dedup_leaves_no_half_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -62,7 +63,7 @@ fn a_killed_dedup_leaves_no_half_file() {
         let written = || {
             let entries = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap());
             let partial = entries.filter(|entry| entry.file_name().to_string_lossy().ends_with(".partial"));
-            // It may be moved to its place meanwhile.
+            // The file may be moved to its place meanwhile.
             partial.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).max()
         };
         while child.try_wait().unwrap().is_none()
@@ -85,7 +86,7 @@ fn a_killed_dedup_leaves_no_half_file() {
     assert!(n_killed >= 4, "only {n_killed} of 8 runs were killed before their end");
 }
 
-/// Two indexers write one store at once, each its half: the same index as one that wrote it all.
+/// Two indexers that write halves of a corpus into one store at once make the same index as one.
 #[test]
 fn two_writers_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,7 +111,7 @@ fn two_writers_at_once() {
     assert_eq!(digest(&both), digest(&one));
 }
 
-/// Files of this process may not grow beyond a limit, which the store meets as it would meet a full disk.
+/// A limit on file sizes acts on the store like a full disk.
 #[test]
 fn a_full_disk_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -131,7 +132,7 @@ fn a_full_disk_loses_nothing() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("failed to write to the index"), "{output:?}");
-    // What was written before is there, can be read, and is completed by running again.
+    // Documents written before are readable, and another run adds the rest.
     let info = run("pigeonhole", ["info", "--store", &full, "--digest"]).expect(0).stdout;
     assert!(info.starts_with("documents"), "{info}");
     run("indexer", ["index", "-q", "--store", &full, &corpus]).expect(0);

@@ -1,5 +1,6 @@
-//! What is in `deploy/` fits together, and fits the programs. No engine runs here: what one would read is held against its
-//! schemas, or given to its own parser, and what it would run is run as processes.
+//! The files in `deploy/` agree with each other and with the programs. No container engine runs
+//! here: files for an engine are checked against its schemas or given to its own parser, and their
+//! commands run as processes.
 
 mod commands;
 mod compose;
@@ -29,7 +30,7 @@ fn text(name: &str) -> String {
     fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("deploy/{name}: {error}"))
 }
 
-/// The files that were written to be read here: all but the HBase of developers, which has tests of its own.
+/// Returns all files for readers here, without the HBase of developers, which has tests of its own.
 fn files() -> Vec<(String, String)> {
     let mut files = Vec::new();
     let mut folders = vec![root().join("deploy")];
@@ -52,7 +53,7 @@ fn files() -> Vec<(String, String)> {
     files
 }
 
-/// A Python that has the packages that know the formats; none where the suite is not asked for.
+/// Returns a Python with packages for the formats; `None` unless the suite is selected.
 #[track_caller]
 fn python(what: &str) -> Option<&'static Path> {
     static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
@@ -63,7 +64,7 @@ fn python(what: &str) -> Option<&'static Path> {
     Some(made.as_deref().unwrap_or_else(|why| panic!("{what} cannot be tested: {why}")))
 }
 
-/// Runs `check.py`; what it refuses fails the test.
+/// Runs `check.py`, which must succeed.
 #[track_caller]
 fn check<A: AsRef<OsStr>>(python: &Path, asked: &str, args: impl IntoIterator<Item = A>) -> String {
     let mut command = Command::new(python);
@@ -71,13 +72,13 @@ fn check<A: AsRef<OsStr>>(python: &Path, asked: &str, args: impl IntoIterator<It
     stdout(command.args(args))
 }
 
-/// The documents of a YAML file.
+/// Returns the documents of a YAML file.
 #[track_caller]
 fn yaml(python: &Path, name: &str) -> Vec<Value> {
     serde_json::from_str(&check(python, "documents", [path(name)])).unwrap()
 }
 
-/// What a tool says; that it fails, fails the test.
+/// Returns the output of a tool, which must succeed.
 #[track_caller]
 fn stdout(command: &mut Command) -> String {
     let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
@@ -86,7 +87,7 @@ fn stdout(command: &mut Command) -> String {
     text(&stdout)
 }
 
-/// Whether the suite is asked for, which needs a program of this name.
+/// Returns true if the suite is selected, and requires a program of this name then.
 #[track_caller]
 fn is_there(program: &str, what: &str) -> bool {
     if !Suite::Deploy.is_asked_for() {
@@ -97,7 +98,7 @@ fn is_there(program: &str, what: &str) -> bool {
     true
 }
 
-/// How long a worker with these arguments may take to stop, in seconds.
+/// Returns the longest time, in seconds, that a worker with these arguments takes to stop.
 fn stop_seconds<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> u64 {
     let help =
         run("query-worker", ["--help"]).expect(0).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -112,14 +113,14 @@ fn stop_seconds<A: AsRef<OsStr>>(args: impl IntoIterator<Item = A>) -> u64 {
     setting("drain-seconds") + setting("grace-seconds") + more
 }
 
-/// `45s` as the number of its seconds.
+/// Returns the number of seconds of a text like `45s`.
 fn seconds(text: &str) -> u64 {
     let (minutes, rest) = text.split_once('m').unwrap_or(("0", text));
     let rest = rest.trim_end_matches('s');
     minutes.parse::<u64>().unwrap() * 60 + if rest.is_empty() { 0 } else { rest.parse().unwrap() }
 }
 
-/// The strings of an array.
+/// Returns the strings of an array.
 #[track_caller]
 fn words(list: &Value) -> Vec<String> {
     let list = list.as_array().unwrap_or_else(|| panic!("no list: {list}"));

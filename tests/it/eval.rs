@@ -1,4 +1,4 @@
-//! `pigeonhole eval`: figures that can be checked by hand, over real texts, and what is refused.
+//! `pigeonhole eval`: figures checked by hand, figures over real texts, and refused requests.
 
 mod called;
 mod crowds;
@@ -13,7 +13,7 @@ use crate::support::{made_up_corpus, news, run};
 const PROFILES: [&str; 3] = ["full", "minhash", "classic"];
 const UNVERIFIED: &str = "classic --verify off";
 
-/// The report of all profiles, as JSON.
+/// Returns the report of all profiles, as JSON.
 fn evaluated(corpus: &str, more: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let (input, json) = (folder.path().join("corpus.jsonl"), folder.path().join("eval.json"));
@@ -33,7 +33,7 @@ fn corpus(texts: &[(&str, &str)]) -> String {
     texts.iter().map(line).collect()
 }
 
-/// Short texts of which simhash finds none, and those that it takes for others.
+/// Short texts: simhash misses some pairs, and calls other texts equal.
 #[test]
 fn figures_by_hand() {
     let report = evaluated(
@@ -54,14 +54,14 @@ fn figures_by_hand() {
         report["profiles"].as_array().unwrap().iter().map(|one| one["profile"].as_str().unwrap()).collect();
     assert_eq!(names, [&PROFILES[..], &[UNVERIFIED]].concat(), "the profile in use comes first");
     assert_eq!(report["n_documents"], 9);
-    // Two by equality, and one with 15 of 17 bigrams in common.
+    // Two pairs by equality, and one with 15 of 17 bigrams in common.
     assert_eq!(report["n_pairs"], 3);
     for name in names {
         let found = profile(&report, name);
         let whole = &found["whole"];
         assert_eq!(whole["n_true"], 3, "{name}");
         assert!(found["n_compared"].as_u64() >= whole["n_called"].as_u64(), "{name}: {found}");
-        // 同意 and 不同意 have one simhash, and so do the two of laughing.
+        // 同意 and 不同意 have one simhash, and so do the two texts of laughing.
         assert_eq!(whole["n_below"] == 0, name != UNVERIFIED, "{name}: {found}");
     }
     for name in ["minhash", "full"] {
@@ -69,7 +69,7 @@ fn figures_by_hand() {
         assert_eq!((&found["whole"]["recall"], &found["n_dropped"]), (&1.0.into(), &3.into()), "{found}");
         assert_eq!((&found["n_wrongly_dropped"], &found["n_wrongly_kept"]), (&0.into(), &0.into()));
     }
-    // What simhash makes of them.
+    // The figures of simhash alone.
     let found = profile(&report, UNVERIFIED);
     assert_eq!(
         found["misses"].as_array().unwrap().len() as u64 + found["whole"]["n_found"].as_u64().unwrap(),
@@ -77,7 +77,7 @@ fn figures_by_hand() {
     );
 }
 
-/// The figures of all documents of the corpus that comes with the project, and of one made of it.
+/// The figures hold for all documents of the shipped corpus and of one made from it.
 #[test]
 fn bands_and_signatures_find_what_there_is() {
     let corpus = fs::read_to_string(news()).unwrap() + &made_up_corpus(1_500, 5);
@@ -89,15 +89,15 @@ fn bands_and_signatures_find_what_there_is() {
         assert_eq!(found["whole"]["precision"], 1.0, "{}", found["mistakes"]);
         assert_eq!(found["n_wrongly_dropped"], 0);
     }
-    // Of one with a number at its end the numbers differ.
+    // Edits with a number at the end differ in their numbers.
     assert!(full["n_numbers_differ"].as_u64().unwrap() > 50, "{}", full["n_numbers_differ"]);
     assert!(full["n_numbers_differ"].as_u64() < full["whole"]["n_called"].as_u64());
-    // An estimate errs near the threshold, and nowhere else.
+    // Estimates err only near the threshold.
     let estimated = profile(&report, "full --texts none");
     let [of_counted, of_estimated] = [full, estimated].map(|found| found["n_compared"].as_u64().unwrap());
     assert_eq!(of_counted, of_estimated);
     assert!(estimated["whole"]["recall"].as_f64().unwrap() > 0.9, "{}", estimated["whole"]);
-    // Each pair is in one bin, and what the bands promise is kept.
+    // Each pair is in one bin, and the proposals are as many as the bands promise.
     let curve = minhash["curve"].as_array().unwrap();
     let of = |bin: &Value, key: &str| bin[key].as_f64().unwrap();
     let near = curve.iter().filter(|bin| of(bin, "from") >= 0.8);
@@ -110,13 +110,14 @@ fn bands_and_signatures_find_what_there_is() {
         let deviation = (n * promised * (1.0 - promised)).sqrt();
         assert!((of(bin, "n_proposed") - n * promised).abs() <= 4.0 * deviation + 1.0, "{bin}");
     }
-    // What one finds alone, both find together; and they cost what they say.
+    // Both together find at least as much as one alone, at the stated cost.
     assert!(full["whole"]["n_found"].as_u64() >= minhash["whole"]["n_found"].as_u64());
     let n = report["n_documents"].as_u64().unwrap();
     assert!(minhash["n_rows"].as_u64().unwrap() <= 18 * n && minhash["n_bytes"].as_u64().unwrap() <= 340 * n);
 }
 
-/// Families that agree with the exact truth but for one pair of each kind, one that is no text of any family, and one alone.
+/// Families agree with the exact truth except for one pair of each kind, one text without a family,
+/// and one alone.
 #[test]
 fn families_by_hand() {
     let text = |n: usize| (0..30).map(|i| format!("word{} ", (i * 7 + n * 31) % 97)).collect::<String>();

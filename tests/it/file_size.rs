@@ -1,4 +1,4 @@
-//! Files that may not grow further (`ulimit -f`): an error as every other, for which no program dies.
+//! Files that may not grow further (`ulimit -f`): an ordinary error that ends no program.
 
 use std::fs;
 
@@ -62,7 +62,7 @@ fn the_worker_answers_so_and_has_what_it_acknowledged() {
     };
     assert_eq!(status, 503, "{problem}");
     assert!(problem["detail"].as_str().unwrap().contains("full"), "{problem}");
-    // It goes on, and so does another one, of which more is left.
+    // The worker goes on, and so does another one without the limit.
     let ids = || (0..n_stored).map(|n| format!("/v1/documents/document%20{n}"));
     assert!(ids().all(|id| worker.get(&id).0 == 200));
     worker.send_stop();

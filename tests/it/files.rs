@@ -1,4 +1,4 @@
-//! The files of an embedded index, as the programs find them: too short, in another place, open to others.
+//! Damaged, moved and unprotected files of an embedded index, as the programs meet them.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ fn embedded(path: &Path) -> String {
     format!("embedded:{}", path.display())
 }
 
-/// Each of these died of SIGBUS at nearly every length.
+/// Before, each program died of SIGBUS at nearly every length.
 #[test]
 fn a_truncated_file_is_said_to_be_that() {
     const N_LENGTHS: u64 = 49;
@@ -22,7 +22,7 @@ fn a_truncated_file_is_said_to_be_that() {
     run("indexer", ["index", "-q", "--store", &embedded(&whole), "--segmenter", "words", corpus]).expect(0);
     let len = fs::metadata(whole.join("data.mdb")).unwrap().len();
     let store = embedded(&cut);
-    // Of 0 bytes it is an index that was never begun.
+    // A file of 0 bytes is an index that was never begun.
     for n in 1..N_LENGTHS {
         let n_bytes = len * n / N_LENGTHS;
         fs::create_dir(&cut).unwrap();
@@ -41,7 +41,8 @@ fn a_truncated_file_is_said_to_be_that() {
     }
 }
 
-/// An indexer went on in a directory that had been moved, and said that all was indexed.
+/// An indexer whose directory is moved stops with an error. Before, it went on and reported
+/// success.
 #[test]
 fn a_directory_that_is_moved_under_an_indexer() {
     let folder = tempfile::tempdir().unwrap();
@@ -66,7 +67,7 @@ fn a_directory_that_is_moved_under_an_indexer() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
     assert!(stderr.contains("moved away while the store was open"), "{stderr}");
-    // Back in its place it is gone on with.
+    // Back in its place, the index is continued.
     fs::rename(path("aside"), path("moved")).unwrap();
     assert!(index(&moved, &journaled).status().unwrap().success());
     assert_eq!(digest(&moved), digest(&whole));

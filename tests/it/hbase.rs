@@ -26,7 +26,7 @@ use crate::support::{
     Door, Hbase, Worker, alone, command, digest, free_ports, hbase, kept, made_up_corpus, matches, news, run,
 };
 
-/// Makes tables with the script that operators use, all in one run of the shell.
+/// Makes tables with the operators' script, all in one run of the shell.
 pub(crate) fn create(hbase: &Hbase, name: &str, tables: &[(&str, &str)]) {
     let create = |(table, scheme): &(&str, &str)| {
         format!(
@@ -36,15 +36,16 @@ pub(crate) fn create(hbase: &Hbase, name: &str, tables: &[(&str, &str)]) {
     hbase.shell_text(name, &tables.iter().map(create).collect::<String>()).expect(0);
 }
 
-/// A master that lists tables may not make any yet, and one that is told to end before it can goes on until it is killed.
+/// `hbase up` waits until the master can make tables. A master that lists tables may not make any
+/// yet, and one stopped before that point runs until it is killed.
 #[test]
 fn it_is_up_once_tables_can_be_made() {
     let Some(hbase) = hbase() else { return };
     assert!(hbase.was_initialised);
 }
 
-/// An index that keeps its documents for some time: its tables have HBase let go of their cells after it, and the clock of
-/// the suite runs ahead of HBase's, so each case has tables of its own.
+/// An index with retention: its tables have HBase drop cells after that time. The clock of the
+/// suite runs ahead of HBase's, so each case has tables of its own.
 #[test]
 fn retention() {
     let Some(hbase) = hbase() else { return };
@@ -61,7 +62,7 @@ fn retention() {
         let table = &tables[n_opened.fetch_add(1, Ordering::Relaxed)];
         Box::new(HbaseStore::with_clock(hbase.gateway.to_string(), table, 4, clock))
     });
-    // One that is opened for another time is refused with what mends it, which HBase's shell then does.
+    // An index opened with another time is refused with a remedy, which HBase's shell then applies.
     let store = url(hbase.gateway, "retain_0");
     let refused =
         run("indexer", ["index", "-q", "--retain", "3d", "--store", &store, news().to_str().unwrap()]);
@@ -91,7 +92,7 @@ pub(crate) fn url(gateway: SocketAddr, table: &str) -> String {
     format!("hbase://{gateway}/{table}")
 }
 
-/// The same index without a gateway.
+/// Returns the URL of the same index without a gateway.
 pub(crate) fn direct_url(hbase: &Hbase, table: &str) -> String {
     format!("hbase+rpc://{}/{table}", hbase.master)
 }
@@ -115,8 +116,8 @@ fn conformance_of_rpc() {
     check_conformance(hbase, "suite_rpc", &open);
 }
 
-/// The suite wants a store without contents each time, and HBase takes seconds to make a table: a few tables are used in
-/// turn, and emptied. More than one, because some cases have two stores at once.
+/// Runs the suite of stores, which needs an empty store for each case. HBase takes seconds to make
+/// a table, so a few tables are used in turn, and emptied. Some cases have two stores at once.
 fn check_conformance(hbase: &Hbase, name: &str, open: &dyn Fn(&str, Clock) -> HbaseStore) {
     let _alone = alone();
     let tables = [0, 1, 2, 3].map(|number| format!("{name}_{number}"));
@@ -124,8 +125,8 @@ fn check_conformance(hbase: &Hbase, name: &str, open: &dyn Fn(&str, Clock) -> Hb
     let clocks: Mutex<Vec<Clock>> = Mutex::default();
     let open_empty = |clock: Clock| -> Box<dyn Store> {
         let mut clocks = clocks.lock().unwrap_or_else(PoisonError::into_inner);
-        // Some cases turn their clocks on, and what they removed bears that time, or some milliseconds more: no caller can
-        // see it, and it would hide what is written before.
+        // Some cases advance their clocks. Their deletes carry that time, or some milliseconds
+        // more, and would hide earlier writes, which no caller could see.
         let latest = clocks.iter().map(|clock| clock.now().as_ms()).max().unwrap_or_default();
         wait_until_after(latest + 10);
         let table = &tables[clocks.len() % tables.len()];
@@ -138,8 +139,8 @@ fn check_conformance(hbase: &Hbase, name: &str, open: &dyn Fn(&str, Clock) -> Hb
     testsuite::check_what_stays(&open_empty);
 }
 
-/// Deletes all cells of a table, and waits until the clock has passed all of them: what is written in the same
-/// millisecond as a delete is deleted too.
+/// Deletes all cells of a table, and waits until the clock has passed them. A write in the same
+/// millisecond as a delete would be deleted too.
 fn empty(gateway: SocketAddr, table: &str) {
     let mut last = 0;
     each_page(gateway, table, |client, rows| {
@@ -156,7 +157,7 @@ fn empty(gateway: SocketAddr, table: &str) {
     wait_until_after(last);
 }
 
-/// By the clock of this machine, in milliseconds.
+/// Waits until the clock of this machine has passed `ms`, in milliseconds.
 fn wait_until_after(ms: i64) {
     while now_ms() <= ms {
         thread::sleep(Duration::from_millis(1));
@@ -171,7 +172,7 @@ fn n_cells(gateway: SocketAddr, table: &str) -> usize {
     n_cells
 }
 
-/// How many rows the documents of an index have by their sketches.
+/// Returns the number of rows that the documents of an index have by their sketches.
 fn n_index_rows(store: &str) -> usize {
     let index = engine::open_index(store, &OpenOptions { mode: Mode::MustExist, ..OpenOptions::default() });
     let index = index.unwrap();
@@ -184,7 +185,7 @@ fn n_index_rows(store: &str) -> usize {
     n_rows
 }
 
-/// Reads a table with a client that is not the store's.
+/// Reads a table with a client other than the store's.
 pub(crate) fn each_page(
     gateway: SocketAddr,
     table: &str,
@@ -214,7 +215,7 @@ fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
 }
 
-/// One corpus, every store, every program: the same answers.
+/// Every store and every program give the same answers about one corpus.
 #[test]
 fn the_stores_agree() {
     let Some(hbase) = hbase() else { return };
@@ -251,7 +252,7 @@ fn the_stores_agree() {
         let printed = [&embedded, &in_hbase, &direct].map(|store| {
             let args = ["query", "--store", store, "--limit", "1000", "--", text];
             let printed = run("pigeonhole", args).expect(0).stdout;
-            // Bits of different signatures may be equal, and are one row then, but not one entry in memory.
+            // Equal bits of different signatures share a row, but not an entry in memory.
             printed.split("; read ").next().unwrap().to_owned()
         });
         assert_eq!(printed[0], printed[1]);
@@ -285,7 +286,7 @@ fn every_scheme_finds_the_same() {
     }
 }
 
-/// What a user sees who forgot something.
+/// Errors after common omissions name a remedy.
 #[test]
 fn errors_say_what_to_do() {
     let Some(hbase) = hbase() else { return };
@@ -322,7 +323,7 @@ fn a_gateway_that_comes_back() {
     let door = Door::open(hbase.gateway);
     let store = url(door.address, "away");
     let loading = command("indexer", ["index", "-q", "--store", &store, corpus]).spawn().unwrap();
-    // In the middle: a few MB of the ten or so that this load sends.
+    // In the middle: a few MB of about ten that this load sends.
     while door.n_bytes() < 3_000_000 {
         thread::sleep(Duration::from_millis(5));
     }
@@ -334,7 +335,7 @@ fn a_gateway_that_comes_back() {
     let embedded = format!("embedded:{}", folder.path().join("index").display());
     run("indexer", ["index", "-q", "--store", &embedded, corpus]).expect(0);
     assert_eq!(digest(&url(hbase.gateway, "away")), digest(&embedded));
-    // And each has all its rows, with a text beside its record.
+    // Each document has all its rows, with a text beside its record.
     let n_documents = (n_cells(hbase.gateway, "away_docs") - 1) / 2;
     assert!(n_documents > N * 9 / 10, "{n_documents}");
     assert_eq!(n_cells(hbase.gateway, "away"), n_index_rows(&embedded));

@@ -1,4 +1,4 @@
-//! `indexer idf`, `indexer idf-merge` and `--idf`: counted once, one file, whichever way.
+//! `indexer idf`, `indexer idf-merge` and `--idf`: every way to count gives the same file.
 
 use std::fs;
 use std::io::Write;
@@ -27,7 +27,7 @@ impl Folder {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Counts the corpus into the file of this name.
+    /// Counts the corpus into the file `name`.
     fn count(&self, name: &str, args: &[&str]) -> Run {
         let (corpus, output) = (self.path("corpus.jsonl"), self.path(name));
         run("indexer", [&["idf", "-q", &corpus, "--output", &output], args].concat())
@@ -39,7 +39,7 @@ impl Folder {
         run("indexer", [&["idf-merge", "--output", &self.path(output)], &files[..], args].concat())
     }
 
-    /// What is in it beside the corpus.
+    /// Returns the names of the files beside the corpus.
     fn files(&self) -> Vec<String> {
         let files = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =
@@ -50,7 +50,7 @@ impl Folder {
     }
 }
 
-/// Refused with status 2, every one of `parts` said.
+/// Checks for status 2 and each of `parts` in the message.
 #[track_caller]
 fn check_refused(run: Run, parts: &[&str]) {
     let said = run.expect(2).stderr;
@@ -89,8 +89,8 @@ fn every_term_counts_once_a_document() {
     assert_eq!(terms, ["hat 2", "the 2"]);
 }
 
-/// In memory; with a bound so small that every document is set aside, which makes runs of three sizes; by one thread and by
-/// eight; in three shards that are added up, in any order, and in two steps.
+/// The ways: in memory; with a bound that sets every document aside, in runs of three sizes; with
+/// one thread and with eight; in three shards, merged in any order, and in two steps.
 #[test]
 fn the_same_corpus_gives_the_same_file() {
     const N: usize = 1_100;
@@ -111,7 +111,7 @@ fn the_same_corpus_gives_the_same_file() {
     folder.count("usual", &[]).expect(0);
     assert!(folder.read("three") == folder.read("usual"), "the sum's terms are others");
     assert!(report.contains("documents            1,100"), "{report}");
-    // Nothing is left over.
+    // No other files are left.
     let files = ["merged", "part-0", "part-1", "part-2", "spilled", "three", "two", "usual", "whole"];
     assert_eq!(folder.files(), files);
 }
@@ -126,7 +126,7 @@ fn a_recipe_names_the_file_and_takes_its_terms() {
     let info = run("pigeonhole", ["info", "--store", &store]).expect(0).stdout;
     let digest = report.lines().find_map(|line| line.strip_prefix("digest")).unwrap().trim();
     assert!(info.contains(digest) && info.contains("chars:3"), "{info}");
-    // It is an index as any other; a file with one count more is another recipe.
+    // It is an index like any other; a file with another `--min-df` is another recipe.
     run("indexer", ["index", "-q", &corpus, "--store", &store, "--idf", &idf]).expect(0);
     folder.count("other.idf", &["--segmenter", "chars:3", "--min-df", "3"]).expect(0);
     let other =
@@ -165,7 +165,7 @@ fn parts_that_do_not_add_up_are_refused() {
     fs::copy(folder.path("a"), folder.path("b")).unwrap();
     let a = folder.read("a");
     fs::write(folder.path("cut"), &a[..a.len() - 10]).unwrap();
-    // Of the terms, after all that the head says.
+    // One count among the terms, after the head.
     let (before, after) = a.rsplit_once(" 2\n").unwrap();
     fs::write(folder.path("flipped"), format!("{before} 3\n{after}")).unwrap();
     fs::write(folder.path("jieba"), "的 0.5\n").unwrap();
@@ -211,7 +211,7 @@ fn without_room_there_is_an_error_and_no_file() {
     assert!(folder.files().is_empty(), "{:?}", folder.files());
 }
 
-/// It is killed in the middle of its input, with runs set aside.
+/// The program is killed in the middle of its input, with runs set aside.
 #[test]
 fn a_killed_count_leaves_no_file_under_its_name() {
     let folder = Folder::new("");

@@ -1,4 +1,4 @@
-//! `indexer`: argv and files in; output, files and exit status out.
+//! `indexer`: arguments and files in; output, files and exit status out.
 
 mod dry_run;
 mod fields;
@@ -69,7 +69,7 @@ fn bad_records_are_named_and_the_rest_goes_on() {
         input.extend_from_slice(bad);
         input.push(b'\n');
     }
-    // A line of 40 MB is over the limit, and after it things go on.
+    // A line of 40 MB is over the limit, and reading continues after it.
     input.extend_from_slice(
         format!("{{\"id\":\"huge\",\"text\":\"{}\"}}\n", "字".repeat(14_000_000)).as_bytes(),
     );
@@ -147,7 +147,8 @@ fn what_cannot_run_at_all_exits_with_2() {
     assert!(!folder.path().join("never made").exists(), "what is refused makes no index");
 }
 
-/// A slip in the name of an index made another one, in which nothing was a duplicate, and nothing was said.
+/// A typo in the name of an index makes a new one, in which nothing is a duplicate. The output says
+/// so.
 #[test]
 fn a_new_index_is_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -196,7 +197,7 @@ fn a_text_that_loses_its_features_leaves_the_index() {
     assert!(report.contains("no features              1"), "{report}");
     let found = run("pigeonhole", ["query", "--store", &store, LONG]).expect(0).stdout;
     assert!(!found.contains("\ta\n"), "{found}");
-    // Within one batch the last one counts, as it does across batches.
+    // Within one batch the last version counts, as across batches.
     index(json_lines([("d", LONG), ("d", " "), ("e", "\t"), ("e", LONG)]));
     let found = run("pigeonhole", ["query", "--store", &store, LONG]).expect(0).stdout;
     assert!(found.contains("\te\n") && !found.contains("\td\n"), "{found}");
@@ -229,7 +230,7 @@ fn dedup_of_the_shipped_corpus() {
         found.push(format!("{} {}", dup["duplicate_of"].as_str().unwrap(), dup["id"].as_str().unwrap()));
     }
     found.sort();
-    // All edits that are planted, and nothing else.
+    // All planted edits, and nothing else.
     let expected = [
         "en-bakery en-bakery-credit",
         "en-battery en-battery-edited",
@@ -332,7 +333,7 @@ fn help_teaches() {
     assert!(run("indexer", ["--help"]).stdout.contains("Exit status"));
 }
 
-/// What is open may be appended to, and not replaced; what a link leads to may be, and not the link.
+/// An open file is appended to and not replaced. A link stays, and its target is replaced.
 #[test]
 fn an_output_is_never_put_in_the_place_of_a_link() {
     let folder = tempfile::tempdir().unwrap();
@@ -351,7 +352,7 @@ fn an_output_is_never_put_in_the_place_of_a_link() {
     assert!(link.is_symlink() && !link.exists());
 }
 
-/// A user who types what the help shows, in a copy of the source.
+/// The commands of the help work in a copy of the source.
 #[test]
 fn the_commands_of_the_help_work_as_they_stand() {
     let folder = tempfile::tempdir().unwrap();
@@ -359,7 +360,7 @@ fn the_commands_of_the_help_work_as_they_stand() {
     let help = run("indexer", ["--help"]).expect(0).stdout;
     let commands: Vec<&str> = help.lines().filter_map(|line| line.trim().strip_prefix("indexer ")).collect();
     assert_eq!(commands.len(), 4, "{help}");
-    // A terminal's width, in which nothing of a command gets into another line.
+    // At the width of a terminal, no command is broken into two lines.
     assert!(help.lines().filter(|line| line.contains("indexer ")).all(|line| line.len() <= 80), "{help}");
     for arguments in commands {
         let output = command("indexer", arguments.split(' ')).current_dir(&folder).output().unwrap();

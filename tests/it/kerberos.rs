@@ -1,4 +1,4 @@
-//! The programs on a real HBase that wants tickets of a real KDC.
+//! The programs on a real HBase that requires tickets of a real KDC.
 
 use std::path::Path;
 use std::process::Command;
@@ -34,14 +34,14 @@ fn who_has_a_ticket_is_let_in_and_others_are_told_how() {
     run(&pigeonhole, &query, &cache).expect(0);
     assert!(run(&indexer, &index, &cache).expect(0).stdout.contains("unchanged               35"));
 
-    // The same documents as through the gateway, whose keytab lets it in for those who have no ticket.
+    // The same documents as through the gateway, where clients without a ticket use its keytab.
     let by_gateway = digest(&kerberos.gateway_url("tickets"), &none).expect(0).stdout;
     let line = |stdout: &str| stdout.lines().find(|line| line.starts_with("digest")).map(str::to_owned);
     let digested = digest(&by_ticket, &cache).expect(0).stdout;
     assert!(line(&digested).is_some(), "{digested}");
     assert_eq!(line(&by_gateway), line(&digested));
 
-    // A keytab does what `kinit` does.
+    // A keytab does the same as `kinit`.
     let fresh = kerberos.cache("by-keytab");
     let mut info = kerberos.command(Command::new(&pigeonhole), &fresh);
     info.env("KRB5_CLIENT_KTNAME", kerberos.keytab()).args(["info", "--store", &by_ticket]);

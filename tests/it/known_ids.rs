@@ -1,4 +1,4 @@
-//! `dedup --known-ids`: this month's crawl held against the index of last month's.
+//! `dedup --known-ids`: this month's crawl compared with the index of last month's.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,19 +8,19 @@ use serde_json::{Value, json};
 
 use crate::support::{Random, digest, redis, run};
 
-/// Words of chance, of which no two texts have one in common.
+/// Returns random words; no two texts share a word.
 fn text(seed: u64) -> String {
     let mut random = Random(seed);
     let word = |_| -> String { (0..6).map(|_| (b'a' + random.below(26) as u8) as char).collect() };
     (0..80).map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// With one word that is another one.
+/// Returns the text with one word inserted.
 fn edited(seed: u64) -> String {
     text(seed).replacen(' ', " somewhat ", 1)
 }
 
-/// What the crawls have under each id.
+/// The text of each id in a crawl.
 type Crawl<'a> = Vec<(&'a str, String)>;
 
 fn last_month() -> Crawl<'static> {
@@ -36,7 +36,7 @@ fn this_month() -> Crawl<'static> {
         ("unchanged", text(1)),
         ("edited", edited(2)),
         ("rewritten", text(13)),
-        // Of what is at another address, which this crawl has not come by.
+        // A copy of a text whose own address is not in this crawl.
         ("copies", edited(6)),
         ("emptied", String::new()),
         ("new", text(17)),
@@ -44,7 +44,8 @@ fn this_month() -> Crawl<'static> {
     ]
 }
 
-/// What a value leaves of this month: what is kept, of what the others are duplicates, what the index then has.
+/// The expected result of a value of `--known-ids`: the kept ids, pairs of a duplicate and its
+/// original, the final index, and rows of the report.
 struct Expected {
     kept: Vec<&'static str>,
     dropped: Vec<(&'static str, &'static str)>,
@@ -97,7 +98,7 @@ fn fields(path: &str, field: &str) -> Vec<String> {
     lines.lines().map(field).collect()
 }
 
-/// `store` gives the URL of an index that is not there yet.
+/// Runs all cases. `store` returns the URL of a new index.
 fn check(store: &dyn Fn(&str) -> String) {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -145,7 +146,7 @@ fn check(store: &dyn Fn(&str) -> String) {
             assert_eq!(pairs.collect::<Vec<_>>(), go, "{what}");
             assert_eq!(digest(&store), digest(&whole), "{what}");
             if Path::new(&journal).exists() {
-                // It is done, and says the same once more.
+                // A finished job repeats its report.
                 assert_eq!(
                     dedup(&[&["--output", &kept, "--duplicates", &dropped], more].concat()),
                     said,
@@ -169,7 +170,7 @@ fn each_value_against_an_index_in_redis() {
     check(&|name| redis.url(&format!("known-{name}")));
 }
 
-/// Each worker meets the ids of its part; what they leave is what one leaves.
+/// Workers that share a crawl keep the same documents as one.
 #[test]
 fn workers_share_a_crawl() {
     let folder = tempfile::tempdir().unwrap();
@@ -218,7 +219,7 @@ fn without_an_index_of_before_there_is_nothing_to_know() {
     assert!(refused.contains("keep, compare, replace"), "{refused}");
 }
 
-/// What is dropped for its own earlier version is with it in the file of clusters.
+/// A document dropped for its own earlier version is in a cluster with that version.
 #[test]
 fn clusters_have_the_earlier_versions() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What the programs are built of: all of it may go with them, and `deploy/licences.md` names all of it.
+//! The licences of all parts of the programs: each is allowed, and `deploy/licences.md` lists each.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -9,7 +9,7 @@ use spdx::Expression;
 
 use crate::support::root;
 
-/// Set to 1 to have the list written anew in place of failing where it is another.
+/// Set to 1 to rewrite the list instead of failing when it differs.
 const UPDATE: &str = "PIGEONHOLE_UPDATE_PAGES";
 
 const HEAD: &str = "# What the programs are built of
@@ -30,7 +30,7 @@ struct Package {
     licence: String,
 }
 
-/// Those of others that the programs are built of, by name and version.
+/// Returns the third-party crates of the programs, by name and version.
 fn packages() -> Vec<Package> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .current_dir(root())
@@ -73,7 +73,7 @@ fn packages() -> Vec<Package> {
         .map(|package| Package {
             name: text(&package["name"]),
             version: text(&package["version"]),
-            // As some of the older crates have it.
+            // Older crates separate licences by a slash.
             licence: text(&package["license"]).replace(" / ", " OR ").replace('/', " OR "),
         })
         .collect();
@@ -81,7 +81,7 @@ fn packages() -> Vec<Package> {
     found
 }
 
-/// What `deny.toml` allows.
+/// Returns the licences that `deny.toml` allows.
 fn allowed() -> Vec<String> {
     let text = fs::read_to_string(root().join("deny.toml")).unwrap();
     let list = text.split_once("allow = [").unwrap().1.split(']').next().unwrap();

@@ -1,4 +1,5 @@
-//! End to end: argv and HTTP in, output and exit status out, with the programs as their users run them.
+//! End-to-end tests: the programs run as processes, with arguments and HTTP in, and output and exit
+//! status out.
 #![expect(clippy::disallowed_methods, reason = "what a test says it says about itself")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 

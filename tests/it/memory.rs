@@ -1,4 +1,5 @@
-//! Memory that may not grow further (`ulimit -d`): a run stops in order before it would be ended, and goes on with more.
+//! Memory that may not grow further (`ulimit -d`): a run stops in order before it would be killed,
+//! and continues with more memory.
 
 use std::fs;
 

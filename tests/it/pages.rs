@@ -1,7 +1,8 @@
-//! The pages are true: each command of each page runs as a reader would run it, and says what the page shows.
+//! The pages are true: each command of each page runs as a reader would run it, and prints the text
+//! of the page.
 //!
-//! A page is run from its top to its end in one shell. What a block cannot have here it says above itself, in a comment
-//! that readers do not see: `<!-- not run: why -->`.
+//! A page runs from its top to its end in one shell. A block that cannot run here has a comment
+//! above, invisible to readers: `<!-- not run: why -->`.
 
 mod blocks;
 mod desk;
@@ -15,10 +16,10 @@ use self::blocks::{Block, blocks};
 use self::desk::Desk;
 use crate::support::{Suite, root};
 
-/// Set to 1 to have the pages show what was said in place of failing where it is something else.
+/// Set to 1 to rewrite the output in the pages instead of failing when it differs.
 const UPDATE: &str = "PIGEONHOLE_UPDATE_PAGES";
 
-/// Those with commands that run.
+/// The pages with commands that run.
 const RUN: [&str; 8] = [
     "README.md",
     "README.zh-CN.md",
@@ -34,7 +35,7 @@ fn page(name: &str) -> String {
     fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Runs all that a page says, and holds what is said against what it shows.
+/// Runs all commands of a page, and compares their output with the text.
 fn check(name: &str) {
     let text = page(name);
     let steps: Vec<_> =
@@ -73,7 +74,8 @@ fn check(name: &str) {
     if std::env::var_os(UPDATE).is_some_and(|value| value == "1") && updated != text {
         fs::write(root().join(name), updated).unwrap();
     }
-    // At once, past the capture of the test harness: what went wrong with a server is hard to see a second time.
+    // Written at once, past the capture of the test harness: errors of servers are hard to
+    // reproduce.
     std::io::stderr().write_all(wrong.join("\n\n").as_bytes()).unwrap();
     assert!(wrong.is_empty(), "{name} is not true, see above");
 }
@@ -127,7 +129,7 @@ fn no_page_is_left_out() {
     assert!(RUN.iter().all(|name| root().join(name).exists()));
 }
 
-/// CI takes the test command from here.
+/// CI takes the test command from the README.
 #[test]
 fn the_first_two_commands_are_the_main_job_and_the_tests() {
     for name in ["README.md", "README.zh-CN.md"] {
@@ -139,7 +141,7 @@ fn the_first_two_commands_are_the_main_job_and_the_tests() {
     }
 }
 
-/// The two READMEs say the same: the same blocks in the same order, and a heading for each heading.
+/// Both READMEs have the same blocks in the same order, and as many headings and table rows.
 #[test]
 fn both_languages_tell_the_same() {
     let of = |name: &str| {
@@ -153,7 +155,7 @@ fn both_languages_tell_the_same() {
     assert_eq!(of("README.md"), of("README.zh-CN.md"));
 }
 
-/// Links to files of the project lead to files, and those to headings to headings.
+/// Links to files of the project lead to files, and links to headings lead to headings.
 #[test]
 fn links_lead_somewhere() {
     let listed = Command::new("git").current_dir(root()).args(["ls-files", "*.md"]).output().unwrap();

@@ -1,5 +1,5 @@
-//! All pairs of an index, from its cells: those of the self-join in memory, on the corpora and in every store; whatever kills
-//! the run and however many workers share it, the same bytes.
+//! All pairs of an index, from its cells: equal to the self-join in memory, on the corpora and in
+//! every store. Kills and any number of workers leave the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +13,7 @@ use crate::corpora::corpora_of_a_size;
 use crate::hbase::{create, url};
 use crate::support::{CLASSIC, command, hbase, json_lines, made_up_corpus, redis, run};
 
-/// Ids, the lesser first, similarity and distance, as they are written.
+/// Ids, the lesser first, similarity and distance, as written.
 pub(crate) type Pairs = BTreeSet<(String, String, String, String)>;
 
 fn pairs_in(lines: &str) -> Pairs {
@@ -27,7 +27,7 @@ fn pairs_in(lines: &str) -> Pairs {
     pairs
 }
 
-/// By name, what is in a folder, without what the run says of itself.
+/// Returns the files of a folder by name, without the run's manifest.
 fn parts(folder: &str) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let files =
@@ -44,8 +44,8 @@ fn join(store: &str, folder: &str, more: &[&str]) -> crate::support::Run {
     run("indexer", [&["pairs", "-q", "--store", store, "--output", folder], more].concat())
 }
 
-/// All pairs that `dedup --pairs` tells of: it writes of copies each beside the first, and what is near to them of the first
-/// alone.
+/// Returns all pairs that `dedup --pairs` implies. The program writes each copy beside the first,
+/// and near pairs of the first alone.
 pub(crate) fn of_copies_too(lines: &str) -> Pairs {
     let mut copies: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let (mut same, mut near) = (BTreeMap::new(), Vec::new());
@@ -83,7 +83,7 @@ pub(crate) fn of_copies_too(lines: &str) -> Pairs {
     pairs
 }
 
-/// What `dedup --pairs` finds in memory.
+/// Returns the pairs that `dedup --pairs` finds in memory.
 fn self_join(folder: &Path, corpus: &str, flags: &[&str]) -> Pairs {
     let pairs = at(folder, "self-join.jsonl");
     let output = at(folder, "kept.jsonl");
@@ -93,7 +93,7 @@ fn self_join(folder: &Path, corpus: &str, flags: &[&str]) -> Pairs {
     of_copies_too(&fs::read_to_string(&pairs).unwrap())
 }
 
-/// A corpus with what may be near in every way, the same text many times, and some that have no simhash.
+/// Writes a corpus with near texts of every kind, repeated texts, and texts without a simhash.
 fn corpus(folder: &Path, n: usize) -> String {
     let again: Vec<(String, &str)> = (0..30)
         .map(|n| (format!("again {n}"), "Rain stops, and the ferries go again."))
@@ -162,7 +162,7 @@ fn copies_are_written_beside_the_first_and_what_is_called_was_counted() {
     }
 }
 
-/// An index that all of `check` holds against: embedded, with its pairs in five parts.
+/// Returns the corpus and the expected pairs in five parts, from an embedded index.
 fn expected(folder: &Path) -> (String, BTreeMap<String, Vec<u8>>) {
     let corpus = corpus(folder, 400);
     let (store, output) = (embedded(folder, "expected"), at(folder, "expected-pairs"));
@@ -172,7 +172,8 @@ fn expected(folder: &Path) -> (String, BTreeMap<String, Vec<u8>>) {
     (corpus, parts(&output))
 }
 
-/// An index of the same documents has the same bytes, by one worker, by three at once, and after every kill.
+/// Checks an index of the same documents: one worker, three at once, and every kill leave the same
+/// bytes.
 fn check(folder: &Path, store: &str, expected: &BTreeMap<String, Vec<u8>>) {
     let whole = at(folder, "whole");
     let told = join(store, &whole, &["--parts", "5"]).expect(0).stdout;
@@ -229,7 +230,8 @@ fn of_an_index_in_redis() {
     check(folder.path(), &store, &expected);
 }
 
-/// In its own order; and what was replaced or removed a moment ago, whose cells are still there, makes no pairs.
+/// HBase has its own order of cells. Recently replaced or removed documents still have cells, and
+/// make no pairs.
 #[test]
 fn of_an_index_in_hbase() {
     let Some(hbase) = hbase() else { return };
@@ -237,7 +239,7 @@ fn of_an_index_in_hbase() {
     let folder = tempfile::tempdir().unwrap();
     let (corpus, expected) = expected(folder.path());
     let store = url(hbase.gateway, "pairs");
-    // Each document is something else first, near to others.
+    // Each document first has another text, near to others.
     let before = at(folder.path(), "before.jsonl");
     let lines = fs::read_to_string(&corpus).unwrap();
     let records: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -320,11 +322,11 @@ fn what_is_asked_is_held_against_index_and_folder() {
     join(&store, &narrow, &["--min-similarity", "1"]).expect(0);
     let all = pairs_of(&pairs);
     let same: Pairs = all.iter().filter(|(_, _, similarity, _)| similarity == "1.0").cloned().collect();
-    // What rounds to 1 need not be.
+    // A similarity that rounds to 1 may be lower.
     assert!(pairs_of(&narrow).is_subset(&same) && !pairs_of(&narrow).is_empty() && same.len() < all.len());
 }
 
-/// The parts that were made before had other pairs than those that came after.
+/// The earlier parts would have other pairs than the later ones.
 #[test]
 fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -351,8 +353,8 @@ fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
     assert_eq!(parts(&output), parts(&whole));
 }
 
-/// By every second part and by every third there were parts that no worker took, and each said that
-/// all was well.
+/// Before, a folder for two workers accepted a worker of three: no worker took some parts, and each
+/// reported success.
 #[test]
 fn workers_of_one_folder_are_of_as_many() {
     let folder = tempfile::tempdir().unwrap();
@@ -366,7 +368,7 @@ fn workers_of_one_folder_are_of_as_many() {
     join(&url, &output, &[]).expect(0);
 }
 
-/// The first one that was done removed what the others were writing.
+/// Before, the first finished run removed unfinished files of the others.
 #[test]
 fn the_same_run_three_times_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -376,7 +378,7 @@ fn the_same_run_three_times_at_once() {
     run("indexer", ["index", "-q", "--store", &url, &corpus]).expect(0);
     join(&url, &whole, &[]).expect(0);
     fs::create_dir(&output).unwrap();
-    // Of a run that was killed.
+    // The file of a killed run.
     fs::write(Path::new(&output).join(".part-00003.jsonl.aB3xYz.partial"), "half a").unwrap();
     let args = ["pairs", "-q", "--store", &url, "--output", &output];
     let runs = [(); 3].map(|()| command("indexer", args).spawn().unwrap());

@@ -1,4 +1,4 @@
-//! `pigeonhole`: what an operator asks, and what is printed.
+//! `pigeonhole`: the commands of an operator, and their output.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ fn compare(args: &[&str]) -> String {
     run("pigeonhole", [&["compare"], args].concat()).expect(0).stdout
 }
 
-/// What follows a word at the start of a line.
+/// Returns the rest of the first line that starts with a word.
 fn said<'a>(compared: &'a str, word: &str) -> &'a str {
     let line = compared.lines().find_map(|line| line.strip_prefix(word));
     line.unwrap_or_else(|| panic!("no {word:?} in\n{compared}")).trim_start()
@@ -54,7 +54,7 @@ fn compare_explains_itself() {
     {
         assert!(compared.contains(part), "{part:?} is missing in\n{compared}");
     }
-    // As many bits are explained as differ.
+    // The explanation lists every differing bit.
     let n_bits = compared.lines().filter(|line| line.starts_with("  bit ")).count();
     assert_eq!(number::<usize>(said(&compared, "simhashes   distance")), n_bits);
     let short = compare(&[a, b]);
@@ -134,7 +134,7 @@ fn compare_decides_as_an_index_does() {
         let refused = run("pigeonhole", [&["compare", a, b], &args[..]].concat()).expect(2);
         assert!(refused.stderr.contains(part), "{args:?}: {}", refused.stderr);
     }
-    // The index that all commands are for is no opinion about two texts.
+    // An index in a settings file for all commands does not decide about two texts.
     let config = folder.path().join("all.toml");
     fs::write(&config, "store = \"embedded:/missing\"\nmin-similarity = \"0.9\"\n").unwrap();
     let compared = compare(&[a, b, "--config", config.to_str().unwrap()]);
@@ -283,7 +283,7 @@ fn an_index_describes_itself_and_refuses_others() {
         let refused = run("indexer", ["index", "-q", "--store", &store, option, value, news]).expect(2);
         assert!(refused.stderr.contains(field) && refused.stderr.contains(value), "{}", refused.stderr);
     }
-    // Insisting on what it is, or on nothing, is fine.
+    // Options equal to those of the index, or none, are fine.
     run("indexer", ["index", "-q", "--store", &store, "--scheme", "t8", "--segmenter", "chars:3", news])
         .expect(0);
     let text = fs::read_to_string(news).unwrap();

@@ -1,4 +1,4 @@
-//! `pigeonhole plan`: what it says as JSON and as text, and what it refuses.
+//! `pigeonhole plan`: its output as JSON and as text, and refused requests.
 
 use serde_json::Value;
 
@@ -72,7 +72,7 @@ fn flags_say_what_is_planned() {
     }
 }
 
-/// An index that forgets takes in as much as expires.
+/// An index with retention takes in as many documents as expire.
 #[test]
 fn documents_and_inserts_follow_from_each_other() {
     let by_inserts = plan(&["--inserts-per-second", "1000", "--retain", "1d"]);

@@ -1,4 +1,4 @@
-//! What a terminal obeys in names of files, ids and arguments does not reach it.
+//! Control characters in names of files, ids and arguments do not reach a terminal.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use crate::support::{command, program, run, run_with_input, without_settings};
 
-/// Sets the title, begins a line of its own, is red where C1 is known, turns the direction, and goes back to the start.
+/// Sets the title, begins a new line, turns red under C1, reverses the direction, and returns to
+/// the start of the line.
 const OBEYED: &str = "a\u{1b}]0;owned\u{7}\nindexer: all is well\u{9b}31m\u{202e}\r\u{7f}b";
 
-/// How it is shown.
+/// The escaped form of `OBEYED`.
 const SHOWN: &str = r"a\u001b]0;owned\u0007\nindexer: all is well\u009b31m\u202e\r\u007fb";
 
 #[track_caller]
@@ -57,7 +58,7 @@ fn messages_are_safe() {
     }
     let run_bad = run("indexer", ["fingerprint", &bad]).expect(1);
     assert!(run_bad.stderr.contains(&format!("{SHOWN}.jsonl:2: ")), "{}", run_bad.stderr);
-    // What programs read is exact.
+    // Output for programs is exact.
     let id = "right\u{202e}left";
     let record = format!("{{\"id\":\"{id}\",\"text\":\"some words\"}}");
     let fingerprint = run_with_input("indexer", ["fingerprint", "-q", "-"], record.as_bytes()).expect(0);
@@ -73,7 +74,7 @@ fn what_is_wrong_with_arguments_is_said_safely() {
     }
 }
 
-/// As a terminal gets it.
+/// Runs a program in a terminal.
 fn in_terminal(args: &[&str]) -> Output {
     let quoted: Vec<String> = args[1..].iter().map(|arg| format!("'{arg}'")).collect();
     let line = format!("{} {}", program(args[0]).display(), quoted.join(" "));

@@ -1,7 +1,7 @@
-//! Near-duplicates posted to several processes at once, some of which are killed in the middle: what is kept, on each
-//! store.
+//! Near-duplicates posted to several processes at once, some of which are killed in the middle: the
+//! documents kept on each store.
 //!
-//! Nothing here depends on who is first. The figures of each race are printed (`--nocapture`).
+//! No check depends on the order of arrival. The figures of each race are printed (`--nocapture`).
 
 mod check;
 mod churn;
@@ -24,22 +24,23 @@ use self::posting::{Race, agent, post, run};
 use crate::hbase::{create, each_page, url};
 use crate::support::{CLASSIC, Door, Random, Worker, hbase, redis};
 
-/// Groups of a race, unless [`GROUPS`] says otherwise; of chains fewer, which are long to make.
+/// The number of groups in a race, unless [`GROUPS`] is set; fewer of chains, which take long to
+/// make.
 const N_GROUPS: usize = 2_000;
 const N_CHAINS: usize = 500;
 
-/// The same where a document takes some dozen requests and not one.
+/// The number on HBase, where a document takes some dozen requests and not one.
 const N_GROUPS_HBASE: usize = 300;
 
-/// How many groups each race is to have.
+/// The variable with the number of groups of each race.
 const GROUPS: &str = "PIGEONHOLE_RACE_GROUPS";
 
-/// Posts and removals of a churn.
+/// The number of posts and removals of a churn.
 const N_CHURNED: usize = 2_000;
 
 const N_WORKERS: usize = 4;
 
-/// How many of them are killed in a race, one after another.
+/// The number of workers killed in a race, one after another.
 const N_KILLED: usize = 3;
 
 fn n_groups(usual: usize) -> usize {
@@ -67,7 +68,7 @@ fn open(url: &str) -> Box<dyn Store> {
     url.parse::<StoreUri>().unwrap().open(Mode::CreateIfMissing, Clock::system(), None).unwrap()
 }
 
-/// One process has it, so threads race.
+/// The store lives in one process, so threads race.
 #[test]
 fn memory() {
     for (name, postings) in
@@ -112,7 +113,7 @@ fn in_hbase() {
     let place = |name: &str| url(hbase.gateway, &format!("race_{name}"));
     races("hbase", n_groups(N_GROUPS_HBASE), n_groups(N_GROUPS_HBASE), &place);
 
-    // Every connection breaks, again and again: nobody knows which of his compare-and-sets were done.
+    // Every connection breaks repeatedly: no worker knows which compare-and-sets were done.
     let postings = chains(n_groups(N_GROUPS_HBASE), 8);
     let door = Door::open(hbase.gateway);
     let through_door = url(door.address, "race_lost");
@@ -141,11 +142,12 @@ fn in_hbase() {
     }
 }
 
-/// Three races in an index each: groups of one text; the same, and workers are killed; chains, and workers are killed.
+/// Runs three races, each in its own index: groups of one text; the same with killed workers;
+/// chains with killed workers.
 fn races(store: &str, n_groups: usize, n_chains: usize, place: &dyn Fn(&str) -> String) {
     let mut random = Random(7);
     let mut kills = |n_answers: usize| -> Vec<_> {
-        // At a random answer of each third, but not the last few, after which a worker may have nothing to do.
+        // At a random answer of each third, except the last few, after which a worker may be idle.
         let third = n_answers / 3;
         let victims =
             (0..N_KILLED).map(|victim| (victim * third + third / 4 + random.below(third / 2), victim));
@@ -167,7 +169,7 @@ fn races(store: &str, n_groups: usize, n_chains: usize, place: &dyn Fn(&str) -> 
     }
 }
 
-/// A race in an index that keeps texts: groups of one text, and workers are killed.
+/// Runs a race in an index that stores texts: groups of one text, with killed workers.
 fn counted_race(store: &str, n_groups: usize, place: &str) {
     let postings = identical(n_groups, 9);
     let kills: Vec<_> = (0..N_KILLED).map(|victim| ((victim + 1) * postings.len() / 5, victim)).collect();
@@ -185,7 +187,8 @@ fn counted_race(store: &str, n_groups: usize, place: &str) {
     print(store, "counted", &postings, &race, n_kept, &claims);
 }
 
-/// A race to workers in processes of their own. `kills`: after how many answers, and which of them.
+/// Runs a race among workers in separate processes. `kills` are pairs of a number of answers and
+/// the worker killed after them.
 fn among_workers(
     store: &str,
     flags: &[&str],
@@ -217,7 +220,7 @@ fn among_workers(
     (race, claims)
 }
 
-/// Churns in one index: as it is, and with a worker that is killed.
+/// Runs churns in one index: undisturbed, and with a killed worker.
 fn churns(place: &str, n: usize, seed: u64) {
     for (seed, is_killed) in [(seed, false), (seed + 1, true)] {
         let workers: Vec<_> = (0..N_WORKERS).map(|_| Worker::start(place, &CLASSIC)).collect();
@@ -229,7 +232,7 @@ fn churns(place: &str, n: usize, seed: u64) {
     }
 }
 
-/// What workers log of claims when they stop.
+/// The counts of claims in a worker's last log line.
 const CLAIMS: [&str; 5] = ["claims", "conflicts", "aborted", "waits", "waited_s"];
 
 /// The sums over all workers that were not killed.

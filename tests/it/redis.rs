@@ -36,7 +36,7 @@ fn open_with_clock(url: &str, clock: Clock) -> Box<dyn Store> {
     Box::new(RedisStore::with_clock(&uri, clock).unwrap())
 }
 
-/// A new index of the default scheme.
+/// Makes a new index of the default scheme.
 fn create(url: &str) -> Box<dyn Store> {
     let store = open(url);
     store.create(&metadata()).unwrap();
@@ -75,7 +75,7 @@ fn conformance() {
     });
 }
 
-/// One corpus, every store, every program: the same answers.
+/// Every store and every program give the same answers about one corpus.
 #[test]
 fn the_stores_agree() {
     let Some(redis) = redis() else { return };
@@ -113,7 +113,8 @@ fn the_stores_agree() {
     assert_eq!(kept(&redis.url("agree-dedup"), "5c2", corpus), expected);
 }
 
-/// Counted verdicts, estimates and other numbers: the same by the programs, whichever store decides.
+/// Counted verdicts, estimates and other numbers are equal in the programs, whichever store
+/// decides.
 #[test]
 fn texts_and_numbers_decide_as_in_other_stores() {
     let Some(redis) = redis() else { return };
@@ -165,7 +166,7 @@ fn texts_and_numbers_decide_as_in_other_stores() {
         n_dropped[0] > 100 && n_dropped[1] < n_dropped[0] && n_dropped[3] < n_dropped[2],
         "{n_dropped:?}"
     );
-    // Unless it is asked for, nothing of a text is in the server.
+    // By default, the server has nothing of a text.
     run("indexer", ["index", "-q", "--store", &redis.url("default"), &corpus]).expect(0);
     assert_eq!(redis.cli(&["--scan", "--pattern", "pigeonhole:{default}:x:*"]).trim(), "");
     assert_ne!(redis.cli(&["--scan", "--pattern", "pigeonhole:{counted}:x:*"]).trim(), "");
@@ -184,7 +185,7 @@ fn every_scheme_finds_the_same() {
     }
 }
 
-/// Stores of their own, as processes have them, and batches large enough that calls of both meet in the middle.
+/// Separate stores, as in several processes, with batches so large that calls overlap.
 #[test]
 fn near_duplicates_from_several_processes() {
     let Some(redis) = redis() else { return };
@@ -215,7 +216,7 @@ fn near_duplicates_from_several_processes() {
     assert!(groups.into_iter().eq(0..N_GROUPS as usize), "exactly one of each group");
     assert_eq!(open(&url).status().unwrap().n_documents, Some(N_GROUPS));
 
-    // The same by the programs: two of them drop the duplicates of one corpus at once.
+    // The programs do the same: two of them drop the duplicates of one corpus at once.
     let corpus = tempfile::NamedTempFile::new().unwrap();
     fs::write(corpus.path(), made_up_corpus(1_500, 8)).unwrap();
     let corpus = corpus.path().to_str().unwrap();
@@ -233,14 +234,15 @@ fn near_duplicates_from_several_processes() {
     run("indexer", [&["dedup", "-q", "--store", &alone, corpus][..], &CLASSIC].concat()).expect(0);
     let (kept, expected) = (open(&store), open(&alone));
     assert!(expected.status().unwrap().n_documents.is_some_and(|n| n > 500));
-    // No two of those that are kept are near each other, whoever was first.
+    // No two kept documents are near each other, whatever the order.
     let page = kept.scan(index::Cursor::start(), 10_000).unwrap();
     assert!(page.next.is_none() && page.documents.len() > 500);
     let sketches: Vec<_> = page.documents.iter().map(|stored| stored.document.sketch.clone()).collect();
     assert!(kept.near(&sketches, &apart(3).into(), 0).unwrap().iter().all(|found| found.n_matches == 1));
 }
 
-/// Boilerplate: more documents of one fingerprint than a page of a bucket, and others behind them in the same buckets.
+/// Boilerplate: more documents of one fingerprint than a page of a bucket, and others behind them
+/// in the same buckets.
 #[test]
 fn large_buckets() {
     let Some(redis) = redis() else { return };
@@ -271,7 +273,7 @@ fn large_buckets() {
     assert_eq!(inserted[0], inserted[1]);
 }
 
-/// Keys of every sketch, in batches that one script could not take, are gone when their documents are.
+/// Keys of every sketch are gone with their documents, in batches too large for one script.
 #[test]
 fn nothing_is_left_behind() {
     let Some(redis) = Redis::start(&[]) else { return };
@@ -298,13 +300,13 @@ fn nothing_is_left_behind() {
     let keys = redis.cli(&["--scan"]);
     let left: Vec<_> = keys.lines().filter(|key| !key.starts_with("pigeonhole:{emptied}:a:")).collect();
     assert_eq!(left, ["pigeonhole:{emptied}:metadata"]);
-    // What answers are kept for repetitions goes by itself.
+    // Answers stored for repetitions expire by themselves.
     for answer in keys.lines().filter(|key| key.contains(":a:")) {
         assert_ne!(redis.cli(&["ttl", answer]).trim(), "-1");
     }
 }
 
-/// What a user sees who forgot something.
+/// Errors after common omissions name a remedy.
 #[test]
 fn errors_say_what_to_do() {
     let Some(redis) = redis() else { return };

@@ -1,5 +1,4 @@
-//! Inputs that lie elsewhere: whatever is read from there comes to the same as from disk, and what goes wrong on the way is
-//! said.
+//! Remote inputs: results equal those of files on disk, and errors on the way are reported.
 
 mod faults;
 mod proxy;
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::resume::{corpora, without_time};
 use crate::support::{Hdfs, Run, S3, command, hdfs, open_s3, s3};
 
-/// Where a folder lies besides, and how a program gets there.
+/// A remote copy of a folder, and the settings to reach it.
 struct Elsewhere {
     /// The folder's address, with a slash at its end.
     folder: String,
@@ -33,7 +32,7 @@ impl Elsewhere {
     }
 }
 
-/// The program without anything that says how to get to other places.
+/// Returns a command of the program without settings for remote places.
 fn indexer(args: &[&str]) -> Command {
     let mut indexer = command("indexer", args);
     for (variable, _) in std::env::vars_os() {
@@ -50,7 +49,7 @@ fn in_s3(server: &'static S3, folder: &Path, name: &str) -> Elsewhere {
         let below = file.strip_prefix(folder).unwrap().to_str().unwrap();
         server.put(&format!("{name}/{below}"), &file);
     }
-    // As consoles make them of new folders.
+    // Consoles make such objects for new folders.
     let empty = folder.with_file_name("empty");
     fs::write(&empty, "").unwrap();
     for marker in ["", "more/"] {
@@ -65,13 +64,14 @@ fn in_hdfs(hdfs: &'static Hdfs, folder: &Path, name: &str) -> Elsewhere {
     Elsewhere { folder: format!("{}/{name}/", hdfs.url), settings: Box::new(|_| {}) }
 }
 
-/// All files in a folder and in the folders in it.
+/// Returns all files in a folder and its folders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// A folder with a corpus in all formats, and with what is passed over.
+/// Returns a folder with a corpus in all formats and files that are skipped, and the names of the
+/// corpora.
 fn corpus(place: &Path) -> (PathBuf, Vec<String>) {
     let folder = place.join("corpus");
     fs::create_dir_all(folder.join("more/.hidden")).unwrap();
@@ -83,7 +83,8 @@ fn corpus(place: &Path) -> (PathBuf, Vec<String>) {
     (folder, names)
 }
 
-/// Everything that a run leaves, with the addresses that it names as those of `folder`.
+/// Returns the report and the outputs of a run, with remote addresses replaced by those of
+/// `folder`.
 fn left(place: &Path, run: Run, outputs: &[&str], elsewhere: &str, folder: &Path) -> Vec<(String, Vec<u8>)> {
     assert!(run.code.is_some_and(|code| code < 2), "{run:#?}");
     let mut left = vec![("report".to_owned(), without_time(&run.stdout).into_bytes())];
@@ -98,7 +99,7 @@ fn left(place: &Path, run: Run, outputs: &[&str], elsewhere: &str, folder: &Path
     left
 }
 
-/// Every format gives to the byte what it gives from disk, in one reading and in two.
+/// Checks that every format gives the same bytes as from disk, in one reading and in two.
 fn check_formats(folder: &Path, names: &[String], elsewhere: &Elsewhere) {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
@@ -123,7 +124,8 @@ fn check_formats(folder: &Path, names: &[String], elsewhere: &Elsewhere) {
     }
 }
 
-/// A folder, a glob and a list are the same files in the same order, and the ids that are made the same.
+/// Checks that a folder, a glob and a list give the same files in the same order, and the same made
+/// ids.
 fn check_names(folder: &Path, elsewhere: &Elsewhere) {
     let place = tempfile::tempdir().unwrap();
     let list = place.path().join("list");
@@ -168,7 +170,7 @@ fn s3_gives_what_the_disk_gives() {
     check_names(&folder, &elsewhere);
 }
 
-/// Google's servers also speak what S3's do, and that is what is spoken with them here.
+/// Google's servers also speak S3's protocol, which this test uses.
 #[test]
 fn gs_by_way_of_s3_gives_what_the_disk_gives() {
     let Some(server) = open_s3() else { return };
@@ -195,13 +197,13 @@ fn hdfs_gives_what_the_disk_gives() {
     check_names(&folder, &elsewhere);
 }
 
-/// One clear error, in seconds and before anything is written.
+/// One clear error, in seconds and before any output is written.
 #[test]
 fn s3_credentials_that_are_missing_or_wrong() {
     let Some(server) = s3() else { return };
     let place = tempfile::tempdir().unwrap();
     let kept = place.path().join("kept.jsonl");
-    // Without a value a setting is taken away.
+    // A setting without a value is removed.
     let check = |settings: &[(&str, Option<&str>)], part: &str| {
         for input in ["s3://corpus/secret/a.jsonl", "s3://corpus/secret/", "s3://corpus/secret/*.jsonl"] {
             let begun = Instant::now();
@@ -223,7 +225,7 @@ fn s3_credentials_that_are_missing_or_wrong() {
     };
     let (key, secret) = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY");
     let missing = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
-    // In place of whom machines of the cloud ask, nobody.
+    // An unused address instead of the metadata service of cloud machines.
     let nobody = ("AWS_METADATA_ENDPOINT", Some("http://127.0.0.1:1"));
     check(&[(key, None), (secret, None), nobody], missing);
     check(&[(secret, None)], missing);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Worker, digest, json_lines, news, redis, run, run_with_input};
 
-/// Texts with little in common, by id and source.
+/// Returns texts with little in common, by id and source.
 fn corpus() -> String {
     let record = |(id, source, text): &(&str, Value, &str)| {
         format!("{}\n", json!({ "id": id, "source": source, "text": text }))
@@ -34,7 +34,7 @@ fn check_removing(store: &str) {
     };
     let remove = |more: &[&str]| run("pigeonhole", [&["remove", "--store", store][..], more].concat());
     index(&["--source", "others"]);
-    // A trial run lists, and removes nothing.
+    // A trial run lists documents, and removes none.
     for (args, expected) in [
         (&["--source", "crawl-1"][..], &["crawl-1\ta", "crawl-1\tb"][..]),
         (&["--source", "others"], &["others\td"]),
@@ -55,7 +55,7 @@ fn check_removing(store: &str) {
     }
     assert_eq!(n_documents(store), 4);
 
-    // What does not match stays, also where it is named.
+    // Documents outside of the selection stay, even if named.
     let refused = remove(&["a", "d", "--source", "crawl-1"]).expect(1);
     assert!(refused.stdout.contains("removed       1\nnot there     1\n"), "{}", refused.stdout);
     assert!(refused.stderr.contains("not there, or not selected: d"), "{}", refused.stderr);
@@ -67,7 +67,7 @@ fn check_removing(store: &str) {
     );
     assert!(!found.expect(0).stdout.contains("\tb\n"));
 
-    // By a file, with what no id can be among it.
+    // By a file, in which one line is no valid id.
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), "c\r\n\nx\na\tb\nd").unwrap();
     let from_file = remove(&["--ids-from", file.path().to_str().unwrap()]).expect(1);
@@ -79,7 +79,7 @@ fn check_removing(store: &str) {
     );
     assert_eq!(n_documents(store), 0);
 
-    // The same documents again give the same index again, and all of it goes at once.
+    // The same documents make the same index again, and `--inserted-from` removes all at once.
     index(&[]);
     let before = digest(store);
     assert_eq!(remove(&["--inserted-from", "1d"]).expect(0).stdout, "removed       4\nkept          0\n");
@@ -127,7 +127,7 @@ fn nothing_is_removed_without_a_word_about_what() {
     }
 }
 
-/// What a worker is asked right after is without the document: two processes, one store.
+/// A query right after the removal does not find the document: two processes, one store.
 #[test]
 fn a_worker_forgets_what_another_program_removes() {
     let folder = tempfile::tempdir().unwrap();
@@ -171,14 +171,14 @@ fn an_index_keeps_its_retention() {
     assert!(refused.contains("retain"), "{refused}");
 }
 
-/// With the clock of this machine, the only one that programs have.
+/// With the clock of this machine, the only one of the programs.
 #[test]
 fn a_worker_forgets_what_has_expired() {
     let worker = Worker::start("memory:", &["--retain", "1s"]);
     let input = json_lines([("a", "The chess club celebrated its hundredth anniversary with a tournament.")]);
     let new: Value = serde_json::from_str(input.trim()).unwrap();
     assert_eq!(worker.post("/v1/documents", &new).1["outcome"], "inserted");
-    // Inserted again only once it has gone, however long that takes here.
+    // Inserted again only after the expiry, however long that takes here.
     let begun = Instant::now();
     let outcome = loop {
         let outcome = worker.post("/v1/documents", &new).1["outcome"].clone();

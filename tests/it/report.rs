@@ -1,4 +1,4 @@
-//! `dedup --report`: what is in doubt comes first, on the page and in the JSON.
+//! `dedup --report`: doubtful pairs come first, on the page and in the JSON.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{json_lines, run};
 
-/// A text of so many sentences that no other number has.
+/// Returns a text of `n_sentences` sentences, which no other number has.
 pub(crate) fn text(number: usize, n_sentences: usize) -> String {
     (0..n_sentences)
         .map(|n| {
@@ -20,7 +20,7 @@ pub(crate) fn text(number: usize, n_sentences: usize) -> String {
         .collect()
 }
 
-/// A word without digits.
+/// Returns a word without digits.
 fn word(a: usize, b: usize) -> String {
     let mut state = (a as u64 * 1_000_003 + b as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (0..7)
@@ -92,7 +92,7 @@ fn what_is_in_doubt_comes_first() {
         assert_eq!((&least[0]["exact"], &least[0]["numbers_differ"]), (&true.into(), &false.into()));
         let similarity = |n: usize| least[n]["similarity"].as_f64().unwrap();
         assert!(0.6 <= similarity(0) && similarity(0) < similarity(1), "{least}");
-        // As sets the fines are the same, so nothing differs but the number.
+        // As sets the fines are equal, so only the number differs.
         let differing = &doubtful["numbers_differ"];
         let stays = if longest { "fine" } else { "fine again" };
         assert_eq!(differing["n"], 2);
@@ -116,7 +116,7 @@ fn what_is_in_doubt_comes_first() {
     }
 }
 
-/// What the run says on stderr stands at the top.
+/// The warnings of the run stand at the top of the page.
 #[test]
 fn signs_of_a_wrong_run_are_on_the_page() {
     let folder = tempfile::tempdir().unwrap();

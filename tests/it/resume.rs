@@ -1,4 +1,4 @@
-//! Jobs with a journal: killed, stopped, told to go on with what is not theirs.
+//! Jobs with a journal: killed, stopped, and resumed with wrong settings.
 
 mod known;
 mod moved;
@@ -16,11 +16,11 @@ use crate::indexer::formats::{delimited, parquet, warc};
 use crate::indexer::inputs::PACKERS;
 use crate::support::{Random, command, digest, json_lines, made_up_corpus, run, unsealed};
 
-/// Records between two checkpoints, so that there are many.
+/// The number of records between two checkpoints: small, so that there are many.
 const CHECKPOINT_RECORDS: &str = "50";
 
-/// Documents with everything that is decided by what came before: near-duplicates, ids that come again, with the same
-/// text and with another one, and texts without features.
+/// Returns documents whose outcome depends on earlier ones: near-duplicates, repeated ids with the
+/// same or another text, and texts without features.
 fn documents(n: usize) -> Vec<(String, String)> {
     let mut random = Random(7);
     let mut documents: Vec<(String, String)> = Vec::new();
@@ -38,7 +38,7 @@ fn documents(n: usize) -> Vec<(String, String)> {
     documents
 }
 
-/// The same documents in every format, by the name of the file or folder.
+/// Writes the same documents in every format, and returns the names of the files and folders.
 pub(crate) fn corpora(folder: &Path, n: usize) -> Vec<String> {
     let documents = documents(n);
     let lines = json_lines(documents.iter().map(|(id, text)| (id.as_str(), text.as_str())));
@@ -62,7 +62,7 @@ pub(crate) fn corpora(folder: &Path, n: usize) -> Vec<String> {
     files.into_iter().map(|(name, _)| name).chain(["corpus.texts".to_owned()]).collect()
 }
 
-/// A job of its own: a folder with its journal, its outputs and perhaps its index.
+/// A job with its own folder for its journal, its outputs and perhaps its index.
 struct Job {
     folder: PathBuf,
     args: Vec<String>,
@@ -70,7 +70,8 @@ struct Job {
 }
 
 impl Job {
-    /// `what` is the command, then the options; names of outputs and stores are in the job's own folder.
+    /// Makes a job of `what`: the command, then the options. Names of outputs and stores are in the
+    /// job's own folder.
     fn new(place: &Path, name: &str, corpus: &str, what: &[&str]) -> Self {
         let folder = place.join(name);
         fs::create_dir(&folder).unwrap();
@@ -105,7 +106,8 @@ impl Job {
         command("indexer", &self.args).spawn().unwrap()
     }
 
-    /// Runs it until so many calls of the store are decided: once one is, those before it have been made.
+    /// Runs the job until `n_decided` calls of the store are decided, and kills it. Once a call is
+    /// decided, earlier ones were made.
     fn kill_once_decided(&self, n_decided: usize) {
         let mut child = self.spawn();
         while child.try_wait().unwrap().is_none()
@@ -117,7 +119,7 @@ impl Job {
         assert!(!child.wait().unwrap().success(), "{:?} came to its end before it was killed", self.args);
     }
 
-    /// How many records had been read at the last checkpoint.
+    /// Returns the number of records read at the last checkpoint.
     fn n_read(&self) -> u64 {
         self.checkpoint().map_or(0, |checkpoint| checkpoint["n_read"].as_u64().unwrap())
     }
@@ -126,7 +128,7 @@ impl Job {
         unsealed(&self.folder.join("journal/checkpoint.json"))
     }
 
-    /// Runs to the end; all that there is then to see.
+    /// Runs the job to its end, and returns its report, its digest and its files.
     fn finish(&self) -> Vec<(String, Vec<u8>)> {
         let report = run("indexer", &self.args);
         assert!(report.code.is_some_and(|code| code < 2), "{report:#?}");
@@ -161,12 +163,12 @@ fn assert_same(seen: &[(String, Vec<u8>)], expected: &[(String, Vec<u8>)], what:
     assert_eq!(seen.len(), expected.len(), "{what}");
 }
 
-/// Kills a job `n_kills` times, each at some moment after it has come to some place, and lets it end; says how often it was
-/// killed before its end.
+/// Kills a job `n_kills` times, each at a random moment after it has reached a place, and lets it
+/// end. Returns the number of kills before its end.
 fn kill_and_finish(job: &Job, n_kills: usize, n_documents: usize, random: &mut Random) -> usize {
     let mut n_killed = 0;
     for i in 0..n_kills {
-        // Evenly over the job on the whole, and not before the last place.
+        // Evenly over the whole job, and not before the last place.
         let target = (n_documents * i + random.below(n_documents)) / n_kills;
         let mut child = job.spawn();
         while child.try_wait().unwrap().is_none() && job.n_read() < target as u64 {
@@ -179,8 +181,8 @@ fn kill_and_finish(job: &Job, n_kills: usize, n_documents: usize, random: &mut R
     n_killed
 }
 
-/// Every format, `dedup` in both orders with its index in memory and `index`: whenever it is killed, in the end all is as if nobody had
-/// disturbed it, to the byte.
+/// For every format, `dedup` in both orders with its index in memory, and `index`: after any kills,
+/// the results equal those of an undisturbed job, to the byte.
 #[test]
 fn killed_at_random_moments() {
     const N: usize = 1_000;
@@ -190,7 +192,7 @@ fn killed_at_random_moments() {
     let (mut n_killed, mut n_spawned) = (0, 0);
     for name in corpora(place.path(), N) {
         let corpus = place.path().join(&name).to_str().unwrap().to_owned();
-        // The second pass reads as the only one does: two formats stand for all.
+        // The second pass reads like the only one: two formats stand for all.
         let by_length =
             ["corpus.jsonl.gz", "corpus.parquet"].contains(&&*name).then_some("dedup --keep longest");
         for what in ["dedup", "index"].into_iter().chain(by_length) {
@@ -218,7 +220,7 @@ fn killed_at_random_moments() {
             n_killed += kill_and_finish(&killed, N_KILLS, N, &mut random);
             n_spawned += N_KILLS;
             assert_same(&killed.finish(), &expected, &format!("{what} {name}"));
-            // The same command once more changes nothing and says the same.
+            // The same command again changes nothing and reports the same.
             assert_same(&killed.finish(), &expected, &format!("{what} {name}, once more"));
         }
     }
@@ -226,13 +228,14 @@ fn killed_at_random_moments() {
     assert!(n_killed >= n_spawned / 2, "only {n_killed} of {n_spawned} runs were killed before their end");
 }
 
-/// With an index that outlives the run, what was killed has written documents that come after the checkpoint. They must
-/// not count as there before: neither in who is a duplicate of whom, nor where an id stood for an older text.
+/// In an index that outlives the run, the killed run has written documents later than the
+/// checkpoint. They must not count as earlier ones: neither as originals of duplicates, nor as
+/// older texts of an id.
 #[test]
 fn killed_with_an_index_that_stays() {
     const N: usize = 5_000;
     let place = tempfile::tempdir().unwrap();
-    // Few words a text, so that there are chains: a near b, b near c, a far from c.
+    // Few words a text make chains: a near b, b near c, a far from c.
     let mut random = Random(9);
     let chain = |random: &mut Random, n: usize| -> String {
         let mut text: Vec<String> = (0..60).map(|i| format!("word{}", (n / 40 * 7 + i) % 500)).collect();
@@ -252,7 +255,7 @@ fn killed_with_an_index_that_stays() {
     };
     let [before, corpus] = ["before.jsonl", "corpus.jsonl"].map(|name| place.path().join(name));
     fs::write(&corpus, lines(&|n| format!("{:05}", n * 7919 % N))).unwrap();
-    // Some of the ids are there already, for other texts.
+    // Some ids are in the index already, for other texts.
     let older = lines(&|n| format!("{:05}", n * 3));
     fs::write(&before, older.lines().take(N / 5).map(|line| format!("{line}\n")).collect::<String>())
         .unwrap();
@@ -262,7 +265,8 @@ fn killed_with_an_index_that_stays() {
         [("dedup", "dedup", &outputs[..]), ("dedup", "dedup by length", &by_length), ("index", "index", &[])]
     {
         let job = |kind: &str| {
-            // Several calls of the store between two checkpoints: it takes at most 2,048 documents in one.
+            // Several calls of the store between two checkpoints: it takes at most 2,048 documents
+            // in one.
             let args = [
                 &[what, "--store", "STORE", "--segmenter", "words", "--checkpoint-records", "4900"],
                 outputs,
@@ -286,7 +290,7 @@ fn killed_with_an_index_that_stays() {
     }
 }
 
-/// How many whole frames there are in a log.
+/// Returns the number of complete frames in a log.
 fn n_frames(path: &Path) -> usize {
     let (bytes, mut place) = (fs::read(path).unwrap_or_default(), 12);
     for n in 0.. {

@@ -1,5 +1,5 @@
-//! Settings of all three programs: from flags, the environment and one file. Those of the worker alone are in
-//! `worker/settings.rs`.
+//! Settings of all three programs: from flags, the environment and one file. Settings of the worker
+//! alone are in `worker/settings.rs`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::support::{Run, command, news, root, run};
 
-/// All that take settings.
+/// All commands with settings.
 const COMMANDS: [(&str, &[&str]); 23] = [
     ("indexer", &["fingerprint"]),
     ("indexer", &["index"]),
@@ -44,12 +44,12 @@ fn shown(program: &str, command: &[&str], more: &[&str]) -> Run {
     run(program, [command, more, &["--print-config"]].concat())
 }
 
-/// The settings that are printed, without where they come from.
+/// Returns the printed settings without their origins.
 fn values(printed: &str) -> Vec<&str> {
     printed.lines().filter_map(|line| line.split_once("  # ")).map(|(value, _)| value).collect()
 }
 
-/// The file that comes with the source, with the settings that are commented out there.
+/// Returns the file that ships with the source, with its commented-out settings enabled.
 fn whole_example() -> String {
     let text = fs::read_to_string(root().join("deploy/pigeonhole.toml")).unwrap();
     let is_key = |line: &str| {
@@ -81,7 +81,7 @@ fn the_example_is_for_every_command_of_every_program() {
         let printed = shown(program, command, &["--config", &example]).expect(0).stdout;
         let lines = printed.lines().filter(|line| line.ends_with(&example));
         from_file.extend(lines.map(|line| line.split_once(" = ").unwrap().0.to_owned()));
-        // A flag for numbers of a type that is not known there would be a string in the file.
+        // A numeric flag of a type unknown there would be a string in the file.
         for line in values(&printed) {
             let text = line.split_once(" = \"").map_or("", |(_, text)| text.trim_end_matches('"'));
             assert!(
@@ -89,14 +89,14 @@ fn the_example_is_for_every_command_of_every_program() {
                 "{program} {command:?}: {line}"
             );
         }
-        // What is printed is a file of settings, and says the same.
+        // The printed settings are a file of settings with the same values.
         let again = write(folder.path(), "again.toml", &printed);
         let again = shown(program, command, &["--config", &again]).expect(0).stdout;
         assert_eq!(values(&again), values(&printed), "{program} {command:?}");
         let table = [&[program], &command[..command.len().min(1)]].concat().join(".");
         assert!(printed.lines().any(|line| line == format!("[{table}]")), "{printed}");
     }
-    // What no help shows, it does.
+    // The file has even the settings hidden from the help.
     let printed = shown("query-worker", &[], &[]).expect(0).stdout;
     let help = run("query-worker", ["--help"]).expect(0).stdout;
     let hidden: Vec<_> = values(&printed)
@@ -106,7 +106,7 @@ fn the_example_is_for_every_command_of_every_program() {
         .collect();
     assert_eq!(hidden, ["answer-seconds-max"]);
     assert!(hidden.iter().all(|key| from_file.contains(*key)));
-    // Nothing in it is without effect.
+    // Every setting of the file has an effect.
     let keys = text.lines().filter(|line| !line.starts_with('#'));
     for (key, _) in keys.filter_map(|line| line.split_once(" = ")) {
         assert!(from_file.contains(key), "{key}: {from_file:?}");
@@ -161,7 +161,7 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
         ("indexer", &["idf"], "min-df = \"2\"", &["line 1", "`min-df`", "integer"]),
         ("indexer", &["index"], "store = \"./a\"", &["line 1", "`store`", "./a"]),
         ("pigeonhole", &["query"], "limit = -1", &["line 1", "`limit`", "-1"]),
-        // What to remove is no setting.
+        // The selection for removal is no setting.
         ("pigeonhole", &["remove"], "source = \"a\"", &["no setting `source`"]),
         ("pigeonhole", &["repair"], "[pigeonhole.repair]\napply = true", &["line 2", "no setting `apply`"]),
         ("query-worker", &[], "[query-worker]\nlimit = 1", &["line 2", "`limit` in [query-worker]"]),
@@ -183,7 +183,7 @@ fn what_is_wrong_is_said_with_file_line_and_key() {
     );
 }
 
-/// An index is written only where that is asked for, as it is with PIGEONHOLE_STORE.
+/// An index is written only on request, as with PIGEONHOLE_STORE.
 #[test]
 fn dedup_takes_no_index_that_is_for_all() {
     let folder = tempfile::tempdir().unwrap();
@@ -205,7 +205,7 @@ fn dedup_takes_no_index_that_is_for_all() {
     assert!(info.contains("documents     "), "{info}");
 }
 
-/// A job goes on, or is another one, by what holds and not by where that is from.
+/// A job is the same if its settings are, wherever they come from.
 #[test]
 fn a_journal_does_not_see_where_settings_come_from() {
     let folder = tempfile::tempdir().unwrap();
@@ -220,7 +220,7 @@ fn a_journal_does_not_see_where_settings_come_from() {
         let said = job(&["--config", &file]).expect(0).stderr;
         assert!(said.contains("this job was done before"), "{said}");
     }
-    // What is printed is enough for a run.
+    // The printed settings are enough for a run.
     let printed = job(&["--keep", "longest", "--print-config"]).expect(0).stdout;
     let file = write(folder.path(), "one.toml", &printed);
     let said = run("indexer", ["dedup", "--config", &file, news.to_str().unwrap()]).expect(0).stderr;
@@ -230,7 +230,7 @@ fn a_journal_does_not_see_where_settings_come_from() {
     assert!(said.contains("--keep was \"longest\" there and is \"newest\" now"), "{said}");
 }
 
-/// `-h` has what is used most, and `--help` all that may be asked.
+/// `-h` has the most used flags, and `--help` all.
 #[test]
 fn help_comes_in_two_lengths() {
     let flags = |help: &str| -> BTreeSet<String> {
@@ -251,13 +251,13 @@ fn help_comes_in_two_lengths() {
         assert!(few.is_subset(&all), "{program} {command:?}: {few:?} {all:?}");
         assert!((3..=16).contains(&few.len()), "{program} {command:?}: {few:?}");
         assert!(few.contains("--config") && all.contains("--print-config"), "{program} {command:?}: {all:?}");
-        // Those of a command of many flags are under headings.
+        // A command of many flags groups them under headings.
         let headings = long.lines().filter(|line| line.ends_with(':') && !line.starts_with(' ')).count();
         assert!(all.len() < 12 || headings >= 4, "{program} {command:?}");
     }
 }
 
-/// It was read until the memory was full.
+/// Before, the file was read until the memory was full.
 #[test]
 fn a_file_of_settings_without_an_end() {
     let said = run("indexer", ["index", "--config", "/dev/zero", "--print-config"]).expect(2).stderr;

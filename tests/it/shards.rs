@@ -1,4 +1,4 @@
-//! Workers that share a corpus and know nothing of each other but an index.
+//! Workers that share a corpus and coordinate only through an index.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,12 +13,12 @@ use crate::support::{CLASSIC, apart, command, hbase, made_up_corpus, run};
 const N: usize = 1_500;
 const N_WORKERS: usize = 3;
 
-/// Three workers at once, as Kubernetes would start them: what they keep has no near-duplicates in it, and what they drop
-/// is near to something that they keep.
+/// Runs three workers at once, as Kubernetes would start them: the kept documents have no
+/// near-duplicates, and each dropped one is near a kept one.
 fn check(folder: &Path, store: &str) {
     let corpus = folder.join("corpus.jsonl");
     let corpus = corpus.to_str().unwrap();
-    // The beginning comes again at the end, and some lines are no records.
+    // The beginning is repeated at the end, and some lines are no records.
     let lines = made_up_corpus(N, 11);
     let again: String = lines.lines().take(200).map(|line| format!("{line}\n")).collect();
     let bad = "no record\n".repeat(30);
@@ -52,7 +52,7 @@ fn check(folder: &Path, store: &str) {
             rest.split_whitespace().next().unwrap().replace(',', "").parse().unwrap()
         };
         n_rejected += count("rejected");
-        // What was kept before, with the same text, has no row.
+        // A repeat of a kept document with the same text has no row.
         n_again += count("same id");
         let ids = |path: &str| -> Vec<String> {
             let lines = fs::read_to_string(path).unwrap();

@@ -1,4 +1,4 @@
-//! Running the programs: where they are, what they said, and corpora to give them.
+//! Paths of the programs, their runs and results, and corpora for the tests.
 
 mod browser;
 mod door;
@@ -40,7 +40,6 @@ pub(crate) use redis::{Redis, redis};
 pub(crate) use s3::{S3, open_s3, s3};
 pub(crate) use suite::{ASK, Suite};
 
-/// A distance of `n_bits`.
 pub(crate) fn apart(n_bits: u32) -> Distance {
     Distance::new(n_bits).unwrap()
 }
@@ -55,7 +54,7 @@ pub(crate) fn news() -> PathBuf {
     root().join("tests/data/news.jsonl")
 }
 
-/// One of the programs, built like this test; cargo builds no other package's binaries for a test by itself.
+/// Returns the path of a program; for a test, cargo builds no binaries of other packages by itself.
 pub(crate) fn program(name: &str) -> PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -63,8 +62,8 @@ pub(crate) fn program(name: &str) -> PathBuf {
         let folder = test.ancestors().nth(2).expect("cargo runs tests from target/PROFILE/deps");
         let profile = folder.file_name().and_then(OsStr::to_str).expect("cargo's folders have plain names");
         let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        // With the examples, so that the features of the dependencies are those of `cargo test --workspace`, which has built
-        // nearly all of it.
+        // With the examples, the features of the dependencies are those of
+        // `cargo test --workspace`, and nearly everything is built already.
         build.current_dir(root()).args(["build", "--locked", "--workspace", "--bins", "--examples"]);
         build.arg("--target-dir").arg(folder.parent().expect("a profile's folder lies in the target folder"));
         build.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
@@ -75,15 +74,15 @@ pub(crate) fn program(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// The folder of those of the programs that have this feature, built with it, which they have not by default: a
-/// folder of their own, as the others have the same names.
+/// Builds programs with a non-default feature, and returns their folder, which is a separate one
+/// because the programs of the default build have the same names.
 pub(crate) fn programs_with(feature: &str, names: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("a running test has a file");
     let target = test.ancestors().nth(3).expect("cargo runs tests from target/PROFILE/deps");
     let folder = target.join(feature);
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // From 1.91 on, cargo takes there what both have in common; an example has dependencies with the features that
-    // tests give them.
+    // From 1.91 on, cargo builds shared dependencies in this folder. The example gives the
+    // dependencies the features of the tests.
     build.current_dir(root()).env("CARGO_BUILD_BUILD_DIR", target);
     build.args(["build", "--locked", "--workspace", "--example", "rows", "--target-dir"]).arg(&folder);
     for name in names {
@@ -93,7 +92,7 @@ pub(crate) fn programs_with(feature: &str, names: &[&str]) -> PathBuf {
     folder.join("debug")
 }
 
-/// What a program did.
+/// Exit status and output of a program.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
@@ -102,7 +101,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// Checks the exit status and gives the run back.
+    /// Checks the exit status and returns the run.
     #[track_caller]
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:#?}");
@@ -123,7 +122,7 @@ pub(crate) fn run_with_input<A: AsRef<OsStr>>(
     let mut child = command(name, args).stdin(Stdio::piped()).spawn().expect("the program was built");
     let mut stdin = child.stdin.take().expect("stdin is piped");
     let output = std::thread::scope(|scope| {
-        // A program that does not read its input closes it early, which is no fault.
+        // A program may close its input unread.
         scope.spawn(move || stdin.write_all(input).unwrap_or(()));
         child.wait_with_output().expect("the program can be waited for")
     });
@@ -138,10 +137,10 @@ pub(crate) fn run_command(command: &mut Command) -> Run {
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// For what is held against distances of simhashes: an index that takes what they propose.
+/// Flags for comparisons with simhash distances: the index takes every proposed pair.
 pub(crate) const CLASSIC: [&str; 4] = ["--profile", "classic", "--verify", "off"];
 
-/// A program with its output piped and no settings from this process's environment.
+/// Returns a command of a program with piped output, without settings from this environment.
 pub(crate) fn command<A: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item = A>) -> Command {
     let mut command = Command::new(program(name));
     without_settings(&mut command);
@@ -149,7 +148,7 @@ pub(crate) fn command<A: AsRef<OsStr>>(name: &str, args: impl IntoIterator<Item 
     command
 }
 
-/// Keeps this process's settings for the programs from reaching a child.
+/// Keeps the `PIGEONHOLE_` variables of this process from a child.
 pub(crate) fn without_settings(command: &mut Command) {
     for (variable, _) in std::env::vars_os() {
         if variable.to_string_lossy().starts_with("PIGEONHOLE_") {
@@ -162,12 +161,12 @@ pub(crate) fn without_settings(command: &mut Command) {
 pub(crate) struct Worker {
     child: Child,
     base: String,
-    /// Its log, kept open so that it never writes into a closed pipe.
+    /// The log, kept open because the worker must never write into a closed pipe.
     log: BufReader<std::process::ChildStderr>,
 }
 
 impl Worker {
-    /// Over an index that is there, or else a new one.
+    /// Starts a worker on an existing index, or else on a new one.
     pub(crate) fn start(store: &str, more: &[&str]) -> Self {
         let args = [&["--create-index", "--store", store, "--listen", "127.0.0.1:0"], more].concat();
         Self::start_as(&mut command("query-worker", args))
@@ -204,13 +203,13 @@ impl Worker {
         answer(agent().get(format!("{}{path}", self.base)).call())
     }
 
-    /// A header of an answer.
+    /// Returns a header of an answer.
     pub(crate) fn header(&self, path: &str, name: &str) -> Option<String> {
         let response = agent().get(format!("{}{path}", self.base)).call().expect("the worker answers");
         Some(response.headers().get(name)?.to_str().expect("our headers are ASCII").to_owned())
     }
 
-    /// An answer that is not JSON.
+    /// Returns an answer as text.
     pub(crate) fn get_text(&self, path: &str) -> String {
         let mut response = agent().get(format!("{}{path}", self.base)).call().expect("the worker answers");
         assert_eq!(response.status(), 200);
@@ -225,7 +224,7 @@ impl Worker {
         answer(agent().post(format!("{}{path}", self.base)).send(body))
     }
 
-    /// An answer of JSON Lines, or of one problem.
+    /// Returns an answer of JSON Lines, or of one problem.
     pub(crate) fn post_lines(&self, path: &str, body: &[u8]) -> (u16, Vec<Value>) {
         let response = agent().post(format!("{}{path}", self.base)).send(body);
         let mut response = response.expect("the worker answers");
@@ -234,7 +233,7 @@ impl Worker {
         (response.status().as_u16(), lines.lines().map(parse).collect())
     }
 
-    /// Null for an answer without a body.
+    /// Returns `Value::Null` for an answer without a body.
     pub(crate) fn delete(&self, path: &str) -> (u16, Value) {
         answer(agent().delete(format!("{}{path}", self.base)).call())
     }
@@ -243,22 +242,19 @@ impl Worker {
         &self.base
     }
 
-    /// The number of its process.
+    /// Returns the process id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends SIGTERM.
     pub(crate) fn send_stop(&self) {
         self.send("-TERM");
     }
 
-    /// Sends SIGHUP.
     pub(crate) fn send_hang_up(&self) {
         self.send("-HUP");
     }
 
-    /// Sends SIGKILL: it does nothing any more.
     pub(crate) fn send_kill(&self) {
         self.send("-KILL");
     }
@@ -269,7 +265,7 @@ impl Worker {
         assert!(sent.success());
     }
 
-    /// Waits for the end and gives the exit code and the rest of the log.
+    /// Waits for the end and returns the exit code and the rest of the log.
     pub(crate) fn wait(mut self) -> (Option<i32>, String) {
         let mut log = String::new();
         self.log.read_to_string(&mut log).expect("the log is UTF-8");
@@ -284,7 +280,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The worker may have ended by itself.
         self.child.kill().unwrap_or(());
         self.child.wait().expect("a child can be waited for");
     }
@@ -304,7 +300,7 @@ fn answer(response: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> (u
     (response.status().as_u16(), body)
 }
 
-/// Waits until something is so. It fails when that takes longer than anything here may.
+/// Waits until `is_so` returns true. Panics after 30 seconds.
 #[track_caller]
 pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -314,12 +310,12 @@ pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// JSON Lines of `(id, text)`.
+/// Returns JSON Lines of `(id, text)`.
 pub(crate) fn json_lines<'a>(documents: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     documents.into_iter().map(|(id, text)| format!("{}\n", json!({ "id": id, "text": text }))).collect()
 }
 
-/// Small, fast and the same everywhere: splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
+/// A small and reproducible generator: splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -335,7 +331,8 @@ impl Random {
     }
 }
 
-/// Sentences of the shipped corpus in random order: `n` documents, one in five a light edit of an earlier one.
+/// Returns a corpus of `n` documents as JSON Lines: sentences of the shipped corpus in random
+/// order. One in five is a light edit of an earlier document.
 pub(crate) fn made_up_corpus(n: usize, seed: u64) -> String {
     let news = std::fs::read_to_string(news()).expect("the corpus ships with the project");
     let sentences: Vec<String> = news
@@ -363,7 +360,7 @@ pub(crate) fn made_up_corpus(n: usize, seed: u64) -> String {
     json_lines(ids.iter().map(String::as_str).zip(texts.iter().map(String::as_str)))
 }
 
-/// The matches of an answer of the worker without their times of insertion, which differ from store to store.
+/// Returns the matches of a worker's answer without the times of insertion, which differ by store.
 pub(crate) fn matches(answer: &Value) -> Option<Vec<Value>> {
     let mut matches = answer["matches"].as_array()?.clone();
     for found in &mut matches {
@@ -373,27 +370,27 @@ pub(crate) fn matches(answer: &Value) -> Option<Vec<Value>> {
     Some(matches)
 }
 
-/// What is in a file of JSON in which a job or a collector remembers something, if that is there.
+/// Returns the content of a sealed JSON file of a job or a collector, or `None` without the file.
 pub(crate) fn unsealed(path: &Path) -> Option<Value> {
     let sealed: Value = serde_json::from_slice(&std::fs::read(path).ok()?).expect("it is whole");
     Some(sealed["content"].clone())
 }
 
-/// Such a file, with its checksum.
+/// Returns a sealed file of this content, with its checksum.
 pub(crate) fn sealed(content: &Value) -> String {
     let content = content.to_string();
     let crc32 = crc32fast::hash(content.as_bytes());
     format!(r#"{{"format":2,"crc32":"{crc32:08x}","content":{content}}}"#)
 }
 
-/// What `pigeonhole info --digest` says of an index.
+/// Returns the digest from `pigeonhole info --digest`.
 pub(crate) fn digest(store: &str) -> String {
     let info = run("pigeonhole", ["info", "--store", store, "--digest"]).expect(0).stdout;
     let line = info.lines().find(|line| line.starts_with("digest")).expect("info prints a digest");
     line.split_whitespace().last().expect("the line is not empty").to_owned()
 }
 
-/// What `dedup` keeps.
+/// Returns the kept lines of `dedup`.
 pub(crate) fn kept(store: &str, scheme: &str, corpus: &str) -> String {
     let output = tempfile::NamedTempFile::new().unwrap();
     let path = output.path().to_str().unwrap();

@@ -1,5 +1,5 @@
-//! What the compiler and clippy cannot see of the house: which crate may know which, that the rooms of a crate look downwards
-//! only, where versions are stated, and what is published.
+//! Properties of the workspace beyond the compiler and clippy: dependencies between crates, modules
+//! without circles, places of versions, and published crates.
 
 mod arguments;
 mod paths;
@@ -16,18 +16,18 @@ use serde_json::Value;
 use self::rooms::Rooms;
 use crate::support::root;
 
-/// Who may know whom, to build, to run or to test. An edge more is a decision about the design, not a detail: change
-/// `README.md` with it.
+/// The allowed dependencies between crates, to build, to run or to test. A new edge is a decision
+/// about the design, not a detail: change `README.md` with it.
 const EDGES: [(&str, &[&str]); 19] = [
     ("pigeonhole-simhash", &[]),
     ("pigeonhole-minhash", &[]),
     ("pigeonhole-features", &["pigeonhole-minhash", "pigeonhole-simhash"]),
     ("pigeonhole-tables", &["pigeonhole-simhash"]),
     ("pigeonhole-index", &["pigeonhole-minhash", "pigeonhole-simhash", "pigeonhole-tables"]),
-    // For ids and sources, and what they may be.
+    // For ids and sources, and their allowed values.
     ("pigeonhole-corpus", &["pigeonhole-index"]),
     ("pigeonhole-evaluation", &[]),
-    // The stores do not know each other.
+    // The stores do not depend on each other.
     (
         "pigeonhole-store-embedded",
         &["pigeonhole-index", "pigeonhole-minhash", "pigeonhole-simhash", "pigeonhole-tables"],
@@ -54,7 +54,7 @@ const EDGES: [(&str, &[&str]); 19] = [
     ("manual", &[]),
     ("page", &[]),
     ("program", &[]),
-    // `store-hbase` for the rows of bulk loads, which are of no other store.
+    // `store-hbase` for the rows of bulk loads, which no other store has.
     (
         "indexer",
         &[
@@ -98,7 +98,7 @@ const EDGES: [(&str, &[&str]); 19] = [
             "pigeonhole-tables",
         ],
     ),
-    // The programs it runs as processes; the libraries are for its oracles.
+    // The tests run the programs as processes; the libraries are for their oracles.
     (
         "pigeonhole-tests",
         &[
@@ -115,7 +115,8 @@ const EDGES: [(&str, &[&str]); 19] = [
     ),
 ];
 
-/// The crates whose rooms, the files and folders right below `src`, name each other without a circle.
+/// The crates whose rooms, the files and folders right below `src`, name each other without a
+/// circle.
 const WITHOUT_CIRCLES: [&str; 14] = [
     "simhash",
     "minhash",
@@ -177,7 +178,7 @@ fn rooms_look_downwards_only() {
     assert!(shown.is_empty(), "what two rooms need of each other belongs into a room below them\n{shown}");
 }
 
-/// How much of all Rust a crate may hold: one part of so many.
+/// The share of all Rust that a crate may hold: one part in so many.
 const PARTS: usize = 5;
 
 /// A crate that outgrows the others holds more than one thing.
@@ -196,7 +197,7 @@ fn no_crate_is_more_than_a_fifth_of_the_house() {
     }
 }
 
-/// How many lines of Rust lie in a folder.
+/// Returns the number of lines of Rust in a folder.
 fn n_lines(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries
@@ -244,8 +245,8 @@ fn lints_and_versions_are_stated_once() {
     }
 }
 
-/// Those that are published bear the name of the project, but for one that knows nothing of it. What only the programs use
-/// is not, and keeps its short name.
+/// Published crates bear the name of the project, except one that is independent of it. Crates of
+/// the programs alone are not published, and have short names.
 #[test]
 fn the_libraries_can_be_published() {
     for package in packages() {
@@ -270,7 +271,7 @@ fn the_libraries_can_be_published() {
     }
 }
 
-/// What carries rows to HBase is known to the transports, to the list of them, and to what stands in for a server in tests.
+/// Only the transports, the list of them, and fakes for tests know the transport of rows to HBase.
 #[test]
 fn rows_know_no_transport() {
     let place = root().join("crates/store-hbase/src");
@@ -298,7 +299,7 @@ fn rows_know_no_transport() {
     }
 }
 
-/// The drawing in `schema/` shows one key; it must be one.
+/// The drawing in `schema/` shows a valid key.
 #[test]
 fn the_drawing_of_the_row_key_is_true() {
     let drawing = fs::read_to_string(root().join("schema/README.md")).unwrap();

@@ -1,15 +1,15 @@
-//! `pigeonhole tune`: what it chooses, that its file is one of settings, and what is refused.
+//! `pigeonhole tune`: its choice, its file of settings, and refused requests.
 
 use std::fs;
 
 use crate::support::{json_lines, made_up_corpus, news, run, run_with_input};
 
-/// What a file sets, without comments.
+/// Returns the settings of a file, without comments.
 fn settings(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect()
 }
 
-/// Of a line of the table the profile, what was found, and so on.
+/// Returns the fields of a line of the table: the profile, the found pairs, and so on.
 fn row<'a>(text: &'a str, profile: &str) -> Vec<&'a str> {
     let begin = format!("# {profile} ");
     text.lines().find(|line| line.starts_with(&begin)).unwrap().split_whitespace().skip(1).collect()
@@ -36,7 +36,8 @@ fn it_chooses_by_what_it_measures_and_says_so() {
     ] {
         assert!(text.contains(part), "{part:?} is missing in\n{text}");
     }
-    // Where simhash finds as much as the others it is the cheapest, but of few pairs that says little.
+    // If simhash finds as much as the others, it is the cheapest. A few pairs are weak evidence for
+    // this.
     for (n_pairs, choice, is_said) in [(40, "classic", false), (20, "minhash", true)] {
         let text = |n: u32| {
             let words = (0..60).map(|word| format!("{:08x}", (n * 60 + word).wrapping_mul(2_654_435_761)));
@@ -51,7 +52,7 @@ fn it_chooses_by_what_it_measures_and_says_so() {
     }
 }
 
-/// Without labels: how many pairs there are at each step, and five of each to read.
+/// Without labels: the number of pairs at each step, and five of each to read.
 #[test]
 fn it_shows_pairs_to_read_at_each_step() {
     let news = news();
@@ -73,7 +74,8 @@ fn it_shows_pairs_to_read_at_each_step() {
     assert_eq!(shown, 1 + 1 + 4 + 5 + 4 + 5, "{text}");
 }
 
-/// With labels: both figures over thresholds, and the best one is taken unless another is asked for.
+/// With labels: both figures over thresholds. The best threshold is taken unless another is
+/// requested.
 #[test]
 fn it_takes_the_threshold_that_families_tell() {
     let word = |n: usize| format!("{:x} ", (n as u32).wrapping_mul(2_654_435_761) >> 8);
@@ -86,7 +88,7 @@ fn it_takes_the_threshold_that_families_tell() {
     };
     let mut corpus = String::new();
     for n in 0..40 {
-        // Versions with some .65 in common, and others that merely quote, with some .55.
+        // Versions have a similarity of some .65, and mere quotations of some .55.
         corpus += &line(format!("{n} a"), &text(n, 0), &format!("family {n}"));
         corpus += &line(format!("{n} b"), &text(n, 24), &format!("family {n}"));
         corpus += &line(format!("{n} c"), &text(100 + n, 0), &format!("quoted {n}"));
@@ -119,7 +121,7 @@ fn a_sample_is_the_same_again() {
     let tuned = |sample: &str| {
         let args = ["tune", "-q", "--sample", sample, "--segmenter", "words", "--top-terms", "50", "-"];
         let text = run_with_input("pigeonhole", args, corpus.as_bytes()).expect(0).stdout;
-        // But for the speed.
+        // Except for the speed.
         let is_timed = |line: &&str| line.ends_with("documents/s");
         let (timed, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(is_timed);
         let without_speed = |line: &str| line.rsplit_once("  ").unwrap().0.to_owned();
@@ -150,7 +152,7 @@ fn where_nothing_is_near_it_chooses_by_promise() {
     }
 }
 
-/// What the file sets is what holds, for `eval` at least, which has its keys.
+/// The settings of the file take effect, in `eval` at least, which has these keys.
 #[test]
 fn its_file_is_one_of_settings() {
     let folder = tempfile::tempdir().unwrap();
@@ -185,7 +187,7 @@ fn all_three_programs_take_its_file() {
     ] {
         let printed =
             run(program, [command, &["--config", file, "--print-config"]].concat()).expect(0).stdout;
-        // An index that is asked has its profile.
+        // A query takes its profile from the index.
         let lines = ["min-similarity = \"0.8\"", "profile = \"minhash\""];
         for line in &lines[..if command == ["query"] { 1 } else { 2 }] {
             assert!(

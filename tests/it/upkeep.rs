@@ -30,7 +30,7 @@ fn nothing_is_wrong_with_an_embedded_index() {
     }
 }
 
-/// LMDB dies of most of these pages. What looks for them does not.
+/// LMDB dies of most of these pages. The examination does not.
 #[test]
 fn pages_of_noise_are_found() {
     const PAGE_BYTES: usize = 4096;
@@ -47,7 +47,7 @@ fn pages_of_noise_are_found() {
         std::fs::write(&file, &noisy).unwrap();
         let looked = command("pigeonhole", ["verify", "-q", "--store", &store]).output().unwrap();
         let said = String::from_utf8_lossy(&[looked.stdout, looked.stderr].concat()).into_owned();
-        // A page may be free; then all is as it should be.
+        // A page may be free; then there is no fault.
         assert!(looked.status.code().is_some_and(|code| code <= 2), "page {page}: {}\n{said}", looked.status);
         if said.contains("end a process that reads them") {
             assert_eq!(looked.status.code(), Some(1), "{said}");
@@ -58,7 +58,7 @@ fn pages_of_noise_are_found() {
     assert!(n_found > 0);
 }
 
-/// Rows of the index that somebody has deleted, on a real HBase: its deletes hide what is written below them.
+/// Deleted rows of an index on a real HBase: the deletes hide later writes with older times.
 #[test]
 fn rows_deleted_from_hbase() {
     let Some(hbase) = hbase() else { return };

@@ -1,4 +1,4 @@
-//! What `dedup` calls near-duplicates by default: every length, and nothing else.
+//! The near-duplicates that `dedup` finds by default: of every length, and no others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,7 @@ fn lines(path: &Path) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What is dropped of `input`, with what it is dropped for.
+/// Returns the lines of documents dropped from `input`, each with its original.
 fn dropped(input: &str, more: &[&str]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let dropped = folder.path().join("dropped.jsonl");
@@ -27,7 +27,7 @@ fn dropped(input: &str, more: &[&str]) -> Vec<Value> {
     lines(&dropped)
 }
 
-/// What simhash took for the same, at 0 bits, and copies of every kind.
+/// Texts that simhash takes for equal, at 0 bits, and copies of every kind.
 #[test]
 fn short_texts_and_texts_without_letters() {
     let different = [
@@ -54,7 +54,7 @@ fn short_texts_and_texts_without_letters() {
     let of: Vec<_> = found.iter().map(|line| line["duplicate_of"].as_str().unwrap()).collect();
     assert_eq!(of, ["text 0", "text 2", "text 4", "text 5", "text 8", "text 10"]);
     assert!(found.iter().all(|line| line["similarity"] == 1.0), "{found:?}");
-    // An index that files by simhashes alone has nothing to compare symbols by, and keeps them.
+    // An index of simhashes alone cannot compare symbols, and keeps such texts.
     let classic =
         dropped(&(records(&different, "text") + &records(&copies, "copy")), &["--profile", "classic"]);
     assert_eq!(classic.len(), 4, "{classic:?}");
@@ -64,7 +64,7 @@ fn ordered(a: &str, b: &str) -> (String, String) {
     (a.min(b).to_owned(), a.max(b).to_owned())
 }
 
-/// Every pair well above the least similarity by the texts themselves is among the pairs, and none below it.
+/// Every pair well above the least similarity of the texts themselves is found, and none below.
 #[test]
 fn pairs_are_those_of_the_texts() {
     let folder = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ fn pairs_are_those_of_the_texts() {
         }
         assert!(lines(&pairs).iter().all(|line| line["exact"] == true));
         assert!(certain.is_subset(&found), "{:?}", certain.difference(&found).collect::<Vec<_>>());
-        // What is dropped is near to what stays, and of what stays no two are near.
+        // Each dropped document is near a kept one, and no two kept ones are near.
         let stay: BTreeSet<String> =
             lines(&kept).iter().map(|line| line["id"].as_str().unwrap().to_owned()).collect();
         for line in lines(&dropped) {
@@ -127,7 +127,7 @@ fn pairs_are_those_of_the_texts() {
     }
 }
 
-/// Where the index is makes no difference, and neither does it whether it is filled before or on the way.
+/// The place of the index makes no difference, nor does the time at which it is filled.
 #[test]
 fn every_place_says_the_same() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,8 +142,8 @@ fn every_place_says_the_same() {
         assert!(
             info.contains("verify        on, similarity 0.8 and more") && info.contains("format        4")
         );
-        // Another run finds each kept one under its own id, unchanged. By now what one is nearest to may be a later
-        // one.
+        // Another run finds each kept one under its own id, unchanged. The nearest document may be
+        // a later one by now.
         let ids = |lines: &[Value]| lines.iter().map(|line| line["id"].clone()).collect::<Vec<_>>();
         assert_eq!(ids(&dropped(&input, &["--store", &store])), ids(&in_memory), "{profile}, again");
         let refused =
@@ -159,7 +159,7 @@ fn every_place_says_the_same() {
     );
 }
 
-/// An index of an earlier version opens, says what it is, and finds what it found.
+/// An index of an earlier version opens, names its version, and gives its former results.
 #[test]
 fn an_index_without_signatures_stays_what_it_is() {
     let folder = tempfile::tempdir().unwrap();
@@ -204,7 +204,7 @@ fn an_index_of_bands_has_no_scheme_to_insist_on() {
     assert!(refused.stderr.contains("scheme is \"none\" in the index and \"5c2\""), "{}", refused.stderr);
 }
 
-/// As sets `1000` is `10000`, and a passage that comes twice is one that comes once.
+/// As sets, `1000` equals `10000`, and a repeated passage counts once.
 #[test]
 fn copies_say_whether_their_numbers_differ() {
     let folder = tempfile::tempdir().unwrap();
@@ -257,7 +257,7 @@ fn copies_say_whether_their_numbers_differ() {
     assert_eq!(of_nodes, [(3, Some(false)), (1, None)]);
 }
 
-/// It was taken for the same text under the same id, and was in no output.
+/// Before, such a record was taken for a repeat of the first one, and was in no output.
 #[test]
 fn another_text_of_the_same_sets_under_the_same_id_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
@@ -276,7 +276,7 @@ fn another_text_of_the_same_sets_under_the_same_id_is_rejected() {
     let store = format!("embedded:{}", at("index"));
     let inputs = at("input.jsonl");
     fs::write(&inputs, &input).unwrap();
-    // A simhash counts how often a word comes, so without one it is for the texts to tell.
+    // Simhashes count repeated words. Without simhashes, only the texts tell records apart.
     for more in [&[][..], &["--store", &store], &["--keep", "longest"], &["--texts", "none"]] {
         let args = ["dedup", "-q", &inputs, "--profile", "minhash", "--output", &kept, "--rejects", &rejects];
         let said = run("indexer", [&args[..], more].concat()).expect(1);
@@ -284,7 +284,8 @@ fn another_text_of_the_same_sets_under_the_same_id_is_rejected() {
         assert_eq!(kept.len(), 1);
         let numbers: Vec<u64> =
             lines(Path::new(&rejects)).iter().map(|reject| reject["line"].as_u64().unwrap()).collect();
-        // Of the records without a text at hand the numbers alone tell; the longest comes first where that is asked for.
+        // Without a text at hand, only the numbers tell records apart. With `--keep longest`, the
+        // longest record comes first.
         let expected: &[u64] = match more {
             ["--texts", "none"] => &[2],
             ["--keep", "longest"] => &[1, 2, 4, 5],

@@ -34,7 +34,7 @@ use crate::support::{Random, Worker, json_lines, news, run, run_with_input};
 const TEXT: &str = "The ferry terminal on the east side of the harbour reopened on Monday after a winter of repairs, \
                     and ferries now leave every ninety minutes between six in the morning and nine at night.";
 
-/// The answer is the one body that everything that goes wrong has.
+/// Checks that an answer has the common body of all errors.
 #[track_caller]
 fn is_problem((got, problem): (u16, Value), status: u16, kind: &str) {
     assert_eq!(got, status, "{problem}");
@@ -43,7 +43,7 @@ fn is_problem((got, problem): (u16, Value), status: u16, kind: &str) {
     assert!(problem["detail"].as_str().is_some_and(|detail| !detail.is_empty()), "{problem}");
 }
 
-/// Begins a batch of queries, and waits until its first line is answered: it has its place then.
+/// Begins a batch of queries, and waits for the answer to its first line, when it has its place.
 fn open_batch(worker: &Worker, headers: &str) -> BufReader<TcpStream> {
     let mut batch = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
     let line = format!("{}\n", json!({ "text": TEXT }));
@@ -63,7 +63,7 @@ fn open_batch(worker: &Worker, headers: &str) -> BufReader<TcpStream> {
     batch
 }
 
-/// What a match says of a text that is equal where texts are kept.
+/// Returns the fields of a match with an equal text in an index with texts.
 fn counted_as_equal() -> Value {
     json!({ "exact": true, "numbers_differ": false, "share_of_a": 1.0, "share_of_b": 1.0, "similarity": 1.0 })
 }
@@ -85,7 +85,7 @@ fn insert_and_query() {
 
     let (_, mut expected) = worker.get("/v1/documents/a");
     expected["distance"] = json!(0);
-    // A fingerprint is found by its bits, and nothing confirms it.
+    // A fingerprint is found by its bits, and is not verified.
     let by_fingerprint = json!({ "fingerprint": inserted["fingerprint"], "max_distance": 0 });
     for (query, counted, n_buckets) in
         [(json!({ "text": TEXT }), Some(counted_as_equal()), 26), (by_fingerprint, None, 10)]
@@ -194,8 +194,7 @@ fn texts_posted_at_once_are_kept_once() {
     }
 }
 
-/// An indexer writes and a worker answers from one embedded store: what the indexer has acknowledged the worker sees,
-/// and the other way round.
+/// An indexer and a worker share one embedded store: each sees the other's acknowledged documents.
 #[test]
 fn a_worker_beside_an_indexer() {
     let folder = tempfile::tempdir().unwrap();
@@ -246,7 +245,8 @@ fn a_worker_answers_over_an_index_that_the_indexer_made() {
     }
 }
 
-/// The request is sent half before the stop and half after it: it was accepted, so it is answered.
+/// Half of the request is sent before the stop, and half after. The worker had accepted the
+/// request, so the answer comes.
 #[test]
 fn a_stop_answers_what_was_accepted() {
     let worker = Worker::start("memory:", &[]);

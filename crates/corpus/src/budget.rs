@@ -1,9 +1,10 @@
-//! A budget of time: what takes much longer than its bytes explain is given up, with a reason.
+//! A budget of time: a record that takes much longer than its bytes explain is given up, with a
+//! reason.
 //!
-//! This is the last net. Every reader is meant to be linear in its bytes, and is bounded by them. Where one is not
-//! after all, a record of a few bytes must not hold a run for hours. It is processor time of one thread, so a slow
-//! disk or a busy machine spends nothing, and so generous that no ordinary record comes near it: what is read does not
-//! depend on the machine.
+//! The budget is the last safety net. Every reader is meant to be linear in its bytes, and is
+//! bounded by them. If one is not after all, a record of a few bytes must not hold a run for hours.
+//! The unit is processor time of one thread, so a slow disk or a busy machine spends nothing. No
+//! ordinary record comes near the budget: the content read does not depend on the machine.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -15,16 +16,16 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What every record may take.
+/// Time allowed for every record.
 const BASE: Duration = Duration::from_secs(20);
 
-/// And what it may take for each MiB: a hundred times what the slowest reader needs.
+/// Time allowed beyond that for each MiB: a hundred times the need of the slowest reader.
 const PER_MIB: Duration = Duration::from_secs(2);
 
-/// Steps between two looks at the clock.
+/// Number of steps between two looks at the clock.
 const STEPS: u32 = 4096;
 
-/// The time that is left for one record.
+/// Time left for one record.
 #[derive(Debug)]
 pub(super) struct Budget {
     watch: Watch,
@@ -32,7 +33,7 @@ pub(super) struct Budget {
     n_steps: Cell<u32>,
 }
 
-/// It is spent.
+/// Error of a spent budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OverBudget {
     allowed: Duration,
@@ -40,23 +41,26 @@ pub(super) struct OverBudget {
 }
 
 impl Budget {
-    /// For so many bytes, from now on, in this thread.
+    /// Starts a budget for `n_bytes` bytes, now, in this thread.
     pub(super) fn new(n_bytes: usize) -> Self {
         Self::by(processor_time, n_bytes)
     }
 
     fn by(clock: fn() -> Duration, n_bytes: usize) -> Self {
-        // So that the first step looks at the clock.
+        // The first step looks at the clock.
         Self { watch: Watch::start(clock), n_bytes: n_bytes as u64, n_steps: Cell::new(STEPS - 1) }
     }
 
-    /// One that is spent at once.
+    /// Returns a budget already spent.
     #[cfg(test)]
     pub(super) fn spent() -> Self {
         Self { watch: Watch { clock: || Duration::MAX, start: Duration::ZERO }, ..Self::new(0) }
     }
 
-    /// Takes a step, which is short and takes the same time whatever was read before.
+    /// Takes a step, which must be short and take the same time whatever came before.
+    ///
+    /// # Errors
+    /// If the budget is spent, as far as the clock has been looked at.
     pub(super) fn step(&self) -> Result<(), OverBudget> {
         let n_steps = self.n_steps.get() + 1;
         self.n_steps.set(n_steps % STEPS);
@@ -64,7 +68,7 @@ impl Budget {
     }
 }
 
-/// When something began, by the clock that it is measured with.
+/// Start of a measurement, with its clock.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
     clock: fn() -> Duration,
@@ -76,7 +80,7 @@ impl Watch {
         Self { clock, start: clock() }
     }
 
-    /// Whether so many bytes explain the time since.
+    /// Checks the time since the start against the allowance for `n_bytes` bytes.
     fn check(self, n_bytes: u64) -> Result<(), OverBudget> {
         let allowed = BASE + PER_MIB.mul_f64(n_bytes as f64 / f64::from(1 << 20));
         let is_spent = (self.clock)().saturating_sub(self.start) > allowed;
@@ -84,21 +88,21 @@ impl Watch {
     }
 }
 
-/// The budget of one source, which grows with what is read: before it is unpacked and after.
+/// Budget of one source, which grows with the bytes read: packed and unpacked ones.
 #[derive(Clone)]
 pub(super) struct Meter {
     watch: Watch,
     n_bytes: Arc<AtomicU64>,
 }
 
-/// What is read through it counts.
+/// Reader whose bytes count in a meter.
 pub(super) struct Metered<R> {
     inner: R,
     meter: Meter,
 }
 
 impl Meter {
-    /// From now on, in this thread.
+    /// Starts a meter, now, in this thread.
     pub(super) fn start() -> Self {
         Self { watch: Watch::start(processor_time), n_bytes: Arc::default() }
     }
@@ -130,7 +134,7 @@ impl fmt::Display for OverBudget {
 
 impl Error for OverBudget {}
 
-/// How long the processor has worked in this thread.
+/// Returns the processor time of this thread.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
@@ -166,7 +170,7 @@ mod tests {
         let mut mib = vec![0; 1 << 20];
         NOW.set(BASE + 2 * PER_MIB);
         source.read_exact(&mut mib).unwrap_err();
-        // What goes in counts, and what comes out.
+        // Packed bytes count, and unpacked ones.
         source.read_exact(&mut mib).unwrap();
         NOW.set(Duration::MAX);
         let error = source.read(&mut mib).unwrap_err();

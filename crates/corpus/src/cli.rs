@@ -1,5 +1,5 @@
-//! The flags by which the programs name what they read. [`FileArgs`], [`RecordArgs`] and [`IdArgs`] are apart so that a
-//! program can have its own among them.
+//! Flags for the inputs of the programs. [`FileArgs`], [`RecordArgs`] and [`IdArgs`] are apart, so
+//! a program can have its own flags among them.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -109,7 +109,7 @@ pub struct IdArgs {
 }
 
 impl FileArgs {
-    /// What these and the other flags ask for.
+    /// Returns the options of these and the other flags.
     #[must_use]
     pub fn options(self, records: impl Into<RecordOptions>, ids: IdArgs) -> InputOptions {
         let Self { files, files_from, input_wait_seconds } = self;
@@ -124,7 +124,7 @@ impl FileArgs {
 }
 
 impl RecordArgs {
-    /// What these flags ask for.
+    /// Returns the options of these flags.
     #[must_use]
     pub fn options(self) -> RecordOptions {
         let Self { form: FormArgs { format, id_field }, text_field, bound } = self;
@@ -224,7 +224,7 @@ mod tests {
         assert!(Program::try_parse_from(["program", "a", "--format", "docx"]).is_err());
     }
 
-    /// A program that reads without a command line reads alike.
+    /// A program without a command line reads by the same defaults.
     #[test]
     fn what_is_not_given_is_as_in_the_library() {
         assert_eq!(format!("{:?}", options(&["a"])), format!("{:?}", InputOptions::of(["a"])));

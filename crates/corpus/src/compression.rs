@@ -1,4 +1,5 @@
-//! What is packed is unpacked: gzip, zstd and bzip2, told apart by their first bytes, of any number of members.
+//! Decompression of gzip, zstd and bzip2, recognized by their first bytes, with any number of
+//! members.
 
 mod members;
 
@@ -9,26 +10,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bzip2::read::MultiBzDecoder;
 use members::Members;
 
-/// What is read of a source at once.
+/// Size of the buffer for reading a source.
 pub(crate) const READ_BUFFER_BYTES: usize = 64 << 10;
 
-/// As many bytes as tell the compressions apart.
+/// Number of bytes that tell the compressions apart.
 const HEAD_BYTES: usize = 10;
 
 const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
 const ZSTD_MAGIC: &[u8] = b"\x28\xb5\x2f\xfd";
-/// Followed by a digit, and by what a block or the end of the stream begins with: "BZh" alone may begin a text.
+/// A digit follows, then one of [`BZIP2_NEXT`], the beginning of a block or the end of the stream:
+/// `BZh` alone may begin a text.
 const BZIP2_MAGIC: &[u8] = b"BZh";
 const BZIP2_NEXT: [&[u8]; 2] = [b"\x31\x41\x59\x26\x53\x59", b"\x17\x72\x45\x38\x50\x90"];
 
-/// What was opened.
+/// An opened source.
 pub(super) struct Opened {
-    /// Unpacked where it was packed, anything else as it is.
+    /// The content: unpacked if packed, else unchanged.
     pub(super) content: Box<dyn Read + Send>,
     pub(super) is_packed: bool,
 }
 
-/// The content of `raw`: unpacked where it is packed, anything else as it is.
+/// Returns the content of `raw`: unpacked if packed, else unchanged.
 pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
     let head = head(&mut raw)?;
     let is_packed = is_packed(&head);
@@ -46,12 +48,12 @@ pub(super) fn open(mut raw: impl Read + Send + 'static) -> io::Result<Opened> {
     Ok(Opened { content, is_packed })
 }
 
-/// Whether what begins like this is packed in a way that is known here.
+/// Returns true if `head` begins content of a known compression.
 pub(super) fn is_packed(head: &[u8]) -> bool {
     head.starts_with(GZIP_MAGIC) || head.starts_with(ZSTD_MAGIC) || is_bzip2(head)
 }
 
-/// The first bytes; a pipe may give them one at a time.
+/// Reads the first bytes; a pipe may deliver them one at a time.
 fn head(raw: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(HEAD_BYTES);
     raw.take(HEAD_BYTES as u64).read_to_end(&mut head)?;
@@ -63,7 +65,7 @@ fn is_bzip2(head: &[u8]) -> bool {
         && head.get(4..).is_some_and(|next| BZIP2_NEXT.iter().any(|magic| next.starts_with(magic)))
 }
 
-/// Counts what is read through it.
+/// Reader that counts the bytes read through it.
 pub(super) struct Counted {
     inner: Box<dyn Read + Send>,
     n_bytes: Arc<AtomicU64>,
@@ -137,7 +139,7 @@ mod tests {
             for place in (HEAD_BYTES..whole.len()).step_by(97) {
                 let mut damaged = whole.clone();
                 damaged[place] ^= 0x10;
-                // Zstandard has no check sum unless asked for one; the others have.
+                // Zstandard has a checksum only on request; the others always have one.
                 if let Ok(read) = read(damaged)
                     && whole[..4] != *ZSTD_MAGIC
                 {

@@ -1,7 +1,7 @@
-//! What a file plainly is, by how it begins: one whose name says something else, or nothing, is not read as what it
-//! is not.
+//! Detection of a file's content by its first bytes. A file whose name says something else, or
+//! nothing, is not read as a format it does not have.
 //!
-//! Only what cannot be mistaken counts. Of what begins like nothing in here the name is believed.
+//! Only unmistakable beginnings count. The name is believed for all others.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -9,17 +9,17 @@ use std::io::{self, Read};
 use super::Format;
 use super::compression;
 
-/// How much of a file is looked at.
+/// Number of bytes examined at the beginning of a file.
 const HEAD_BYTES: usize = 1024;
 
-/// What a file plainly is.
+/// Unmistakable content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Of a format that is read.
+    /// A supported format.
     Known(Format),
-    /// Text in UTF-16, which is read where encodings are told apart.
+    /// Text in UTF-16, which is read where encodings are detected.
     Utf16,
-    /// What is not read.
+    /// Unsupported content, by its description.
     Foreign(&'static str),
 }
 
@@ -27,7 +27,7 @@ const PACKED_TWICE: Content = Content::Foreign("packed twice");
 const PACKED_PARQUET: Content = Content::Foreign("Parquet that was packed once more");
 const BINARY: Content = Content::Foreign("binary, or UTF-16 without a byte order mark");
 
-/// What begins like this is no text: a control character is in it, or follows it.
+/// Beginnings of content that is not text: a control character is in each of them, or follows.
 const BINARY_MAGICS: [(&[u8], &str); 18] = [
     (b"PK\x03\x04", "a ZIP archive, as .docx .xlsx .odt .epub are"),
     (b"PK\x05\x06", "an empty ZIP archive"),
@@ -49,14 +49,14 @@ const BINARY_MAGICS: [(&[u8], &str); 18] = [
     (b"\x7fELF", "a program"),
 ];
 
-/// What begins like this is written in characters, and in none that a person begins a text with.
+/// Beginnings made of printable characters, with which no person begins a text.
 const TEXT_MAGICS: [(&[u8], &str); 2] = [(b"%PDF-1.", "PDF"), (b"{\\rtf1", "RTF")];
 
 const TAR_MAGIC: &[u8] = b"ustar";
 const TAR_MAGIC_AT: usize = 257;
 
 impl Content {
-    /// Of what begins like this, unpacked.
+    /// Detects unpacked content by its first bytes.
     fn of(head: &[u8]) -> Option<Self> {
         let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
         let has_control = head.iter().any(is_control);
@@ -82,12 +82,13 @@ impl Content {
         }
     }
 
-    /// Of a whole file as it is stored; none where it begins like nothing special, or cannot be read, which reading it
-    /// will say. What no name vouches for is no text either where it holds zero bytes.
+    /// Detects the content of a whole stored file. `None` if the file begins like nothing special,
+    /// or cannot be read; reading it reports the fault. Without a name that implies a format,
+    /// content with zero bytes is binary.
     pub(super) fn look(raw: impl Read + Send + 'static, is_named: bool) -> Option<Self> {
         let mut opened = compression::open(raw).ok()?;
         let mut head = Vec::with_capacity(HEAD_BYTES);
-        // What breaks off was long enough or not.
+        // A file that breaks off may still have given enough bytes.
         let _ = opened.content.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head);
         match Self::of(&head) {
             Some(Self::Known(Format::Parquet)) if opened.is_packed => Some(PACKED_PARQUET),
@@ -96,12 +97,12 @@ impl Content {
         }
     }
 
-    /// Why it is not to be read as this, where it is something else.
+    /// Returns the reason why the content cannot be read as `format`, if it is something else.
     pub(super) fn complaint(self, format: Format) -> Option<String> {
         let reads_any_encoding = matches!(format, Format::Text | Format::Html);
         match self {
             Self::Known(found) if found == format => None,
-            // The source of a page is a text, too.
+            // The source of a page is also a text.
             Self::Known(Format::Html) if format == Format::Text => None,
             Self::Known(found) => Some(format!("is {found}, not {format}; --format {found} reads it")),
             Self::Utf16 if reads_any_encoding => None,
@@ -111,7 +112,7 @@ impl Content {
     }
 }
 
-/// Why what it is cannot be read.
+/// Formats the reason why the content cannot be read.
 impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -128,7 +129,7 @@ impl fmt::Display for Content {
     }
 }
 
-/// A version and a header follow what may begin a text.
+/// Returns true for a version followed by a header, since the version alone may begin a text.
 fn is_warc(head: &[u8]) -> bool {
     let Some(version) = head.strip_prefix(b"WARC/") else { return false };
     version.first().is_some_and(u8::is_ascii_digit) && contains(head, b"\nwarc-type:")
@@ -143,30 +144,32 @@ fn is_html(head: &[u8]) -> bool {
         || (begins(b"<?xml") && (contains(text, b"<!doctype html") || contains(text, b"<html")))
 }
 
-/// `part` is in small letters.
+/// Returns true if `part` occurs in `head`, ignoring ASCII case.
 fn contains(head: &[u8], part: &[u8]) -> bool {
     head.windows(part.len()).any(|window| window.eq_ignore_ascii_case(part))
 }
 
-/// The unpacked content of `raw`, of which the first read fails if it plainly is not of `format`.
+/// Returns the unpacked content of `raw`. The first read fails if the content plainly is not of
+/// `format`.
 pub(super) fn unpacked(raw: impl Read + Send + 'static, format: Format) -> io::Result<Expected> {
     let opened = compression::open(raw)?;
     let (inner, is_packed) = (opened.content, opened.is_packed);
     Ok(Expected { inner, is_packed, format: Some(format), failure: None })
 }
 
-/// What was opened to be read as some format.
+/// Unpacked content whose first read checks its format.
 pub(super) struct Expected {
     inner: Box<dyn Read + Send>,
     is_packed: bool,
-    /// Until it was looked at.
+    /// The expected format, until checked.
     format: Option<Format>,
-    /// Met behind what was looked at.
+    /// Error met behind the bytes to be checked.
     failure: Option<io::Error>,
 }
 
 impl Expected {
-    /// Reads what is looked at into the beginning of `buffer`, in one piece: a pipe may give it byte by byte.
+    /// Reads the bytes to be checked into the beginning of `buffer`, in one piece: a pipe may
+    /// deliver them byte by byte.
     fn read_head(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut n = 0;
         while n < HEAD_BYTES.min(buffer.len()) {

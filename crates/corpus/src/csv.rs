@@ -1,5 +1,6 @@
-//! CSV and TSV cut into rows; the first row names the fields. Quotes may hold line breaks, so a row is found by reading
-//! all before it. Of a row only the cells that are looked for are kept, and the whole where an output is to have it.
+//! CSV and TSV cut into rows; the first row names the fields. Quotes may hold line breaks, so
+//! finding a row takes reading all before it. Of a row only the requested cells are kept, and the
+//! whole row where an output needs it.
 
 use std::io::{self, BufRead};
 
@@ -12,11 +13,11 @@ use super::reader::RecordReader;
 use super::records::{Cell, Form, RecordError, Records};
 use super::whole_rows::{Lines, WholeRows};
 
-/// Room for a row at the beginning; it grows up to the limit of a record.
+/// Initial room for a row, in bytes and cells; it grows up to the limits.
 const ROW_BYTES: usize = 64 << 10;
 const ROW_CELLS: usize = 64;
 
-/// Cells of a row at most, which bounds rows of empty cells.
+/// Maximum number of cells in a row, which bounds rows of empty cells.
 const ROW_CELLS_MAX: usize = 1 << 16;
 
 pub(super) struct Csv<R> {
@@ -25,11 +26,11 @@ pub(super) struct Csv<R> {
     columns: Columns,
     whole_rows: WholeRows,
     header: Option<Header>,
-    /// The row that was read last: its cells one after another, and where each ends.
+    /// The last row read: its cells one after another, and the end of each.
     cells: Vec<u8>,
     ends: Vec<usize>,
     n_cells: usize,
-    /// Of the line to be read next.
+    /// Number of the next line.
     number: u64,
     record_bytes_max: usize,
     ended: bool,
@@ -37,18 +38,18 @@ pub(super) struct Csv<R> {
 
 struct Header {
     n_cells: usize,
-    /// Where in a row each of the columns is.
+    /// Place in a row of each requested column.
     places: Vec<Option<usize>>,
-    /// How whole rows are written, where they are.
+    /// Writer of whole rows, if requested.
     lines: Option<Lines>,
-    /// The line that it is in, as long as no row has come after it.
+    /// Line number of the header, until another row follows.
     alone_in: Option<u64>,
 }
 
 enum Row {
     Whole,
     TooLong,
-    /// The file ends in the middle of quotes.
+    /// The file ends inside quotes.
     Cut,
     End,
 }
@@ -70,7 +71,7 @@ impl<R> Csv<R> {
         }
     }
 
-    /// Also makes something of whole rows.
+    /// Also uses whole rows, as `whole_rows` says.
     pub(super) fn with_whole_rows(self, whole_rows: &WholeRows) -> Self {
         Self { whole_rows: whole_rows.clone(), ..self }
     }
@@ -120,7 +121,8 @@ impl<R: BufRead> RecordReader for Csv<R> {
 }
 
 impl<R: BufRead> Csv<R> {
-    /// What the first row says that the columns are called, if there is a whole one. Nothing has been read before.
+    /// Reads the column names from the first row, if there is a complete one. Nothing may have been
+    /// read before.
     pub(super) fn names(mut self) -> io::Result<Option<Vec<Vec<u8>>>> {
         self.skip_blank_lines()?;
         let names = |csv: &Self| (0..csv.n_cells).map(|i| csv.cell(i).to_vec()).collect();
@@ -130,12 +132,13 @@ impl<R: BufRead> Csv<R> {
         })
     }
 
-    /// A cell of the row that was read.
+    /// Returns a cell of the row read last.
     fn cell(&self, i: usize) -> &[u8] {
         &self.cells[if i == 0 { 0 } else { self.ends[i - 1] }..self.ends[i]]
     }
 
-    /// Also stands on the first line of the next row afterwards, which its number needs.
+    /// Skips blank lines. The reader then stands on the first line of the next row, whose number is
+    /// that of the line.
     fn skip_blank_lines(&mut self) -> io::Result<()> {
         loop {
             let available = fill(&mut self.reader)?;
@@ -148,8 +151,8 @@ impl<R: BufRead> Csv<R> {
         }
     }
 
-    /// The fault of a file whose only row names none of the texts: that row is a record, or another
-    /// file was meant. A file without records is right where its columns are.
+    /// Returns the fault of a file whose only row names none of the texts: the row is a record, or
+    /// another file was meant. A file without records is valid if its columns are.
     fn header_alone(&self) -> Option<(u64, &'static str)> {
         let header = self.header.as_ref()?;
         let has_text = header.places.iter().enumerate().any(|(column, place)| {
@@ -183,7 +186,7 @@ impl<R: BufRead> Csv<R> {
             n_ends += n_ended;
             match result {
                 ReadRecordResult::InputEmpty => {}
-                // It has read a byte order mark, and nothing is left of what it was given.
+                // The parser has read a byte order mark, and the buffer is used up.
                 ReadRecordResult::End if !at_end => {}
                 ReadRecordResult::OutputFull if n_bytes <= self.record_bytes_max => {
                     self.cells.resize(2 * self.cells.len(), 0);
@@ -209,7 +212,7 @@ impl<R: BufRead> Csv<R> {
         }
     }
 
-    /// Takes the row that was read for the header, or puts it among the records.
+    /// Takes the row read last as the header, or adds it to the records.
     fn take_row(&mut self, number: u64, records: &mut Records) {
         let cell = |i: usize| self.cell(i);
         let Some(header) = &self.header else {
@@ -262,7 +265,8 @@ impl<R: BufRead> Csv<R> {
     }
 }
 
-/// Refuses what would make one column of all, which gives every row a reason that does not help.
+/// Refuses a header that a wrong delimiter makes one column: otherwise every row would get a reason
+/// that does not help.
 fn check_delimiter(names: &[&[u8]]) -> Result<(), String> {
     let [name] = names else { return Ok(()) };
     let Some(other) = b";\t|,".iter().find(|delimiter| name.contains(delimiter)) else { return Ok(()) };
@@ -273,9 +277,9 @@ fn check_delimiter(names: &[&[u8]]) -> Result<(), String> {
     ))
 }
 
-/// What can be read now; empty at the end only.
+/// Returns the bytes available now; empty at the end only.
 fn fill(reader: &mut impl BufRead) -> io::Result<&[u8]> {
-    // Twice, since what a loop borrows it cannot give back.
+    // Called twice, since a borrow inside the loop cannot be returned.
     while let Err(error) = reader.fill_buf() {
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
@@ -291,7 +295,8 @@ mod tests {
     use super::super::fields::testing::{names, rows};
     use super::*;
 
-    /// Reads `content` a few bytes at a time and checks the id and the text, or the reason, of every row.
+    /// Reads `content` a few bytes at a time and checks the id and the text, or the reason, of
+    /// every row.
     #[track_caller]
     fn check(content: impl AsRef<[u8]>, record_bytes_max: usize, expected: &[(u64, Result<&str, &str>)]) {
         for step in [3, 4096] {

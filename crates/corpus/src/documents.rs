@@ -1,4 +1,4 @@
-//! The documents of a corpus, one after another, for a program that wants no more than to read them.
+//! Iterator over the documents of a corpus, for a program that only reads them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,35 +12,35 @@ use super::internal_error::caught;
 use super::origin::Origin;
 use super::records::{Chunk, Numbered, Place, Position};
 
-/// What a record says, and where it was read.
+/// A document read from an input, with its place there.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// As the record has it, or made where ids are made.
+    /// The id in the record, or a made one where ids are made.
     pub id: DocumentId,
-    /// All of it.
+    /// The whole text.
     pub text: String,
-    /// Where the document came from, if that was asked for and is said.
+    /// Source of the document, if requested: stated in the record, or the default.
     pub source: Option<Source>,
-    /// The label, if that was asked for and is said: see [`Fields::labelled`].
+    /// Label of the document, if requested and present in the record: see [`Fields::labelled`].
     pub label: Option<String>,
-    /// The input that it was read from.
+    /// The input that holds the document.
     pub origin: Arc<Origin>,
-    /// Its line there, counted from 1; of formats without lines its record.
+    /// Line number in the input, counted from 1; the record number in formats without lines.
     pub number: u64,
 }
 
-/// A record that is no document, though it should be one.
+/// A record that should be a document and is not.
 #[derive(Clone, Debug)]
 pub struct Rejected {
-    /// The input that it was read from.
+    /// The input that holds the record.
     pub origin: Arc<Origin>,
-    /// Its line there, counted from 1; of formats without lines its record.
+    /// Line number in the input, counted from 1; the record number in formats without lines.
     pub number: u64,
-    /// Why, as a person reads it.
+    /// The reason, as shown to the user.
     pub reason: String,
 }
 
-/// As in "news.jsonl:17: there is no field "text"; …".
+/// Formats as in `news.jsonl:17: there is no field "text"; …`.
 impl fmt::Display for Rejected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.origin.name(), self.number, self.reason)
@@ -49,17 +49,17 @@ impl fmt::Display for Rejected {
 
 impl std::error::Error for Rejected {}
 
-/// All documents of some inputs, in their order, and the records that are none. It blocks while it reads, and holds one
-/// portion of records in memory.
+/// Iterator over all documents of the inputs and all rejected records, in input order. `next`
+/// blocks while reading, and one portion of records is held in memory.
 pub struct Documents {
     chunks: Chunks,
     fields: Fields,
-    /// What is left of the last chunk.
+    /// Items of the last chunk not yet returned.
     read: vec::IntoIter<Result<Document, Rejected>>,
 }
 
 impl Inputs {
-    /// The documents that are in them, and the records that are none, in their order.
+    /// Returns the documents of the inputs, and the rejected records, in input order.
     #[must_use]
     pub fn documents(self, fields: Fields) -> Documents {
         Documents::new(self.chunks(Position::default(), &fields.columns()), fields)

@@ -1,14 +1,14 @@
-//! Bytes to text, where nobody promises UTF-8.
+//! Decoding of bytes to text without a promise of UTF-8.
 
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::Encoding;
 
-/// Decodes by the byte order mark, else as UTF-8 if it is that, else by the encoding that the bytes look most like; GB18030
-/// among them.
+/// Decodes by the byte order mark, else as UTF-8 if valid, else by the most likely encoding;
+/// GB18030 is among the candidates.
 ///
-/// The error is the reason a person sees.
+/// The error is the reason shown to the user.
 pub(super) fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
     if let Some((encoding, mark_len)) = Encoding::for_bom(bytes) {
         return Ok(encoding.decode_without_bom_handling(&bytes[mark_len..]).0);

@@ -1,8 +1,9 @@
-//! Why inputs cannot be read at all. What is wrong with one record is a reason of that record.
+//! The error of opening inputs. A fault of a single record is a reason of that record instead.
 
 use std::fmt;
 
-/// Why inputs cannot be opened: a sentence, with those below it as its sources. `{:#}` shows all of them.
+/// The reason why inputs cannot be opened: a sentence, with its causes as sources. `{:#}` shows the
+/// whole chain.
 pub struct Error(anyhow::Error);
 
 impl From<anyhow::Error> for Error {

@@ -1,4 +1,4 @@
-//! How a field is named.
+//! Names of fields.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -10,23 +10,23 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPath {
     given: String,
-    /// The names on the way to it, from the outside in.
+    /// Names on the way to the field, outermost first.
     pub(super) steps: Vec<String>,
 }
 
 impl FieldPath {
-    /// As it was given.
+    /// Returns the path as given.
     pub fn given(&self) -> &str {
         &self.given
     }
 
-    /// The name of the field, where it is one of the record itself and not of something in it.
+    /// Returns the name of the field, if it is one of the record itself and not nested.
     pub fn as_name(&self) -> Option<&str> {
         let [name] = &self.steps[..] else { return None };
         Some(name)
     }
 
-    /// The field of a record that is called so.
+    /// Returns the path of the record's field of this name.
     #[must_use]
     pub fn name(name: &str) -> Self {
         Self { given: name.to_owned(), steps: vec![name.to_owned()] }
@@ -53,7 +53,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// As it was given.
+/// Serializes the path as given.
 impl Serialize for FieldPath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.given)

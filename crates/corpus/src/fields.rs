@@ -1,4 +1,4 @@
-//! What is taken from a record, whatever its format: its id, its text, and where it came from.
+//! Fields of a record, in any format: its id, its text, its source, and whatever else is requested.
 
 mod given;
 
@@ -20,34 +20,34 @@ use super::value::{Value, Values};
 use super::warc::{Response, page_text};
 pub use given::{Digits, Given, GivenFields, Told};
 
-/// Where a record has its id unless somebody says otherwise.
+/// Default field of the id.
 const ID_FIELD: &str = "id";
 
-/// And where a record of a WARC file has it: no other field is another one in every record.
+/// Default field of the id in WARC: no other field differs in every record.
 const WARC_ID_FIELD: &str = "WARC-Record-ID";
 
-/// What stands between the texts of several fields.
+/// Separator between the texts of several fields.
 const TEXT_SEPARATOR: &str = "\n";
 
-/// Which fields of a record hold what.
+/// Names of the fields to read from a record.
 #[derive(Clone, Debug)]
 pub struct FieldNames {
-    /// None for the format's own.
+    /// Field of the id; `None` for the format's own.
     pub id: Option<FieldPath>,
-    /// Joined where there are several.
+    /// Fields of the text; several are joined.
     pub texts: Vec<FieldPath>,
-    /// Where a record has features of its own, where these are looked for.
+    /// Fields of a record's own features, if requested.
     pub given: Option<GivenFields>,
-    /// None where nobody asks where documents came from.
+    /// Field of the source; `None` if sources are not requested.
     pub source: Option<FieldPath>,
-    /// Where a record came from that does not say.
+    /// Source of a record that states none.
     pub source_default: Option<Source>,
-    /// What a record without an id gets.
+    /// Ids for records without one.
     pub made_ids: MadeIds,
 }
 
 impl FieldNames {
-    /// Those of the options, without sources.
+    /// Returns the names of the options, without sources.
     #[must_use]
     pub fn of(options: &InputOptions) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl FieldNames {
     }
 }
 
-/// The same, ready to read records with.
+/// Reader of the named fields from raw records.
 #[derive(Debug)]
 pub struct Fields {
     id: FieldPath,
@@ -76,27 +76,27 @@ pub struct Fields {
     json: JsonFields,
 }
 
-/// What a record says.
+/// Content of a record.
 #[derive(Debug)]
 pub struct Record<'a> {
-    /// As it has it, or made.
+    /// The id in the record, or a made one.
     pub id: DocumentId,
-    /// Whether it had no id and got a unique one.
+    /// True if the record had no id and got a unique one.
     pub has_unique_id: bool,
-    /// All of it.
+    /// The whole text.
     pub text: Cow<'a, str>,
-    /// The features that it brings along, where these are looked for.
+    /// Features given in the record, if requested.
     pub given: Option<Given>,
-    /// Where the document came from, if that was asked for and is said.
+    /// Source of the document, if requested: stated in the record, or the default.
     pub source: Option<Source>,
-    /// Lowest where nobody asks for ranks.
+    /// Rank of the record; the lowest if ranks are not requested.
     pub rank: Rank,
-    /// The label of the record, if that was asked for and is said: see [`Fields::labelled`].
+    /// Label of the record, if requested and present: see [`Fields::labelled`].
     pub label: Option<String>,
 }
 
 impl Record<'_> {
-    /// A line of JSON, for an output, where the record was none.
+    /// Formats the record as a line of JSON for an output, for a record not read as one.
     pub fn to_line(&self) -> String {
         let (id, text) = (self.id.as_str(), &self.text);
         match &self.source {
@@ -108,13 +108,13 @@ impl Record<'_> {
 }
 
 impl Fields {
-    /// Those of the options, without sources.
+    /// Returns a reader for the fields of the options, without sources.
     #[must_use]
     pub fn of(options: &InputOptions) -> Self {
         Self::new(FieldNames::of(options))
     }
 
-    /// Those of these names.
+    /// Returns a reader for the fields of these names.
     #[must_use]
     pub fn new(names: FieldNames) -> Self {
         let FieldNames { id, texts, given, source, source_default, made_ids } = names;
@@ -136,7 +136,7 @@ impl Fields {
         fields
     }
 
-    /// The same, that also ranks the records.
+    /// Also ranks the records.
     #[must_use]
     pub fn ranked(mut self, by: RankBy) -> Self {
         self.ranking = Some(Ranking::new(by));
@@ -144,8 +144,8 @@ impl Fields {
         self
     }
 
-    /// The same, that also read the label of each record from a field: a string of any length or an integer. A record
-    /// without the field, with null or with an empty string has none.
+    /// Also reads the label of each record from a field: a string of any length or an integer. A
+    /// record without the field, with null or with an empty string has no label.
     #[must_use]
     pub fn labelled(mut self, label: FieldPath) -> Self {
         self.label = Some(label);
@@ -153,22 +153,24 @@ impl Fields {
         self
     }
 
-    /// The same, where a record without an id gets one.
+    /// Gives a record without an id one of `made_ids`.
     #[must_use]
     pub fn with_made_ids(self, made_ids: MadeIds) -> Self {
         Self { made_ids, ..self }
     }
 
-    /// What a reader of rows has to find: for [`Inputs::chunks`](crate::Inputs::chunks).
+    /// Returns the columns for a reader of rows to find: the argument of
+    /// [`Inputs::chunks`](crate::Inputs::chunks).
     #[must_use]
     pub fn columns(&self) -> Columns {
         let n_texts = self.texts.len();
-        // Behind the id, the texts and the fingerprint.
+        // After the id, the texts and the fingerprint.
         let of_bytes = self.given.as_ref().map(|_| n_texts + 2);
         Columns { paths: self.paths().cloned().collect(), n_texts, of_bytes }
     }
 
-    /// All fields that are looked for, in the order in which [`Self::record`] takes them.
+    /// Returns the paths of all requested fields, in the order in which [`Self::record`] takes
+    /// them.
     fn paths(&self) -> impl Iterator<Item = &FieldPath> {
         let ranked_by = self.ranking.as_ref().and_then(|ranking| ranking.field.as_ref());
         let given = self
@@ -179,7 +181,8 @@ impl Fields {
         texts.chain(given).chain(&self.source).chain(ranked_by).chain(&self.label)
     }
 
-    /// Reads one record, unless it is one that holds no document; the error is the reason a person sees.
+    /// Parses one record; `None` if it is one without a document. The error is the reason shown to
+    /// the user.
     pub fn parse<'a>(&self, record: RawRecord<'a>, place: Place<'_>) -> Result<Option<Record<'a>>, String> {
         match record.form {
             Form::Json => self.record(self.json.parse(record.bytes)?, place).map(Some),
@@ -264,7 +267,8 @@ impl Fields {
         Ok(Record { id, has_unique_id, text, given, source, rank, label })
     }
 
-    /// The line of JSON that stands for a record in an output, if it has one: as it was read, but for an id that it got.
+    /// Returns the output line of a record: the line as read, with the made id if the record got a
+    /// unique one. A record without a line gets one of JSON.
     pub fn line<'a>(&self, raw: RawRecord<'a>, record: &Record<'_>) -> Cow<'a, [u8]> {
         let Some(line) = raw.line() else { return record.to_line().into_bytes().into() };
         let members = record.has_unique_id.then(|| Members::of(line)).flatten();
@@ -274,7 +278,7 @@ impl Fields {
         })
     }
 
-    /// Whether the record had none, and got a unique one, comes with it.
+    /// Returns the id, and true if the record had none and got a unique one.
     fn id(
         &self,
         value: Option<Value<'_>>,
@@ -330,7 +334,7 @@ impl Fields {
     }
 }
 
-/// Why `value` will not do.
+/// Formats the reason why `value` is unfit.
 fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) -> String {
     match value {
         None => format!("there is no field {path}; {help}"),
@@ -338,7 +342,7 @@ fn unfit(value: Option<&Value<'_>>, path: &FieldPath, wanted: &str, help: &str) 
     }
 }
 
-/// What the tests of readers need.
+/// Helpers for the tests of readers.
 #[cfg(test)]
 pub(super) mod testing {
     use super::super::origin::Origin;
@@ -358,7 +362,8 @@ pub(super) mod testing {
         }
     }
 
-    /// The number of every record, and its id and text with a space between, or the reason.
+    /// Reads all records: the number of each, with its id and text separated by a space, or the
+    /// reason.
     pub(in super::super) fn rows(
         reader: &mut dyn RecordReader,
         names: FieldNames,

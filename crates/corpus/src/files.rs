@@ -1,5 +1,5 @@
-//! Which files are read, in which order, and what each is called: files, folders, globs, lists of files, standard input, and
-//! addresses of what lies elsewhere.
+//! Selection of files: order and names of files, folders, globs, lists of files, standard input,
+//! and remote addresses.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -23,16 +23,16 @@ use super::wildcards::{GLOB, GLOB_CHARACTERS};
 /// One file to be read, or standard input.
 pub(super) struct Source {
     location: Location,
-    /// Where the part of the path starts that the records are known by.
+    /// Start of the stem in the path: the part by which records are known.
     stem_start: usize,
     format: Format,
-    /// What can be opened only once, such as standard input or a pipe. Files are opened when it is their turn: there may
-    /// be more of them than a process may have open.
+    /// An input that can be opened only once, such as standard input or a pipe. Files are opened
+    /// when their turn comes: there may be more of them than a process may have open.
     pub(super) opened: Option<Box<dyn Read + Send>>,
 }
 
 impl Source {
-    /// The same once more, if it can be read again.
+    /// Returns the same source for another pass, if the source can be read again.
     pub(super) fn again(&self) -> Option<Self> {
         let Self { location, stem_start, format, opened } = self;
         let again =
@@ -52,7 +52,8 @@ impl Source {
         self.format
     }
 
-    /// Why it cannot be read as what it is to be, where it plainly is something else and can be opened again.
+    /// Returns the reason why the source cannot be read in its format, if it can be opened again
+    /// and plainly is something else.
     pub(super) fn complaint(&self) -> Option<String> {
         let content = Content::look(self.location.open().ok()?, true)?;
         content.complaint(self.format)
@@ -74,16 +75,16 @@ impl Source {
     }
 }
 
-/// What is to be read.
+/// The files to be read.
 pub(super) struct Listing {
     /// In the order of the arguments.
     pub(super) sources: Vec<Source>,
-    /// How long all of them are together, where each of them has a length.
+    /// Sum of the lengths in bytes, if each source has one.
     pub(super) n_bytes: Option<u64>,
     pub(super) left_out: LeftOut,
 }
 
-/// Finds and tries to open all that the options name.
+/// Finds all inputs of the options and tries to open each.
 pub(super) fn find(options: &InputOptions) -> anyhow::Result<Listing> {
     let lists = options.files_from.iter();
     let n_stdin = options.files.iter().chain(lists).filter(|path| is_stdin(path)).count();
@@ -118,29 +119,30 @@ pub(super) fn find(options: &InputOptions) -> anyhow::Result<Listing> {
     Ok(found.listing)
 }
 
-/// How a file was come by.
+/// The way to a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
-    /// It was asked for by its own name, and is refused where it cannot be read.
+    /// The user names the file. It is refused if it cannot be read.
     Name,
-    /// A glob matches it. Where its name does not say what it is, what is in it decides.
+    /// A glob matches the file. If its name implies no format, the content decides.
     Glob,
-    /// It lies in a folder, and its name says what it is.
+    /// The file lies in a folder, and its name implies the format, unless one is given for all.
     Folder,
 }
 
 struct Found {
     listing: Listing,
-    /// What the user says they all are.
+    /// Format of all files, if given by the user.
     format: Option<Format>,
-    /// Where something lies elsewhere.
+    /// Client for remote files, once one is named.
     remote: Option<Remote>,
-    /// How long that is tried again.
+    /// Time to keep retrying remote files.
     wait: Duration,
 }
 
 impl Found {
-    /// Adds a file, or what is in a folder. Records are known by the path below `base`, or below the folder.
+    /// Adds a file, or the files in a folder. Records are known by the path below `base`, or below
+    /// the folder.
     fn add(&mut self, path: &Path, base: &Path) -> anyhow::Result<()> {
         if !path.is_dir() {
             return self.add_file(path, base, By::Name);
@@ -196,7 +198,8 @@ impl Found {
         Ok(())
     }
 
-    /// The format of a file, by what it is said to be and what it plainly is; the error is why it cannot be read.
+    /// Returns the format of a file, from the format given or implied and the content found; the
+    /// error is the reason why the file cannot be read.
     fn judge(said: Option<Format>, content: Option<Content>) -> Result<Option<Format>, String> {
         match (said, content) {
             (said, None) => Ok(said),
@@ -206,8 +209,9 @@ impl Found {
         }
     }
 
-    /// Adds what an address stands for, by the rules for local files. An argument may be a glob, and records are known by
-    /// the last step of its path; in a list they are known by all of it.
+    /// Adds the files at an address, by the rules for local files. An argument may be a glob, and
+    /// its records are known by the last step of the path; records of a list are known by the full
+    /// address.
     fn add_remote(&mut self, address: &str, is_argument: bool) -> anyhow::Result<()> {
         let remote = match &self.remote {
             Some(remote) => remote,
@@ -253,7 +257,8 @@ impl Found {
         Ok(())
     }
 
-    /// Adds the files in `folder` and the folders in it, sorted by name; gives those that it leaves out.
+    /// Adds the files in `folder` and its subfolders, sorted by name; returns those left out.
+    /// Hidden entries are skipped.
     fn add_folder(&mut self, folder: &Path, base: &Path) -> anyhow::Result<LeftOut> {
         let mut left_out = LeftOut::default();
         let is_hidden = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(b".");
@@ -264,7 +269,7 @@ impl Found {
                 continue;
             }
             let name = entry.file_name().to_string_lossy();
-            // What is no regular file may never end.
+            // Only a regular file is certain to end.
             if entry.file_type().is_file() && (self.format.is_some() || Format::of(&name).is_some()) {
                 self.add_file(entry.path(), base, By::Folder)?;
             } else {
@@ -274,10 +279,11 @@ impl Found {
         Ok(left_out)
     }
 
-    /// Adds what a glob matches, sorted by name. Records are known by what follows the folders without wildcards.
+    /// Adds the files that a glob matches, sorted by name. Records are known by the path after the
+    /// folders without wildcards.
     fn add_glob(&mut self, pattern: &str) -> anyhow::Result<()> {
         let failed = || format!("failed to read the glob {pattern}");
-        // As the matches are written, without `./`.
+        // Without `./`, as the matches are written.
         let base: PathBuf = Path::new(pattern)
             .components()
             .take_while(|step| !step.as_os_str().to_string_lossy().contains(GLOB_CHARACTERS))
@@ -305,7 +311,8 @@ impl Found {
         Ok(())
     }
 
-    /// Refuses sources whose records would get the same ids, all of which may be made.
+    /// Refuses two sources with the same stem if ids are made from it: for documents named after
+    /// their files, and for all formats under `make_ids`.
     fn check_stems(&self, make_ids: bool) -> anyhow::Result<()> {
         let mut stems = HashSet::new();
         for source in self.listing.sources.iter().filter(|source| make_ids || source.format.is_document()) {
@@ -321,7 +328,7 @@ impl Found {
     }
 }
 
-/// What to do about files that are left out.
+/// Advice on files that are left out.
 pub const WHAT_TO_DO: &str =
     "write what is in them as text or JSON Lines, or say with --format what they are";
 
@@ -334,7 +341,7 @@ fn nothing_known_in(folder: &str, left_out: &LeftOut) -> String {
     )
 }
 
-/// What was found instead.
+/// Formats the files found instead.
 fn beside(left_out: &LeftOut) -> String {
     if left_out.is_empty() { String::new() } else { format!("; it has {left_out}") }
 }

@@ -1,10 +1,10 @@
-//! What is in a file, by the end of its name.
+//! Formats of files, by the endings of their names.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// How the records of a file are written.
+/// Format of the records in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// JSON Lines: one object a line.
@@ -13,17 +13,17 @@ pub enum Format {
     Csv,
     /// Tab-separated values, with the quoting of CSV.
     Tsv,
-    /// From files only.
+    /// Parquet, which is read in any order and so never from a pipe.
     Parquet,
-    /// A file is a document.
+    /// Plain text: a file is a document.
     Text,
-    /// A file is a page.
+    /// HTML: a file is a page.
     Html,
     /// WARC and WET.
     Warc,
 }
 
-/// The known ends of names, which a suffix of [`COMPRESSED`] may follow.
+/// Known endings of names. A suffix of [`COMPRESSED`] may follow.
 const SUFFIXES: [(&str, Format); 16] = [
     (".jsonl", Format::Jsonl),
     (".ndjson", Format::Jsonl),
@@ -46,11 +46,11 @@ const SUFFIXES: [(&str, Format); 16] = [
 const COMPRESSED: [&str; 3] = [".gz", ".zst", ".bz2"];
 
 impl Format {
-    /// All there are.
+    /// All formats.
     pub const ALL: [Self; 7] =
         [Self::Jsonl, Self::Csv, Self::Tsv, Self::Parquet, Self::Text, Self::Html, Self::Warc];
 
-    /// As `--format` has it.
+    /// Returns the name of the format, as in `--format`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
@@ -63,26 +63,26 @@ impl Format {
         }
     }
 
-    /// The format that a file of this name has, as far as names say.
+    /// Returns the format that the ending of a file name implies.
     pub fn of(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         let (name, _) = Self::split_packing(&name);
         SUFFIXES.iter().find(|(suffix, _)| name.ends_with(suffix)).map(|(_, format)| *format)
     }
 
-    /// A name in small letters, without the end that says how the file is packed, and that end, which is empty where
-    /// there is none.
+    /// Splits `name`, in lowercase, before the suffix of its compression; the second part is empty
+    /// if there is none.
     pub fn split_packing(name: &str) -> (&str, &str) {
         let stem = COMPRESSED.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name);
         name.split_at(stem.len())
     }
 
-    /// Whether a file is one document, which is called like it.
+    /// Returns true if a file of this format is one document, which is named after the file.
     pub fn is_document(self) -> bool {
         matches!(self, Self::Text | Self::Html)
     }
 
-    /// What stands between the cells of a row, where there are any.
+    /// Returns the byte between the cells of a row, for formats with delimiters.
     pub fn delimiter(self) -> Option<u8> {
         match self {
             Self::Csv => Some(b','),
@@ -91,7 +91,7 @@ impl Format {
         }
     }
 
-    /// All known ends of names, for people.
+    /// Returns all known endings of names, as shown to the user.
     pub fn suffixes() -> String {
         SUFFIXES.map(|(suffix, _)| suffix).join(" ")
     }

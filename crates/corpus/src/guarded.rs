@@ -1,13 +1,14 @@
-//! A reader that may panic. What it has read before is kept, and the rest of its source is one record that says why.
+//! A reader that may panic. Records read before are kept, and the rest of the source is one record
+//! with the reason.
 
 use super::internal_error::caught;
 use super::reader::RecordReader;
 use super::records::{RecordError, Records};
 
 pub(super) struct Guarded {
-    /// None once it has panicked: what it would say then is not to be trusted.
+    /// `None` after a panic: the reader's further output is not to be trusted.
     reader: Option<Box<dyn RecordReader>>,
-    /// Of the last record.
+    /// Number of the last record.
     number: u64,
 }
 
@@ -16,7 +17,7 @@ impl Guarded {
         Self { reader: Some(reader), number: 0 }
     }
 
-    /// The next records, in their order; `None` at the end.
+    /// Returns the next records, in order; `None` at the end.
     pub(super) fn next_records(&mut self) -> Option<Records> {
         let reader = self.reader.as_mut()?;
         let mut records = Records::new(reader.form());
@@ -58,7 +59,7 @@ mod tests {
         }
     }
 
-    /// Takes a byte of what it has handed over away, as the reader of WARC did at the end of a file.
+    /// Takes a byte of a finished record away, as the reader of WARC did at the end of a file.
     struct Greedy;
 
     impl RecordReader for Greedy {
@@ -84,7 +85,8 @@ mod tests {
         assert!(reader.next_records().is_none());
     }
 
-    /// A panic in a reader ended the program with 101, and took what had been read of the portion along.
+    /// A panic in a reader once ended the program with 101, and lost the records already read in
+    /// the portion.
     #[test]
     fn what_was_read_before_a_panic_is_kept() {
         let mut reader = Guarded::new(Box::new(Faulty(0)));

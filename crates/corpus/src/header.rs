@@ -1,4 +1,4 @@
-//! The first row of CSV, looked at before its file is read.
+//! The first row of a CSV file, read before the file itself.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use super::files::Source;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What the columns of a file of CSV are called.
+/// Column names of a CSV file.
 pub struct Header {
-    /// In their order.
+    /// Names in column order.
     pub names: Vec<Vec<u8>>,
-    /// Whether it begins with a byte order mark, by which some programs know that it is UTF-8.
+    /// True if the file begins with a byte order mark, by which some programs recognize UTF-8.
     pub has_mark: bool,
 }
 
 impl Header {
-    /// The header of a source, if it has any. One that can be opened only once is as it was afterwards, but for being
-    /// unpacked.
+    /// Reads the header of `source`, if there is one. A source that can be opened only once stands
+    /// at its beginning again afterwards, but unpacked.
     pub(super) fn peek(source: &mut Source, record_bytes_max: usize) -> io::Result<Option<Self>> {
         let format = source.format();
         let delimiter = format.delimiter().expect("only CSV has a header");
@@ -40,7 +40,7 @@ impl Header {
     }
 }
 
-/// Remembers what was read through it.
+/// Reader that remembers all bytes read through it.
 struct Remembering<R> {
     inner: R,
     bytes: Vec<u8>,

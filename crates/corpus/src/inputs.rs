@@ -33,20 +33,20 @@ use super::whole_rows::WholeRows;
 /// The inputs of a run, all of which could be opened.
 pub struct Inputs {
     sources: Vec<Source>,
-    /// Bytes read so far, as they are stored.
+    /// Bytes read so far, counted as stored.
     pub n_bytes_read: Arc<AtomicU64>,
-    /// Bytes there are to read, where every source is a regular file.
+    /// Total bytes to read, as stored; `None` if any source has no length, such as a pipe.
     pub n_bytes: Option<u64>,
-    /// What was found where inputs were looked for, and is not read.
+    /// Files found among the inputs and not read.
     pub left_out: LeftOut,
     record_bytes_max: usize,
-    /// What is to be made of rows beside finding fields in them.
+    /// Use of whole rows, beside the fields found in them.
     pub whole_rows: WholeRows,
 }
 
 impl Inputs {
-    /// Finds and tries to open all that the options name, so that a run does not find out half-way that the last one
-    /// is missing.
+    /// Finds all inputs of the options and tries to open each, so a run does not discover halfway
+    /// that the last one is missing.
     pub fn open(options: &InputOptions) -> Result<Self, Error> {
         let files::Listing { sources, n_bytes, left_out } = files::find(options)?;
         Ok(Self {
@@ -59,7 +59,8 @@ impl Inputs {
         })
     }
 
-    /// The same, to be read once more; the error is the path of one that can be read only once.
+    /// Returns the same inputs for another pass; the error is the path of an input that can be read
+    /// only once.
     pub fn again(&self) -> Result<Self, &Path> {
         let sources = self.sources.iter().map(|source| source.again().ok_or(source.path()));
         let n_bytes_read = Arc::clone(&self.n_bytes_read);
@@ -67,22 +68,26 @@ impl Inputs {
         Ok(Self { sources, n_bytes_read, whole_rows, left_out: self.left_out.clone(), ..*self })
     }
 
-    /// The paths that are read.
+    /// Returns the paths of the inputs, in reading order.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.sources.iter().map(Source::path)
     }
 
-    /// Where they lie.
+    /// Returns the locations of the inputs, in reading order.
     pub fn locations(&self) -> impl Iterator<Item = &Location> {
         self.sources.iter().map(Source::location)
     }
 
-    /// The paths, with what is in each.
+    /// Returns the paths of the inputs, each with its format.
     pub fn formats(&self) -> impl Iterator<Item = (&Path, Format)> {
         self.sources.iter().map(|source| (source.path(), source.format()))
     }
 
-    /// The headers of all inputs, which are CSV, but of those that have none or cannot be read, which the run will say.
+    /// Returns the headers of all inputs, which must be CSV or TSV. An input without a header, or
+    /// one that cannot be read, is left out: the run reports its fault.
+    ///
+    /// # Errors
+    /// If an input that can be read only once cannot be read.
     pub fn headers(&mut self) -> Result<Vec<(&Path, Header)>, Error> {
         let mut headers = Vec::new();
         for source in &mut self.sources {
@@ -99,7 +104,8 @@ impl Inputs {
         Ok(headers)
     }
 
-    /// Everything from a position on, of rows the `columns`, chunk by chunk.
+    /// Returns all records from position `from` on, chunk by chunk; of rows, only the cells of
+    /// `columns`.
     #[must_use]
     pub fn chunks(self, from: Position, columns: &Columns) -> Chunks {
         let Self { sources, n_bytes_read, record_bytes_max, whole_rows, .. } = self;
@@ -109,7 +115,8 @@ impl Inputs {
     }
 }
 
-/// The records of the inputs, many at a time, in the order of the inputs. What cannot be read is a record that says why.
+/// Iterator over the records of the inputs, many at a time, in input order. An unreadable place is
+/// a record that holds its error.
 pub struct Chunks {
     sources: Enumerate<vec::IntoIter<Source>>,
     from: Position,
@@ -120,15 +127,15 @@ pub struct Chunks {
     current: Option<Current>,
 }
 
-/// The source whose turn it is.
+/// The source being read.
 struct Current {
     origin: Arc<Origin>,
     n_file: usize,
-    /// The error is why it could not be opened.
+    /// The error is the reason why the source could not be opened; `None` once reported.
     reader: Result<Guarded, Option<String>>,
-    /// How many of its records were taken by an earlier run.
+    /// Number of records of this source that an earlier run took.
     n_taken: u64,
-    /// How many of them came before the next ones.
+    /// Number of records of this source before the next ones.
     n_before: u64,
 }
 
@@ -212,7 +219,7 @@ fn reader(
         Format::Tsv => csv(source, b'\t')?,
         Format::Parquet => {
             let parquet = Parquet::open(source.location(), columns, n_bytes_read, record_bytes_max);
-            // What it is instead says more than what it is not.
+            // The actual content says more than the absence of the expected one.
             let parquet = parquet.map_err(|error| match source.complaint() {
                 Some(complaint) => io::Error::other(format!("the file {complaint}")),
                 None => io::Error::other(error),
@@ -265,7 +272,7 @@ mod tests {
         names(&["text"], false).columns()
     }
 
-    /// All records from a position on, each with its file and what it says.
+    /// Reads all records from a position on, each with its file and content.
     fn read_from(paths: &[&str], from: Position) -> Vec<(Position, String)> {
         let mut read = Vec::new();
         for chunk in open(paths).chunks(from, &columns()) {
@@ -277,8 +284,8 @@ mod tests {
         read
     }
 
-    /// From every position on what was read after it comes again, also where the numbers of records do not tell: these
-    /// rows all begin on the first line.
+    /// Reading resumes at every position, even where record numbers do not distinguish records: all
+    /// rows of the CSV file begin on the first line.
     #[test]
     fn reading_goes_on_at_every_position() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,17 +1,19 @@
-//! Panics in the work on one record or one file: an error in this program, which costs that record or file and no more.
+//! Panics in the work on one record or one file: a bug in this program, which costs only that
+//! record or file.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 thread_local! {
-    /// Whether what this thread does is guarded.
+    /// True while this thread runs guarded work.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
-    /// Where it panicked last.
+    /// Source location of this thread's last guarded panic, as ` at FILE:LINE`.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Has panics in guarded work say nothing on stderr: their reasons say it. All others are as they were.
+/// Installs a panic hook that prints nothing on stderr for panics in guarded work: their reasons
+/// report them. All other panics go to the previous hook.
 pub fn install_hook() {
     let default = panic::take_hook();
     panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
@@ -23,8 +25,8 @@ pub fn install_hook() {
     }));
 }
 
-/// Does something that must not, and might, panic; the error is the reason a person sees. What `work` had changed halfway
-/// is for the caller to throw away.
+/// Runs `work`, which must not panic but might; the error is the reason shown to the user. The
+/// caller must discard any state that `work` left half changed.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     let was_guarded = IS_GUARDED.replace(true);
     let done = panic::catch_unwind(AssertUnwindSafe(work));

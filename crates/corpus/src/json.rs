@@ -1,4 +1,4 @@
-//! One line of JSON to the values that are looked for in it. The rest is skipped, not kept.
+//! Extraction of the requested values from one line of JSON. The rest is skipped, not kept.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use super::field_path::FieldPath;
 use super::value::{Value, Values};
 
-/// The fields that are looked for, as the tree they stand in.
+/// Requested fields, as a tree of their paths.
 #[derive(Debug)]
 pub(super) struct JsonFields {
     root: Node,
@@ -17,9 +17,9 @@ pub(super) struct JsonFields {
 
 #[derive(Debug, Default)]
 struct Node {
-    /// Which of the values stand here.
+    /// Indices of the values at this node.
     values: Vec<usize>,
-    /// What is looked for below, by the name of a field or the index in an array.
+    /// Nodes below, by the name of a field or the index in an array.
     children: Vec<(String, Node)>,
 }
 
@@ -33,7 +33,7 @@ impl JsonFields {
         Self { root, n_values }
     }
 
-    /// Reads one line; the error is the reason a person sees.
+    /// Reads one line; the error is the reason shown to the user.
     pub(super) fn parse<'a>(&self, line: &'a [u8]) -> Result<Values<'a>, String> {
         let line = std::str::from_utf8(line)
             .map_err(|error| format!("invalid UTF-8 after byte {} of the line", error.valid_up_to()))?;
@@ -44,9 +44,9 @@ impl JsonFields {
         let mut values = vec![None; self.n_values];
         let object = Object(At { node: &self.root, values: &mut values });
         object.deserialize(&mut json).and_then(|()| json.end()).map_err(|error| {
-            // Every record is one line, so serde's line number says nothing.
+            // Every record is one line, so serde's line number is of no use.
             let reason = error.to_string().replace(" at line 1 column ", " at column ");
-            // serde says only where the second half of a pair is missing.
+            // serde reports only the place where the second half of a pair is missing.
             if reason.contains("hex escape") {
                 format!("{reason}: a lone surrogate is no character")
             } else {
@@ -76,7 +76,8 @@ impl Node {
     }
 }
 
-/// What stands at `node`, put into its place among the values. Where a field comes twice, the last one counts.
+/// Visitor of the value at `node`, which is put into its place among the values. If a field occurs
+/// twice, the last one counts.
 struct At<'n, 'v, 'de> {
     node: &'n Node,
     values: &'v mut [Option<Value<'de>>],
@@ -112,7 +113,7 @@ impl<'de> DeserializeSeed<'de> for At<'_, '_, 'de> {
     }
 }
 
-/// Takes any JSON: whether a value will do is for who asked for it.
+/// Accepts any JSON: the caller decides which values will do.
 impl<'de> Visitor<'de> for At<'_, '_, 'de> {
     type Value = ();
 
@@ -163,7 +164,7 @@ impl<'de> Visitor<'de> for At<'_, '_, 'de> {
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<(), A::Error> {
         self.set(Value::Other("an array"));
         for i in 0_usize.. {
-            // Indices are made into names only where some are looked for.
+            // Indices become names only where some are requested.
             let child = if self.node.children.is_empty() { None } else { self.node.child(&i.to_string()) };
             let more = match child {
                 Some(node) => array.next_element_seed(At { node, values: self.values })?,
@@ -200,7 +201,7 @@ impl<'de> Visitor<'de> for Object<'_, '_, 'de> {
     }
 }
 
-/// A field's name, and what is looked for in that field.
+/// Visitor of a field name: finds the node of this field.
 struct Key<'n>(&'n Node);
 
 impl<'de, 'n> DeserializeSeed<'de> for Key<'n> {
@@ -227,7 +228,7 @@ impl<'n> Visitor<'_> for Key<'n> {
 mod tests {
     use super::*;
 
-    /// What stands at `paths`, or the reason why the line cannot be read.
+    /// Returns the values at `paths`, or the reason why the line cannot be read.
     fn read(paths: &[&str], line: impl AsRef<[u8]>) -> Result<Vec<Option<String>>, String> {
         let paths: Vec<FieldPath> = paths.iter().map(|path| path.parse().unwrap()).collect();
         let values = JsonFields::new(paths.iter()).parse(line.as_ref())?;

@@ -1,5 +1,4 @@
-//! Files that were found and are not read, because their names do not say a known format: counted by how their names
-//! end.
+//! Files found and not read because their names imply no known format, counted by ending.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use super::Format;
 use super::numbers::Grouped;
 
-/// How many endings are told apart.
+/// Maximum number of distinct endings; the rest count as one.
 const ENDINGS_MAX: usize = 1000;
 
-/// How many a person is shown.
+/// Number of endings shown to the user.
 const ENDINGS_SHOWN: usize = 8;
 
-/// What is longer is part of a name.
+/// Maximum length of an ending in bytes. A longer one is part of the name.
 const ENDING_BYTES_MAX: usize = 16;
 
 const NO_ENDING: &str = "no ending";
 const OTHERS: &str = "others";
 
-/// How many files there are of each ending.
+/// Number of files by ending.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut(BTreeMap<String, u64>);
 
@@ -32,18 +31,18 @@ impl LeftOut {
         self.add_ending(&ending(name), 1);
     }
 
-    /// Whether everything that was found is read.
+    /// Returns true if every file found is read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many files there are.
+    /// Returns the number of files left out.
     pub fn n(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// The endings, those of the most files first.
+    /// Returns the endings with their numbers of files, most files first.
     pub fn endings(&self) -> Vec<(&str, u64)> {
         let mut endings: Vec<_> = self.0.iter().map(|(ending, n)| (ending.as_str(), *n)).collect();
         endings.sort_by_key(|(_, n)| Reverse(*n));
@@ -60,7 +59,7 @@ impl LeftOut {
         *self.0.entry(ending.to_owned()).or_default() += n;
     }
 
-    /// The endings with their numbers, on one line.
+    /// Formats the endings with their numbers on one line.
     pub fn by_ending(&self) -> String {
         let endings = self.endings();
         let show = |(ending, n): &(&str, u64)| format!("{ending} {}", Grouped(*n));
@@ -73,7 +72,7 @@ impl LeftOut {
     }
 }
 
-/// As in "12 files (.docx 8, .pdf 4)".
+/// Formats as in `12 files (.docx 8, .pdf 4)`.
 impl fmt::Display for LeftOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let n = self.n();
@@ -82,7 +81,8 @@ impl fmt::Display for LeftOut {
     }
 }
 
-/// What a name ends in, with what it is packed with. Nothing that a terminal could take for a command is in it.
+/// Returns the ending of a name, with the suffix of its compression. Nothing in an ending can act
+/// as a command to a terminal.
 fn ending(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     let (stem, packing) = Format::split_packing(&name);

@@ -1,8 +1,9 @@
-//! Reads corpora: from what a person names (files, folders, globs, addresses) to records with an id and a text, whatever
-//! their format.
+//! Reads corpora: turns files, folders, globs and addresses into records with an id and a text, in
+//! any supported format.
 //!
-//! [`Inputs::open`] finds and tries all that the options name; [`Inputs::documents`] reads it, document by document, and
-//! calls block while they wait. A bad record is an item with its reason, and the rest goes on.
+//! [`Inputs::open`] finds all inputs of the options and tries to open each one.
+//! [`Inputs::documents`] then reads document by document; calls block while the reader waits for
+//! data. A bad record is an item with its reason, and reading continues after a bad record.
 //!
 //! ```
 //! use pigeonhole_corpus::{Fields, InputOptions, Inputs};
@@ -28,13 +29,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A program that works on many threads takes [`Inputs::chunks`], which one thread reads, and gives each chunk to any
-//! thread, where [`Fields::parse`] finds out what its records say. `files` knows which files there are, here and elsewhere
-//! (`remote`), `compression` unpacks them, and a reader for each format (`reader`) cuts what is inside into `records`. None
-//! of them knows what a record is for.
+//! A multi-threaded program takes [`Inputs::chunks`], which one thread reads, and hands each chunk
+//! to any thread, where [`Fields::parse`] extracts the fields of each record. `files` lists the
+//! inputs, local or remote (`remote`), `compression` unpacks them, and a reader for each format
+//! (`reader`) cuts the content into `records`. None of these modules knows the purpose of a record.
 //!
-//! Memory is bounded whatever the input: records are handed on in portions, and one that is longer than the limit is
-//! skipped and reported, not held.
+//! Memory is bounded for any input: records are handed on in portions, and a record longer than the
+//! limit is skipped and reported, not held in memory.
 #![forbid(unsafe_code)]
 
 mod budget;
@@ -79,7 +80,7 @@ mod warc;
 mod whole_rows;
 mod wildcards;
 
-/// Runs what the README shows.
+/// Runs the examples of the README as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! JSON Lines cut into lines. What is in them is not looked at.
+//! JSON Lines cut into lines, which are not parsed here.
 
 use std::io::{self, BufRead};
 
@@ -11,7 +11,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(super) struct Lines<R> {
     reader: R,
-    /// Of the last line read.
+    /// Number of the last line read.
     number: u64,
     record_bytes_max: usize,
     ended: bool,
@@ -34,7 +34,7 @@ impl<R: BufRead> RecordReader for Lines<R> {
         Form::Json
     }
 
-    /// The next lines that are not blank.
+    /// Appends the next lines that are not blank.
     fn append_records(&mut self, records: &mut Records) {
         while !self.ended && !records.is_full() {
             let appended = self.append_line(records.bytes_mut());
@@ -48,7 +48,7 @@ impl<R: BufRead> RecordReader for Lines<R> {
                     records.push_error(self.number, RecordError::TooLong(self.record_bytes_max));
                 }
                 Err(error) => {
-                    // Whatever the reader would say after an error is not to be trusted.
+                    // Bytes after an error are not to be trusted.
                     self.ended = true;
                     records.push_error(self.number, RecordError::Broken(error.to_string()));
                 }
@@ -68,7 +68,8 @@ impl<R: BufRead> RecordReader for Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Appends one line without its line feed; of one that is too long, at most the limit.
+    /// Appends one line without its line feed; of one that is too long, at most `record_bytes_max`
+    /// bytes.
     fn append_line(&mut self, line: &mut Vec<u8>) -> io::Result<Appended> {
         let mut len = 0;
         loop {
@@ -102,7 +103,7 @@ mod tests {
     use super::super::records::CHUNK_BYTES;
     use super::*;
 
-    /// All lines of `content`, with its numbers, as `Ok(text)` or `Err(reason)`.
+    /// Reads all lines of `content` with their numbers, as `Ok(text)` or `Err(reason)`.
     fn read(content: impl Read, record_bytes_max: usize) -> Vec<(u64, Result<String, String>)> {
         let mut lines = Lines::new(BufReader::new(content), record_bytes_max);
         let mut read = Vec::new();

@@ -1,4 +1,4 @@
-//! Where an input lies: on this machine or elsewhere.
+//! Location of an input: on this machine or on a server.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use super::remote::{Object, Windows};
 
-/// An input, by where it is.
+/// Location of an input: a local path or a remote object.
 #[derive(Clone)]
 pub struct Location(Kind);
 
@@ -17,45 +17,46 @@ enum Kind {
     Remote(Object),
 }
 
-/// An input whose parts can be read in any order.
+/// An input opened for reading in any order.
 pub(super) enum Parts {
     Local(File),
     Remote(Windows),
 }
 
-/// What tells an input from what it may become.
+/// Length, time and ETag of an input: identifies this version of the file.
 pub struct Identity {
-    /// How many bytes it has, as they are stored.
+    /// Length in bytes, as stored.
     pub n_bytes: u64,
-    /// Nanoseconds since 1970; 0 where that is not known.
+    /// Modification time in nanoseconds since 1970; 0 if unknown, or where `e_tag` identifies the
+    /// version.
     pub modified: u128,
-    /// What a server calls its contents.
+    /// Entity tag of the contents, as named by the server.
     pub e_tag: Option<String>,
 }
 
-/// Why it is not known whether an input is still the same.
+/// Reason why the version of an input cannot be identified.
 #[derive(Debug)]
 pub enum NoIdentity {
-    /// It cannot be looked at.
+    /// The metadata of the file cannot be read.
     Unreadable(io::Error),
-    /// It is no file, but a pipe or the like.
+    /// The input is not a file, but a pipe or the like.
     ReadOnce,
-    /// Its server names neither `ETag` nor `Last-Modified`.
+    /// The server names neither `ETag` nor `Last-Modified`.
     Unversioned,
 }
 
 impl Location {
-    /// A file of this machine.
+    /// Returns the location of a file on this machine.
     pub(crate) fn local(path: PathBuf) -> Self {
         Self(Kind::Local(path))
     }
 
-    /// An object of a server.
+    /// Returns the location of an object on a server.
     pub(crate) fn remote(object: Object) -> Self {
         Self(Kind::Remote(object))
     }
 
-    /// As the user can find it; the address of what lies elsewhere.
+    /// Returns the path of a local file as the user can find it, or the address of a remote object.
     pub fn path(&self) -> &Path {
         match &self.0 {
             Kind::Local(path) => path,
@@ -70,7 +71,7 @@ impl Location {
         })
     }
 
-    /// The same, to be read in any order.
+    /// Opens the input for reading in any order.
     pub(super) fn open_parts(&self) -> io::Result<Parts> {
         Ok(match &self.0 {
             Kind::Local(path) => Parts::Local(File::open(path)?),
@@ -78,7 +79,7 @@ impl Location {
         })
     }
 
-    /// How many bytes there are, as far as can be told.
+    /// Returns the length in bytes, as stored; 0 if the file cannot be examined.
     pub(super) fn n_bytes(&self) -> u64 {
         match &self.0 {
             Kind::Local(path) => path.metadata().map_or(0, |metadata| metadata.len()),
@@ -86,10 +87,11 @@ impl Location {
         }
     }
 
-    /// What tells it from what it may become.
+    /// Returns the identity of this version of the input.
     ///
     /// # Errors
-    /// Where that cannot be known: what can be read only once is another input every time.
+    /// If the identity cannot be known: an input that can be read only once is another one every
+    /// time.
     pub fn identity(&self) -> Result<Identity, NoIdentity> {
         match &self.0 {
             Kind::Local(path) => {
@@ -107,7 +109,8 @@ impl Location {
                 if e_tag.is_none() && modified_ms.is_none() {
                     return Err(NoIdentity::Unversioned);
                 }
-                // What is written anew with the same contents is the same where they have a name.
+                // A file written anew with the same contents stays the same if the contents have an
+                // ETag.
                 let modified = if e_tag.is_some() { 0 } else { modified_ms.unwrap_or(0) * 1_000_000 };
                 Ok(Identity { n_bytes: object.n_bytes(), modified, e_tag })
             }

@@ -1,28 +1,33 @@
-//! Ids for records that have none.
+//! Ids for records without one.
 
 use uuid::Builder;
 
 use super::records::Position;
 
-/// What a record without an id gets.
+/// Id for a record without one.
 #[derive(Clone, Copy, Debug)]
 pub enum MadeIds {
-    /// None, and is rejected for it.
+    /// No id: the record is rejected.
     None,
-    /// Its file and its number there: the same whenever the file is read, and only as unique as names are.
+    /// File and number of the record: the same whenever the file is read, and only as unique as the
+    /// file names.
     ByPlace,
-    /// One that nobody else makes, whatever the file is called.
+    /// An id that no other collector makes, with any name of the file.
     Unique(RoundIds),
 }
 
-/// The ids of one round of collecting: UUIDs of version 7 (RFC 9562, section 5.7), which sort by the time of the round and
-/// then by where the record stands in it (section 6.2, method 1, with a counter of 44 bits).
+/// The ids of one round of collecting: UUIDs of version 7 (RFC 9562, section 5.7), which sort by
+/// the time of the round and then by the record's place in it (section 6.2, method 1, with a
+/// counter of 44 bits).
 ///
-/// They are the same when the round is done again. Two collectors that do not know of each other would have to begin rounds
-/// in one millisecond and draw the same 30 bits to make the same one.
+/// A repeated round makes the same ids. Two collectors without knowledge of each other make the
+/// same id only if they begin rounds in one millisecond and draw the same 30 bits.
 ///
 /// ```text
-/// 48 bits  milliseconds since 1970 | 12 bits  which file | 32 bits  which record of it | 30 bits  drawn for the round
+/// 48 bits  milliseconds since 1970
+/// 12 bits  number of the file
+/// 32 bits  number of the record in the file
+/// 30 bits  drawn for the round
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct RoundIds {
@@ -33,16 +38,17 @@ pub struct RoundIds {
 
 const DRAWN_BITS: u32 = 30;
 
-/// A round reads no more files than there are numbers for.
+/// Maximum number of files in a round: the number of values for the file in an id.
 pub const FILES_MAX: usize = 1 << 12;
 
 impl RoundIds {
-    /// For the round that began at that time, with a random number of its own.
+    /// Returns the ids of the round that began at `time_ms`, with a random number of its own.
     pub fn new(time_ms: u64, random: u32) -> Self {
         Self { time_ms, drawn: random & ((1 << DRAWN_BITS) - 1) }
     }
 
-    /// The id of a record that ends at this position; the error is the reason a person sees.
+    /// Returns the id of the record that ends at `position`; the error is the reason shown to the
+    /// user.
     pub(super) fn id(self, position: Position) -> Result<String, String> {
         let n_file = u16::try_from(position.n_file).ok().filter(|n_file| usize::from(*n_file) < FILES_MAX);
         let n_record = u32::try_from(position.n_records).ok();

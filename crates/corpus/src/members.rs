@@ -1,4 +1,5 @@
-//! The members of a JSON object as they are written, to take some out or put one in and leave the rest alone.
+//! Members of a JSON object in their written form, for removing some or adding one and leaving the
+//! rest unchanged.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,29 +7,29 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Names and values in their order.
+/// Names and values in written order.
 pub struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
-    /// None where `line` is no object.
+    /// Parses `line`; `None` if it is not an object.
     pub fn of(line: &'a [u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
 
-    /// Without those of these names.
+    /// Removes the members with these names.
     #[must_use]
     pub fn without(mut self, names: &[&str]) -> Self {
         self.0.retain(|(name, _)| !names.contains(&&**name));
         self
     }
 
-    /// As an object on one line, with one more string in front.
+    /// Formats an object on one line, with one more string in front.
     pub fn with_string(&self, name: &str, value: &str) -> Vec<u8> {
         let value = serde_json::to_string(value).unwrap_or_default();
         self.write(&[(name, &value)])
     }
 
-    /// As an object on one line; none where nothing is in it.
+    /// Formats an object on one line; `None` if there are no members.
     pub fn to_object(&self) -> Option<Vec<u8>> {
         (!self.0.is_empty()).then(|| self.write(&[]))
     }

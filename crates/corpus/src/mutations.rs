@@ -1,4 +1,5 @@
-//! Files of every format, changed at random: each record is read or has a reason, and nothing panics.
+//! Files of every format, changed at random: each record is read or has a reason, and no reader
+//! panics.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,10 +9,10 @@ use super::fields::testing::names;
 use super::records::{Place, Position};
 use super::*;
 
-/// Cases for each sample.
+/// Number of cases for each sample.
 const CASES: usize = 250;
 
-/// Numbers that are the same in every run (Knuth, MMIX).
+/// Pseudorandom numbers, the same in every run (Knuth, MMIX).
 pub(super) struct Numbers(pub(super) u64);
 
 impl Numbers {
@@ -21,7 +22,7 @@ impl Numbers {
     }
 }
 
-/// What the formats are made of, to be put anywhere.
+/// Pieces of the formats, to be put anywhere.
 const PIECES: [&[u8]; 48] = [
     b"\n",
     b"\r",
@@ -133,7 +134,7 @@ fn warc_records() -> Vec<Vec<u8>> {
     ]
 }
 
-/// A small file of every format and compression, by its name.
+/// Returns a small file of every format and compression, by its name.
 fn samples() -> Vec<(&'static str, Vec<u8>)> {
     let lines = "\u{feff}{\"id\":\"a\",\"text\":\"one\\u4e2d\\ud83d\\ude00 two\",\"x\":{\"y\":[1,-2.5e3,null]}}\r\n\
                  {\"id\":18446744073709551615,\"text\":\"地铁七号线\"}\n\n{\"text\":\"no id\",\"id\":null}";
@@ -159,9 +160,9 @@ fn samples() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The number of records that were read, and the reasons of the others.
+/// Returns the number of records read, and the reasons of the others.
 fn read(path: &str, whole_rows: &WholeRows) -> (usize, Vec<String>) {
-    // A file that begins as another format does is refused as a whole.
+    // A file that begins like another format is refused as a whole.
     let mut inputs = match Inputs::open(&InputOptions::of([path])) {
         Ok(inputs) => inputs,
         Err(refused) => return (0, vec![format!("{refused:#}")]),

@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Numbers as shown to the user.
 
 use std::fmt;
 
-/// `1234567` as `1,234,567`.
+/// A number shown in groups of three digits: `1234567` as `1,234,567`.
 pub struct Grouped(pub u64);
 
 impl fmt::Display for Grouped {

@@ -1,4 +1,4 @@
-//! What is to be read, and what records are.
+//! Options of reading: the inputs, and the form of their records.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,49 +8,50 @@ use serde::Serialize;
 use super::field_path::FieldPath;
 use super::format::Format;
 
-/// What is read.
+/// Selection of the inputs, with the options of their records.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct InputOptions {
-    /// Files, folders, globs and addresses, in their order; `-` is standard input. A program that writes its options down
-    /// compares what was found, file by file, and not these.
+    /// Files, folders, globs and addresses, in reading order; `-` is standard input. Not
+    /// serialized: a program that stores its options compares the files found, one by one, instead.
     #[serde(skip)]
     pub files: Vec<PathBuf>,
-    /// A file that names more of them, one a line. Likewise.
+    /// A file that lists more inputs, one a line. Not serialized, like `files`.
     #[serde(skip)]
     pub files_from: Option<PathBuf>,
-    /// How long to go on trying when a file that lies elsewhere breaks off. What it reads is the same.
+    /// Time to keep retrying when the reading of a remote file breaks off. Not serialized: the
+    /// content read stays the same.
     #[serde(skip)]
     pub wait: Duration,
-    /// What their records are.
+    /// Options of the records in these inputs.
     #[serde(flatten)]
     pub records: RecordOptions,
-    /// Whether a record without an id gets one.
+    /// True if a record without an id gets one.
     pub make_ids: bool,
 }
 
-/// What records are, wherever they come from.
+/// Options of records, independent of the inputs that hold them.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RecordOptions {
-    /// None where each file says what it is.
+    /// Format of all inputs; `None` if each file tells its own.
     pub format: Option<Format>,
-    /// The field that holds the id; none for the format's own, `id` or `WARC-Record-ID`.
+    /// Field that holds the id; `None` for the format's own, `id` or `WARC-Record-ID`.
     pub id_field: Option<FieldPath>,
-    /// The fields that hold the text, joined by line breaks where there are several.
+    /// Fields that hold the text; several are joined by line breaks.
     pub text_field: Vec<FieldPath>,
-    /// A record of more bytes is rejected, which bounds memory.
+    /// Maximum length of a record in bytes, which bounds memory. A longer record is rejected.
     pub record_bytes_max: usize,
 }
 
-/// How many bytes a record may have unless more are asked for.
+/// Default of [`RecordOptions::record_bytes_max`].
 pub(crate) const RECORD_BYTES_MAX: usize = 16 << 20;
 
-/// How long to go on trying unless something else is asked for.
+/// Default of [`InputOptions::wait`].
 pub(crate) const WAIT: Duration = Duration::from_secs(60);
 
 impl InputOptions {
-    /// Files, folders, globs and addresses as they are read where nothing else is asked for.
+    /// Returns the default options for these files, folders, globs and addresses.
     pub fn of(files: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let files = files.into_iter().map(Into::into).collect();
         let records = RecordOptions::default();

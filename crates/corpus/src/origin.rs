@@ -1,6 +1,6 @@
-//! Where records come from, by the names that their readers and their ids know.
+//! The origin of records, by the names used in messages and ids.
 
-/// Where records come from.
+/// The origin of records.
 #[derive(Debug)]
 pub struct Origin {
     pub(super) name: String,
@@ -8,12 +8,13 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// As the user can find it.
+    /// Returns the name of the input as the user can find it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What stays the same when the folder of the corpus is elsewhere. Ids are made from it.
+    /// Returns the part of the name that stays the same when the folder of the corpus moves. Ids
+    /// are made from the stem.
     pub fn stem(&self) -> &str {
         &self.name[self.stem_start..]
     }

@@ -1,6 +1,8 @@
-//! Parquet cut into rows: one row group after another, and of it only the columns that are looked for, some rows at a time.
+//! Parquet cut into rows: one row group after another, some rows at a time, and only the requested
+//! columns.
 //!
-//! A damaged file meets code that was not written for it, so a panic in there is an error like any other.
+//! The library that decodes a damaged file is not written for damage, so a panic in it is an error
+//! like any other.
 
 mod copy;
 mod decimal;
@@ -31,7 +33,7 @@ use unit::Unit;
 pub use copy::copy;
 pub use file::{ParquetFile, open_parquet};
 
-/// Rows that are read at a time: few, since their texts may be long.
+/// Number of rows read at a time: few, since their texts may be long.
 pub const ROWS_AT_A_TIME: usize = 64;
 
 const BINARY_DATA: &str = "binary data";
@@ -41,24 +43,24 @@ const OTHER_TYPE: &str = "a column has another type than the schema says";
 pub(super) struct Parquet {
     file: SerializedFileReader<ParquetFile>,
     columns: Vec<Column>,
-    /// Columns that nobody looks for, and that must be readable all the same.
+    /// Columns not requested that must be readable all the same.
     others: Vec<usize>,
     group: Option<Group>,
     next_group: usize,
-    /// Of the first row of the next group.
+    /// Number of the first row of the next group.
     next_number: u64,
     n_bytes_read: Arc<AtomicU64>,
     record_bytes_max: usize,
 }
 
-/// What a column that is looked for is in this file.
+/// Kind of a requested column in this file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
     Missing,
-    /// A column of something that is of no use.
+    /// A column of no use; holds the name of its kind.
     Other(&'static str),
     Text(usize),
-    /// Binary data, where bytes are looked for.
+    /// Binary data, where bytes are requested.
     Bytes(usize),
     Integer {
         place: usize,
@@ -75,16 +77,16 @@ enum Column {
     },
 }
 
-/// A row group that is being read.
+/// The row group being read.
 struct Group {
     readers: Vec<Option<ColumnReader>>,
     others: Vec<ColumnReader>,
-    /// The numbers of the rows that are left.
+    /// Numbers of the rows that are left.
     rows: Range<u64>,
     n_bytes: u64,
 }
 
-/// What a column holds in some rows: a value for each.
+/// Values of a column in some rows, one for each row.
 type Values = Vec<Value>;
 
 enum Value {
@@ -122,7 +124,7 @@ impl Parquet {
         })
     }
 
-    /// Also makes something of whole rows.
+    /// Also reads all other columns of each row, if whole rows are to be read again.
     pub(super) fn with_whole_rows(mut self, whole_rows: &WholeRows) -> Self {
         if *whole_rows == WholeRows::ReadAgain {
             let n_columns = self.file.metadata().file_metadata().schema_descr().num_columns();
@@ -148,7 +150,7 @@ impl Parquet {
         Ok(Group { readers, others, rows, n_bytes })
     }
 
-    /// Reads the next rows of the group that is open into `records`.
+    /// Reads the next rows of the open group into `records`.
     fn read_rows(&mut self, records: &mut Records) -> Result<()> {
         let Some(group) = &mut self.group else { return Ok(()) };
         let n_rows = (group.rows.end - group.rows.start).min(ROWS_AT_A_TIME as u64) as usize;
@@ -202,7 +204,8 @@ impl RecordReader for Parquet {
                 self.read_rows(records)
             });
             if let Err(error) = read {
-                // What follows in this group cannot be found any more; the next one has a place of its own.
+                // The rest of this group cannot be located any more; the next one has a place of
+                // its own.
                 self.group = None;
                 let group = self.next_group;
                 let why = format!("row group {group} cannot be read from here to its end: {error}");
@@ -247,7 +250,7 @@ impl Column {
                 Some(unit) => Self::Time { place, unit },
                 None => Self::Other("a time of day"),
             },
-            // What Spark and Hive wrote for timestamps for long.
+            // Spark and Hive long stored timestamps in this type.
             (Type::INT96, ..) => Self::Time { place, unit: Unit::Nanoseconds },
             (Type::BOOLEAN, ..) => Self::Other("a boolean"),
             (Type::FLOAT | Type::DOUBLE, ..) => Self::Float(place),
@@ -313,7 +316,7 @@ impl Column {
     }
 }
 
-/// Decimals may be stored as any of four types.
+/// Reads decimals, which may be stored as any of four types.
 fn decimal_values(decimal: Decimal, reader: &mut ColumnReader, n_rows: usize) -> Result<Values> {
     let float = |value: f64| Value::Cell(Cell::Float(value));
     match reader {
@@ -333,7 +336,7 @@ fn decimal_values(decimal: Decimal, reader: &mut ColumnReader, n_rows: usize) ->
     }
 }
 
-/// Reads `n_rows` values, with null where there is none.
+/// Reads `n_rows` values, with null for each absent one.
 fn read<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     n_rows: usize,
@@ -350,7 +353,7 @@ fn read<T: DataType>(
         n_read += n;
     }
     let n_present = present.len();
-    // Where a value is present its level is the highest there is; lower ones say how far out the null is.
+    // A present value has the highest level; lower levels tell how far out the null is.
     let defined = levels.iter().copied().max().unwrap_or(0);
     let mut present = present.into_iter().map(value);
     if n_present == n_rows {
@@ -366,7 +369,7 @@ fn read<T: DataType>(
         .ok_or_else(|| ParquetError::General("a column's nulls and values do not fit together".to_owned()))
 }
 
-/// Does something with a file that may be damaged.
+/// Runs `work` on a file that may be damaged, and turns a panic into an error.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     caught(work).unwrap_or_else(|_| Err(ParquetError::General("the reader of Parquet broke off".to_owned())))
 }

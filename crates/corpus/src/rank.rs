@@ -1,4 +1,4 @@
-//! How good a record is, as a number: by it one of several near documents is chosen.
+//! Rank of a record: a number by which one of several near documents is chosen.
 
 use std::fmt;
 
@@ -7,25 +7,25 @@ use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime};
 use super::field_path::FieldPath;
 use super::value::Value;
 
-/// Where a record has its time unless somebody says otherwise.
+/// Default field of the time.
 const TIME_FIELD: &str = "time";
 
-/// And where a record of a WARC file has it.
+/// Default field of the time in WARC.
 const WARC_TIME_FIELD: &str = "WARC-Date";
 
-/// A number from here on counts milliseconds, one below it seconds: as seconds it would be in the year 5138, as
-/// milliseconds it is in 1973.
+/// Smallest number that counts milliseconds; below it, a number counts seconds. In seconds it lies
+/// in the year 5138, in milliseconds in 1973.
 const FIRST_MS: f64 = 1e11;
 
 const MS_PER_SECOND: f64 = 1_000.0;
 
-/// Date and time as they are found beside RFC 3339, with an offset from UTC and without.
+/// Notations of date and time beside RFC 3339, with an offset from UTC and without.
 const WITH_OFFSET: [&str; 4] =
     ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%d %H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%#z", "%Y-%m-%d %H:%M%#z"];
 const WITHOUT_OFFSET: [&str; 4] =
     ["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"];
 
-/// What records are ranked by, and where they have it.
+/// Measure of the ranking, and the fields that hold it.
 #[derive(Debug)]
 pub(super) struct Ranking {
     by: RankBy,
@@ -35,18 +35,19 @@ pub(super) struct Ranking {
     pub(super) warc_field: Option<FieldPath>,
 }
 
-/// What records are ranked by.
+/// Measure of a record's rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RankBy {
-    /// How many characters the text has. Not bytes, of which a Chinese character has three and a Latin letter one.
+    /// The number of characters in the text. Bytes would favour Chinese characters, of three bytes
+    /// each, over Latin letters, of one.
     Length,
-    /// The time in a field, or in the format's own.
+    /// The time in a field; `None` for the format's own.
     Time(Option<FieldPath>),
     /// The number in a field.
     Number(FieldPath),
 }
 
-/// As in "no document has …".
+/// Formats the object of `no document has …`.
 impl fmt::Display for RankBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -61,28 +62,29 @@ impl fmt::Display for RankBy {
     }
 }
 
-/// The higher, the better.
+/// Rank of a record: the higher, the better.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rank(f64);
 
 impl Rank {
-    /// Of a record that has no value to be ranked by: below all others.
+    /// Rank of a record without a value to rank by: below all others.
     pub const NONE: Self = Self(f64::NEG_INFINITY);
 
-    /// Sorts the best first.
+    /// Compares two ranks so as to sort the best first.
     pub fn best_first(&self, other: &Self) -> std::cmp::Ordering {
         other.0.total_cmp(&self.0)
     }
 
-    /// What it was made of: of a time, milliseconds since 1970. Negative infinity for none.
+    /// Returns the number behind the rank: for a time, milliseconds since 1970. Negative infinity
+    /// for `NONE`.
     pub fn number(self) -> f64 {
         self.0
     }
 
-    /// By a number; one that is none counts as no value.
+    /// Returns the rank of a number; infinity and NaN count as no value.
     #[must_use]
     pub fn new(number: f64) -> Self {
-        // Adding zero makes -0 what it is equal to.
+        // Adding zero turns -0 into 0, its equal.
         if number.is_finite() { Self(number + 0.0) } else { Self::NONE }
     }
 }
@@ -93,7 +95,7 @@ impl Ranking {
         Self { by, field, warc_field }
     }
 
-    /// The rank of a record by its text, or by what stands in the field.
+    /// Returns the rank of a record by its text, or by the value of the field.
     pub(super) fn rank(&self, text: &str, value: Option<&Value<'_>>) -> Rank {
         self.by.rank(text, value)
     }
@@ -123,7 +125,7 @@ impl RankBy {
 }
 
 impl Value<'_> {
-    /// The number that it is or, since a cell of CSV is always text, says.
+    /// Returns the number in a value; text is parsed, since a cell of CSV is always text.
     fn number(&self) -> Option<f64> {
         match self {
             Self::Text(digits) | Self::Integer(digits) => digits.trim().parse().ok(),
@@ -133,22 +135,22 @@ impl Value<'_> {
     }
 }
 
-/// Milliseconds since 1970.
+/// Converts seconds or milliseconds to milliseconds since 1970.
 fn number_ms(number: f64) -> f64 {
     if number.abs() < FIRST_MS { number * MS_PER_SECOND } else { number }
 }
 
-/// Milliseconds since 1970 of a date, a date with a time of day, or a number.
+/// Parses a date, a date with a time of day, or a number; returns milliseconds since 1970.
 fn text_ms(text: &str) -> Option<f64> {
     let text = text.trim();
     let with_offset = || {
         let read = |format| DateTime::parse_from_str(text, format).ok();
         WITH_OFFSET.into_iter().find_map(read).map(|time| time.timestamp_millis())
     };
-    // Of which nothing says where it was read off a clock.
+    // A time without an offset is taken as UTC.
     let in_utc = || {
         let read = |format| NaiveDateTime::parse_from_str(text, format).ok();
-        // Without hyphens it is one of eight digits; as a number it would be in 1970.
+        // Eight digits are a date without hyphens; as a number they would lie in 1970.
         let basic = || NaiveDate::parse_from_str(text, "%Y%m%d").ok().filter(|_| text.len() == 8);
         let date = || Some(text.parse::<NaiveDate>().ok().or_else(basic)?.and_time(NaiveTime::MIN));
         let time = WITHOUT_OFFSET.into_iter().find_map(read).or_else(date)?;

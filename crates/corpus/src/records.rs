@@ -1,4 +1,4 @@
-//! Records as they are read: raw, numbered, many in one portion.
+//! Raw records, numbered, many in one portion.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,92 +7,93 @@ use serde::{Deserialize, Serialize};
 
 use super::origin::Origin;
 
-/// A portion takes no further record once it holds this much.
+/// A portion takes no further record once it holds this many bytes.
 pub(super) const CHUNK_BYTES: usize = 256 << 10;
 
-/// Nor once it holds this many, which bounds portions of records without content.
+/// A portion takes no further record once it holds this many, which bounds portions of empty
+/// records.
 pub(super) const CHUNK_RECORDS: usize = 4096;
 
 /// Neighbouring records of one source.
 pub struct Chunk {
-    /// Where they come from.
+    /// Origin of the records.
     pub origin: Arc<Origin>,
-    /// Which of the inputs that is.
+    /// Index of the source among the inputs.
     pub n_file: usize,
     pub(super) records: Records,
-    /// How many records of the file came before these.
+    /// Number of records of the file before these.
     pub(super) n_before: u64,
-    /// How many of these were taken by an earlier run.
+    /// Number of these records that an earlier run took.
     pub(super) n_skipped: usize,
 }
 
-/// The records, without saying where they come from.
+/// Records without their origin.
 #[derive(Debug)]
 pub(super) struct Records {
     form: Form,
-    /// Of all records, one after another.
+    /// Bytes of all records, one after another.
     bytes: Vec<u8>,
     entries: Vec<Entry>,
-    /// Of all records, where they are rows.
+    /// Cells of all records, if the records are rows.
     cells: Vec<Cell>,
 }
 
-/// How the bytes of a record are to be understood.
+/// Meaning of the bytes of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// A line of JSON, without its line end.
     Json,
-    /// Cells, the texts of which lie one after another, and after them the line that stands for the whole row in an
-    /// output, where one was asked for.
+    /// Cells: their texts lie one after another, followed by the output line of the whole row, if
+    /// one was requested.
     Row,
     /// The whole content of a file.
     Text,
-    /// The same, which is HTML.
+    /// The whole content of an HTML file.
     Html,
-    /// A response of a WARC file, or another record of it that holds a document.
+    /// A response of a WARC file, or another of its records that holds a document.
     Response,
 }
 
-/// What stands in a row for one of the fields that are looked for.
+/// Cell of a row for one of the requested fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Cell {
-    /// There is no such field.
+    /// The row has no such field.
     Missing,
     Null,
-    /// Text of so many bytes, which are said to be UTF-8.
+    /// Text of this many bytes, declared to be UTF-8.
     Text(usize),
-    /// So many bytes of any kind.
+    /// This many bytes of any kind.
     Bytes(usize),
     Integer(i64),
     Unsigned(u64),
     Float(f64),
-    /// In milliseconds since 1970.
+    /// Milliseconds since 1970.
     Time(i64),
-    /// Of no use as any field; holds what it is.
+    /// Of no use as any field; holds the name of its kind.
     Other(&'static str),
 }
 
 #[derive(Debug)]
 struct Entry {
     number: u64,
-    /// Where it ends in `bytes`; it starts where the one before it ends.
+    /// End of the record in `bytes`; it starts at the end of the previous one.
     end: usize,
-    /// The same for `cells`.
+    /// End of the record in `cells`, likewise.
     end_cell: usize,
     error: Option<RecordError>,
 }
 
-/// One record as it was read.
+/// One record as read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RawRecord<'a> {
     pub(super) form: Form,
     pub(super) bytes: &'a [u8],
-    /// None where it is no row.
+    /// Empty if the record is not a row.
     pub(super) cells: &'a [Cell],
 }
 
 impl<'a> RawRecord<'a> {
-    /// The line that stands for it in an output, if it has one.
+    /// Returns the output line of the record, if there is one.
     pub fn line(&self) -> Option<&'a [u8]> {
         match self.form {
             Form::Json => Some(self.bytes),
@@ -109,38 +110,39 @@ impl<'a> RawRecord<'a> {
     }
 }
 
-/// A record, or why there is none, with its number, counted from 1: of the line where lines are what is read.
+/// A record, or the error in its place, with its number, counted from 1: the line number in formats
+/// of lines.
 pub type Numbered<'a> = (u64, Result<RawRecord<'a>, &'a RecordError>);
 
-/// How far the inputs have been read. Not by the numbers of records: lines that end in a carriage return alone are all
-/// the first.
+/// Progress through the inputs. Line numbers would not do: lines that end in a carriage return
+/// alone are all line 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// How many files have been read to their ends.
+    /// Number of files read to their ends.
     pub(super) n_file: usize,
-    /// How many records of the next one.
+    /// Number of records read of the next file.
     pub(super) n_records: u64,
 }
 
-/// Where a record was found.
+/// Place of a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
-    /// The input.
+    /// The input that holds the record.
     pub origin: &'a Origin,
-    /// Its number there, as in [`Numbered`].
+    /// Number in the input, as in [`Numbered`].
     pub number: u64,
-    /// How far the inputs have been read with it.
+    /// Progress through the inputs, this record included.
     pub position: Position,
 }
 
-/// Why there is no content where a record should be.
+/// Error in the place of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecordError {
-    /// Longer than the limit, in bytes.
+    /// The record is longer than the limit, in bytes.
     TooLong(usize),
-    /// The source could not be read on from here.
+    /// The source cannot be read on from here.
     Broken(String),
-    /// It cannot be read, and those after it can.
+    /// The record cannot be read, but those after it can.
     Damaged(String),
 }
 
@@ -157,12 +159,12 @@ impl fmt::Display for RecordError {
 }
 
 impl Chunk {
-    /// Whether there are records to be taken.
+    /// Returns true if there are records to be taken.
     pub(crate) fn has_any(&self) -> bool {
         self.n_skipped < self.records.len()
     }
 
-    /// The records that are to be taken, each with the position after it.
+    /// Returns the records to be taken, each with the position after it.
     pub fn records(&self) -> impl Iterator<Item = (Position, Numbered<'_>)> {
         let positions = (self.n_before + 1..).map(|n_records| Position { n_file: self.n_file, n_records });
         positions.zip(self.records.iter()).skip(self.n_skipped)
@@ -174,7 +176,7 @@ impl Records {
         Self { form, bytes: Vec::new(), entries: Vec::new(), cells: Vec::new() }
     }
 
-    /// One record that could not be read.
+    /// Returns one record that could not be read.
     pub(super) fn broken(number: u64, error: RecordError) -> Self {
         let mut records = Self::new(Form::Json);
         records.push_error(number, error);
@@ -185,15 +187,16 @@ impl Records {
         self.entries.len()
     }
 
-    /// Makes sure that what the entries say is there.
+    /// Checks the presence of the bytes and cells of the last entry.
     ///
     /// # Panics
-    /// Where the reader has taken away bytes of a record that it had handed over.
+    /// If the reader took away bytes or cells of a record already handed over.
     pub(super) fn check(&self) {
         assert!(self.has_last(), "a reader took bytes of a record away");
     }
 
-    /// Takes entries away whose bytes or cells are not there: a reader that panicked may leave such.
+    /// Removes entries whose bytes or cells are missing: a reader may leave such entries when it
+    /// panics.
     pub(super) fn drop_unsound(&mut self) {
         while !self.has_last() {
             self.entries.pop();
@@ -205,44 +208,44 @@ impl Records {
         self.entries.last().is_none_or(is_there)
     }
 
-    /// Whether it is time for the next portion.
+    /// Returns true if the portion is complete.
     pub(super) fn is_full(&self) -> bool {
         self.bytes.len() >= CHUNK_BYTES || self.entries.len() >= CHUNK_RECORDS
     }
 
-    /// The number of the last one.
+    /// Returns the number of the last record.
     pub(super) fn last_number(&self) -> Option<u64> {
         self.entries.last().map(|entry| entry.number)
     }
 
-    /// Itself, unless it is empty.
+    /// Returns `self`, unless it is empty.
     #[cfg(test)]
     pub(super) fn if_any(self) -> Option<Self> {
         (!self.entries.is_empty()).then_some(self)
     }
 
-    /// Where to put the bytes of the next record, after those that are there.
+    /// Returns the buffer to which the bytes of the next record are to be appended.
     pub(super) fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// The bytes put there since the last record.
+    /// Returns the bytes appended since the last record.
     pub(super) fn pending(&self) -> &[u8] {
         &self.bytes[self.start()..]
     }
 
-    /// Takes the first of the pending bytes away.
+    /// Removes the first `n` pending bytes.
     pub(super) fn strip_pending(&mut self, n: usize) {
         let start = self.start();
         self.bytes.drain(start..start + n);
     }
 
-    /// Takes the pending bytes away.
+    /// Removes the pending bytes.
     pub(super) fn discard_pending(&mut self) {
         self.bytes.truncate(self.start());
     }
 
-    /// Adds a cell to the row that is pending.
+    /// Adds a cell to the pending row.
     pub(super) fn push_cell(&mut self, cell: Cell) {
         self.cells.push(cell);
     }
@@ -257,14 +260,14 @@ impl Records {
         self.cells.push(Cell::Bytes(bytes.len()));
     }
 
-    /// Makes the pending bytes and cells a record.
+    /// Turns the pending bytes and cells into a record.
     pub(super) fn push(&mut self, number: u64) {
         self.check();
         let (end, end_cell) = (self.bytes.len(), self.cells.len());
         self.entries.push(Entry { number, end, end_cell, error: None });
     }
 
-    /// Puts a reason in the place of a record, and of the pending bytes and cells.
+    /// Puts an error in the place of a record, and of the pending bytes and cells.
     pub(super) fn push_error(&mut self, number: u64, error: RecordError) {
         self.discard_pending();
         self.cells.truncate(self.entries.last().map_or(0, |entry| entry.end_cell));

@@ -1,8 +1,8 @@
-//! Inputs that lie elsewhere: in buckets (`s3://`, `gs://`), on web servers, in HDFS.
+//! Remote inputs: in buckets (`s3://`, `gs://`), on web servers, in HDFS.
 //!
-//! A [`storage`] knows one of those, [`fetch`] reads a file of it and goes on where it broke off, and [`find`] says which
-//! files a name stands for. All that is asynchronous is in here, on one thread of its own; whoever reads an [`Object`]
-//! blocks.
+//! A [`storage`] gives access to one of those, [`fetch`] reads a file and resumes where it broke
+//! off, and [`find`] lists the files of an address. All asynchronous code is in this module, on one
+//! thread of its own; readers of an [`Object`] block.
 
 mod bucket;
 mod fetch;
@@ -36,32 +36,32 @@ use windows::Cache;
 pub(super) use find::Found;
 pub(super) use windows::Windows;
 
-/// How long a server may send nothing before it is asked again.
+/// Time of silence after which a server is asked again.
 const STALL: Duration = Duration::from_secs(30);
 
-/// How much of a file is fetched to tell what it is, packed or not.
+/// Number of bytes fetched to detect the content of a file, packed or not.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Whether a path is the address of something elsewhere.
+/// Returns true if `path` is an address, of any scheme.
 pub fn is_remote(path: &Path) -> bool {
     path.to_str().is_some_and(|path| url::scheme(path).is_some())
 }
 
-/// All that a run knows of what lies elsewhere; made when the first such input is named.
+/// State of all remote inputs of a run; made when the first one is named.
 #[derive(Clone)]
 pub(super) struct Remote(Arc<Shared>);
 
 struct Shared {
     runtime: Runtime,
     patience: Patience,
-    /// By scheme and host, or bucket.
+    /// Storages by scheme and host, or bucket.
     storages: Mutex<HashMap<String, Arc<dyn Storage>>>,
-    /// Of files that are read in parts.
+    /// Parts of files that are read in any order.
     windows: Cache,
     next_number: AtomicU64,
 }
 
-/// A file that lies elsewhere, as it was when it was found.
+/// A remote file in the version found.
 #[derive(Clone)]
 pub(crate) struct Object {
     name: Arc<str>,
@@ -69,22 +69,22 @@ pub(crate) struct Object {
     version: Version,
     storage: Arc<dyn Storage>,
     remote: Remote,
-    /// Tells it from all others of this run.
+    /// Number of the object, unique in this run.
     number: u64,
 }
 
 impl Remote {
-    /// `wait` is how long a file that broke off is tried again.
+    /// Starts the thread for remote inputs. A file that broke off is retried for the time `wait`.
     pub(super) fn new(wait: Duration) -> anyhow::Result<Self> {
         let stall = STALL.min(wait.max(Duration::from_secs(1)));
         Self::with_patience(Patience { look: stall, stall, wait })
     }
 
     fn with_patience(patience: Patience) -> anyhow::Result<Self> {
-        // Its work is waiting. With a thread of its own it reads ahead while the others compute.
+        // The runtime mostly waits. On a thread of its own it reads ahead while the others compute.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.context("failed to start the thread that reads remote inputs")?;
-        // The other user of TLS may have been first, with the same.
+        // Another user of TLS may have installed the same provider before.
         rustls::crypto::ring::default_provider().install_default().unwrap_or(());
         Ok(Self(Arc::new(Shared {
             runtime,
@@ -95,7 +95,7 @@ impl Remote {
         })))
     }
 
-    /// The storage that an address is of, connected to once.
+    /// Returns the storage of an address; the first call connects to it.
     fn storage(&self, url: &Url<'_>) -> anyhow::Result<Arc<dyn Storage>> {
         let mut storages = self.0.storages.lock().unwrap_or_else(PoisonError::into_inner);
         let place = url.storage();
@@ -128,7 +128,7 @@ impl Remote {
 }
 
 impl Object {
-    /// Its address, as a person may see it.
+    /// Returns the address of the file, as shown to the user.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -137,27 +137,27 @@ impl Object {
         self.version.n_bytes
     }
 
-    /// When it was changed, in milliseconds since 1970, where that is known.
+    /// Returns the time of the last change in milliseconds since 1970, if known.
     pub(crate) fn modified_ms(&self) -> Option<i64> {
         self.version.modified_ms
     }
 
-    /// By which the server tells what it holds now from what it held before.
+    /// Returns the entity tag, by which the server tells its present contents from former ones.
     pub(crate) fn e_tag(&self) -> Option<&str> {
         self.version.e_tag.as_deref()
     }
 
-    /// All of it, in its order.
+    /// Opens the whole file, to be read in order.
     pub(super) fn open(&self) -> impl Read + Send + use<> {
         self.fetch(0..self.n_bytes())
     }
 
-    /// The beginning of it, which is enough to tell what it is.
+    /// Opens the beginning of the file, which suffices for detecting its content.
     pub(super) fn open_head(&self) -> impl Read + Send + use<> {
         self.fetch(0..self.n_bytes().min(HEAD_BYTES))
     }
 
-    /// In parts, in any order.
+    /// Opens the file for reading parts in any order.
     pub(super) fn windows(&self) -> Windows {
         Windows::new(self.clone())
     }
@@ -167,7 +167,7 @@ impl Object {
         Fetched::start(&self.remote, storage, key, self.version.clone(), range)
     }
 
-    /// One part of it.
+    /// Reads one part of the file.
     fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity((range.end - range.start) as usize);
         self.fetch(range).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Chunks that no file gives, for tests of what is made of them.
+//! Chunks that no file yields, for tests of their consumers.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use super::options::InputOptions;
 use super::origin::Origin;
 use super::records::{Cell, Chunk, Form, Records};
 
-/// Three rows, of which the second says that it is longer than it is, and the fields to read them by: to read that one
-/// panics.
+/// Returns three rows and the fields to read them by. The second row declares a longer text than it
+/// has: reading that row panics.
 #[must_use]
 pub fn chunk_with_a_false_length() -> (Chunk, Fields) {
     let mut records = Records::new(Form::Row);

@@ -1,4 +1,4 @@
-//! A file that is one document, a text or a page: all of it is that, and its path is the id.
+//! A file that is one document, a text or an HTML page. Its path is the id.
 
 use std::io::{BufRead, Read};
 
@@ -24,7 +24,7 @@ impl<R: BufRead> RecordReader for WholeFile<R> {
 
     fn append_records(&mut self, records: &mut Records) {
         let Some(reader) = self.reader.take() else { return };
-        // One byte more tells a text that just fits from one that does not.
+        // One byte beyond the limit tells a text that just fits from a longer one.
         match reader.take(self.record_bytes_max as u64 + 1).read_to_end(records.bytes_mut()) {
             Ok(n) if n > self.record_bytes_max => {
                 records.push_error(1, RecordError::TooLong(self.record_bytes_max));

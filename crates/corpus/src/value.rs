@@ -1,21 +1,21 @@
-//! What stands in the fields of a record, whatever its format.
+//! Values in the fields of a record, in any format.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// What stands in a field.
+/// Value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value<'a> {
     Text(Cow<'a, str>),
-    /// Of a column of Parquet that is no text.
+    /// From a Parquet column that is not text.
     Bytes(Cow<'a, [u8]>),
-    /// In its decimal form.
+    /// In decimal notation.
     Integer(Cow<'a, str>),
     Float(f64),
-    /// In milliseconds since 1970.
+    /// Milliseconds since 1970.
     Time(i64),
     Null,
-    /// Of no use as any field; holds what it is.
+    /// Of no use as any field; holds the name of its kind.
     Other(&'static str),
 }
 
@@ -33,6 +33,6 @@ impl fmt::Display for Value<'_> {
     }
 }
 
-/// The values of a record: the id, the texts, the source and what it is ranked by, where these are looked for. `None` for
-/// a field that it does not have.
+/// Values of a record: the id, the texts, the source and the rank, as far as each is requested.
+/// `None` stands for a field missing from the record.
 pub(super) type Values<'a> = Vec<Option<Value<'a>>>;

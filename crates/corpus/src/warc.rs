@@ -1,9 +1,11 @@
-//! WARC and WET cut into records, of which those are handed on that hold documents ([`kinds`]): their header lines, a
-//! blank line, and what the server sent, or the document itself. A file that has no such record says so at its end.
+//! WARC and WET cut into records. Only records of documents ([`kinds`]) are handed on: their header
+//! lines, a blank line, and the server's answer or the document itself. A file without such records
+//! ends with a complaint.
 //!
-//! A record that cannot be read is named, and reading goes on at the next line that begins one; in a file that was packed
-//! record by record, as most are, that is the next member that can be unpacked. A length that is too great takes the
-//! beginning of the next record along, and so that one, too.
+//! An unreadable record is reported, and reading resumes at the next line that begins a record. In
+//! a file packed record by record, as most are, the next member that can be unpacked begins with
+//! such a line. An excessive length swallows the beginning of the next record, and so loses that
+//! one, too.
 
 mod html;
 mod http;
@@ -17,27 +19,27 @@ use kinds::{Holds, Kinds};
 use super::reader::RecordReader;
 use super::records::{Form, RecordError, Records};
 
-/// What every record begins with; a version follows.
+/// Beginning of every record; a version follows.
 const MAGIC: &[u8] = b"WARC/";
 
 const HEADER_BYTES_MAX: usize = 64 << 10;
 
-/// Failures without a record between them after which a source is given up.
+/// Maximum number of failures without a record between them; one more ends the source.
 const FAILURES_MAX: usize = 1000;
 
 pub(super) struct Warc<R> {
     reader: R,
-    /// Of the record that was read last, of any type.
+    /// Number of the record read last, of any type.
     number: u64,
-    /// Whether the place where the next record begins must be looked for.
+    /// True while the beginning of the next record must be searched for.
     lost: bool,
     n_failures: usize,
-    /// Met behind a record that is good itself.
+    /// Error met behind an intact record.
     failure: Option<io::Error>,
     record_bytes_max: usize,
-    /// What was passed over.
+    /// Skipped records, by type.
     kinds: Kinds,
-    /// Whether there was a document, or what was named in place of one.
+    /// True after a document, or after a reported fault in place of one.
     has_any: bool,
     ended: bool,
 }
@@ -45,7 +47,7 @@ pub(super) struct Warc<R> {
 enum Found {
     /// A response, or the document itself.
     Document,
-    /// A request, metadata: whatever is no document.
+    /// Any record without a document, such as a request or metadata.
     Other,
     TooLong,
     Damaged(&'static str),
@@ -108,7 +110,7 @@ impl<R: BufRead> RecordReader for Warc<R> {
                     if self.ended {
                         records.push_error(self.number, RecordError::Broken(error.to_string()));
                     } else if was_lost {
-                        // Still on the way from the one that was named.
+                        // Still on the way from the failure already reported.
                         self.number -= 1;
                         records.discard_pending();
                     } else {
@@ -178,11 +180,13 @@ impl<R: BufRead> Warc<R> {
         })
     }
 
-    /// Appends a line, with a bare line feed as its end, and says how much was read; a long one comes in parts.
+    /// Appends a line, with a bare line feed as its end, and returns the number of bytes read; a
+    /// long line comes in parts.
     fn append_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         let start = bytes.len();
         let n_read = self.reader.by_ref().take(HEADER_BYTES_MAX as u64).read_until(b'\n', bytes)?;
-        // Only of what was read now: what was there before is another record, which may well end so.
+        // Checks only the bytes read now: those before belong to another record, which may well end
+        // so.
         if bytes[start..].ends_with(b"\r\n") {
             bytes.truncate(bytes.len() - 2);
             bytes.push(b'\n');
@@ -190,7 +194,8 @@ impl<R: BufRead> Warc<R> {
         Ok(n_read)
     }
 
-    /// Passes over the line ends after a record: there are two, or at least another record or the end of the file.
+    /// Skips the line ends after a record. Returns true if there are two, or at least another
+    /// record or the end of the file follows. A failure to read is kept for the next record.
     fn is_at_record_end(&mut self) -> bool {
         let mut n_feeds = 0;
         loop {
@@ -223,12 +228,12 @@ impl<'a> Header<'a> {
     }
 }
 
-/// The text of a file that is HTML.
+/// Returns the text of an HTML file.
 pub(super) fn page_text(page: &[u8]) -> Result<Cow<'_, str>, String> {
     http::decoded(Cow::Borrowed(page), "", true)
 }
 
-/// A response, or what else holds a document, as it was cut out of its file.
+/// A response, or another record with a document, as cut out of its file.
 pub(super) struct Response<'a> {
     header: Header<'a>,
     body: &'a [u8],
@@ -240,13 +245,14 @@ impl<'a> Response<'a> {
         Self { header: Header(&bytes[..end]), body: &bytes[end..] }
     }
 
-    /// A field of the WARC header, without the angle brackets that ids and some addresses have.
+    /// Returns a field of the WARC header, without the angle brackets of ids and of some addresses.
     pub(super) fn field(&self, name: &str) -> Option<&'a str> {
         let value = self.header.get(name)?;
         Some(value.strip_prefix('<').and_then(|value| value.strip_suffix('>')).unwrap_or(value))
     }
 
-    /// The text of the page, or none where the answer is no page: an error, a redirection, an image.
+    /// Returns the text of the page; `None` if the answer is no page: an error, a redirection, an
+    /// image.
     pub(super) fn text(&self) -> Result<Option<Cow<'a, str>>, String> {
         match Holds::of(&self.header) {
             Some(Holds::Document { is_html }) => {
@@ -296,7 +302,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// The ids of the pages and the reasons, with their numbers.
+    /// Reads all records: ids and texts of the pages, or the reasons, with their numbers.
     fn read(content: Vec<u8>, record_bytes_max: usize) -> Vec<String> {
         let content = BufReader::with_capacity(7, open(io::Cursor::new(content)).unwrap().content);
         let rows = rows(&mut Warc::new(content, record_bytes_max), names(&["text"], false));
@@ -313,7 +319,8 @@ mod tests {
         assert_eq!(read(Vec::new(), 999), [""; 0]);
     }
 
-    /// The end of the file took the last line end away from a response that ends in one, as a body in chunks does.
+    /// The end of the file once took the last line end away from a response that ends in one, as a
+    /// body in chunks does.
     #[test]
     fn a_response_may_end_in_a_line_end() {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n";

@@ -1,42 +1,44 @@
-//! What is made of whole rows, with the columns that nobody looks for, where an output is to have them.
+//! Whole rows for an output, with the columns not requested as fields.
 
 use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-/// What is to be made of them.
+/// Use of whole rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WholeRows {
-    /// Nothing: only the columns that are looked for are read.
+    /// None: only the requested columns are read.
     #[default]
     Unused,
-    /// A line of JSON, with the fields that the columns are.
+    /// A line of JSON, with a field for each column.
     Json,
-    /// A line of CSV or of what resembles it.
+    /// A line of CSV or of a format that resembles it.
     Delimited(Delimited),
-    /// They are read once more, as rows of Parquet. So a row of which any column cannot be read is none.
+    /// The rows are read once more, as rows of Parquet. A row with an unreadable column is
+    /// therefore none.
     ReadAgain,
 }
 
-/// CSV, or TSV, whose columns have an order of their own.
+/// CSV or TSV with an order of columns of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delimited {
     /// A comma or a tab.
     pub delimiter: u8,
-    /// What they are called, in their order.
+    /// Column names, in their order.
     pub columns: Vec<Vec<u8>>,
 }
 
-/// How rows of cells are written as lines, under one header.
+/// Form of the lines for the rows under one header.
 pub(super) enum Lines {
-    /// The names as JSON has them.
+    /// Column names as JSON strings.
     Json(Vec<String>),
-    /// Where in a row each of the output's columns is.
+    /// Place in a row of each column of the output.
     Delimited { delimiter: u8, places: Vec<usize> },
 }
 
 impl Lines {
-    /// Lines for rows under a header of these `names`, if there are to be any; the error is what a person sees.
+    /// Returns the form of lines for rows under a header of these `names`; `None` if no lines are
+    /// requested. The error is the reason shown to the user.
     pub(super) fn new(rows: &WholeRows, names: &[&[u8]]) -> Result<Option<Self>, String> {
         match rows {
             WholeRows::Unused | WholeRows::ReadAgain => Ok(None),
@@ -50,7 +52,7 @@ impl Lines {
         }
     }
 
-    /// Writes a row, whose cells are found by their places, without an end of line.
+    /// Writes a row without a line end; `cell` returns a cell by its place.
     pub(super) fn write<'a>(
         &self,
         cell: impl Fn(usize) -> &'a [u8],
@@ -79,13 +81,13 @@ impl Lines {
 }
 
 impl Delimited {
-    /// Whether a file whose columns are called `names` has the same ones, in whatever order.
+    /// Returns true if a file with columns of these `names` has the same columns, in any order.
     pub fn fits(&self, names: &[Vec<u8>]) -> bool {
         let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
         places(&self.columns, &names).is_some()
     }
 
-    /// The row that names the columns, without an end of line.
+    /// Formats the row of column names, without a line end.
     pub fn header(&self) -> Vec<u8> {
         let mut header = Vec::new();
         write_delimited(self.delimiter, self.columns.iter().map(Vec::as_slice), &mut header);
@@ -93,11 +95,11 @@ impl Delimited {
     }
 }
 
-/// The names, with a number added to one that was there before: readers of JSON take the last of two fields of one name,
-/// and readers of CSV the first.
+/// Returns the names, with a number added to each repeated one: readers of JSON take the last of
+/// two fields with one name, and readers of CSV the first.
 fn distinct(names: &[&[u8]]) -> impl Iterator<Item = String> {
     let mut known = HashSet::new();
-    // The number to be tried next, by name: a header may call all of its columns the same.
+    // The next number to try, by name: all columns of a header may have the same name.
     let mut numbers: HashMap<String, u64> = HashMap::new();
     names.iter().map(move |name| {
         let name = String::from_utf8_lossy(name).into_owned();
@@ -111,14 +113,14 @@ fn distinct(names: &[&[u8]]) -> impl Iterator<Item = String> {
     })
 }
 
-/// Where each of the `columns` is among the `names`, if those are the same ones.
+/// Returns the place of each of the `columns` among the `names`, if both have the same names.
 fn places(columns: &[Vec<u8>], names: &[&[u8]]) -> Option<Vec<usize>> {
     if columns == names {
         return Some((0..names.len()).collect());
     }
     let mut by_name: HashMap<&[u8], Option<usize>> = HashMap::new();
     for (place, name) in names.iter().enumerate() {
-        // Of two columns of one name it is not known which is which.
+        // Two columns with one name cannot be told apart.
         by_name.entry(name).and_modify(|known| *known = None).or_insert(Some(place));
     }
     let place = |column: &Vec<u8>| by_name.get(&column[..]).copied().flatten();
@@ -126,8 +128,8 @@ fn places(columns: &[Vec<u8>], names: &[&[u8]]) -> Option<Vec<usize>> {
     places.filter(|_| columns.len() == names.len())
 }
 
-/// Appends a row of CSV, or with another delimiter of what resembles it, without an end of line; a cell is quoted where it
-/// must be.
+/// Appends a row of CSV, or of its like with another delimiter, without a line end; a cell is
+/// quoted where necessary.
 pub fn write_delimited<'a>(delimiter: u8, cells: impl Iterator<Item = &'a [u8]>, line: &mut Vec<u8>) {
     let start = line.len();
     for (i, cell) in cells.enumerate() {
@@ -208,7 +210,7 @@ mod tests {
         let expected = "{\"id\":\"7\",\"a \\\"b\\\"\":\"\u{5730}\\n\",\"id_2\":\"\",\"id_2_2\":\"x\"}";
         check(&WholeRows::Json, &names, &row, Ok(expected));
         let same: Vec<&[u8]> = vec![b"a"; 1 << 16];
-        // Each was compared with all before it, once for each number that was tried.
+        // A former version compared each name with all before it, once for each number tried.
         assert_eq!(distinct(&same).last().unwrap(), "a_65536");
         check(&WholeRows::Json, &["a"], &[b"\xff"], Err("column \"a\" is not valid UTF-8 after its byte 0"));
     }

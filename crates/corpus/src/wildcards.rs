@@ -1,8 +1,8 @@
-//! How globs are read, here and elsewhere.
+//! Rules of globs, local and remote.
 
 use glob::MatchOptions;
 
-/// Globs read as a shell reads them: `*` stops at a slash and passes over hidden files.
+/// Rules of a shell: `*` stops at a slash and skips hidden files.
 pub(super) const GLOB: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 

@@ -1,52 +1,53 @@
-//! How likely pairs of a similarity are found: counted in narrow bins.
+//! Share of pairs found at each similarity, counted in narrow bins.
 
 use crate::Pair;
 
-/// How wide a bin is.
+/// Width of a bin.
 const WIDTH: f64 = 0.025;
 
-/// What rounding may move.
+/// Tolerance for rounding.
 const SLACK: f64 = 1e-9;
 
-/// Of the 95 % of a normal distribution in its middle, where they end, in standard deviations.
+/// Ends of the middle 95 % of a normal distribution, in standard deviations from the mean.
 const DEVIATIONS: f64 = 1.959_964;
 
-/// The pairs of a bin of similarity.
+/// Counts of the pairs in a bin of similarity.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bin {
-    /// The least similarity inside.
+    /// Least similarity in the bin.
     pub from: f64,
-    /// The first one outside; of the last bin, which holds what is equal, 1.
+    /// First similarity beyond the bin; 1 for the last bin, which holds pairs of equal sets.
     pub to: f64,
-    /// The mean similarity of its pairs, or its middle where it has none.
+    /// Mean similarity of the pairs, or the middle of the bin if it has none.
     pub mean: f64,
-    /// All pairs.
+    /// Number of pairs.
     pub n_pairs: u64,
-    /// Those of them that were compared.
+    /// Number of pairs that were compared.
     pub n_proposed: u64,
-    /// Those of them that were called near-duplicates.
+    /// Number of pairs called near-duplicates.
     pub n_called: u64,
-    /// The mean of what was promised of its pairs.
+    /// Mean of the promised probabilities of the pairs.
     pub promised: f64,
 }
 
-/// What became of a pair.
+/// Treatment of a pair by the detector.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fate {
-    /// Whether it was compared.
+    /// True if the pair was compared.
     pub is_proposed: bool,
-    /// Whether it was called a near-duplicate.
+    /// True if the pair was called a near-duplicate.
     pub is_called: bool,
-    /// With what probability it should have been compared, from 0 to 1.
+    /// Promised probability of a comparison, from 0 to 1.
     pub promised: f64,
 }
 
-/// Counts all pairs of a similarity of `from` and more, by what became of each, by its place.
+/// Counts pairs of a similarity of `from` and more in bins; `fate` returns the treatment of a pair
+/// by its place in `pairs`.
 #[must_use]
 pub fn curve(pairs: &[Pair], from: f64, fate: impl Fn(usize) -> Fate) -> Vec<Bin> {
     let from = from.clamp(0.0, 1.0);
     let n_bins = ((1.0 - from) / WIDTH - SLACK).ceil().max(0.0) as usize;
-    // Rounded, as they are shown.
+    // Rounded, as shown to the user.
     let border = |n: usize| ((from + n as f64 * WIDTH) * 1e6).round().min(1e6) / 1e6;
     let mut bins: Vec<Bin> =
         (0..=n_bins).map(|n| Bin { from: border(n), to: border(n + 1), ..Bin::default() }).collect();
@@ -54,7 +55,7 @@ pub fn curve(pairs: &[Pair], from: f64, fate: impl Fn(usize) -> Fate) -> Vec<Bin
         let number = if pair.similarity >= 1.0 - SLACK {
             n_bins
         } else {
-            // Not above the last bin of what is not equal, whatever rounding does.
+            // The last bin is for equality, so rounding must not go beyond the one before.
             (((pair.similarity - from) / WIDTH + SLACK).floor() as usize).min(n_bins.saturating_sub(1))
         };
         let Fate { is_proposed, is_called, promised } = fate(place);
@@ -76,8 +77,9 @@ pub fn curve(pairs: &[Pair], from: f64, fate: impl Fn(usize) -> Fate) -> Vec<Bin
     bins
 }
 
-/// Between what a share lies that was `n` of `whole` when it was counted, with 95 % confidence (Wilson 1927, "Probable
-/// inference, the law of succession, and statistical inference"); `None` where nothing was counted.
+/// Returns the 95 % confidence interval of a share counted as `n` of `whole` (Wilson 1927,
+/// "Probable inference, the law of succession, and statistical inference"); `None` if nothing was
+/// counted.
 #[must_use]
 pub fn confidence(n: u64, whole: u64) -> Option<(f64, f64)> {
     if whole == 0 {
@@ -112,7 +114,7 @@ mod tests {
         assert!((bins[0].mean - 0.505).abs() < 1e-9 && (bins[2].mean - 0.5625).abs() < 1e-9);
         assert!((bins[0].promised - 0.05).abs() < 1e-9 && (bins[20].promised - 0.55).abs() < 1e-9);
         assert_eq!((bins[1].from, bins[20].from, bins[20].to), (0.525, 1.0, 1.0));
-        // All that is asked for is what is equal.
+        // Only equality is requested.
         assert_eq!(curve(&[at(1.0)], 1.0, |_| Fate::default()).len(), 1);
     }
 

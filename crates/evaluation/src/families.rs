@@ -1,41 +1,43 @@
-//! Verdicts held against families that are known from elsewhere: which documents are versions of one.
+//! Verdicts compared with known families: groups of documents that are versions of one.
 
 use std::collections::HashMap;
 
 use crate::Pair;
 
-/// How what was called near-duplicates agrees with families.
+/// Agreement of called near-duplicates with families.
 ///
-/// Families are not the truth of texts: a version that was written anew shares little with the one before, and two families may
-/// quote each other. So the exact truth has such figures, too, and they are what to hold others against.
+/// Families are not the truth of texts: a version written anew shares little with the one before,
+/// and two families may quote each other. The exact truth therefore has such figures, too, as the
+/// reference for all others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FamilyScore {
-    /// Families of two documents and more.
+    /// Number of families of two and more documents.
     pub n_families: u64,
-    /// Documents whose family is known.
+    /// Number of documents with a known family.
     pub n_documents: u64,
-    /// Pairs of documents of one family.
+    /// Number of pairs of documents in one family.
     pub n_true: u64,
-    /// Those of them that were called near-duplicates.
+    /// Number of these pairs called near-duplicates.
     pub n_found: u64,
-    /// All pairs that were called so, of documents whose families are known.
+    /// Number of all pairs called near-duplicates among documents with known families.
     pub n_called: u64,
 }
 
 impl FamilyScore {
-    /// The share of the pairs of one family that was found; `None` where there are none.
+    /// Returns the share of the pairs in one family that was found; `None` if there are none.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         (self.n_true > 0).then(|| self.n_found as f64 / self.n_true as f64)
     }
 
-    /// The share of what was called near-duplicates that is of one family; `None` where nothing was.
+    /// Returns the share of called pairs in one family; `None` if none was called.
     #[must_use]
     pub fn precision(&self) -> Option<f64> {
         (self.n_called > 0).then(|| self.n_found as f64 / self.n_called as f64)
     }
 
-    /// The harmonic mean of the two: `None` where one of them is missing, or both are 0.
+    /// Returns the harmonic mean of recall and precision; `None` if one of them is missing, or both
+    /// are 0.
     #[must_use]
     pub fn f1(&self) -> Option<f64> {
         let both = self.n_true + self.n_called;
@@ -44,7 +46,7 @@ impl FamilyScore {
     }
 }
 
-/// Holds pairs, each once, against the family of each document, by its number.
+/// Compares called pairs, each listed once, with the family of each document, by its number.
 #[must_use]
 pub fn families(family_of: &[Option<u32>], called: &[Pair]) -> FamilyScore {
     let mut sizes: HashMap<u32, u64> = HashMap::new();
@@ -74,7 +76,7 @@ mod tests {
     fn families_by_hand() {
         let family_of = [Some(0), Some(0), Some(0), Some(1), Some(1), Some(2), None];
         let pair = |a, b| Pair { a, b, similarity: 0.9 };
-        // Two of one family, one across, one with a document of no known family.
+        // Two in one family, one across, one with a document of unknown family.
         let score = families(&family_of, &[pair(0, 1), pair(3, 4), pair(2, 5), pair(0, 6)]);
         let expected = FamilyScore { n_families: 2, n_documents: 6, n_true: 4, n_found: 2, n_called: 3 };
         assert_eq!(score, expected);

@@ -1,27 +1,29 @@
-//! What a job that keeps the first of each group dropped and kept, held against the truth.
+//! Audit of a job that keeps the first of each group: dropped and kept documents compared with the
+//! truth.
 
 use std::collections::HashMap;
 
 use crate::Pair;
 
-/// What was wrong with what was dropped and kept.
+/// Faults among the dropped and kept documents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Audit {
-    /// Documents that were kept.
+    /// Number of documents kept.
     pub n_kept: u64,
-    /// Documents that were dropped.
+    /// Number of documents dropped.
     pub n_dropped: u64,
-    /// Dropped although no document that was kept is a near-duplicate: the document, and the one that it was dropped
-    /// for, the least similar first.
+    /// Documents dropped without a kept near-duplicate, each with the document for which it was
+    /// dropped; the least similar first.
     pub wrongly_dropped: Vec<Pair>,
-    /// Kept although an earlier document that was kept is a near-duplicate, the most similar first.
+    /// Documents kept beside an earlier kept near-duplicate; the most similar first.
     pub wrongly_kept: Vec<Pair>,
 }
 
-/// Looks at each document: `dropped_for` says for which one it was dropped, or `None` where it was kept. `pairs` are all
-/// near-duplicates, and `similarity` is the true one of any two.
+/// Audits all documents. `dropped_for` has the document for which each one was dropped, or `None`
+/// if it was kept. `pairs` are all near-duplicates, and `similarity` returns the true similarity of
+/// any two documents.
 ///
-/// Time is linear in documents and pairs, and one similarity for each document that was wrongly dropped.
+/// Time is linear in documents and pairs, plus one similarity for each document wrongly dropped.
 pub fn audit(
     dropped_for: &[Option<usize>],
     pairs: &[Pair],
@@ -64,7 +66,8 @@ mod tests {
 
     #[test]
     fn each_way_to_be_wrong() {
-        // 1 is like 0, 3 is like 2, 4 is like nothing, 5 is like 6, which is dropped, and less so like 2.
+        // 1 is like 0, 3 is like 2, 4 is like nothing, 5 is like 6, which is dropped, and less so
+        // like 2.
         let similarity = |a: usize, b: usize| match (a.min(b), a.max(b)) {
             (2, 5) => 0.7,
             _ => 0.1,

@@ -1,8 +1,8 @@
-//! The similarity of two sets.
+//! Similarity of two sets.
 
 use std::cmp::Ordering;
 
-/// How many elements two sets share. Both are ascending, without repeats.
+/// Returns the number of elements that two sets share. Both must be ascending, without repeats.
 #[must_use]
 pub fn overlap<T: Ord>(a: &[T], b: &[T]) -> usize {
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
@@ -21,14 +21,15 @@ pub fn overlap<T: Ord>(a: &[T], b: &[T]) -> usize {
     n_shared
 }
 
-/// The Jaccard similarity of two sets, |A ∩ B| / |A ∪ B| in 0..=1 (Broder 1997, "On the resemblance and containment of
-/// documents", section 2). Both are ascending, without repeats. Two empty sets are not similar: there is nothing to compare.
+/// Returns the Jaccard similarity of two sets, |A ∩ B| / |A ∪ B| in 0..=1 (Broder 1997, "On the
+/// resemblance and containment of documents", section 2). Both must be ascending, without repeats.
+/// Two empty sets are not similar: there is nothing to compare.
 #[must_use]
 pub fn jaccard<T: Ord>(a: &[T], b: &[T]) -> f64 {
     ratio(overlap(a, b), a.len(), b.len())
 }
 
-/// The similarity of sets of these sizes that share `n_shared` elements.
+/// Returns the similarity of sets of these sizes that share `n_shared` elements.
 pub(crate) fn ratio(n_shared: usize, a_len: usize, b_len: usize) -> f64 {
     match a_len + b_len - n_shared {
         0 => 0.0,

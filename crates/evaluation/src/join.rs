@@ -1,4 +1,4 @@
-//! The exact all-pairs join: which sets of a corpus are similar.
+//! The exact all-pairs join: finds all similar sets of a corpus.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,35 +15,39 @@ pub struct Pair {
     pub a: usize,
     /// The greater number.
     pub b: usize,
-    /// Their Jaccard similarity.
+    /// Jaccard similarity of the two.
     pub similarity: f64,
 }
 
-/// What rounding of floating-point bounds may cost: bounds are lowered by it, and pairs are judged exactly in the end.
+/// Tolerance for the rounding of floating-point bounds: bounds are lowered by it, and pairs are
+/// judged exactly in the end.
 const SLACK: f64 = 1e-9;
 
-/// All pairs of sets with a Jaccard similarity of at least `threshold`, ascending by their numbers.
+/// Returns all pairs of sets with a Jaccard similarity of at least `threshold`, ascending by their
+/// numbers.
 ///
-/// Each set is ascending, without repeats. Empty sets are similar to none. The threshold is in 0..=1 and not 0, at which every
-/// pair would qualify.
+/// Each set must be ascending, without repeats. Empty sets are similar to none. The threshold is in
+/// 0..=1 and not 0, at which every pair would qualify.
 ///
-/// By prefix, length and position (Xiao, Wang, Lin, Yu 2008, "Efficient similarity joins for near duplicate detection", PPJoin,
-/// sections 3 and 4): elements are ordered by how many sets have them, the rarest first. Two sets that are similar enough share
-/// one of the first elements of each, of the smaller one of the fewer first ones of its index prefix (section 4.2). So
-/// elements that very many sets have are met only where so much of two sets consists of them that the two may be similar
-/// by them alone, and no pair is lost by that. Threads take sets by turns.
+/// Pairs are filtered by prefix, length and position (Xiao, Wang, Lin, Yu 2008, "Efficient
+/// similarity joins for near duplicate detection", PPJoin, sections 3 and 4): elements are ordered
+/// by the number of sets that have them, the rarest first. Two sufficiently similar sets share one
+/// of the first elements of each; in the smaller set, the fewer first elements of its index prefix
+/// suffice (section 4.2). Elements of very many sets are therefore met only in sets that consist of
+/// them so largely as to be similar by them alone, and no pair is lost. Threads take sets by turns.
 ///
-/// Time grows with how often the rarest elements of the sets are shared, and with the pairs that are found: of sets that are
-/// all alike they are the square. Memory is 4 bytes an element, 8 for each element of a prefix, and 24 for each pair.
+/// Time grows with the number of sets that share their rarest elements, and with the number of
+/// pairs found: if all sets are alike, this is the square of the number of sets. Memory is 4 bytes
+/// an element, 8 for each element of a prefix, and 24 for each pair.
 ///
 /// # Panics
-/// Where there are 2^32 sets or different elements, or more.
+/// If there are 2^32 or more sets or different elements.
 #[must_use]
 pub fn similar_pairs(sets: &[&[u64]], threshold: f64) -> Vec<Pair> {
     similar_pairs_up_to(sets, threshold, usize::MAX).unwrap_or_default()
 }
 
-/// The same, or `None` as soon as there are more than `n_max`.
+/// Returns the pairs of [`similar_pairs`], or `None` as soon as there are more than `n_max`.
 ///
 /// # Panics
 /// As [`similar_pairs`].
@@ -51,7 +55,7 @@ pub fn similar_pairs(sets: &[&[u64]], threshold: f64) -> Vec<Pair> {
 pub fn similar_pairs_up_to(sets: &[&[u64]], threshold: f64, n_max: usize) -> Option<Vec<Pair>> {
     let threshold = threshold.clamp(SLACK, 1.0);
     let ranked = ranked(sets);
-    // By size, so that of two sets the earlier is the smaller one.
+    // By size: of two sets, the earlier one is the smaller.
     let mut order: Vec<usize> = (0..sets.len()).filter(|&number| !ranked[number].is_empty()).collect();
     order.sort_by_key(|&number| (ranked[number].len(), number));
     let join = Join { postings: postings(&ranked, &order, threshold), ranked, order, threshold };
@@ -71,7 +75,8 @@ pub fn similar_pairs_up_to(sets: &[&[u64]], threshold: f64, n_max: usize) -> Opt
     Some(pairs)
 }
 
-/// The sets with each element as its rank: 0 is the one that the fewest sets have.
+/// Returns the sets with each element replaced by its rank: 0 is the element that the fewest sets
+/// have.
 fn ranked(sets: &[&[u64]]) -> Vec<Vec<u32>> {
     let mut counts: HashMap<u64, u32> = HashMap::new();
     for &element in sets.iter().copied().flatten() {
@@ -90,16 +95,16 @@ fn ranked(sets: &[&[u64]]) -> Vec<Vec<u32>> {
     sets.iter().map(ranked).collect()
 }
 
-/// Where an element stands within the prefix of a set.
+/// Place of an element within the prefix of a set.
 #[derive(Clone, Copy)]
 struct Posting {
-    /// The set, by its place in the order of sizes.
+    /// Place of the set in the order of sizes.
     place: u32,
-    /// Counted from 0.
+    /// Position of the element in the set, counted from 0.
     position: u32,
 }
 
-/// For each rank the sets that have it in their index prefix, by size.
+/// Returns for each rank the sets with this rank in their index prefix, by size.
 fn postings(ranked: &[Vec<u32>], order: &[usize], threshold: f64) -> HashMap<u32, Vec<Posting>> {
     let mut postings: HashMap<u32, Vec<Posting>> = HashMap::new();
     for (place, &number) in (0..).zip(order) {
@@ -111,21 +116,21 @@ fn postings(ranked: &[Vec<u32>], order: &[usize], threshold: f64) -> HashMap<u32
     postings
 }
 
-/// Of how many of its first elements a set shares one at least with each set that is similar enough: all but the
-/// `threshold * len` that the two share at least, and one more.
+/// Returns the length of the prefix of which a set shares at least one element with each
+/// sufficiently similar set: all elements but the `threshold * len` shared at least, and one more.
 fn prefix_len(len: usize, threshold: f64) -> usize {
     (len + 1).saturating_sub(at_least(threshold * len as f64)).min(len)
 }
 
-/// The same of a set for pairs with sets that are no smaller: the two share `t / (1 + t) · (|A| + |B|)` at least, which is no
-/// less than `2 t / (1 + t) · |A|`.
+/// Returns the same length for pairs with sets that are no smaller: the two share at least `t / (1
+/// + t) · (|A| + |B|)` elements, which is no less than `2 t / (1 + t) · |A|`.
 fn index_prefix_len(len: usize, threshold: f64) -> usize {
     (len + 1).saturating_sub(at_least(2.0 * threshold / (1.0 + threshold) * len as f64)).min(len)
 }
 
-/// The least whole number that is not below a bound.
+/// Returns the least whole number from 1 on that is not below a bound.
 fn at_least(bound: f64) -> usize {
-    // From above 0: `as` would take a negative one to 0 in any case.
+    // `as` alone would turn a negative bound into 0.
     (bound - SLACK).ceil().max(1.0) as usize
 }
 
@@ -136,22 +141,22 @@ struct Join {
     threshold: f64,
 }
 
-/// What is known of a smaller set while the prefix of a larger one is gone through.
+/// State of a smaller set on the way through the prefix of a larger one.
 #[derive(Clone, Copy, Default)]
 struct Met {
     n_shared: u32,
     is_out: bool,
 }
 
-/// All of it, by places, and the places of those that were met.
+/// State of all smaller sets, by their places, and the places of those met.
 struct Meeting {
     of: Vec<Met>,
     places: Vec<u32>,
 }
 
 impl Join {
-    /// The pairs of every `n_parts`-th set with the smaller ones, the larger sets first; `None` once no more are left to be
-    /// found by all parts together.
+    /// Returns the pairs of every `n_parts`-th set with smaller ones, the larger sets first; `None`
+    /// once all parts together have found more than allowed.
     fn part(&self, part: usize, n_parts: usize, n_left: &AtomicUsize) -> Option<Vec<Pair>> {
         let mut pairs = Vec::new();
         let mut places: Vec<usize> = (0..self.order.len()).skip(part).step_by(n_parts).collect();
@@ -173,7 +178,7 @@ impl Join {
         Some(pairs)
     }
 
-    /// The smaller sets that may be similar to the one at `place`.
+    /// Collects in `met` the smaller sets that may be similar to the one at `place`.
     fn candidates(&self, place: usize, met: &mut Meeting) {
         let set = &self.ranked[self.order[place]];
         let len_min = at_least(self.threshold * set.len() as f64);
@@ -210,7 +215,8 @@ impl Join {
     }
 }
 
-/// How many elements two sets share, or `None` as soon as it cannot be `needed` any more.
+/// Returns the number of elements that two sets share, or `None` as soon as `needed` is out of
+/// reach.
 fn overlap_from(x: &[u32], y: &[u32], needed: usize) -> Option<usize> {
     let (mut i, mut j, mut n_shared) = (0, 0, 0);
     while i < x.len() && j < y.len() {
@@ -233,7 +239,7 @@ mod tests {
     use super::*;
     use crate::jaccard;
 
-    /// Each with each.
+    /// Compares each set with each other one.
     fn by_brute_force(sets: &[&[u64]], threshold: f64) -> Vec<Pair> {
         let pairs = (0..sets.len()).flat_map(|a| (a + 1..sets.len()).map(move |b| (a, b)));
         pairs
@@ -250,7 +256,8 @@ mod tests {
         assert_eq!(similar_pairs(&[], 0.8), []);
     }
 
-    /// Sets that share most of their elements, but not enough to be similar, are not met each with each.
+    /// Sets that share most of their elements, but not enough to be similar, are not compared each
+    /// with each.
     #[test]
     fn what_all_sets_share_costs_no_square() {
         let shared = 0..150_u64;
@@ -260,18 +267,19 @@ mod tests {
         let sets: Vec<&[u64]> = sets.iter().map(Vec::as_slice).collect();
         let ranked = ranked(&sets);
         let order: Vec<usize> = std::iter::once(500).chain(0..500).collect();
-        // 150 of 330 are .45: all of a pair's elements in common lie behind the index prefix.
+        // 150 of 330 are .45: all common elements of a pair lie behind the index prefix.
         let n_postings: usize = postings(&ranked, &order, 0.5).values().map(Vec::len).sum();
         assert_eq!(n_postings, 500 * index_prefix_len(240, 0.5) + index_prefix_len(160, 0.5));
         assert!(index_prefix_len(240, 0.5) <= 90 && prefix_len(240, 0.5) > 90);
-        // And those that are found are: 150 of 250.
+        // The similar ones are found: 150 of 250.
         let pairs = similar_pairs(&sets, 0.5);
         assert_eq!(pairs.len(), 500);
         assert!(pairs.iter().all(|pair| pair.b == 500 && (pair.similarity - 0.6).abs() < 1e-9));
     }
 
     proptest! {
-        /// Elements from a small universe, and copies with some changed, so that there are pairs on both sides of each threshold.
+        /// Elements from a small universe, and copies with some changed, make pairs on both sides
+        /// of each threshold.
         #[test]
         fn the_same_as_by_brute_force(
             bases in vec(btree_set(0..60_u64, 0..40), 1..12),

@@ -1,7 +1,7 @@
-//! Exact near-duplicate truth for a corpus, and verdicts held against it.
+//! Exact near-duplicate truth for a corpus, and verdicts compared with it.
 //!
-//! Knows sets and pairs of numbers only: no text, no store, no I/O. What the elements of a set are (character n-grams, words)
-//! is for the caller to say.
+//! The crate knows sets and pairs of numbers only: no text, no store, no I/O. The caller chooses
+//! the elements of a set (character n-grams, words).
 #![forbid(unsafe_code)]
 
 mod curve;
@@ -18,7 +18,7 @@ pub use jaccard::{jaccard, overlap};
 pub use join::{Pair, similar_pairs, similar_pairs_up_to};
 pub use score::{Band, Scores, Truth, score};
 
-/// Runs what the README shows.
+/// Runs the examples of the README as doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

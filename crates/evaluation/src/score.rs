@@ -1,51 +1,52 @@
-//! Pairs that were called near-duplicates, held against those that are.
+//! Called near-duplicates compared with the true ones.
 
 use std::collections::HashSet;
 
 use crate::Pair;
 
-/// What is so: all pairs of a corpus that are similar enough, and how long its documents are.
+/// The truth: all sufficiently similar pairs of a corpus, and the lengths of its documents.
 #[derive(Clone, Copy, Debug)]
 pub struct Truth<'a> {
-    /// Every pair with at least the similarity of a near-duplicate.
+    /// All pairs with a similarity of at least `least`.
     pub pairs: &'a [Pair],
-    /// The length of each document, in characters.
+    /// Length of each document, in characters.
     pub lengths: &'a [usize],
-    /// The least similarity of near-duplicates, which was asked for. A pair below it that is called one is wrong.
+    /// Requested least similarity of near-duplicates. A called pair below it is wrong.
     pub least: f64,
 }
 
-/// The counts of some pairs: all of them, or those of one band.
+/// Counts of pairs: of all, or of one band.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Band {
-    /// The least similarity, or length of the shorter document in characters, inside.
+    /// Least value in the band: a similarity, or the length of the shorter document in characters.
     pub from: f64,
-    /// The first one outside.
+    /// First value beyond the band.
     pub to: f64,
-    /// Near-duplicates.
+    /// Number of near-duplicates.
     pub n_true: u64,
-    /// Those of them that were called so.
+    /// Number of near-duplicates that were called so.
     pub n_found: u64,
-    /// Pairs that were called near-duplicates.
+    /// Number of pairs called near-duplicates.
     pub n_called: u64,
-    /// Those of them that are below the least similarity.
+    /// Number of called pairs below the least similarity.
     pub n_below: u64,
 }
 
 impl Band {
-    /// The share of the near-duplicates that was found; `None` where there are none.
+    /// Returns the share of the near-duplicates that was found; `None` if there are none.
     #[must_use]
     pub fn recall(&self) -> Option<f64> {
         share(self.n_found, self.n_true)
     }
 
-    /// The share of the called pairs that are near-duplicates; `None` where nothing was called.
+    /// Returns the share of the called pairs that are near-duplicates; `None` if none was called.
     #[must_use]
     pub fn precision(&self) -> Option<f64> {
         share(self.n_called - self.n_below, self.n_called)
     }
 
-    /// The harmonic mean of the two, where there are both.
+    /// Returns the harmonic mean of recall and precision; `None` if one of them is missing, or both
+    /// are 0.
     #[must_use]
     pub fn f1(&self) -> Option<f64> {
         let (recall, precision) = (self.recall()?, self.precision()?);
@@ -61,18 +62,18 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// How good a verdict is.
+/// Quality of a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scores {
-    /// All pairs.
+    /// Counts of all pairs.
     pub whole: Band,
-    /// By similarity, ascending.
+    /// Counts by similarity, ascending.
     pub by_similarity: Vec<Band>,
-    /// By the length of the shorter document, ascending.
+    /// Counts by the length of the shorter document, ascending.
     pub by_length: Vec<Band>,
-    /// Near-duplicates that were not found, the most similar first.
+    /// Near-duplicates not found, the most similar first.
     pub misses: Vec<Pair>,
-    /// Pairs below the least similarity that were called near-duplicates, the least similar first.
+    /// Called pairs below the least similarity, the least similar first.
     pub mistakes: Vec<Pair>,
 }
 
@@ -81,7 +82,8 @@ const SIMILARITIES: [f64; 13] = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.
 /// Borders of the bands of length, in characters.
 const LENGTHS: [f64; 9] = [0.0, 9.0, 17.0, 33.0, 65.0, 129.0, 257.0, 1_025.0, 4_097.0];
 
-/// Holds the pairs that were called near-duplicates, each once and with its true similarity, against the truth.
+/// Compares the pairs called near-duplicates, each listed once with its true similarity, with the
+/// truth.
 #[must_use]
 pub fn score(truth: &Truth<'_>, called: &[Pair]) -> Scores {
     let by_numbers: HashSet<(usize, usize)> = called.iter().map(|pair| (pair.a, pair.b)).collect();
@@ -130,7 +132,7 @@ impl Scores {
     }
 }
 
-/// One band from each border to the next; the last has no end.
+/// Returns a band from each border to the next; the last one has no end.
 fn bands(borders: &[f64]) -> Vec<Band> {
     let ends = borders[1..].iter().copied().chain([f64::INFINITY]);
     borders.iter().zip(ends).map(|(&from, to)| Band { from, to, ..Band::default() }).collect()
@@ -160,7 +162,7 @@ mod tests {
             assert_eq!(sum(|band| band.n_called), 4);
             assert_eq!(sum(|band| band.n_below), 3);
         }
-        // The most similar of what was missed, and the least similar of what was wrong, come first.
+        // The most similar miss comes first, and the least similar mistake.
         assert_eq!(scores.misses, [pair(1, 2, 0.85), pair(0, 2, 0.8)]);
         assert_eq!(scores.mistakes, [pair(2, 3, 0.1), pair(0, 3, 0.4), pair(1, 3, 0.6)]);
         assert_eq!(scores.by_length[0].n_true, 2);

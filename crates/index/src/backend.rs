@@ -1,5 +1,5 @@
-//! What stores are made of: the rules that all of them keep to, for the crates that implement [`Store`](crate::Store).
-//! Programs need nothing of it.
+//! The parts of stores: the rules kept by all of them, for the crates that implement
+//! [`Store`](crate::Store). Programs need nothing of it.
 
 mod away;
 pub mod claims;

@@ -1,16 +1,17 @@
-//! The index by its row keys: the cells in which documents are filed, bucket after bucket, and how all of them are cut into
-//! parts. How a store hands them out is for the seam ([`Store::cells`](crate::Store::cells)).
+//! The index by its row keys: the cells in which documents are filed, bucket after bucket, and the
+//! division of all cells into parts. The seam ([`Store::cells`](crate::Store::cells)) reads them.
 
 use simhash::{BucketKey, RowKey, SplitsError};
 
 use crate::{DocumentId, Family, Sketch, SketchKind};
 
-/// A place in which a document is filed. They are ordered as in HBase: by row key, then by the id's bytes.
+/// A place in which a document is filed. Cells are ordered as in HBase: by row key, then by the
+/// id's bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cell {
-    /// The bucket, and the bits of the facet that is filed there.
+    /// The bucket, and the bits of the facet filed there.
     pub row: RowKey,
-    /// Whose it is.
+    /// The id of the filed document.
     pub id: DocumentId,
 }
 
@@ -20,7 +21,8 @@ impl Cell {
         sketch.rows().map(|row| Self { row, id: id.clone() })
     }
 
-    /// Whether a document of this sketch is filed here. A cell that says otherwise is of another version of its document.
+    /// Returns true if a document of this sketch is filed here. Otherwise the cell is of another
+    /// version of the document.
     #[must_use]
     pub fn is_of(&self, sketch: &Sketch) -> bool {
         let facet = sketch.facet_in(self.row.bucket());
@@ -28,24 +30,24 @@ impl Cell {
     }
 }
 
-/// All buckets whose segments lie in a half-open range. As row keys begin with the segment, it is a range of these too, and no
-/// bucket is cut.
+/// All buckets whose segments lie in a half-open range. Row keys begin with the segment, so the
+/// buckets are a range of row keys too, and no bucket is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Segments {
     start: u32,
-    /// None: to the end.
+    /// `None` for a range to the end.
     end: Option<u32>,
 }
 
 impl Segments {
-    /// All there are.
+    /// All segments.
     pub const ALL: Self = Self { start: 0, end: None };
 
-    /// All buckets in `n` parts, ascending, each with the same share of what uniform documents have: the
-    /// [splits](SketchKind::splits) of a table of `n` regions.
+    /// Divides all buckets into `n` parts, ascending, each with an equal share of uniform
+    /// documents: the [splits](SketchKind::splits) of a table of `n` regions.
     ///
     /// # Errors
-    /// [`SplitsError`] for no part, and for more than there can be.
+    /// [`SplitsError`] for no part, and for more parts than possible.
     pub fn parts(kind: &SketchKind, n: u32) -> Result<Vec<Self>, SplitsError> {
         let splits = kind.splits(n)?;
         let starts = std::iter::once(0).chain(splits.iter().copied());
@@ -59,13 +61,13 @@ impl Segments {
         self.start
     }
 
-    /// The first segment outside, none where it goes to the end.
+    /// The first segment outside, `None` for a range to the end.
     #[must_use]
     pub fn end(self) -> Option<u32> {
         self.end
     }
 
-    /// Whether a bucket lies inside.
+    /// Returns true if a bucket lies inside.
     #[must_use]
     pub fn contains(self, bucket: BucketKey) -> bool {
         self.start <= bucket.segment && self.end.is_none_or(|end| bucket.segment < end)
@@ -73,7 +75,7 @@ impl Segments {
 }
 
 impl SketchKind {
-    /// What the 64 bits are made of that are filed under a flag.
+    /// The family of the 64 bits filed under a flag.
     #[must_use]
     pub fn family(&self, flag: u8) -> Family {
         self.set_kind(flag).map_or(Family::Simhash, Family::Set)

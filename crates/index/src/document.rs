@@ -1,4 +1,5 @@
-//! The nouns of the seam: a document and its id, what a search found, what an insertion did.
+//! The nouns of the seam: a document and its id, the answer of a search, the outcome of an
+//! insertion.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,24 +13,26 @@ use crate::{Nearness, Sketch, Source, Timestamp};
 /// The longest id, in bytes of UTF-8.
 pub const MAX_ID_BYTES: usize = 4096;
 
-/// The caller's name for a document: 1 to [`MAX_ID_BYTES`] bytes of UTF-8 without control characters.
+/// The caller's name for a document: 1 to [`MAX_ID_BYTES`] bytes of UTF-8 without control
+/// characters.
 ///
-/// Ids are printed one a line with tabs between fields, so neither may occur in one. Order is byte order.
+/// Programs print one id a line with tabs between fields, so an id holds neither line breaks nor
+/// tabs. Order is byte order.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentId(Box<str>);
 
 /// A text that cannot be a document id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidDocumentId {
-    /// No characters at all.
+    /// A text without characters.
     Empty,
-    /// More than [`MAX_ID_BYTES`]; holds how many there are.
+    /// A text of more than [`MAX_ID_BYTES`]; holds its length in bytes.
     TooLong(usize),
-    /// A control character.
+    /// A text with a control character.
     Control {
-        /// Which one.
+        /// The first control character.
         character: char,
-        /// Where it starts, in bytes.
+        /// The byte at which the character starts.
         position: usize,
     },
 }
@@ -72,7 +75,7 @@ impl DocumentId {
         Ok(Self(id.into_boxed_str()))
     }
 
-    /// The id as it was given.
+    /// The id as given.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -105,74 +108,75 @@ impl FromStr for DocumentId {
     }
 }
 
-/// What a store is given: an id, and the sketch it is to be found by.
+/// A document as given to a store: an id and a sketch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Document {
-    /// Its name.
+    /// The caller's name for the document.
     pub id: DocumentId,
-    /// By what it is compared, and the buckets it is filed under.
+    /// The features compared with other documents, and the buckets that lead to the document.
     pub sketch: Sketch,
-    /// Where it came from, if somebody said so. It makes no difference to any search.
+    /// The origin of the document, if the caller gave one. No search depends on the source.
     pub source: Option<Source>,
 }
 
-/// What a store keeps of a document.
+/// A document as kept by a store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StoredDocument {
-    /// What was given.
+    /// The document as given.
     pub document: Document,
-    /// When the store wrote it, by the clock of the process that did: the time of its insertion, or of its last
-    /// replacement. Inserting it again unchanged does not renew it.
+    /// The time of insertion or of the last replacement, by the clock of the writing process.
+    /// Inserting the document again unchanged does not renew the time.
     pub inserted_at: Timestamp,
 }
 
-/// A stored document that a search met.
+/// A stored document found by a search.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Match {
-    /// Its name.
+    /// The id of the stored document.
     pub id: DocumentId,
-    /// Its fingerprint.
+    /// The fingerprint of the stored document.
     pub fingerprint: Fingerprint,
-    /// How near it is to the query.
+    /// The nearness of the stored document to the query.
     pub nearness: Nearness,
 }
 
 impl Match {
-    /// What `sketch` stands for, stored under `id`, that is so near.
+    /// The match of the document stored under `id`.
     #[must_use]
     pub fn new(id: DocumentId, fingerprint: Fingerprint, nearness: Nearness) -> Self {
         Self { id, fingerprint, nearness }
     }
 
-    /// In how many bits it differs from the query: see [`Features::distance`](crate::Features::distance).
+    /// The number of bits in which the two fingerprints differ: see
+    /// [`Features::distance`](crate::Features::distance).
     #[must_use]
     pub fn distance(&self) -> Distance {
         self.nearness.distance
     }
 
-    /// The share of both that is in common, where the index verifies.
+    /// The Jaccard similarity of document and query, where the index verifies.
     #[must_use]
     pub fn similarity(&self) -> Option<Similarity> {
         self.nearness.similarity
     }
 }
 
-/// What a search found.
+/// The answer of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Neighbours {
-    /// The nearest first, by nearness, then id; at most as many as were asked for.
+    /// The nearest documents, by nearness, then id; at most `limit` of them.
     pub matches: Vec<Match>,
-    /// How many there are in all, so that a cut is never silent.
+    /// The number of all near documents, so a cut is never silent.
     pub n_matches: u64,
-    /// What was read to find them. The candidates of a call of several queries are shared out evenly among its answers,
-    /// so that they add up.
+    /// The work of the search. The candidates of a call with several queries are shared out evenly
+    /// among its answers, so the sum over the answers is the cost of the call.
     pub cost: Cost,
 }
 
-/// What a search found, with the documents themselves.
+/// The answer of a search, with the documents themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NearDocuments {
-    /// With their nearness; the nearest first, by nearness, then id; at most as many as were asked for.
+    /// The nearest documents with their nearness, by nearness, then id; at most `limit` of them.
     pub documents: Vec<(Nearness, StoredDocument)>,
     /// As [`Neighbours::n_matches`].
     pub n_matches: u64,
@@ -180,22 +184,23 @@ pub struct NearDocuments {
     pub cost: Cost,
 }
 
-/// What an insertion did.
+/// The outcome of an insertion.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Insertion {
     /// The id was not there; now it is.
     Inserted,
-    /// The id is there with the same sketch, and where texts are kept with the same text; nothing was written, so it keeps its source and the time of its insertion.
+    /// The id is there with the same sketch, and where texts are kept with the same text. Nothing
+    /// was written, so the document keeps its source and the time of its insertion.
     Unchanged,
     /// The id was there with another sketch, which is gone.
     Replaced,
-    /// `insert_if_new` only: this document under another id is near, the nearest by nearness, then id. Nothing was
-    /// written.
+    /// `insert_if_new` only: this document under another id is near, the nearest by nearness, then
+    /// id. Nothing was written.
     Duplicate(Match),
 }
 
 impl Insertion {
-    /// The document that kept this one out, if one did.
+    /// The document of which the inserted one is a duplicate, if any.
     #[must_use]
     pub fn original(self) -> Option<Match> {
         match self {

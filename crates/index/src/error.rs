@@ -1,45 +1,47 @@
-//! What can go wrong, by kind: the kind drives exit codes, HTTP status and retries; the message says what to do next.
+//! Errors by kind: the kind drives exit codes, HTTP status and retries; the message names the
+//! remedy.
 
 use std::fmt;
 
 /// The result of this crate's calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed, in the terms a program acts on.
+/// The reason for a failure, in terms on which a program acts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// There is no such index.
+    /// The index does not exist.
     NotFound,
-    /// The index is there, and is not of the scheme, recipe or version that was asked for.
+    /// The index is of another scheme, recipe or version than asked for.
     Mismatch,
-    /// The index is another one than was opened: it was made anew since. Opening it again may do.
+    /// The index was made anew since it was opened. Opening it again may help.
     Replaced,
-    /// The request can never succeed: a malformed URL, a batch above its limit, a directory that is something else.
+    /// The request can never succeed: a malformed URL, a batch above its limit, a directory with
+    /// other contents.
     InvalidArgument,
-    /// Somebody else decides: a read-only directory, another user's files.
+    /// The permission is missing: a read-only directory, another user's files.
     PermissionDenied,
     /// The store cannot be reached or read now; the same call may succeed later.
     Unavailable,
-    /// No room is left. Nothing was written; the same call succeeds once there is room.
+    /// No space is left. Nothing was written; the same call succeeds once there is space.
     StorageFull,
-    /// Stored bytes are not what was written.
+    /// Stored bytes differ from the bytes written.
     Corrupt,
-    /// Others were faster too often; the same call may succeed at once.
+    /// Other writers were faster too often; the same call may succeed at once.
     Busy,
     /// A bug.
     Internal,
 }
 
 impl ErrorKind {
-    /// Whether the same call may succeed without anybody doing anything.
+    /// Returns true if the same call may succeed without any repair.
     #[must_use]
     pub fn is_transient(self) -> bool {
         matches!(self, Self::Unavailable | Self::Busy)
     }
 }
 
-/// A kind, a sentence for people, and what caused it.
+/// A kind, a sentence for people, and the cause.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -48,38 +50,39 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error without a cause below it. `context` is lower case, without a full stop, and says what to do next.
+    /// An error without a cause below it. `context` is lower case, without a full stop, and names
+    /// the remedy.
     #[must_use]
     pub fn new(kind: ErrorKind, context: impl Into<String>) -> Self {
         Self { kind, context: context.into(), source: None }
     }
 
-    /// The same error with the one that caused it.
+    /// The same error with its cause.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// What a program should do about it.
+    /// The kind, on which a program acts.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// A request that can never succeed.
+    /// The error for a request that can never succeed.
     #[must_use]
     pub fn invalid(context: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidArgument, context)
     }
 
-    /// Stored bytes that are not what was written.
+    /// The error for stored bytes that differ from the bytes written.
     #[must_use]
     pub fn corrupt(context: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corrupt, context)
     }
 
-    /// A lock whose holder panicked: what it guards may be half changed.
+    /// The error for a lock whose holder panicked: the guarded state may be half changed.
     #[must_use]
     pub fn poisoned() -> Self {
         Self::new(

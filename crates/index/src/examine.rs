@@ -1,31 +1,32 @@
-//! What can be wrong in a store, and what becomes of it.
+//! The defects of a store, as found by an examination.
 
 use std::fmt;
 
 use crate::{Clock, DocumentId, Timestamp};
 
-/// What [`Store::examine`](crate::Store::examine) tells while it goes on.
+/// The progress reports of [`Store::examine`](crate::Store::examine).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Examined {
-    /// So many more documents, or entries of the index, have been looked at.
+    /// The number of documents, or entries of the index, examined since the last report.
     Items(u64),
-    /// Something is not as it should be.
+    /// A defect.
     Found(Finding),
 }
 
-/// Something that is not as it should be.
+/// A defect at one place of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is.
+    /// The kind of the defect.
     pub kind: FindingKind,
-    /// Where: a document's id, or a key of the store, without control characters.
+    /// The place: a document's id, or a key of the store, without control characters.
     pub place: String,
-    /// Whether it has been mended.
+    /// True if the defect has been mended.
     pub is_mended: bool,
 }
 
 impl Finding {
-    /// A document that was inserted at a time that is ahead of the clock by more than it may be.
+    /// The finding for a document whose time of insertion is too far ahead of the clock; `None` for
+    /// any other document.
     #[must_use]
     pub fn of_ahead(id: &DocumentId, inserted_at: Timestamp, clock: &Clock) -> Option<Self> {
         let is_ahead = inserted_at.as_ms() - clock.now().as_ms() > clock.ahead_ms_max();
@@ -34,32 +35,33 @@ impl Finding {
     }
 }
 
-/// What can be wrong.
+/// The kinds of defects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FindingKind {
-    /// A document that not all of its buckets lead to, so that searches may miss it.
+    /// A document missing from some of its buckets, so searches may miss it.
     Unfiled,
-    /// An entry of the index that leads to no document, or a text that is of none; it costs room and time, and no answer is
-    /// wrong.
+    /// An entry of the index that leads to no document, or a text without a document. A ghost costs
+    /// space and time, and makes no answer wrong.
     Ghost,
-    /// An insertion whose owner has died; it keeps nobody waiting any more.
+    /// An insertion whose owner has died; it keeps no other writer waiting any more.
     DeadClaim,
-    /// A removal whose owner has died: the document is gone, and not all that it left behind.
+    /// A removal whose owner has died: the document is gone, some of its traces are left.
     HalfRemoved,
-    /// A document whose text was kept and is gone. Verdicts about it fail; once it is mended, estimates decide about it, as
-    /// about a document that came without a text.
+    /// A document whose text was kept and is gone. Verdicts about the document fail. Once mended,
+    /// estimates decide about the document, as about a document inserted without a text.
     TextLost,
-    /// A document whose time of insertion is ahead of the clock: it stays for so much longer.
+    /// A document whose time of insertion is ahead of the clock: it stays longer by the difference.
     Ahead,
-    /// A document under the keys of another scheme than the index's, so that searches may miss it: its writer took the index
-    /// for another one. One whose fingerprint alone is of another recipe looks like any other.
+    /// A document under the keys of another scheme than the index's, so searches may miss it: its
+    /// writer mistook the index for another one. A document of which only the fingerprint is of
+    /// another recipe looks like any other.
     Foreign,
-    /// Bytes that are not what was written, or a text that is missing.
+    /// Bytes that differ from the bytes written, or a missing text.
     Damaged,
 }
 
 impl FindingKind {
-    /// All of them, in the order in which they are told.
+    /// All kinds, in the order of reports.
     pub const ALL: [Self; 8] = [
         Self::Unfiled,
         Self::Ghost,
@@ -71,7 +73,7 @@ impl FindingKind {
         Self::Damaged,
     ];
 
-    /// Whether what is found can be mended by what is known.
+    /// Returns true if the remaining data suffice to mend such a defect.
     #[must_use]
     pub fn is_mendable(self) -> bool {
         !matches!(self, Self::Ahead | Self::Foreign | Self::Damaged)

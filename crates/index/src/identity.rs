@@ -1,4 +1,4 @@
-//! Which index it is: every index has an identity of its own.
+//! The identity of an index, by which it differs from all others.
 
 use std::fmt;
 
@@ -16,12 +16,12 @@ pub(crate) fn random_bytes() -> Result<[u8; 16]> {
     Ok(bytes)
 }
 
-/// Drawn when an index is made; no two indexes have the same.
+/// An identity, drawn when an index is made; no two indexes share one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity([u8; 16]);
 
 impl Identity {
-    /// One that no other index has.
+    /// Draws a new identity.
     ///
     /// # Errors
     /// `Internal` where the system gives no random numbers.
@@ -29,13 +29,13 @@ impl Identity {
         random_bytes().map(Self)
     }
 
-    /// One with these bytes.
+    /// The identity of these bytes.
     #[must_use]
     pub const fn new(bytes: [u8; 16]) -> Self {
         Self(bytes)
     }
 
-    /// The identity that [`Display`](fmt::Display) has written.
+    /// Reads an identity written by [`Display`](fmt::Display).
     pub fn parse(digits: &str) -> Option<Self> {
         let number = u128::from_str_radix(digits, 16).ok()?;
         let identity = Self(number.to_be_bytes());

@@ -1,4 +1,4 @@
-//! An index that describes itself: a store, and the rules that every store is used by.
+//! The index with its own description: a store, and the rules for its use.
 
 mod foresight;
 
@@ -26,14 +26,14 @@ pub struct Index {
     contained: Option<Similarity>,
 }
 
-/// A document as it is inserted: the index makes the sketch, by its kind.
+/// A document to be inserted: the index makes the sketch, by its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NewDocument {
-    /// Its name.
+    /// The caller's name for the document.
     pub id: DocumentId,
-    /// What its text gave.
+    /// The features of its text.
     pub features: Features,
-    /// Where it came from, if somebody said so.
+    /// The origin of the document, if the caller gives one.
     pub source: Option<Source>,
 }
 
@@ -43,23 +43,24 @@ impl<F: Into<Features>> From<(DocumentId, F)> for NewDocument {
     }
 }
 
-/// What a removal by selection has done so far.
+/// The progress of a removal by selection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// Documents of the index that were looked at.
+    /// The number of documents of the index that were examined.
     pub n_read: u64,
-    /// Those that matched.
+    /// The number of matching documents.
     pub n_matching: u64,
-    /// Those that were removed: all that matched and were not replaced or removed by somebody else meanwhile.
+    /// The number of removed documents: all matching ones that no other writer replaced or removed
+    /// meanwhile.
     pub n_removed: u64,
 }
 
 impl Index {
-    /// The index in a store that is open already.
+    /// Opens the index in an open store, or makes one there.
     ///
     /// # Errors
-    /// `Mismatch` for an index that differs from what `options` insist on, naming the fields; `NotFound` where there is
-    /// none and it may not be made; and those of the store.
+    /// `Mismatch` for an index that differs from `options`, with the names of the fields;
+    /// `NotFound` where there is none and `options` allow no new one; and those of the store.
     pub fn over(store: Box<dyn Store>, options: &OpenOptions) -> Result<Self> {
         let metadata = match (store.metadata()?, options.mode) {
             (Some(metadata), _) => metadata,
@@ -83,27 +84,28 @@ impl Index {
         Ok(Self { store, metadata, counter: None, contained: None })
     }
 
-    /// The same index with a way to count texts, which it has a use for where it keeps them.
+    /// The same index with a way to count texts, which is ignored by an index without texts.
     #[must_use]
     pub fn counting(mut self, counter: Option<Counter>) -> Self {
         self.counter = counter.filter(|_| self.metadata.texts != TextKeeping::None);
         self
     }
 
-    /// The same index with an [`Overlay`] over its store: what is written from now on stays in memory, and what is asked is
-    /// answered as if it had been written. For dry runs.
+    /// The same index with an [`Overlay`] over its store: later writes stay in memory, and reads
+    /// answer as if the writes had been made. For dry runs.
     #[must_use]
     pub fn overlaid(self) -> Self {
         let Self { store, metadata, counter, contained } = self;
         Self { store: Box::new(Overlay::new(store)), metadata, counter, contained }
     }
 
-    /// The same index, for which in this process a document is a duplicate too where at least this share of it, counted,
-    /// stands in one that is there: see [`Rule::contained`]. Searches do not change. A store that cannot decide by it
-    /// ([`Capabilities::contained`](crate::Capabilities::contained)) refuses insertions then.
+    /// The same index with another ground for duplicates in this process: a document is a duplicate
+    /// too if at least `share` of it, counted, stands in a stored one: see [`Rule::contained`].
+    /// Searches do not change. A store that cannot decide so
+    /// ([`Capabilities::contained`](crate::Capabilities::contained)) refuses insertions.
     ///
     /// # Errors
-    /// `InvalidArgument` where no texts are at hand to count it by.
+    /// `InvalidArgument` where no texts are at hand for the count.
     pub fn containing(self, share: Option<Similarity>) -> Result<Self> {
         if share.is_some() && self.counter.is_none() {
             return Err(Error::invalid(
@@ -113,13 +115,13 @@ impl Index {
         Ok(Self { contained: share, ..self })
     }
 
-    /// What the index says of itself.
+    /// The stored description of the index.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
     }
 
-    /// What its documents are sketched by.
+    /// The kind of the index's sketches.
     #[must_use]
     pub fn kind(&self) -> &SketchKind {
         &self.metadata.kind
@@ -137,20 +139,21 @@ impl Index {
         self.metadata.min_similarity
     }
 
-    /// What counts as near.
+    /// The index's definition of near.
     #[must_use]
     pub fn rule(&self) -> Rule {
         Rule { counter: self.counter, ..self.metadata.rule() }
     }
 
-    /// By what it decides about a document that is inserted if it is new: what counts as near, of at most
-    /// [`CANDIDATES_MAX`](crate::CANDIDATES_MAX) candidates, and what [contains](Self::containing) it.
+    /// The definition of near for insertions if new: the index's own [`rule`](Self::rule), with at
+    /// most [`CANDIDATES_MAX`](crate::CANDIDATES_MAX) candidates, and with the share of
+    /// [`containing`](Self::containing).
     #[must_use]
     pub fn insertion_rule(&self) -> Rule {
         Rule { contained: self.contained, ..self.rule().of_insertion() }
     }
 
-    /// How a text becomes a fingerprint of this index.
+    /// The recipe by which a text becomes a fingerprint of this index.
     #[must_use]
     pub fn recipe(&self) -> &BTreeMap<String, String> {
         &self.metadata.recipe
@@ -180,7 +183,8 @@ impl Index {
         self.store.insert(&self.documents(documents))
     }
 
-    /// See [`Store::insert_if_new`]; near is what is so by the index's own [`insertion_rule`](Self::insertion_rule).
+    /// See [`Store::insert_if_new`]; near by the index's own
+    /// [`insertion_rule`](Self::insertion_rule).
     ///
     /// # Errors
     /// Those of the store.
@@ -188,17 +192,19 @@ impl Index {
         self.store.insert_if_new(&self.documents(documents), &self.insertion_rule())
     }
 
-    /// What calls would answer now, of which nothing is written.
+    /// A preview of calls: their answers, without any write.
     #[must_use]
     pub fn foresight(&self) -> Foresight<'_> {
         Foresight::new(self, &*self.store)
     }
 
-    /// See [`Store::near`]. The rule is the index's own, or a narrower one.
+    /// See [`Store::near`]. The rule is the index's own, or one that
+    /// [`check_rule`](Self::check_rule) accepts.
     ///
     /// # Errors
-    /// `InvalidArgument` for a distance above the index's own, at which the tables would miss some, and for a similarity below
-    /// it; and those of the store.
+    /// `InvalidArgument` for a distance above the index's own, at which the tables would miss some
+    /// documents; for a least similarity in an index without signatures, and for none in an index
+    /// that verifies; and those of the store.
     pub fn near(
         &self,
         queries: &[impl Into<Features> + Clone],
@@ -239,13 +245,13 @@ impl Index {
         self.store.remove_if(ids, selection)
     }
 
-    /// Removes every document that `selection` matches, page by page; nothing at all in a `dry_run`. `progress` is called
-    /// after each page, with the documents of it that matched, and may end it. A document that is inserted meanwhile may
-    /// be removed or not, and one that is replaced stays unless the new version matches. Whoever is interrupted does the
-    /// same again.
+    /// Removes every document that `selection` matches, page by page; none in a `dry_run`. Calls
+    /// `progress` after each page, with the matching documents of the page; `progress` may end the
+    /// removal. A document inserted meanwhile may be removed or not. A document replaced meanwhile
+    /// stays unless the new version matches. An interrupted removal is completed by the same call.
     ///
     /// # Errors
-    /// Those of the store; what was removed before stays removed.
+    /// Those of the store; removed documents stay removed.
     pub fn remove_matching(
         &self,
         selection: &Selection,
@@ -336,12 +342,13 @@ impl Index {
         self.store.status()
     }
 
-    /// Reads everything: how many documents there are, and 64 hexadecimal digits that are equal for equal contents,
-    /// whatever the store and the order of insertion.
+    /// Reads everything, and returns the number of documents and 64 hexadecimal digits, equal for
+    /// equal contents, whatever the store and the order of insertion.
     ///
-    /// It is the SHA-256 of the sorted SHA-256s of all documents, each over the length of the id, the id, the
-    /// fingerprint, the keys and the signature: what searches depend on, so neither sources nor times. Sorting digests and not ids bounds
-    /// the memory at 32 bytes a document. Contents that change meanwhile give a digest of neither state.
+    /// The digits are the SHA-256 of the sorted SHA-256s of all documents, each over the length of
+    /// the id, the id, the fingerprint, the keys and the signature. Searches depend on these fields
+    /// only, so sources and times are left out. Sorting digests and not ids bounds the memory at 32
+    /// bytes a document. Contents that change meanwhile give a digest of neither state.
     ///
     /// # Errors
     /// Those of the store.
@@ -370,10 +377,10 @@ impl Index {
         Ok((digests.len() as u64, whole))
     }
 
-    /// Refuses a rule that asks for more than the index can tell: for a greater distance, or for
-    /// similarities where there are no signatures. A similarity below the index's own is no such
-    /// thing, but of what it asks for the index finds only the share [`SketchKind::recall`]; that
-    /// should be said where it is asked.
+    /// Refuses a rule beyond the index: with a greater distance, with a least similarity where
+    /// there are no signatures, or without one where the index verifies. A similarity below the
+    /// index's own is accepted, but the index then finds only the share [`SketchKind::recall`] of
+    /// such pairs. The caller should say so to its user.
     ///
     /// # Errors
     /// `InvalidArgument`.

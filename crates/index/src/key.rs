@@ -1,4 +1,4 @@
-//! The secret key of an index: signatures are made with it, and cannot be made to order without it.
+//! The secret key of an index: signatures are made with the key, and cannot be forged without it.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use crate::identity::random_bytes;
 
 /// The secret key with which an index hashes the n-grams of its documents.
 ///
-/// Without one the hashes are the same in every index, and a text can be made whose signature
-/// equals a given one. Signatures that were made with different keys have nothing in common.
+/// Without a key the hashes are the same in every index, and a text can be composed for a given
+/// signature. Signatures made with different keys have nothing in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key([u8; 16]);
 
@@ -23,7 +23,7 @@ impl Key {
         random_bytes().map(Self)
     }
 
-    /// Reads the key that [`secret`](Self::secret) has written.
+    /// Reads a key written by [`secret`](Self::secret).
     #[must_use]
     pub fn parse(digits: &str) -> Option<Self> {
         let key = Self(u128::from_str_radix(digits, 16).ok()?.to_be_bytes());
@@ -36,7 +36,7 @@ impl Key {
         format!("{:032x}", u128::from_be_bytes(self.0))
     }
 
-    /// The two words that hashes are made with.
+    /// The two words with which hashes are made.
     #[must_use]
     pub fn words(&self) -> [u64; 2] {
         let key = u128::from_be_bytes(self.0);
@@ -44,7 +44,7 @@ impl Key {
     }
 }
 
-/// Eight hexadecimal digits by which two keys can be told apart, and which do not give the key away.
+/// Eight hexadecimal digits that tell two keys apart without giving them away.
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digest = Sha256::new().chain_update(b"pigeonhole key").chain_update(self.0).finalize();
@@ -52,7 +52,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// As it is displayed: a key has no place in a log.
+/// As displayed: a key has no place in a log.
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({self})")

@@ -1,7 +1,8 @@
-//! How the documents of an index are sketched: the one place that knows which kinds of sketch there are.
+//! The kind of an index's sketches: the one place that knows all kinds of sketch.
 //!
-//! All else in the house asks a [`SketchKind`] and keeps the sketches that it makes. A kind files documents by simhashes, by
-//! their signatures or by both, under flags that differ; a further way is a further field here.
+//! Other modules ask a [`SketchKind`] and keep the sketches it makes. A kind files documents by
+//! simhashes, by their signatures or by both, under different flags. Another way to file is another
+//! field of the type.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,24 +20,24 @@ mod stored;
 
 pub(crate) use stored::StoredKind;
 
-/// What the documents of an index are filed by.
+/// The grounds on which an index files its documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Profile {
     /// Simhashes alone.
     Classic,
     /// Bands of signatures alone.
     Minhash,
-    /// Both.
+    /// Simhashes and bands of signatures.
     #[default]
     Full,
 }
 
 impl Profile {
-    /// All of them, with their names.
+    /// All profiles, with their names.
     pub const ALL: [(Self, &str); 3] =
         [(Self::Classic, "classic"), (Self::Minhash, "minhash"), (Self::Full, "full")];
 
-    /// The name it goes by.
+    /// The name of this profile.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -64,13 +65,13 @@ impl FromStr for Profile {
     }
 }
 
-/// What the documents of an index are sketched by. The parsed form of a name, as in `"t11".parse()`, and the default, `5c2`,
-/// file by simhashes alone.
+/// The kind of an index's sketches. The parsed form of a name, as in `"t11".parse()`, and the
+/// default, `5c2`, file by simhashes alone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SketchKind {
-    /// Blocks of a simhash that must agree; what a row key ends with is the fingerprint.
+    /// Blocks of a simhash that must agree; row keys end with the fingerprint.
     scheme: Option<TableScheme>,
-    /// Bands of a signature that must agree; what a row key ends with are bits of other bins.
+    /// Bands of a signature that must agree; row keys end with bits of other bins.
     filing: Option<FilingScheme>,
 }
 
@@ -80,7 +81,7 @@ impl Default for SketchKind {
     }
 }
 
-/// A name that no kind has.
+/// The error for a name that no kind has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownKind(SchemeError);
 
@@ -104,10 +105,11 @@ impl SketchKind {
     /// The names that can be parsed; the first is the default's.
     pub const NAMES: [&str; SCHEME_NAMES.len()] = SCHEME_NAMES;
 
-    /// Simhashes under tables of one's own, given as flag and mask, that find every pair within `max_distance`.
+    /// A kind by simhashes under the caller's tables, given as flag and mask, which find every pair
+    /// within `max_distance`.
     ///
     /// # Errors
-    /// See [`TableScheme::new`], which proves them.
+    /// See [`TableScheme::new`], which proves the tables.
     pub fn simhash(name: &str, max_distance: Distance, masks: &[(u8, u64)]) -> Result<Self, SchemeError> {
         Ok(Self { scheme: Some(TableScheme::new(name, max_distance, masks)?), filing: None })
     }
@@ -122,8 +124,8 @@ impl SketchKind {
         Self { scheme: self.scheme.filter(|_| profile != Profile::Minhash), filing }.checked()
     }
 
-    /// The same kind with its signatures filed by another scheme; one that does not file by
-    /// signatures as it is.
+    /// The same kind with its signatures filed by another scheme. A kind that does not file by
+    /// signatures stays as before.
     ///
     /// # Errors
     /// `InvalidArgument` where a table has a flag of the signatures' bands.
@@ -141,7 +143,7 @@ impl SketchKind {
         }
     }
 
-    /// What it files by.
+    /// The profile of this kind.
     #[must_use]
     pub fn profile(&self) -> Profile {
         match (&self.scheme, &self.filing) {
@@ -151,52 +153,53 @@ impl SketchKind {
         }
     }
 
-    /// Whether it files documents by their simhashes.
+    /// Returns true if the kind files documents by their simhashes.
     #[must_use]
     pub fn files_by_simhash(&self) -> bool {
         self.scheme.is_some()
     }
 
-    /// Whether it files documents by their signatures.
+    /// Returns true if the kind files documents by their signatures.
     #[must_use]
     pub fn files_by_sets(&self) -> bool {
         self.filing.is_some()
     }
 
-    /// How it files documents by their signatures, where it does.
+    /// The filing of documents by their signatures, if the kind has one.
     #[must_use]
     pub fn filing(&self) -> Option<FilingScheme> {
         self.filing
     }
 
-    /// The share of the pairs of a similarity that documents filed by this kind make known,
-    /// computed: of those that signatures propose. 0 where none do, as simhashes promise nothing of
-    /// a similarity; what they propose comes on top.
+    /// The share of pairs of a similarity that this kind's filing by signatures proposes, computed.
+    /// 0 without signatures. Simhashes promise nothing about a similarity; their proposals come on
+    /// top.
     #[must_use]
     pub fn recall(&self, similarity: Similarity) -> f64 {
         self.filing.map_or(0.0, |filing| filing.recall(similarity))
     }
 
-    /// What the documents are that are filed by their signatures under a flag.
+    /// The kind of sets whose signatures are filed under a flag.
     pub(crate) fn set_kind(&self, flag: u8) -> Option<SetKind> {
         self.filing?.kind_of_flag(flag)
     }
 
-    /// The name of the tables of its simhashes, `none` where there are none.
+    /// The name of the simhash tables, `none` where there are none.
     #[must_use]
     pub fn name(&self) -> &str {
         self.scheme.as_ref().map_or("none", TableScheme::name)
     }
 
-    /// The distance up to which two near simhashes are certain to share a bucket; an index may ask for less. 0 without
-    /// simhashes.
+    /// The distance up to which two near simhashes are certain to share a bucket; an index may ask
+    /// for less. 0 without simhashes.
     #[must_use]
     pub fn max_distance(&self) -> Distance {
         self.scheme.as_ref().map_or(Distance::ZERO, TableScheme::max_distance)
     }
 
-    /// How many buckets a document is filed under, each of which a query reads: of most documents. Some that are neither long
-    /// nor short are filed under both kinds of bands, and those with a single character or none under one bucket.
+    /// The number of buckets under which most documents are filed, each of which a query reads.
+    /// Some documents of medium length are filed under both kinds of bands, and those with a single
+    /// character or none under one bucket.
     #[must_use]
     pub fn n_keys(&self) -> usize {
         self.masks().len() + self.n_bands()
@@ -206,14 +209,15 @@ impl SketchKind {
         self.filing.map_or(0, |filing| filing.n_keys())
     }
 
-    /// The bits of a simhash that must agree for two to meet, for each of its keys, in the order of the keys: what
-    /// tells why two documents were found by them or not.
+    /// The bits of a simhash that must agree for two documents to meet, for each of the simhash's
+    /// keys, in the order of the keys. They explain why simhashes found two documents or missed
+    /// them.
     #[must_use]
     pub fn masks(&self) -> Vec<u64> {
         self.scheme.iter().flat_map(TableScheme::tables).map(Table::mask).collect()
     }
 
-    /// The sketch of a document with these features.
+    /// Makes the sketch of a document with these features.
     #[must_use]
     pub fn sketch(&self, features: impl Into<Features>) -> Sketch {
         let features = features.into();
@@ -222,27 +226,27 @@ impl SketchKind {
         Sketch::filed(features, keys, self.filing.as_ref())
     }
 
-    /// Whether a sketch is the one that [`sketch`](Self::sketch) makes of its features, so that its keys need not be
-    /// stored.
+    /// Returns true if [`sketch`](Self::sketch) makes this sketch of its features, in which case
+    /// its keys need not be stored.
     #[must_use]
     pub fn follows(&self, sketch: &Sketch) -> bool {
         self.sketch(sketch.features().clone()) == *sketch
     }
 
-    /// The sketch of features that are filed by the simhash under these keys, where they were listed because they do not
-    /// [follow](Self::follows) from it.
+    /// Makes the sketch of features filed by the simhash under these keys, which were listed
+    /// because they do not [follow](Self::follows) from the features.
     #[must_use]
     pub fn listed(&self, features: Features, keys: Vec<BucketKey>) -> Sketch {
         Sketch::filed(features, Some(keys), self.filing.as_ref())
     }
 
-    /// Whether a row key is one that this kind writes.
+    /// Checks that this kind writes such a row key.
     ///
     /// # Errors
-    /// [`RowKeyError`], with what is wrong about it.
+    /// [`RowKeyError`], with the defect.
     pub fn check(&self, key: RowKey) -> Result<(), RowKeyError> {
         match self.set_kind(key.bucket().flag) {
-            // Of what it was hashed is not in the key, but for the hash of a whole text.
+            // The segment is a hash of values absent from the key, so nothing can be checked.
             Some(SetKind::Long | SetKind::Short) => Ok(()),
             Some(SetKind::Whole) => {
                 let segment = (key.fingerprint.0 >> 32) as u32;
@@ -259,8 +263,8 @@ impl SketchKind {
         }
     }
 
-    /// Whether two simhashes in one bucket meet in an earlier bucket as well, if both are filed as this kind files them: so
-    /// much row keys tell by themselves, of simhashes only.
+    /// Returns true if two simhashes in one bucket meet in an earlier bucket as well, provided that
+    /// both are filed by this kind. Row keys alone tell this, for simhashes only.
     #[must_use]
     pub fn meet_earlier(&self, a: RowKey, b: RowKey) -> bool {
         let differ = a.fingerprint.0 ^ b.fingerprint.0;
@@ -270,26 +274,27 @@ impl SketchKind {
             && self.check(b).is_ok()
     }
 
-    /// Whether it files every document under the same keys as `other`, whatever the two are called.
+    /// Returns true if the kind files every document under the same keys as `other`, whatever their
+    /// names.
     #[must_use]
     pub fn files_like(&self, other: &Self) -> bool {
         self.filing == other.filing && self.has_tables_of(other)
     }
 
-    /// Whether it files simhashes under the same keys as `other`.
+    /// Returns true if the kind files simhashes under the same keys as `other`.
     #[must_use]
     pub fn has_tables_of(&self, other: &Self) -> bool {
         let tables = |kind: &Self| kind.scheme.as_ref().map(|scheme| scheme.tables().to_vec());
         tables(self) == tables(other)
     }
 
-    /// The bits of the segments of each of its keys.
+    /// The number of bits in the segment of each key.
     fn key_bits(&self) -> Vec<u32> {
         let of_tables = self.scheme.iter().flat_map(TableScheme::tables).map(Table::key_bits);
         of_tables.chain(std::iter::repeat_n(u32::BITS, self.n_bands())).collect()
     }
 
-    /// The segments at which `n_regions` regions of equal size begin, but for the first.
+    /// The segments at which `n_regions` regions of equal size begin, without the first.
     ///
     /// # Errors
     /// [`SplitsError`] for no region, and for more than [`n_regions_max`](Self::n_regions_max).

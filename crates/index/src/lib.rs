@@ -1,12 +1,15 @@
-//! Documents: the [`Store`] seam with its backends, the insert-if-new rule, and the [`Index`] that describes itself.
+//! Documents: the [`Store`] seam with its backends, the insert-if-new rule, and the [`Index`] with
+//! its own description.
 //!
-//! This crate joins ids to sketches and keeps them. It knows no language: a recipe is named fields that must be equal,
-//! and what they mean is for the crate `features`. How a store searches in memory is for the crate `tables`.
+//! This crate joins ids to sketches and keeps them. It knows no language: a recipe is a set of
+//! named fields that must be equal, and the crate `features` knows their meaning. The crate
+//! `tables` searches in memory.
 //!
-//! Each store with a server or files is a crate of its own, which implements [`Store`] by what is in [`backend`] and says
-//! by its [`Place`] what it can do; the crate `engine` opens them by URL. `backend::claims` has the protocol by which HBase's
-//! decides who inserts, without a lock over all.
-//! How long documents stay is an index's own ([`Retention`]), and every store keeps to it.
+//! Each store with a server or files is a crate of its own. Such a crate implements [`Store`] with
+//! the help of [`backend`], and describes its abilities by a [`Place`]. The crate `engine` opens
+//! stores by URL. `backend::claims` holds the protocol by which HBase's store decides insertions,
+//! without a global lock. Documents stay for a time set by the index ([`Retention`]), in every
+//! store.
 
 pub mod backend;
 mod cells;

@@ -1,5 +1,5 @@
-//! `memory:`: documents and tables in this process, gone when it ends. For tests, and for batch jobs that need an index
-//! only while they run.
+//! `memory:`: documents and tables in this process, gone when it ends. For tests, and for batch
+//! jobs that need an index only while they run.
 
 mod uri;
 
@@ -31,18 +31,18 @@ pub struct MemoryStore {
 
 struct Contents {
     metadata: Option<Metadata>,
-    /// By number.
+    /// The documents by number.
     documents: BTreeMap<u64, StoredDocument>,
-    /// Along each of these times never go back.
+    /// The runs of numbers along each of which times never go back.
     runs: Runs,
-    /// Noted where documents stay for some time only.
+    /// The last write, noted where documents expire.
     last_write: Option<LastWrite>,
     numbers: HashMap<DocumentId, u64>,
     tables: Box<dyn Tables>,
     /// The texts, in an index that keeps them.
     texts: Box<dyn TextPlace>,
     bounded: Bounded,
-    /// The number of the last document; numbers are never used again.
+    /// The number of the last document; numbers are never reused.
     last: u64,
 }
 
@@ -86,14 +86,14 @@ impl MemoryStore {
         self.contents.read().map_err(|_| Error::poisoned())
     }
 
-    /// The contents, and what of them is there now.
+    /// The contents, and the horizon of the live documents.
     fn read_created(&self) -> Result<(RwLockReadGuard<'_, Contents>, Horizon)> {
         let contents = self.read()?;
         let horizon = contents.horizon(self.clock.now()).ok_or_else(not_created)?;
         Ok((contents, horizon))
     }
 
-    /// Does `work` on `n_items` with nobody else in between, after some of what has expired was swept away.
+    /// Sweeps some expired documents, then does `work` on `n_items` under the lock.
     fn write<T>(&self, n_items: usize, work: impl FnOnce(&mut Writer<'_>) -> Result<T>) -> Result<T> {
         let mut contents = self.contents.write().map_err(|_| Error::poisoned())?;
         let now = self.clock.now();
@@ -113,7 +113,7 @@ impl MemoryStore {
 }
 
 impl Contents {
-    /// What is there now; `None` before there is metadata.
+    /// The horizon of the live documents; `None` before there is metadata.
     fn horizon(&self, now: Timestamp) -> Option<Horizon> {
         Some(Horizon::new(self.metadata.as_ref()?.retain, now))
     }
@@ -122,12 +122,12 @@ impl Contents {
         self.runs.live(horizon, None, self.last, |number| Ok(self.first_from(number)))
     }
 
-    /// The first document from a number on, and when it was inserted.
+    /// The first document from a number on, with its time of insertion.
     fn first_from(&self, number: u64) -> Option<(u64, Timestamp)> {
         self.documents.range(number..).next().map(|(&number, stored)| (number, stored.inserted_at))
     }
 
-    /// Joins what has become one run by removals.
+    /// Joins the runs that removals have made one.
     fn join_runs(&mut self) -> Result<()> {
         if self.runs.begins().is_empty() {
             return Ok(());
@@ -167,17 +167,17 @@ impl Documents for Contents {
     }
 }
 
-/// A write that is under way.
+/// A write under way.
 struct Writer<'a> {
     contents: &'a mut Contents,
     horizon: Horizon,
     now: Timestamp,
-    /// The time of what it inserts, since it has inserted something.
+    /// The time of the inserted documents, once there is one.
     inserted_at: Option<Timestamp>,
 }
 
 impl Writer<'_> {
-    /// Takes away what has expired by `swept` too, the oldest `n_max` of it.
+    /// Removes documents expired by `swept` too, the oldest `n_max` of them.
     fn sweep(&mut self, n_max: usize, swept: Horizon) -> Result<()> {
         let mut oldest = Oldest::default();
         for expired in self.contents.live(self.horizon)?.expired() {
@@ -196,7 +196,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// The time of what is inserted: now, but along a run never before the last document.
+    /// The time of an insertion: now, but along a run never before the last document.
     fn inserted_at(&mut self, number: u64) -> Result<Timestamp> {
         if let Some(inserted_at) = self.inserted_at {
             return Ok(inserted_at);
@@ -384,7 +384,8 @@ mod tests {
     use crate::testsuite::{FakeClock, document, spread};
     use crate::{Identity, OpenOptions, Retention};
 
-    /// Ten turn-overs hold no more than one does; and after a long rest, each write sweeps a bounded piece.
+    /// Ten turn-overs hold no more than one does. After a long rest each write sweeps a bounded
+    /// number of documents.
     #[test]
     fn what_expires_gives_its_room_back() {
         let clock = FakeClock::at(1_000_000);

@@ -1,17 +1,20 @@
-//! What an index says of itself: what its documents are sketched by and from which recipe its fingerprints come.
+//! The stored description of an index: the kind of its sketches, and the recipe of its
+//! fingerprints.
 //!
-//! It is stored as JSON that a person can read, with a checksum. Of the recipe this crate knows only that it has named
-//! fields.
+//! Metadata is stored as readable JSON with a checksum. This crate knows of the recipe only its
+//! named fields.
 //!
-//! Version 2 has an identity. Programs that know version 1 only refuse it by its version, and rightly: they do not check which
-//! index they write into. An index of version 1 stays what it is, and a digest of what it says of itself is its identity.
+//! Version 2 has an identity. Programs that know only version 1 refuse version 2, and rightly: they
+//! do not check the identity of the index they write into. An index of version 1 keeps its version;
+//! a digest of its metadata serves as its identity.
 //!
-//! Version 3 has signatures, by which pairs are verified and by which documents may be filed. An index without any is written as
-//! version 2, and those of versions 1 and 2 go on as what they are: simhashes alone.
+//! Version 3 has signatures, which verify pairs, and by which documents may be filed. An index
+//! without signatures is written as version 2. Indexes of versions 1 and 2 keep their versions and
+//! use simhashes alone.
 //!
-//! Version 4 says by which bands signatures are filed, where these are not those of a similarity of
-//! .8, keeps the texts of its documents, by which similarities are counted, and may have a secret
-//! key for its signatures. An index with none of these is written as version 3 or 2.
+//! Version 4 names the bands by which signatures are filed, unless they are those of a similarity
+//! of .8. It may also keep the texts of its documents, by which similarities are counted, and may
+//! have a secret key for its signatures. An index with none of these is written as version 3 or 2.
 
 use std::collections::BTreeMap;
 
@@ -23,53 +26,54 @@ use simhash::Distance;
 use crate::kind::StoredKind;
 use crate::{Error, ErrorKind, Identity, Key, Profile, Result, Retention, Rule, SketchKind, TextKeeping};
 
-/// The version that this program writes, and the newest that it reads.
+/// The greatest version written by this program, and the newest it reads.
 pub const FORMAT_VERSION: u32 = 4;
 
-/// The first one with an identity.
+/// The first version with an identity.
 const IDENTITY_VERSION: u32 = 2;
 
-/// The first one with signatures.
+/// The first version with signatures.
 const SIGNATURE_VERSION: u32 = 3;
 
-/// The first one that may keep texts.
+/// The first version that may keep texts.
 const TEXTS_VERSION: u32 = 4;
 
-/// The first one in which other numbers may make another document.
+/// The first version in which other numbers may make another document.
 const NUMBERS_VERSION: u32 = 4;
 
-/// The first one whose signatures may be made with a secret key.
+/// The first version whose signatures may be made with a secret key.
 const KEY_VERSION: u32 = 4;
 
-/// The first one whose signatures may be filed by other bands than those of .8.
+/// The first version whose signatures may be filed by other bands than those of .8.
 const BANDS_VERSION: u32 = 4;
 
-/// How texts become signatures, and what is filed by them. Two signatures may be compared only where this is equal.
+/// The version of signatures and of their filing. Two signatures may be compared only if their
+/// versions are equal.
 const SIGNATURES: u32 = 1;
 
-/// What is stored with the index when it is created, and never changes.
+/// The description stored with an index when it is created. Never changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metadata {
-    /// Of the stored bytes.
+    /// The version of the stored bytes.
     pub format_version: u32,
-    /// What its documents are sketched by.
+    /// The kind of the index's sketches.
     pub kind: SketchKind,
     /// The distance up to which simhashes propose near-duplicates, at most the kind's.
     pub max_distance: Distance,
-    /// The least similarity of near-duplicates; none in an index that takes what is proposed for one. It has signatures if this
-    /// is set.
+    /// The least similarity of near-duplicates; `None` in an index that takes every candidate for a
+    /// near-duplicate. The index has signatures if this is set.
     pub min_similarity: Option<Similarity>,
-    /// Says whether it keeps the texts of its documents. Where it does, similarities are counted.
+    /// The way texts are kept. An index with texts counts similarities.
     pub texts: TextKeeping,
-    /// Says that documents with other numbers are other documents, however similar they are.
+    /// Documents with other numbers are other documents if true, however similar they are.
     pub same_numbers: bool,
-    /// The secret key that its n-grams are hashed with, besides the recipe's seed.
+    /// The secret key for hashing n-grams, besides the recipe's seed.
     pub key: Option<Key>,
-    /// How long documents stay after their insertion; for good where there is none.
+    /// The time that documents stay after their insertion; `None` keeps them for good.
     pub retain: Option<Retention>,
-    /// How a text becomes a fingerprint.
+    /// The recipe by which a text becomes a fingerprint.
     pub recipe: BTreeMap<String, String>,
-    /// Which index it is. It is stored from version 2 on, and before that follows from all else.
+    /// The identity of the index: stored from version 2 on, a digest of all other fields before.
     pub identity: Identity,
 }
 
@@ -85,7 +89,7 @@ struct Stored {
     profile: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     signatures: Option<StoredSignatures>,
-    /// The name of the bands, where they are not those of .8.
+    /// The name of the bands, unless they are those of .8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     bands: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,18 +111,18 @@ struct Stored {
 #[serde(deny_unknown_fields)]
 struct StoredSignatures {
     version: u32,
-    /// A decimal fraction: floating-point numbers are not read alike by every reader of JSON.
+    /// A decimal fraction: not every reader of JSON reads floating-point numbers alike.
     min_similarity: String,
 }
 
-/// All that can be asked of another version's metadata.
+/// The only field read of another version's metadata.
 #[derive(Deserialize)]
 struct Version {
     format_version: u32,
 }
 
 impl Stored {
-    /// The JSON without the checksum: fields come in their order, maps in the order of their keys.
+    /// The JSON without the checksum: fields in their order, maps in the order of their keys.
     fn unsealed(&mut self) -> Result<Vec<u8>> {
         self.crc32 = String::new();
         serde_json::to_vec(self).map_err(|error| damaged("it cannot be written again").caused_by(error))
@@ -128,7 +132,7 @@ impl Stored {
         Ok(format!("{:08x}", crc32fast::hash(&self.unsealed()?)))
     }
 
-    /// What documents are filed by, and from what similarity on they are near.
+    /// The kind of the sketches, and the least similarity of near documents.
     fn kind(&self) -> Result<(SketchKind, Option<Similarity>)> {
         let tables = self.scheme.as_ref().map(|scheme| scheme.decode(damaged)).transpose()?;
         let profile = match &self.profile {
@@ -195,7 +199,7 @@ impl Stored {
         }
     }
 
-    /// The one that is stored, or before there were any a digest.
+    /// The stored identity, or a digest for a version without one.
     fn identity(&mut self) -> Result<Identity> {
         match &self.identity {
             Some(digits) if self.format_version >= IDENTITY_VERSION => {
@@ -218,13 +222,13 @@ fn damaged(what: &str) -> Error {
     ))
 }
 
-/// The bands of a kind, where they are not those of .8.
+/// The bands of a kind, unless they are those of .8.
 fn other_bands(kind: &SketchKind) -> Option<FilingScheme> {
     kind.filing().filter(|filing| *filing != FilingScheme::default())
 }
 
 impl Metadata {
-    /// The same, of the least version that can say it.
+    /// The same metadata in the least version that can express it.
     #[must_use]
     pub(crate) fn of_least_version(self) -> Self {
         let needs = [
@@ -238,7 +242,8 @@ impl Metadata {
         Self { format_version: needed.unwrap_or(IDENTITY_VERSION), ..self }
     }
 
-    /// The index's rule, by signatures alone: who counts texts is for the [`Index`](crate::Index) to say.
+    /// The index's rule, by signatures alone: the [`Index`](crate::Index) adds the counter of
+    /// texts.
     #[must_use]
     pub fn rule(&self) -> Rule {
         let filing = self.kind.filing().unwrap_or_default();
@@ -249,7 +254,7 @@ impl Metadata {
     /// The stored JSON.
     ///
     /// # Errors
-    /// None that is known: JSON of strings and numbers can always be written.
+    /// None known: JSON of strings and numbers can always be written.
     pub fn encode(&self) -> Result<Vec<u8>> {
         let mut stored = Stored {
             format_version: self.format_version,
@@ -278,7 +283,7 @@ impl Metadata {
     /// Reads stored JSON back.
     ///
     /// # Errors
-    /// `Corrupt` where it is not what was written, `Mismatch` where a newer version wrote it.
+    /// `Corrupt` for other bytes than written, `Mismatch` where a newer version wrote them.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let Version { format_version } = serde_json::from_slice(bytes)
             .map_err(|error| damaged("it is not JSON with a version").caused_by(error))?;

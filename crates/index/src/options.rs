@@ -1,4 +1,4 @@
-//! How a caller wants an index opened, and whether the one that is there is what it wants.
+//! The options for opening an index, and their check against the index found.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,64 +10,67 @@ use crate::{
     Clock, Error, ErrorKind, Identity, Key, Metadata, Profile, Result, Retention, SketchKind, TextKeeping,
 };
 
-/// What to do where there is no index.
+/// The action where there is no index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Make one.
+    /// Makes an index.
     #[default]
     CreateIfMissing,
-    /// Fail with `NotFound`, and leave nothing behind.
+    /// Fails with `NotFound`, and leaves nothing behind.
     MustExist,
 }
 
-/// What the caller insists on; whatever it leaves out is taken from the index.
+/// The caller's demands on an index; options left out are taken from the index.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
-    /// What to do where there is no index.
+    /// The action where there is no index.
     pub mode: Mode,
     /// The name of the table scheme; for a new index the default is `5c2`.
     pub scheme: Option<String>,
     /// The greatest distance of a near-duplicate; for a new index the default is the scheme's.
     pub max_distance: Option<Distance>,
-    /// How long documents stay after their insertion; in a new index they stay for good unless this is set.
+    /// The time that documents stay after their insertion; in a new index they stay for good unless
+    /// this is set.
     pub retain: Option<Retention>,
-    /// Nothing is written while this machine's clock is ahead of the last write by more than this; see
-    /// [`Store`](crate::Store). Without it such a clock is only warned of.
+    /// The greatest lead of this machine's clock over the last write at which the store still
+    /// writes; see [`Store`](crate::Store). `None` only warns of a clock ahead.
     pub clock_ahead_max: Option<Duration>,
-    /// What documents are filed by; for a new index the default is [`Profile::Full`].
+    /// The grounds on which documents are filed; for a new index the default is [`Profile::Full`].
     pub profile: Option<Profile>,
-    /// Whether what is proposed is verified; in a new index it is unless this is `Some(false)`, which only
-    /// [`Profile::Classic`] allows.
+    /// Candidates are verified if true; a new index verifies unless this is `Some(false)`, which
+    /// only [`Profile::Classic`] allows.
     pub verify: Option<bool>,
     /// The least similarity of near-duplicates; for a new index that verifies the default is
     /// [`MIN_SIMILARITY`](Self::MIN_SIMILARITY).
     pub min_similarity: Option<Similarity>,
-    /// Says whether the texts are kept.
+    /// The way texts are kept.
     pub texts: Option<TextKeeping>,
-    /// Says whether a new index keeps texts, where `texts` leaves it open. One that verifies nothing keeps none.
+    /// The way texts are kept in a new index, where `texts` is `None`. An index that verifies
+    /// nothing keeps none.
     pub texts_default: TextKeeping,
-    /// Says that documents with other numbers are other documents; in a new index they are not unless this is `Some(true)`.
+    /// Documents with other numbers are other documents if true; in a new index they are not unless
+    /// this is `Some(true)`.
     pub same_numbers: Option<bool>,
-    /// Says whether the index has a secret key; for a new one it is drawn. In a new index there is none unless this is
-    /// `Some(true)`.
+    /// The index has a secret key if true. A new index draws one if this is `Some(true)`, and has
+    /// none otherwise, unless `key` gives one.
     pub keyed: Option<bool>,
-    /// The key itself, where it is another index's.
+    /// The key itself, for a key taken from another index.
     pub key: Option<Key>,
-    /// The fields of the recipe that the caller insists on.
+    /// The fields of the recipe on which the caller insists.
     pub recipe: BTreeMap<String, String>,
-    /// The recipe of a new index, with the fields of `recipe` over it.
+    /// The recipe of a new index; fields of `recipe` replace its own.
     pub recipe_default: BTreeMap<String, String>,
 }
 
 impl OpenOptions {
-    /// The least similarity of near-duplicates, unless one is asked for: .8.
+    /// The default of the least similarity of near-duplicates: .8.
     pub const MIN_SIMILARITY: f64 = 0.8;
 
-    /// The least similarity that can be asked for. Bands that find less similar pairs would propose
-    /// a large part of an index.
+    /// The smallest least similarity that can be asked for. Bands that find less similar pairs
+    /// would propose a large part of an index.
     pub const LEAST_MIN_SIMILARITY: f64 = 0.5;
 
-    /// This machine's clock, believed as far as the options say.
+    /// This machine's clock, with the greatest lead of these options.
     #[must_use]
     pub fn clock(&self) -> Clock {
         match self.clock_ahead_max {
@@ -79,8 +82,10 @@ impl OpenOptions {
     /// The metadata of a new index.
     ///
     /// # Errors
-    /// `InvalidArgument` for a scheme that is not known or that the profile does not use, and a distance above what it
-    /// finds.
+    /// `InvalidArgument` for an unknown scheme or one unused by the profile, for a distance above
+    /// the scheme's, for a similarity below [`LEAST_MIN_SIMILARITY`](Self::LEAST_MIN_SIMILARITY),
+    /// and for options that exclude each other; `Internal` where the system gives no random
+    /// numbers.
     pub fn new_metadata(&self) -> Result<Metadata> {
         let kind = match &self.scheme {
             Some(name) => parse_kind(name)?,
@@ -165,7 +170,7 @@ impl OpenOptions {
         }
     }
 
-    /// Refuses an index that differs from what the caller insists on, and names every field that does.
+    /// Refuses an index that differs from the caller's demands, and names every differing field.
     pub(crate) fn check(&self, stored: &Metadata) -> Result<()> {
         let mut differing = Vec::new();
         let mut differs = |field: &str, stored: &str, wanted: &str| {

@@ -1,5 +1,5 @@
-//! A store over another one that it only reads: what is written stays in memory, beside it. By it a dry run goes the way of
-//! every other, and a job finds out what a call is going to answer before it makes it.
+//! A store over a read-only base: writes stay in memory beside the base. With an overlay a dry run
+//! takes the same path as any other run, and a job learns the answer of a call before the call.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,33 +18,34 @@ use crate::{
     Timestamp,
 };
 
-/// Before the bytes of a cursor of the base, and of one of what was written.
+/// The first byte of a cursor: within the base, or within the written documents.
 const IN_BASE: u8 = b'b';
 const ABOVE: u8 = b'a';
 
-/// A store that answers as its base would after the same writes, and leaves the base as it is.
+/// A store that answers as its base would after the same writes, and leaves the base unchanged.
 ///
-/// It keeps to the contract of [`Store`], but that nothing written is durable. What is removed or replaced of the base is
-/// hidden from then on. What others write to the base meanwhile is seen, unless it is hidden; a count of matches may then be
-/// off by what they have changed of what is hidden. So it may with a clock that is turned back past an expiry.
+/// An overlay keeps the contract of [`Store`], except that writes are not durable. Documents of the
+/// base that were removed or replaced here are hidden. Writes of other processes to the base are
+/// seen, unless they are to hidden documents. A count of matches may then be off by the changes of
+/// hidden documents, and also with a clock turned back past an expiry.
 ///
-/// Memory: what a [`MemoryStore`] needs for what was written, and what is hidden.
+/// Memory: a [`MemoryStore`]'s for the written documents, and the hidden documents.
 pub struct Overlay<B> {
     base: B,
     layer: RwLock<Layer>,
     clock: Clock,
 }
 
-/// What was written.
+/// The writes over a base.
 struct Layer {
-    /// The documents. It has metadata as soon as there is something to be kept here.
+    /// The written documents. Has metadata from the first write on.
     above: MemoryStore,
-    /// Whether there was an index in the base when `above` was made; else there is nothing to be read in it.
+    /// True if the base had an index when `above` was made; otherwise the base is not read.
     has_base: bool,
-    /// What does not count of the base: what was removed there, and what is above.
+    /// Ids of the base that this layer hides: removed or overwritten.
     hidden: HashSet<DocumentId>,
-    /// The documents that `hidden` hides, by their places in `hidden_documents`, to tell how many of what a search
-    /// finds in the base do not count.
+    /// The documents hidden by `hidden`, by their places in `hidden_documents`: for counting the
+    /// hidden ones among the documents found by a search in the base.
     hidden_tables: Box<dyn Tables>,
     hidden_documents: Vec<StoredDocument>,
 }
@@ -55,7 +56,7 @@ impl Layer {
     }
 }
 
-/// By which rule documents are written.
+/// The rule of a write.
 #[derive(Clone, Copy)]
 enum Way<'a> {
     Insert,
@@ -64,13 +65,13 @@ enum Way<'a> {
 }
 
 impl<B: Deref<Target = dyn Store>> Overlay<B> {
-    /// Nothing written yet.
+    /// An overlay without writes.
     #[must_use]
     pub fn new(base: B) -> Self {
         Self::with_clock(base, Clock::system())
     }
 
-    /// Nothing written yet, taking the time from `clock`, which should be the base's.
+    /// An overlay without writes, with the time from `clock`, which should be the base's.
     #[must_use]
     pub fn with_clock(base: B, clock: Clock) -> Self {
         let layer = Layer {
@@ -87,18 +88,18 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
         self.layer.read().map_err(|_| Error::poisoned())
     }
 
-    /// The layer, once there is something to be written to it.
+    /// The layer, ready for a write.
     fn write(&self) -> Result<RwLockWriteGuard<'_, Layer>> {
         let layer = self.layer.write().map_err(|_| Error::poisoned())?;
         if layer.above.metadata()?.is_none() {
             layer.above.create(&self.base.metadata()?.ok_or_else(not_created)?)?;
         }
-        // What a clock forbids, it forbids before anything is changed.
+        // A clock that refuses does so before any change.
         layer.above.insert(&[])?;
         Ok(layer)
     }
 
-    /// Carries out `work` on documents of which those in the base are known. No other write can come between.
+    /// Carries out `work` on the base's documents with these ids. No other write can come between.
     fn decide<T>(
         &self,
         ids: &[DocumentId],
@@ -109,7 +110,8 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
         work(&mut layer, in_base)
     }
 
-    /// Documents of the base, with their texts where it keeps them: those that are hidden are counted by them.
+    /// The documents of the base, with their texts where it keeps them: hidden documents are
+    /// counted by their texts.
     fn in_base(&self, layer: &Layer, ids: &[DocumentId]) -> Result<Vec<Option<StoredDocument>>> {
         let mut in_base = self.base.get(ids)?;
         if layer.keeps_texts()? && in_base.iter().any(Option::is_some) {
@@ -122,8 +124,8 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
         Ok(in_base)
     }
 
-    /// As [`insert_if_new`](Store::insert_if_new), where what is stored under a document's own id neither counts nor
-    /// stays, as if it were removed just before.
+    /// Inserts as [`insert_if_new`](Store::insert_if_new) does, except that the stored version
+    /// under a document's own id neither counts nor stays, as if it were removed just before.
     ///
     /// # Errors
     /// As [`insert_if_new`](Store::insert_if_new).
@@ -140,7 +142,8 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
                 && layer.has_base
             {
                 let queries: Vec<_> = documents.iter().map(|document| document.sketch.clone()).collect();
-                // One is enough, beyond those that are hidden or will be by this call, the document's own among them.
+                // One more than the number of documents hidden by this call, the document's own
+                // among them, is enough.
                 let hides = |(document, stored): &(&Document, &Option<StoredDocument>)| {
                     let is_other = |stored: &StoredDocument| {
                         let sketch = &stored.document.sketch;
@@ -166,7 +169,8 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
         })
     }
 
-    /// What is found in the base with `limit` of those that count at least, and how many of all that is found are hidden.
+    /// Finds near documents in the base, at least `limit` of them not hidden, and counts the hidden
+    /// ones among all near ones.
     fn near_in_base(
         &self,
         layer: &Layer,
@@ -189,7 +193,7 @@ impl<B: Deref<Target = dyn Store>> Overlay<B> {
     }
 }
 
-/// Those that are hidden.
+/// The hidden documents.
 impl Documents for Layer {
     fn id(&self, number: u64) -> Result<DocumentId> {
         Ok(self.hidden_documents[number as usize].document.id.clone())
@@ -208,16 +212,17 @@ impl Documents for Layer {
 struct Writer<'a> {
     layer: &'a mut Layer,
     id: &'a DocumentId,
-    /// What the base has under its id.
+    /// The base's document under the same id.
     in_base: Option<StoredDocument>,
-    /// What is near to it in the base; more than one of them counts there, unless there is no more.
+    /// The near documents of the base, with at least one visible one beyond those hidden by this
+    /// call, unless there is none.
     near: Vec<Match>,
 }
 
 impl Shelf for Writer<'_> {
     type Error = Error;
 
-    /// What is there only; and the number says nothing, since a writer is about one document.
+    /// Finds live documents only. The number says nothing, since a writer is about one document.
     fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>> {
         let above = self.layer.above.get(std::slice::from_ref(id))?.pop().flatten();
         let in_base = self.in_base.clone().filter(|_| !self.layer.hidden.contains(id));
@@ -248,7 +253,8 @@ impl Shelf for Writer<'_> {
         Ok(in_base.and_then(|stored| stored.document.sketch.text().cloned()))
     }
 
-    /// What is expired in the base under this id would come back with a clock that is turned back, so it is hidden too.
+    /// An expired document of the base under this id would come back with a clock turned back, so
+    /// it is hidden too.
     fn put(&mut self, document: &Document) -> Result<()> {
         self.layer.above.insert(std::slice::from_ref(document))?;
         self.layer.hidden.insert(document.id.clone());
@@ -371,7 +377,7 @@ impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
         Ok(above.into_iter().zip(in_base).map(together).collect())
     }
 
-    /// The base's documents that count, then those that were written.
+    /// The visible documents of the base, then the written ones.
     fn scan(&self, after: Cursor, limit: usize) -> Result<Page> {
         let limit = page_len(limit)?;
         let layer = self.read()?;
@@ -438,7 +444,7 @@ impl<B: Deref<Target = dyn Store> + Send + Sync> Store for Overlay<B> {
     }
 }
 
-/// The cursor of a layer as one of the whole.
+/// Marks the cursor of a layer as a cursor of the whole.
 fn marked(layer: u8, cursor: &Cursor) -> Cursor {
     Cursor::from_bytes([&[layer], cursor.bytes()].concat())
 }

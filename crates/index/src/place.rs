@@ -1,5 +1,5 @@
-//! Where an index is, as a URL says it, and what a store there can do. Every backend has a [`Place`] of its own; which
-//! there are is for the crate `engine`.
+//! The place of an index, given by a URL, and the abilities of a store there. Every backend has a
+//! [`Place`] of its own; the crate `engine` knows all of them.
 
 use std::fmt;
 use std::path::Path;
@@ -7,46 +7,47 @@ use std::time::Duration;
 
 use crate::{Clock, Mode, Result, Store, TextKeeping};
 
-/// A place that was parsed and not opened. Its `Display` is a URL that leads back to it.
+/// A place parsed and not opened. Its `Display` is a URL that leads back to it.
 pub trait Place: fmt::Debug + fmt::Display + Send + Sync {
     /// Opens the store. It may be without metadata yet, also with [`Mode::MustExist`].
     ///
-    /// With a `patience`, calls wait for a server that has answered before, or for a turn to write, no longer than that.
-    /// Without one they wait as long as suits a batch job: two minutes.
+    /// With a `patience`, calls wait no longer than `patience` for a server that has answered
+    /// before, or for a turn to write. Without one they wait as long as suits a batch job: two
+    /// minutes.
     ///
     /// # Errors
-    /// `NotFound` where there is none and `mode` does not allow making one; `InvalidArgument` for a clock that refuses
-    /// where the store does not know when it was last written to.
+    /// `NotFound` where there is no store and `mode` does not allow making one; `InvalidArgument`
+    /// for a clock that refuses where the store does not know the time of its last write.
     fn open(&self, mode: Mode, clock: Clock, patience: Option<Duration>) -> Result<Box<dyn Store>>;
 
-    /// What the store can do, known before it is opened.
+    /// The abilities of the store, known before it is opened.
     fn capabilities(&self) -> Capabilities<'_>;
 
     /// The place as strangers may know it: without the paths of secrets, and without settings.
     fn public_name(&self) -> String;
 }
 
-/// What a store at a place can do, for programs that have to know, so that none asks for its name instead.
+/// The abilities of a store at a place. Programs ask for these instead of the store's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities<'a> {
-    /// The directory of this machine that holds it, where one does.
+    /// The directory of this machine that holds the store, if one does.
     pub local_path: Option<&'a Path>,
-    /// Whether it outlives the process.
+    /// True if the store outlives the process.
     pub outlives_process: bool,
-    /// How many file handles it may have open at once in this process.
+    /// The number of file handles that the store may have open at once in this process.
     pub n_handles_max: usize,
-    /// How searches are best put together.
+    /// The sizes of calls that suit searches best.
     pub searches: CallSizes,
-    /// Says whether a new index there keeps texts unless it is told.
+    /// The way texts are kept in a new index there, unless the caller chooses.
     pub texts: TextKeeping,
-    /// How insertions are best put together.
+    /// The sizes of calls that suit insertions best.
     pub insertions: CallSizes,
-    /// Whether it can decide by what is [contained](crate::Rule::contained) in a document.
+    /// True if the store can decide by [contained](crate::Rule::contained) documents.
     pub contained: bool,
 }
 
-/// Which calls serve many callers best. An item waits for all of its call, so where nothing is saved by asking for more at
-/// once, less is.
+/// The calls that serve many callers best. An item waits for all of its call, so calls are larger
+/// only where asking for more at once saves work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallSizes {
     /// Calls at the same time; `None` for one on each core of this machine.
@@ -72,7 +73,7 @@ impl CallSizes {
 /// Takes `HOST[:PORT]/NAME` apart, for backends with a server.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// The defect, in words.
 pub fn split_authority(place: &str, default_port: u16) -> Result<(&str, u16, &str), String> {
     let (authority, name) = place.split_once('/').ok_or("the name of the index is missing")?;
     let (host, port) = match authority.rsplit_once(':') {

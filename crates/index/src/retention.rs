@@ -1,4 +1,4 @@
-//! How long a document stays, and which are still there at a moment.
+//! The retention of documents, and the horizon between live and expired ones.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -6,27 +6,28 @@ use std::str::FromStr;
 
 use crate::Timestamp;
 
-/// The units that a retention is written in, the largest first, with their seconds.
+/// The units of a written retention, the largest first, with their seconds.
 const UNITS: [(&str, u32); 5] = [("w", 7 * 24 * 3600), ("d", 24 * 3600), ("h", 3600), ("m", 60), ("s", 1)];
 
-/// How long after its insertion a document stays in an index: whole seconds, at least one, at most 136 years.
+/// The time that a document stays in an index after its insertion: whole seconds, at least one, at
+/// most 136 years.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Retention(NonZeroU32);
 
 impl Retention {
-    /// So many seconds, unless it is none at all.
+    /// The retention of `seconds`; `None` for 0.
     #[must_use]
     pub fn from_seconds(seconds: u32) -> Option<Self> {
         NonZeroU32::new(seconds).map(Self)
     }
 
-    /// How many seconds it is.
+    /// The retention in seconds.
     #[must_use]
     pub fn as_seconds(self) -> u32 {
         self.0.get()
     }
 
-    /// How many milliseconds it is.
+    /// The retention in milliseconds.
     #[must_use]
     pub fn as_ms(self) -> i64 {
         1_000 * i64::from(self.as_seconds())
@@ -67,8 +68,9 @@ impl FromStr for Retention {
 
     /// Reads numbers with a unit each: `2d`, `1d12h`.
     ///
-    /// chrono, which reads times, reads no durations. Crates that do (humantime, jiff) also take months, years, fractions or
-    /// words, none of which is a number of whole seconds that an index states and writes back as it was meant.
+    /// chrono, which reads times, reads no durations. Crates for durations (humantime, jiff) also
+    /// take months, years, fractions or words. None of these is a number of whole seconds that an
+    /// index can state and write back unchanged.
     fn from_str(text: &str) -> Result<Self, InvalidRetention> {
         parse(text).and_then(Self::from_seconds).ok_or_else(|| InvalidRetention(text.to_owned()))
     }
@@ -87,35 +89,37 @@ fn parse(text: &str) -> Option<u32> {
     Some(seconds)
 }
 
-/// What every write sweeps at least where so much has expired, so that a backlog goes even if single documents come.
+/// The least bound on expired documents swept by one write, so a backlog goes even if documents
+/// come one by one.
 pub const SWEPT_MIN: usize = 64;
 
-/// How much of what has expired a write of `n_items` sweeps at most: as much again as it may insert, so that what comes
-/// never outruns what goes, and bounded, so that no write pays for a long rest before it.
+/// The greatest number of expired documents swept by a write of `n_items`: `swept_min` and twice
+/// the number of items, so documents never come faster than they go. Bounded, so no write pays for
+/// a long rest before it.
 pub fn n_swept_max(n_items: usize, swept_min: usize) -> usize {
     n_items.saturating_mul(2).saturating_add(swept_min)
 }
 
-/// Which documents are there at one moment: those inserted after another, by the index's retention.
+/// The moment that divides live from expired documents, by the index's retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
-    /// In milliseconds since 1970; none where documents stay for good.
+    /// In milliseconds since 1970; `None` where documents stay for good.
     expired_until: Option<i64>,
 }
 
 impl Horizon {
-    /// What is there `now`: a document while `now < inserted_at + retain`.
+    /// The horizon `now`: a document is live while `now < inserted_at + retain`.
     pub fn new(retain: Option<Retention>, now: Timestamp) -> Self {
         Self { expired_until: retain.map(|retain| now.as_ms() - retain.as_ms()) }
     }
 
-    /// Whether a document that was inserted then is there.
+    /// Returns true if a document inserted at this time is live.
     pub fn is_live(self, inserted_at: Timestamp) -> bool {
         self.expired_until.is_none_or(|expired| inserted_at.as_ms() > expired)
     }
 
-    /// The last time of insertion of those that are not there any more, in milliseconds, which may be before 1970; none
-    /// where all are there for good.
+    /// The last time of insertion of expired documents, in milliseconds, possibly before 1970;
+    /// `None` where documents stay for good.
     pub fn expired_until_ms(self) -> Option<i64> {
         self.expired_until
     }

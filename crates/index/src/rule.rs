@@ -1,4 +1,4 @@
-//! When two documents are near: one rule for every store, whatever proposed the pair.
+//! The definition of near: one rule for every store, whichever facet proposed the pair.
 
 use std::cmp::Reverse;
 
@@ -10,84 +10,90 @@ use crate::{Counter, Error, Features, Result, Sketch, Text};
 
 /// The definition of near.
 ///
-/// A document is a *candidate* for another where they share a bucket in a facet of one family, and the bits of these facets
-/// differ in at most [`within`](Self::within). A candidate is near where the Jaccard similarity of the two is at least
-/// [`min_similarity`](Self::min_similarity).
+/// A document is a *candidate* for another where the two share a bucket in a facet of one family,
+/// and the bits of these facets differ in at most [`within`](Self::within). A candidate is near
+/// where the Jaccard similarity of the two is at least [`min_similarity`](Self::min_similarity).
 ///
-/// The similarity is *counted* over the texts where the index keeps them: signatures then only tell which pairs are worth
-/// a count ([`glance`](Self::glance)), from 3.5 standard deviations of their estimate below the least similarity on, so that
-/// one pair in 4,000 at the least similarity is passed over by chance. Without the texts of both the signatures decide, at
-/// the least similarity itself. Where the rule has no least similarity, or one of the two has no signature, the simhashes
-/// decide: the candidate is near if they are within [`max_distance`](Self::max_distance).
+/// The similarity is *counted* over the texts where the index keeps them. Signatures then only
+/// select the pairs worth a count ([`glance`](Self::glance)): pairs with an estimate of at least
+/// the least similarity minus 3.5 standard deviations. One pair in 4,000 at the least similarity is
+/// passed over by chance. Unless both texts are at hand the signatures decide, at the least
+/// similarity itself. Where the rule has no least similarity, or one of the two has no signature,
+/// the simhashes decide: the candidate is near if they are within
+/// [`max_distance`](Self::max_distance).
 ///
-/// Where the rule says so ([`contained`](Self::contained)), a candidate is near too in which most of the document stands that
-/// is asked about, by a count.
+/// With [`contained`](Self::contained), a candidate is near too if it holds most of the query
+/// document, by a count.
 ///
-/// Of near documents those are nearer that are more similar, then those with the lesser distance, then those with the lesser id.
+/// Order among near documents: the greater similarity first, then the lesser distance, then the
+/// lesser id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rule {
-    /// In how many bits simhashes of candidates may differ.
+    /// The number of bits in which simhashes of candidates may differ.
     pub max_distance: Distance,
-    /// The least similarity of near documents; without it nothing is verified.
+    /// The least similarity of near documents; `None` verifies nothing.
     pub min_similarity: Option<Similarity>,
-    /// How the documents are filed by their signatures, which says in how many bits those of
-    /// candidates may differ: as the index files them, whatever similarity is asked for.
+    /// The filing of documents by their signatures, as the index files them, whatever similarity is
+    /// asked for. Bounds the number of bits in which the filed bits of candidates may differ.
     pub filing: FilingScheme,
-    /// Of so many candidates of a document signatures are compared, where a store knows all of them before it judges one:
-    /// of those that signatures propose, the fewest differing bits first, then of those of simhashes.
+    /// The number of candidates of a document whose signatures are compared, where a store knows
+    /// all of them before it judges one. Candidates proposed by signatures come first, those with
+    /// the fewest differing bits first, then candidates proposed by simhashes.
     pub candidates_max: Option<usize>,
-    /// So many texts are counted for a document, where a store knows all candidates that are worth it: those of the
-    /// greatest estimates, so that what is equal or very similar is counted first.
+    /// The number of texts counted for a document, where a store knows all candidates worth a
+    /// count. The greatest estimates are counted first, so equal and very similar texts come first.
     pub counted_max: Option<usize>,
-    /// The least share of the document that is asked about, counted, that makes a candidate near
-    /// although the two are less similar: the document stands in the candidate, as a part in its
-    /// whole. It needs a [`counter`](Self::counter), and is for decisions about insertions.
+    /// The least counted share of the query document that makes a candidate near although the two
+    /// are less similar: the document stands in the candidate, as a part in its whole. Needs a
+    /// [`counter`](Self::counter), and is for decisions about insertions.
     pub contained: Option<Similarity>,
-    /// Says that documents with other numbers are other documents: see [`Signature::numbers`].
+    /// True if documents with other numbers are other documents: see [`Signature::numbers`].
     pub same_numbers: bool,
-    /// Counts texts; `None` in an index that keeps none, so that every process decides alike.
+    /// The way to count texts; `None` in an index that keeps none, so every process decides alike.
     pub counter: Option<Counter>,
 }
 
-/// The signatures of as many candidates are compared where a document is to be [inserted if it is
-/// new](crate::Store::insert_if_new): texts that begin alike, as all pages of a site, are candidates for each other by the
-/// thousand, and a million of them would take half a million comparisons each.
+/// The number of candidates whose signatures are compared for an [insertion if
+/// new](crate::Store::insert_if_new). Texts with the same beginning, as all pages of a site, are
+/// candidates for each other by the thousand: a million of them would take half a million
+/// comparisons each.
 pub const CANDIDATES_MAX: usize = 10_000;
 
-/// And as many texts are counted, those of the greatest estimates. Of a thousand texts that all have a similarity of .75 with a new
-/// one, one in four is worth a count.
+/// The number of texts counted for an insertion if new, the greatest estimates first. Of a thousand
+/// texts with a similarity of .75 to a new one, one in four is worth a count.
 pub const COUNTED_MAX: usize = 250;
 
-/// Standard deviations of an estimate below the least similarity from which on a pair is worth a count.
+/// The margin below the least similarity within which an estimate is worth a count, in standard
+/// deviations.
 const DEVIATIONS: f64 = 3.5;
 
-/// The similarity of small sets is exact but for hashes of 24 bits that fall together, so pairs this far below the least one
-/// are worth a count.
+/// The margin below the least similarity within which a pair of small sets is worth a count. The
+/// similarity of small sets is exact but for collisions of hashes of 24 bits.
 const SETS_MARGIN: f64 = 0.05;
 
-/// How near a document is that was found near. The nearer is the lesser.
+/// The nearness of a near document. The nearer is the lesser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Nearness {
-    /// The share of both that is in common, where it was compared.
+    /// The Jaccard similarity of the two, where it was compared.
     pub similarity: Option<Similarity>,
-    /// In how many bits the fingerprints differ: see [`Features::distance`].
+    /// The number of bits in which the fingerprints differ: see [`Features::distance`].
     pub distance: Distance,
-    /// Whether the similarity was counted over the texts; it is an estimate by signatures else.
+    /// True if the similarity was counted over the texts, false if signatures estimate it.
     pub exact: bool,
-    /// The shares of the document that was asked about, and of the one that was found, that are in common.
+    /// The common share of the query document, and of the found one.
     pub shares: Option<[Similarity; 2]>,
-    /// Whether the sequences of numbers of the two differ, where both are known.
+    /// True if the sequences of numbers of the two differ; `None` unless both are known.
     pub numbers_differ: Option<bool>,
 }
 
 impl Nearness {
-    /// Near by simhashes alone.
+    /// The nearness by simhashes alone.
     #[must_use]
     pub fn by_distance(distance: Distance) -> Self {
         Self { similarity: None, distance, exact: false, shares: None, numbers_differ: None }
     }
 
-    /// The nearness of two documents whose sets are equal.
+    /// The nearness of two documents with equal sets.
     #[must_use]
     pub fn same(is_compared: bool) -> Self {
         let one = is_compared.then_some(Similarity::ONE);
@@ -95,7 +101,7 @@ impl Nearness {
         Self { similarity: one, exact: is_compared, shares, ..Self::by_distance(Distance::ZERO) }
     }
 
-    /// The same pair, asked about from the other side.
+    /// The nearness of the same pair with the roles swapped.
     #[must_use]
     pub fn turned(self) -> Self {
         Self { shares: self.shares.map(|[a, b]| [b, a]), ..self }
@@ -118,24 +124,24 @@ impl Ord for Nearness {
     }
 }
 
-/// What signatures say of a candidate before its text is read.
+/// The verdict of signatures on a candidate before its text is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Glance {
-    /// It is not near.
+    /// The candidate is not near.
     Far,
-    /// It is near, and no count would tell more.
+    /// The candidate is near, and no count would tell more.
     Near(Nearness),
-    /// It is worth a count.
+    /// The candidate is worth a count.
     Worth {
-        /// How similar it is by the signatures.
+        /// The similarity by the signatures.
         estimate: Similarity,
-        /// It is at most so similar (with 3.5 standard deviations).
+        /// The upper bound of the similarity (with 3.5 standard deviations).
         at_most: Similarity,
     },
 }
 
 impl From<Distance> for Rule {
-    /// By simhashes alone, and signatures filed for a similarity of .8 if there are any.
+    /// The rule by simhashes alone, with signatures, if any, filed for a similarity of .8.
     fn from(max_distance: Distance) -> Self {
         Self {
             max_distance,
@@ -151,14 +157,14 @@ impl From<Distance> for Rule {
 }
 
 impl Rule {
-    /// The same, for a decision about one document: see [`CANDIDATES_MAX`] and [`COUNTED_MAX`].
+    /// The same rule for a decision about one document: see [`CANDIDATES_MAX`] and [`COUNTED_MAX`].
     #[must_use]
     pub fn of_insertion(self) -> Self {
         Self { candidates_max: Some(CANDIDATES_MAX), counted_max: Some(COUNTED_MAX), ..self }
     }
 
-    /// Refuses a rule by which documents are near that are [contained](Self::contained) in others, for a store whose
-    /// servers decide, or that compares the documents of several writers in either direction.
+    /// Refuses a rule with [`contained`](Self::contained), for a store whose servers decide, or in
+    /// which the documents of several writers are compared in either direction.
     ///
     /// # Errors
     /// `InvalidArgument`.
@@ -171,9 +177,9 @@ impl Rule {
         }
     }
 
-    /// In how many bits the facets of candidates may differ, for facets of a family. A part is not
-    /// similar to its whole, so where the rule takes [contained](Self::contained) documents for near
-    /// a band alone decides for those of sets.
+    /// The number of bits in which facets of this family may differ between candidates. A part is
+    /// not similar to its whole, so with [`contained`](Self::contained) a shared band alone makes
+    /// candidates of two sets.
     #[must_use]
     pub fn within(&self, family: Family) -> Distance {
         match family {
@@ -185,14 +191,14 @@ impl Rule {
         }
     }
 
-    /// Whether two documents are candidates for each other.
+    /// Returns true if two documents are candidates for each other.
     #[must_use]
     pub fn proposes(&self, a: &Sketch, b: &Sketch) -> bool {
         self.first_shared(a, b).is_some()
     }
 
-    /// The bucket in which two documents meet first, by the families ascending, then by the buckets: there a pair counts that
-    /// meets in several.
+    /// The first bucket shared by two candidates, by the families ascending, then by the buckets. A
+    /// pair that meets in several buckets counts in this one.
     #[must_use]
     pub fn first_shared(&self, a: &Sketch, b: &Sketch) -> Option<(Family, BucketKey)> {
         let meets = |(family, a): &(Family, Facet)| {
@@ -204,14 +210,15 @@ impl Rule {
         a.facets().iter().find_map(meets)
     }
 
-    /// What signatures say of a candidate `b` of `a`, before any text of it is read.
+    /// Returns the verdict of the signatures on a candidate `b` of `a`, before any text of `b` is
+    /// read.
     #[must_use]
     pub fn glance(&self, a: &Features, b: &Features) -> Glance {
         self.glance_at(a, b, a.text.is_some())
     }
 
-    /// As [`glance`](Self::glance), where the caller says whether the texts are at hand: features that wait in memory are held
-    /// without them.
+    /// As [`glance`](Self::glance), where the caller says whether the texts are at hand: features
+    /// waiting in memory have no texts.
     #[must_use]
     pub fn glance_at(&self, a: &Features, b: &Features, has_texts: bool) -> Glance {
         let decided = |near: Option<Nearness>| near.map_or(Glance::Far, Glance::Near);
@@ -241,8 +248,8 @@ impl Rule {
         if is_worth { worth } else { Glance::Far }
     }
 
-    /// How near a candidate is, if it is confirmed: by a count where both texts are there and the rule has a
-    /// [`counter`](Self::counter), else by the signatures.
+    /// The nearness of a candidate, if confirmed: by a count where both texts are there and the
+    /// rule has a [`counter`](Self::counter), else by the signatures.
     #[must_use]
     pub fn confirms(&self, a: &Features, b: &Features) -> Option<Nearness> {
         match self.glance(a, b) {
@@ -252,14 +259,14 @@ impl Rule {
         }
     }
 
-    /// How near a candidate is that is [worth a count](Glance::Worth), if it is near. Where one of the texts is missing after
-    /// all, the signatures decide.
+    /// The nearness of a candidate [worth a count](Glance::Worth), if it is near. Where one of the
+    /// texts is missing after all, the signatures decide.
     #[must_use]
     pub fn count(&self, a: &Features, b: &Features) -> Option<Nearness> {
         self.count_texts((a, a.text.as_ref()), (b, b.text.as_ref()))
     }
 
-    /// As [`count`](Self::count), of features and texts that are held apart.
+    /// As [`count`](Self::count), for features and texts held apart.
     #[must_use]
     pub fn count_texts(
         &self,
@@ -273,12 +280,13 @@ impl Rule {
         self.compared(compared, a, b)
     }
 
-    /// Whether two texts are the same in normal form, where both are at hand: equal sets are not enough for a similarity of 1.
+    /// Returns true if two texts are the same in normal form, `None` unless both are at hand. A
+    /// similarity of 1 takes more than equal sets.
     fn are_copies(&self, a: Option<&Text>, b: Option<&Text>) -> Option<bool> {
         Some(self.counter?.are_copies(a?, b?))
     }
 
-    /// By the texts where they are at hand, else by the signatures.
+    /// Compares the texts where they are at hand, else the signatures.
     fn compare(
         &self,
         (a, of_a): (&Features, Option<&Text>),
@@ -290,8 +298,9 @@ impl Rule {
         }
     }
 
-    /// How near two documents are, near or not: by a count where the rule has a [`counter`](Self::counter) and both texts are
-    /// given, else by the signatures, else by the simhashes.
+    /// The nearness of two documents, near or not: by a count where the rule has a
+    /// [`counter`](Self::counter) and both texts are given, else by the signatures, else by the
+    /// simhashes.
     #[must_use]
     pub fn measure(
         &self,
@@ -302,14 +311,15 @@ impl Rule {
         compared.map_or_else(|| Nearness::by_distance(a.distance(b)), |compared| nearness_of(compared, a, b))
     }
 
-    /// Whether a document that is so near to the one found is so as a part of it alone, by
-    /// [`contained`](Self::contained).
+    /// Returns true if the found document is near only because it [contains](Self::contained) the
+    /// query document.
     #[must_use]
     pub fn is_contained(&self, nearness: &Nearness) -> bool {
         self.contained.is_some() && nearness.similarity.is_some() && nearness.similarity < self.min_similarity
     }
 
-    /// Whether two documents that are so near are similar enough by this rule, given that one is a candidate for the other.
+    /// Returns true if `nearness` is enough by this rule, given that one document is a candidate
+    /// for the other.
     #[must_use]
     pub fn is_near(&self, nearness: &Nearness) -> bool {
         match nearness.similarity {
@@ -321,11 +331,12 @@ impl Rule {
         }
     }
 
-    /// How near two documents are by a comparison, if it is enough.
+    /// The nearness of two documents by a comparison, if it is enough.
     fn compared(&self, compared: Comparison, a: &Features, b: &Features) -> Option<Nearness> {
         let is_similar = Some(compared.similarity) >= self.min_similarity;
         let is_contained = || {
-            // An estimate of a share errs by more than one of a similarity, and is no ground to drop a document.
+            // An estimate of a share errs by more than an estimate of a similarity, and is no
+            // ground to drop a document.
             let is_counted = compared.basis == Basis::Counted;
             is_counted && self.contained.is_some_and(|share| compared.share_of_a >= share)
         };
@@ -333,13 +344,14 @@ impl Rule {
         is_enough.then(|| nearness_of(compared, a, b))
     }
 
-    /// How near a document is, if it is near: proposed and confirmed.
+    /// The nearness of two documents, if near: proposed and confirmed.
     #[must_use]
     pub fn nearness(&self, a: &Sketch, b: &Sketch) -> Option<Nearness> {
         if self.proposes(a, b) { self.confirms(a.features(), b.features()) } else { None }
     }
 
-    /// The least estimate of long documents that are near, or worth a count. `None` where nothing is verified.
+    /// The least estimate of long documents that are near, or worth a count. `None` where nothing
+    /// is verified.
     #[must_use]
     pub fn least_estimate(&self) -> Option<Similarity> {
         let min = self.min_similarity?;
@@ -350,7 +362,8 @@ impl Rule {
         Some(Similarity::clamped(min.get() - margin))
     }
 
-    /// The least similarity of small sets that are near, or worth a count. `None` where nothing is verified.
+    /// The least similarity of small sets that are near, or worth a count. `None` where nothing is
+    /// verified.
     #[must_use]
     pub fn least_of_sets(&self) -> Option<Similarity> {
         let min = self.min_similarity?;
@@ -358,8 +371,8 @@ impl Rule {
         Some(Similarity::clamped(min.get() - margin))
     }
 
-    /// The least number of agreeing bins, of 256, of two signatures of long documents that are near or worth a count; 0 where
-    /// nothing is verified. For a store whose server compares them.
+    /// The least number of agreeing bins, of 256, of two signatures of long documents that are near
+    /// or worth a count; 0 where nothing is verified. For a store whose server compares signatures.
     #[must_use]
     pub fn min_agreeing_bins(&self) -> u32 {
         let Some(least) = self.least_estimate() else { return 0 };
@@ -380,11 +393,13 @@ fn nearness_of(compared: Comparison, a: &Features, b: &Features) -> Nearness {
     }
 }
 
-/// Whether a share of at least so much of a document in a candidate is not out of the question, by their signatures.
+/// Returns true if, by the signatures, the candidate may hold a share of at least `share` of the
+/// document.
 ///
-/// Of sets of sizes |A| and |B| that share c |A| the similarity is c |A| / (|A| + |B| − c |A|). An estimate of it has
-/// a deviation, and an estimate of the share follows from it, so the former is held against what a share of c would
-/// make it. That |B| / |A| is known from the two shares.
+/// For sets of sizes |A| and |B| with a common part of c |A| the similarity is c |A| / (|A| + |B| −
+/// c |A|). The deviation is known for an estimate of the similarity, and an estimate of the share
+/// follows from it. So the similarity is compared with the one expected from a share of c. |B| /
+/// |A| is known from the two shares.
 fn may_be_contained(compared: &Comparison, share: Similarity) -> bool {
     let [of_a, of_b, share] = [compared.share_of_a, compared.share_of_b, share].map(Similarity::get);
     match compared.basis {
@@ -398,7 +413,7 @@ fn may_be_contained(compared: &Comparison, share: Similarity) -> bool {
     }
 }
 
-/// Whether the sequences of numbers of two documents differ, where both are known.
+/// Returns true if the sequences of numbers of two documents differ, `None` unless both are known.
 fn numbers_differ(a: &Features, b: &Features) -> Option<bool> {
     let numbers = |of: &Features| of.signature.as_ref().and_then(Signature::numbers);
     Some(numbers(a)? != numbers(b)?)
@@ -441,10 +456,10 @@ mod tests {
         assert_eq!(nearness.similarity, Some(Similarity::of_sets(270, 300, 300)));
         assert_eq!(nearness.shares, Some([share(0.9), share(0.9)]));
         assert!(nearness.exact && counting.nearness(&a, &far).is_none());
-        // Whoever knows the hashes makes a signature to order.
+        // A writer with the hashes makes a signature to order.
         let forged = signed(0, 0..300).with_text(Some(words(5_000..5_300)));
         assert_eq!(counting.nearness(&a, &forged), None);
-        // Without a text the estimate decides, and says so.
+        // Without a text the estimate decides, and `exact` is false.
         let untold = signed(0, 0..300);
         assert!(!counting.nearness(&a, &untold).unwrap().exact);
         assert!(!counting.nearness(&untold, &a).unwrap().exact);
@@ -460,7 +475,7 @@ mod tests {
         assert_eq!(rule.nearness(&a, &far), None, "their simhashes are equal, and that only proposes");
         let unverified = Rule::from(apart(3));
         assert_eq!(unverified.nearness(&a, &far), Some(Nearness::by_distance(apart(0))));
-        // Without simhashes too.
+        // The same without simhashes.
         let (a, near) = (signed(None, 0..30), signed(None, 1..31));
         assert_eq!(rule.nearness(&a, &near).unwrap().similarity, Some(share(29.0 / 31.0)));
         assert_eq!(rule.nearness(&a, &signed(None, 20..50)), None);
@@ -485,7 +500,7 @@ mod tests {
         }
     }
 
-    /// The other way round nothing is: the whole stays beside a part that came first.
+    /// The whole is not near to its part: it stays beside a part that came first.
     #[test]
     fn a_part_is_near_to_its_whole_by_count_alone() {
         let told = |range: std::ops::Range<u64>| signed(0, range.clone()).with_text(Some(words(range)));
@@ -500,7 +515,7 @@ mod tests {
             assert_eq!(counting.is_contained(&nearness), !is_similar);
             assert_eq!(confirmed(&whole, &part).is_some(), is_similar);
             assert_eq!(rule(0.8).confirms(part.features(), whole.features()).is_some(), is_similar);
-            // Nine tenths are enough, and eight are not; and without a text nothing is known.
+            // Nine tenths are enough, eight are not; without a text nothing is known.
             let nine = told(n_whole - 270..n_whole + 30);
             assert!(confirmed(&nine, &whole).is_some());
             assert_eq!(confirmed(&told(n_whole - 240..n_whole + 60), &whole), None);

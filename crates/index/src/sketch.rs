@@ -1,4 +1,4 @@
-//! What is kept of a text: how it is filed, which proposes near documents, and by what it is compared, which confirms them.
+//! The features and facets of a text: facets propose near documents, features confirm them.
 
 use std::hash::{Hash, Hasher};
 
@@ -7,17 +7,19 @@ use simhash::{BucketKey, Distance, Facet, Fingerprint, RowKey};
 
 use crate::Text;
 
-/// By what a document is compared: what a text gave. It has one of the two at least, unless it has nothing to be compared by.
+/// The features of a text, compared with those of other documents. At least one of simhash and
+/// signature is set, unless the text offers nothing to compare.
 ///
-/// Features are equal where documents are filed and estimated alike. The text makes no difference to that.
+/// Features are equal where documents are filed and estimated alike. Equality ignores `text`.
 #[derive(Clone, Debug, Default)]
 pub struct Features {
-    /// The simhash of its weighted words; none of a text without words, and where no index asks for it.
+    /// The simhash of the weighted words; `None` for a text without words, and where no index uses
+    /// simhashes.
     pub simhash: Option<Fingerprint>,
-    /// The signature of its character n-grams; none in an index that verifies nothing.
+    /// The signature of the character n-grams; `None` in an index that verifies nothing.
     pub signature: Option<Signature>,
-    /// The text, by which similarities are counted; none where the index keeps no texts, and of a stored document that was
-    /// read without its text.
+    /// The text for counting similarities; `None` where the index keeps no texts, and for a stored
+    /// document read without its text.
     pub text: Option<Text>,
 }
 
@@ -43,15 +45,16 @@ impl Hash for Features {
 }
 
 impl Features {
-    /// The 64 bits that it is called by: the simhash; without one those that its signature is filed with, or 0.
+    /// The 64 bits that stand for the features: the simhash; else the bits filed with the
+    /// signature; else 0.
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         let suffix = || self.signature.as_ref()?.suffixes().first().map(|(_, suffix)| Fingerprint(*suffix));
         self.simhash.or_else(suffix).unwrap_or(Fingerprint(0))
     }
 
-    /// In how many bits the two fingerprints differ: of the simhashes where both have one, else of what the signatures are
-    /// filed with. 64 where they have nothing in common to compare.
+    /// The number of bits in which the two fingerprints differ: of the simhashes where both have
+    /// one, else of the bits filed with the signatures. 64 where the two share no kind of bits.
     #[must_use]
     pub fn distance(&self, other: &Self) -> Distance {
         let suffixes = || {
@@ -67,7 +70,7 @@ impl Features {
     }
 }
 
-/// What the 64 bits of a facet are made of, which says in how many of them near documents differ.
+/// The source of a facet's 64 bits, on which the distance between near documents depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Family {
     /// A simhash.
@@ -77,30 +80,33 @@ pub enum Family {
 }
 
 impl Family {
-    /// All of them, ascending.
+    /// All families, ascending.
     pub const ALL: [Self; 4] =
         [Self::Simhash, Self::Set(SetKind::Long), Self::Set(SetKind::Short), Self::Set(SetKind::Whole)];
 }
 
-/// What a store is given of a text and keeps: by what it is compared, and its facets, by each of which it is found.
+/// A document's data in a store: the features compared with other documents, and the facets under
+/// which the document is filed.
 ///
-/// Two documents meet where facets of one family share a bucket and their bits are near: see [`Rule`](crate::Rule).
+/// Two documents meet where facets of one family share a bucket and their bits are near: see
+/// [`Rule`](crate::Rule).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Sketch {
     features: Features,
-    /// At most one of each family, ascending. Flags of different families differ, and ascend with the families.
+    /// At most one facet of each family, ascending. Flags of different families differ, and ascend
+    /// with the families.
     facets: Box<[(Family, Facet)]>,
 }
 
 impl Sketch {
-    /// A simhash that is filed under `keys`, and nothing else.
+    /// The sketch of a simhash filed under `keys`, without a signature.
     #[must_use]
     pub fn new(simhash: Fingerprint, keys: Vec<BucketKey>) -> Self {
         Self::filed(simhash.into(), Some(keys), None)
     }
 
-    /// Features, filed by the simhash under `keys` where there are both, and by the signature where
-    /// it is said how.
+    /// The sketch of features: filed by the simhash under `keys` if both are there, and by the
+    /// signature if `filing` is given.
     #[must_use]
     pub fn filed(features: Features, keys: Option<Vec<BucketKey>>, filing: Option<&FilingScheme>) -> Self {
         let by_simhash = features.simhash.zip(keys);
@@ -114,7 +120,7 @@ impl Sketch {
         Self { features, facets: facets.into() }
     }
 
-    /// By what it is compared.
+    /// The features compared with other documents.
     #[must_use]
     pub fn features(&self) -> &Features {
         &self.features
@@ -126,7 +132,7 @@ impl Sketch {
         self.features.text.as_ref()
     }
 
-    /// The same, with this text or none.
+    /// The same sketch with this text or none.
     #[must_use]
     pub fn with_text(mut self, text: Option<Text>) -> Self {
         self.features.text = text;
@@ -137,42 +143,43 @@ impl Sketch {
     #[must_use]
     pub fn fingerprint(&self) -> Fingerprint {
         match (self.features.simhash, self.facets.first()) {
-            // The same under any bands, and made already.
+            // Equal under any bands, and made already.
             (None, Some((Family::Set(SetKind::Long | SetKind::Short), facet))) => facet.fingerprint(),
             _ => self.features.fingerprint(),
         }
     }
 
-    /// By what it is confirmed, where the index verifies.
+    /// The signature, which confirms near documents where the index verifies.
     #[must_use]
     pub fn signature(&self) -> Option<&Signature> {
         self.features.signature.as_ref()
     }
 
-    /// By what it is found: the facets with their families, ascending.
+    /// The facets with their families, ascending.
     #[must_use]
     pub fn facets(&self) -> &[(Family, Facet)] {
         &self.facets
     }
 
-    /// The same, given away.
+    /// The facets with their families, by value.
     #[must_use]
     pub fn into_facets(self) -> Box<[(Family, Facet)]> {
         self.facets
     }
 
-    /// All buckets that it is filed under, ascending by flag, then segment, without repeats.
+    /// All buckets under which the document is filed, ascending by flag, then segment, without
+    /// repeats.
     pub fn keys(&self) -> impl Iterator<Item = BucketKey> + Clone {
         self.facets.iter().flat_map(|(_, facet)| facet.keys()).copied()
     }
 
-    /// How many buckets that are.
+    /// The number of buckets under which the document is filed.
     #[must_use]
     pub fn n_keys(&self) -> usize {
         self.facets.iter().map(|(_, facet)| facet.keys().len()).sum()
     }
 
-    /// All rows that it has: its buckets, each with the bits of its facet.
+    /// All row keys of the document: each bucket with the bits of its facet.
     pub fn rows(&self) -> impl Iterator<Item = RowKey> + Clone {
         let rows = |(_, facet): &'_ (Family, Facet)| {
             let fingerprint = facet.fingerprint();
@@ -181,7 +188,7 @@ impl Sketch {
         self.facets.iter().flat_map(rows)
     }
 
-    /// The facet that is filed in a bucket.
+    /// The facet filed in a bucket.
     #[must_use]
     pub fn facet_in(&self, bucket: BucketKey) -> Option<&(Family, Facet)> {
         self.facets.iter().find(|(_, facet)| facet.keys().binary_search(&bucket).is_ok())

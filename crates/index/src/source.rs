@@ -1,27 +1,28 @@
-//! Where a document came from, as whoever inserts it calls that place.
+//! The origin of a document, as named by the caller.
 
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// The longest source, in bytes of UTF-8: its length is one byte where it is stored.
+/// The longest source, in bytes of UTF-8: its length is stored in one byte.
 pub const MAX_SOURCE_BYTES: usize = 255;
 
-/// The caller's name for where a document came from: 1 to [`MAX_SOURCE_BYTES`] bytes of UTF-8 without control characters.
+/// The caller's name for the origin of a document: 1 to [`MAX_SOURCE_BYTES`] bytes of UTF-8 without
+/// control characters.
 ///
-/// It decides nothing about a document; it is there so that all of one source can be removed. Most documents share theirs
-/// with others, so copies of one share its bytes.
+/// A source decides nothing about a document; it makes all documents of one origin removable. Most
+/// documents share their source with others, so clones share its bytes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source(Arc<str>);
 
 /// A text that cannot be a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvalidSource {
-    /// No characters at all.
+    /// A text without characters.
     Empty,
-    /// More than [`MAX_SOURCE_BYTES`]; holds how many there are.
+    /// A text of more than [`MAX_SOURCE_BYTES`]; holds its length in bytes.
     TooLong(usize),
-    /// A control character, at this byte.
+    /// A text with a control character; holds the byte at which the character starts.
     Control(usize),
 }
 
@@ -60,7 +61,7 @@ impl Source {
         Ok(Self(source.into()))
     }
 
-    /// The source as it was given.
+    /// The source as given.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,4 +1,5 @@
-//! What every store has to do, and a store that fails on purpose. For tests: everything in here panics on a surprise.
+//! The conformance suite of all stores, and a store that fails on purpose. For tests: all of this
+//! panics on a surprise.
 
 mod cells;
 mod counting;
@@ -34,17 +35,17 @@ pub use fail_at::FailAt;
 pub use fake_clock::FakeClock;
 pub use made_anew::{Place, Remake};
 
-/// Runs every case, each on a store of its own from `open`, which must be empty and without metadata, and take the time
-/// from the clock that it is given.
+/// Runs every case, each on a store of its own from `open`. Each store must be empty and without
+/// metadata, and take the time from the given clock.
 ///
 /// # Panics
-/// Where the store does not keep the contract of [`Store`].
+/// On a violation of the contract of [`Store`].
 pub fn check(open: &dyn Fn(Clock) -> Box<dyn Store>) {
     check_what_stays(open);
     check_retention(open);
 }
 
-/// The cases of an index that keeps texts, for a store that can.
+/// Runs the cases of an index with texts, for a store that can keep texts.
 ///
 /// # Panics
 /// As [`check`].
@@ -56,14 +57,15 @@ pub fn check_texts(open: &dyn Fn(Clock) -> Box<dyn Store>) {
     }
 }
 
-/// How long the indexes of [`check_retention`] keep their documents. Long, so that no server with a clock of its own takes
-/// anything for expired while a case runs.
+/// The retention of the indexes of [`check_retention`]. Long, so that no server expires a document
+/// by a clock of its own while a case runs.
 pub const RETAIN: Duration = Duration::from_secs(2 * 60 * 60);
 
-/// How many stores [`check_retention`] opens.
+/// The number of stores opened by [`check_retention`].
 pub const N_RETENTION_CASES: usize = retaining::N_CASES;
 
-/// The cases of an index that retains its documents for [`RETAIN`], for which some places have to be made in their own way.
+/// Runs the cases of an index with a retention of [`RETAIN`], for which some places must be made in
+/// their own way.
 ///
 /// # Panics
 /// As [`check`].
@@ -71,7 +73,7 @@ pub fn check_retention(open: &dyn Fn(Clock) -> Box<dyn Store>) {
     retaining::check(open);
 }
 
-/// All other cases.
+/// Runs all other cases.
 ///
 /// # Panics
 /// As [`check`].
@@ -124,7 +126,7 @@ pub fn check_what_stays(open: &dyn Fn(Clock) -> Box<dyn Store>) {
         let store = open();
         create(&*store);
         model::random_operations(&*store, seed, false);
-        // Signatures take their time where nothing is optimised.
+        // Signatures are slow without optimisation.
         if seed % 2 == 0 {
             let store = open();
             create_with(&*store, &verifying_metadata());
@@ -133,8 +135,8 @@ pub fn check_what_stays(open: &dyn Fn(Clock) -> Box<dyn Store>) {
     }
 }
 
-/// The cases of an index that is taken away or made anew under an open store, each in a place of its own. A store that nobody
-/// else can reach has none.
+/// Runs the cases of an index removed or made anew under an open store, each in a place of its own.
+/// Not for a store that no other process can reach.
 ///
 /// # Panics
 /// As [`check`].
@@ -161,7 +163,7 @@ fn example_metadata() -> Metadata {
     metadata.of_least_version()
 }
 
-/// Of an index that files by both, and verifies.
+/// The metadata of an index that files by both, and verifies.
 fn verifying_metadata() -> Metadata {
     let kind = SketchKind::default().of_profile(Profile::Full).expect("flags of the default do not clash");
     let min_similarity = Some(Similarity::clamped(0.8));
@@ -176,10 +178,10 @@ fn create_with(store: &dyn Store, metadata: &Metadata) {
     assert_eq!(&store.create(metadata).expect("a fresh store can be created"), metadata);
 }
 
-/// The id `text`, which must be one.
+/// The document id `text`.
 ///
 /// # Panics
-/// Where it is none.
+/// If `text` is no valid id.
 #[must_use]
 pub fn id(text: &str) -> DocumentId {
     DocumentId::new(text).expect("ids of the suite are valid")
@@ -200,7 +202,7 @@ pub fn sketch(bits: u64) -> Sketch {
     SketchKind::default().sketch(Fingerprint(bits))
 }
 
-/// The rule of an index that takes what simhashes propose.
+/// The rule of an index in which simhashes alone decide.
 ///
 /// # Panics
 /// As [`apart`].
@@ -212,7 +214,7 @@ pub fn within(n_bits: u32) -> Rule {
 /// The signature of the set of these numbers: of a short text up to 50, of a long one beyond.
 ///
 /// # Panics
-/// Of the empty set.
+/// For the empty set.
 #[must_use]
 pub fn signature(elements: Range<u64>) -> Signature {
     let set: Vec<u64> = elements.map(|element| hash_words(element, 7)).collect();
@@ -225,11 +227,12 @@ pub fn signature(elements: Range<u64>) -> Signature {
     Signature::long(&sketched.bins, sketched.size)
 }
 
-/// A signature that is filed as that of a set of more than 50 numbers is, under half of its bands and with the same suffix,
-/// and differs from it in the given number of bytes of its other bands, in each `n` in another way.
+/// A signature filed like that of a set of more than 50 numbers, under half of its bands and with
+/// the same suffix. Differs from the latter in `n_bytes` bytes of the other bands, in another way
+/// for each `n`.
 ///
 /// # Panics
-/// Of a smaller set, and of more than 40 bytes.
+/// For a smaller set, and for more than 40 bytes.
 fn decoy(elements: Range<u64>, n: u64, n_bytes: usize) -> Signature {
     let mut bytes = signature(elements).as_bytes().to_vec();
     // The first byte and the size, a byte of each of 80 bins, and two bits of each of the others.
@@ -240,10 +243,10 @@ fn decoy(elements: Range<u64>, n: u64, n_bytes: usize) -> Signature {
     Signature::decode(&bytes).expect("it is as long as it was")
 }
 
-/// As many documents that are filed as another one as insertions meet by the thousand.
+/// The number of decoys: documents filed like another one, which insertions meet by the thousand.
 const N_DECOYS: u64 = 1_100;
 
-/// The sketch of a simhash, if there is one, and of a set, by the profile that files by both.
+/// The sketch of a simhash, if given, and of a set, by the profile that files by both.
 ///
 /// # Panics
 /// As [`signature`].
@@ -266,7 +269,8 @@ pub fn document(name: &str, bits: u64) -> Document {
     Document { id: id(name), sketch: sketch(bits), source: None }
 }
 
-/// Spreads a number over 64 bits, so that different ones are far apart (splitmix64, Steele et al., OOPSLA 2014).
+/// Spreads a number over 64 bits, so different ones are far apart (splitmix64, Steele et al.,
+/// OOPSLA 2014).
 pub fn spread(number: u64) -> u64 {
     let z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -274,7 +278,7 @@ pub fn spread(number: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// Everything in the store, in the order of ids.
+/// All documents of the store, in the order of ids.
 fn contents(store: &dyn Store) -> Vec<Document> {
     let mut documents = Vec::new();
     let mut next = Some(Cursor::start());
@@ -296,7 +300,7 @@ pub fn get(store: &dyn Store, ids: &[DocumentId]) -> Vec<Option<Document>> {
     stored.map(|stored| stored.map(|stored| stored.document)).collect()
 }
 
-/// Ids and distances of the matches, and how many there are in all.
+/// Ids and distances of the matches, and the number of all matches.
 fn near(
     store: &dyn Store,
     query: &Sketch,
@@ -315,7 +319,7 @@ fn near(
     (matches.collect(), found.n_matches)
 }
 
-/// The same with the documents, of which others change none meanwhile.
+/// The same by [`Store::near_documents`], with no writer beside it.
 fn near_documents(
     store: &dyn Store,
     query: &Sketch,

@@ -1,4 +1,4 @@
-//! The text of a document, where it is at hand, and the count that decides how similar two texts are.
+//! The text of a document, where it is at hand, and the counter of the similarity of two texts.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -10,7 +10,7 @@ use minhash::Comparison;
 
 use crate::{Error, Result};
 
-/// A document's text, as it was given or reduced to the characters that its index compares. A clone shares it.
+/// A document's text, as given or reduced to the characters compared by its index. Clones share it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Text {
     content: Arc<str>,
@@ -18,19 +18,19 @@ pub struct Text {
 }
 
 impl Text {
-    /// A text that is reduced to the characters that its index compares, so that a count need not do it.
+    /// A text reduced to the characters compared by its index, which saves a count the reduction.
     #[must_use]
     pub fn reduced(characters: &str) -> Self {
         Self { content: characters.into(), is_reduced: true }
     }
 
-    /// True for a text that is reduced, false for one as it was given.
+    /// Returns true for a reduced text, false for a text as given.
     #[must_use]
     pub fn is_reduced(&self) -> bool {
         self.is_reduced
     }
 
-    /// True if the two are one and the same in memory.
+    /// Returns true if both are the same allocation.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.content, &other.content)
@@ -64,25 +64,26 @@ impl fmt::Debug for Text {
     }
 }
 
-/// Counts what two texts have in common. This crate knows no language, so the caller brings it.
+/// A count of the common part of two texts. This crate knows no language, so the caller brings the
+/// counter.
 pub trait CountTexts: Sync {
-    /// A name that no other way to count has.
+    /// The name of this way to count, unique among all ways.
     fn name(&self) -> &'static str;
 
-    /// How similar two texts are, counted over the sets that signatures estimate.
+    /// Returns the similarity of two texts, counted over the sets that signatures estimate.
     fn compare(&self, a: &Text, b: &Text) -> Comparison;
 
-    /// Whether two texts are the same in normal form. The sets of two texts may be equal although they are not: one may
-    /// say something twice.
+    /// Returns true if two texts are the same in normal form. Different texts may have equal sets:
+    /// one may repeat a passage.
     fn are_copies(&self, a: &Text, b: &Text) -> bool;
 }
 
-/// A way to count, by which the verdicts of an index are made where texts are at hand.
+/// The way to count texts by which an index judges documents where texts are at hand.
 #[derive(Clone, Copy)]
 pub struct Counter(&'static dyn CountTexts);
 
 impl Counter {
-    /// This way to count.
+    /// Wraps a way to count.
     #[must_use]
     pub fn new(counts: &'static dyn CountTexts) -> Self {
         Self(counts)
@@ -121,7 +122,8 @@ impl Hash for Counter {
     }
 }
 
-/// Says whether an index keeps the texts of its documents. Where it does, its verdicts are counted.
+/// The way an index keeps the texts of its documents, if at all. An index with texts judges by
+/// counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TextKeeping {
     /// No texts: estimates by signatures decide.
@@ -132,10 +134,10 @@ pub enum TextKeeping {
 }
 
 impl TextKeeping {
-    /// All of them, with their names.
+    /// All variants, with their names.
     pub const ALL: [(Self, &str); 2] = [(Self::None, "none"), (Self::Zstd, "zstd")];
 
-    /// The name it goes by.
+    /// The name of this variant.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -162,25 +164,25 @@ impl FromStr for TextKeeping {
     }
 }
 
-/// A place for the texts of the documents of a store in memory, by their numbers.
+/// A place for the texts of a store in memory, by the numbers of their documents.
 pub trait TextPlace: Send + Sync {
-    /// Keeps a text under a number that had none.
+    /// Keeps a text under a number without a text.
     ///
     /// # Errors
     /// Those of a write, for a place on a disk.
     fn put(&mut self, number: u64, text: &Text) -> Result<()>;
 
-    /// The text under a number, where there is one.
+    /// Returns the text under a number, if there is one.
     ///
     /// # Errors
-    /// Those of a read, for a place on a disk; `Corrupt` where it is not what was put there.
+    /// Those of a read, for a place on a disk; `Corrupt` for other bytes than written.
     fn get(&self, number: u64) -> Result<Option<Text>>;
 
-    /// Forgets the text under a number. Its room may stay taken.
+    /// Forgets the text under a number. The space may stay taken.
     fn remove(&mut self, number: u64);
 }
 
-/// Texts as they are, in memory.
+/// Texts in memory, uncompressed.
 #[derive(Debug, Default)]
 pub(crate) struct TextsInMemory(std::collections::HashMap<u64, Text>);
 

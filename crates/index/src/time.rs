@@ -1,4 +1,4 @@
-//! When: a moment, and the clock that a store reads it from.
+//! Moments, and the clock from which a store reads them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,33 +8,33 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat};
 
-/// How far a clock may be ahead of the last write before it is doubted, unless a caller says otherwise.
+/// The default of the greatest lead of a clock over the last write before the clock is doubted.
 pub const AHEAD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A moment in milliseconds since 1970, from then to the end of the year 9999, so that every one of them can be written
-/// as a date. Written as RFC 3339 in UTC.
+/// A moment in milliseconds since 1970, up to the end of the year 9999, so every moment can be
+/// written as a date. Written as RFC 3339 in UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
     /// 1970-01-01T00:00:00.000Z.
     pub const MIN: Self = Self(0);
-    /// 9999-12-31T23:59:59.999Z. Far below 2^53, so it is exact where numbers are doubles.
+    /// 9999-12-31T23:59:59.999Z. Far below 2^53, so exact where numbers are doubles.
     pub const MAX: Self = Self(253_402_300_799_999);
 
-    /// The moment of so many milliseconds since 1970, if it is one that can be written.
+    /// The moment `ms` milliseconds after 1970 began; `None` outside the range.
     #[must_use]
     pub fn new(ms: i64) -> Option<Self> {
         (Self::MIN.0..=Self::MAX.0).contains(&ms).then_some(Self(ms))
     }
 
-    /// The moment nearest to so many milliseconds since 1970.
+    /// The moment in the range nearest to `ms` milliseconds after 1970 began.
     #[must_use]
     pub fn saturating(ms: i64) -> Self {
         Self(ms.clamp(Self::MIN.0, Self::MAX.0))
     }
 
-    /// Milliseconds since 1970.
+    /// The milliseconds since 1970.
     #[must_use]
     pub fn as_ms(self) -> i64 {
         self.0
@@ -67,8 +67,8 @@ impl std::error::Error for InvalidTimestamp {}
 impl FromStr for Timestamp {
     type Err = InvalidTimestamp;
 
-    /// Reads RFC 3339, also with the minus sign of typographers. What is finer than a millisecond is cut off; a leap second
-    /// is the second after it.
+    /// Reads RFC 3339, also with the minus sign of typographers. Digits below the millisecond are
+    /// cut off; a leap second is the second after it.
     fn from_str(text: &str) -> Result<Self, InvalidTimestamp> {
         let time = DateTime::parse_from_rfc3339(text).ok();
         time.and_then(|time| Self::new(time.timestamp_millis()))
@@ -76,13 +76,13 @@ impl FromStr for Timestamp {
     }
 }
 
-/// Where a store reads the time, and how far it is believed. The system's, unless a test gives it another.
+/// The clock of a store, with its limit of trust. The system's, unless a test gives another.
 #[derive(Clone)]
 pub struct Clock {
     read: Arc<dyn Fn() -> i64 + Send + Sync>,
-    /// As it was asked for.
+    /// The limit as asked for.
     ahead_max: Option<Duration>,
-    /// A warning comes once, whichever copy of the clock a store has.
+    /// True after the first warning; shared by all clones of the clock.
     has_warned: Arc<AtomicBool>,
 }
 
@@ -94,35 +94,35 @@ impl Clock {
         Self::new(move || since_1970().map_or(0, |since| since.as_millis() as i64))
     }
 
-    /// A clock that says what `read` returns: milliseconds since 1970.
+    /// A clock that reads `read`: milliseconds since 1970.
     #[must_use]
     pub fn new(read: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
         Self { read: Arc::new(read), ahead_max: None, has_warned: Arc::default() }
     }
 
-    /// The same clock, by which nothing is written while it is ahead of the last write to an index by more than this; see
-    /// [`Store`](crate::Store).
+    /// The same clock, with which nothing is written while it is ahead of the last write to an
+    /// index by more than `ahead_max`; see [`Store`](crate::Store).
     #[must_use]
     pub fn refusing_ahead(self, ahead_max: Duration) -> Self {
         Self { ahead_max: Some(ahead_max), ..self }
     }
 
-    /// By how many milliseconds it may be ahead of the last write before it is doubted.
+    /// The lead over the last write up to which the clock is not doubted, in milliseconds.
     pub fn ahead_ms_max(&self) -> i64 {
         i64::try_from(self.ahead_max.unwrap_or(AHEAD_MAX).as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// Whether nothing is written by it while it is doubted.
+    /// Returns true if the clock refuses writes while it is doubted.
     pub fn refuses_ahead(&self) -> bool {
         self.ahead_max.is_some()
     }
 
-    /// Whether this is the first warning of this clock.
+    /// Returns true on the first call for this clock or a clone of it.
     pub fn may_warn(&self) -> bool {
         !self.has_warned.swap(true, Ordering::Relaxed)
     }
 
-    /// What it says now.
+    /// The current time of the clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         Timestamp::saturating((self.read)())

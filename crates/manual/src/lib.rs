@@ -1,4 +1,5 @@
-//! What every program says of itself on paper: man pages and shell completions, made of its own command line.
+//! Documentation of a program, generated from its own command line: man pages and shell
+//! completions.
 #![forbid(unsafe_code)]
 
 use std::fs;
@@ -32,10 +33,10 @@ pub enum Command {
 }
 
 impl Command {
-    /// Does what was asked for, with `program` as the whole command line.
+    /// Runs the command; `program` is the whole command line to be documented.
     ///
     /// # Errors
-    /// Where `stdout` or the folder cannot be written, with its name.
+    /// If `stdout` or the folder cannot be written; the error names the folder.
     pub fn run(&self, mut program: clap::Command, stdout: &mut impl Write) -> io::Result<()> {
         match self {
             Self::Completions { shell } => {

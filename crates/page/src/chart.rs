@@ -1,90 +1,90 @@
-//! Curves of shares as SVG, which takes its colours from the page's style, by day or night. A curve is told from another by
-//! its marks and its dashes, too, and not by colour alone.
+//! Curves of shares as SVG. The drawing takes its colours from the page's style, by day or night.
+//! Curves also differ in marks and dashes, not in colour alone.
 
 use std::fmt::Write;
 
 use maud::{Markup, html};
 
-/// The look of charts and legends, for a [`Page`](crate::Page) that has some.
+/// CSS of charts and legends, for a [`Page`](crate::Page) with charts.
 pub const CHART_STYLE: &str = include_str!("chart.css");
 
-/// The drawing, in its own units.
+/// Size of the drawing, in its own units.
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 232.0;
 
-/// Where the axes are.
+/// Places of the axes.
 const LEFT: f64 = 34.0;
 const RIGHT: f64 = WIDTH - 10.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = HEIGHT - 40.0;
 
-/// Half of the size of a mark.
+/// Half the size of a mark.
 const MARK: f64 = 3.0;
 
-/// What is written at the axis of shares.
+/// Labels of the axis of shares.
 const SHARES: [f64; 6] = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
 
-/// Shares, from 0 to 1, over something.
+/// A chart of shares, from 0 to 1, along an axis.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What is seen, for those who do not see it.
+    /// Description for readers who do not see the chart.
     pub name: String,
-    /// What the shares are over.
+    /// The axis along which the shares are drawn.
     pub axis: Axis,
-    /// One over another, the first one below.
+    /// Curves in the order of drawing: a later one covers those before.
     pub curves: Vec<Curve>,
 }
 
 /// The horizontal axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What is along it.
+    /// Name of the quantity along the axis.
     pub name: String,
-    /// Its left end.
+    /// Value at the left end.
     pub from: f64,
-    /// Its right end, beyond the left one.
+    /// Value at the right end, greater than `from`.
     pub to: f64,
-    /// What is written at it, and where.
+    /// Labels and the values at which they stand.
     pub ticks: Vec<(f64, String)>,
 }
 
-/// One of the curves.
+/// A curve of a chart.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// How it is drawn.
+    /// Kind of the curve, which sets its style.
     pub kind: CurveKind,
-    /// What it is of: of one number one colour and mark, from 0 to 3, and then again.
+    /// Number of the subject: sets one of four colours and marks, which repeat from number 4 on.
     pub number: usize,
-    /// Where it goes. It is broken where there is no share.
+    /// Points of the curve, which is broken at a point without a share.
     pub dots: Vec<Dot>,
 }
 
-/// How a curve is drawn.
+/// Kind of a curve, which sets its style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CurveKind {
-    /// What was measured: a line with a mark at each dot.
+    /// Measurements: a line with a mark at each dot.
     Measured,
-    /// What was measured on the way to it: hollow marks without a line.
+    /// Measurements on the way to the final ones: hollow marks without a line.
     Before,
-    /// What was computed: a dashed line without marks.
+    /// Computed values: a dashed line without marks.
     Computed,
 }
 
 /// A point of a curve.
 #[derive(Clone, Debug)]
 pub struct Dot {
-    /// Along the axis.
+    /// Value along the axis.
     pub at: f64,
-    /// From 0 to 1.
+    /// Share from 0 to 1, if there is one.
     pub share: Option<f64>,
-    /// The least and the greatest that it may truly be, where that is known.
+    /// Least and greatest value that the true share may have, if known.
     pub between: Option<(f64, f64)>,
-    /// What it says when it is pointed at.
+    /// Text shown when the dot is pointed at.
     pub says: String,
 }
 
 impl Dot {
-    /// A dot of a computed curve.
+    /// Returns a dot of a computed curve.
     #[must_use]
     pub fn computed(at: f64, share: f64) -> Self {
         Self { at, share: Some(share), between: None, says: String::new() }
@@ -92,7 +92,7 @@ impl Dot {
 }
 
 impl Chart {
-    /// The drawing, as wide as what it stands in.
+    /// Returns the drawing, as wide as the element around it.
     #[must_use]
     pub fn svg(&self) -> Markup {
         html! {
@@ -141,7 +141,7 @@ impl Chart {
                 pen = 'M';
                 continue;
             };
-            // A string takes all that is written.
+            // Writing to a string cannot fail.
             let _ = write!(line, "{pen}{} {}", shown(self.x(dot.at)), shown(y(share)));
             pen = 'L';
         }
@@ -158,7 +158,7 @@ fn y(share: f64) -> f64 {
     BOTTOM - share.clamp(0.0, 1.0) * (BOTTOM - TOP)
 }
 
-/// A tenth is finer than a screen shows.
+/// Formats a length to a tenth, finer than a screen shows.
 fn shown(length: f64) -> String {
     format!("{length:.1}")
 }
@@ -177,7 +177,7 @@ fn colour(number: usize) -> &'static str {
     ["one", "two", "three", "four"][number % 4]
 }
 
-/// A circle, a square, a triangle or a diamond.
+/// Returns the path of a circle, a square, a triangle or a diamond.
 fn mark(number: usize, x: f64, y: f64) -> String {
     let (x, y) = (shown(x), shown(y));
     let (half, whole) = (MARK, 2.0 * MARK);
@@ -189,7 +189,7 @@ fn mark(number: usize, x: f64, y: f64) -> String {
     }
 }
 
-/// What each kind and number of curve stands for.
+/// Returns the legend: the name of each kind and number of curve.
 #[must_use]
 pub fn legend(curves: &[(CurveKind, usize, &str)]) -> Markup {
     html! {
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(svg.matches("class=\"mark\"").count(), 3);
     }
 
-    /// What is no number leaves no drawing that a browser refuses.
+    /// A curve without dots has an empty path, which browsers accept.
     #[test]
     fn nothing_is_drawn_of_nothing() {
         assert!(chart(Vec::new()).contains("d=\"\""));

@@ -1,17 +1,17 @@
-//! What differs between two texts, word by word; of Chinese, character by character.
+//! Differences between two texts, word by word; in Chinese, character by character.
 
 use similar::{ChangeTag, TextDiff};
 
 /// Part of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// As it stands in the text.
+    /// The part as it stands in the text.
     pub text: String,
-    /// Whether the other text lacks it.
+    /// True if the other text lacks the part.
     pub differs: bool,
 }
 
-/// Both texts in parts, which alternate between those that differ and those that do not.
+/// Splits both texts into parts, which alternate between different and equal ones.
 #[must_use]
 pub fn diff(a: &str, b: &str) -> (Vec<Part>, Vec<Part>) {
     let (mut parts_a, mut parts_b) = (Vec::new(), Vec::new());
@@ -29,7 +29,7 @@ pub fn diff(a: &str, b: &str) -> (Vec<Part>, Vec<Part>) {
     (parts_a, parts_b)
 }
 
-/// The same of two sequences, item by item, with a space between items.
+/// Splits two sequences likewise, item by item, with a space between items.
 #[must_use]
 pub fn diff_items(a: &[String], b: &[String]) -> (Vec<Part>, Vec<Part>) {
     let [of_a, of_b] = [a, b].map(|items| items.iter().map(String::as_str).collect::<Vec<_>>());
@@ -46,7 +46,8 @@ pub fn diff_items(a: &[String], b: &[String]) -> (Vec<Part>, Vec<Part>) {
     (parts_a, parts_b)
 }
 
-/// The space before an item that differs is no part of it.
+/// Appends an item, separated by a space. Between a differing item and an equal one, the space
+/// belongs to the equal part.
 fn push_item(parts: &mut Vec<Part>, item: &str, differs: bool) {
     if let Some(last) = parts.last_mut() {
         if last.differs && !differs {
@@ -69,7 +70,7 @@ fn push(parts: &mut Vec<Part>, text: &str, differs: bool) {
 mod tests {
     use super::*;
 
-    /// With what differs in brackets.
+    /// Formats the parts, with differing ones in brackets.
     fn marked(parts: &[Part]) -> String {
         parts
             .iter()

@@ -1,26 +1,27 @@
-//! What all pages have in common: head, look, and a policy that nothing is fetched or run.
+//! Common frame of all pages: head, style, and a policy against fetching and scripts.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("page.css");
 
-/// Nothing that gets into a page by a mistake of ours may be run or fetch anything.
+/// Content security policy. Content that gets into a page by mistake can neither run nor fetch
+/// anything.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// A page, in English.
 pub struct Page<'a> {
-    /// As tabs and bookmarks show it.
+    /// Title, as in tabs and bookmarks.
     pub title: String,
-    /// CSS of this page, beside that of all pages. It is not escaped.
+    /// CSS of this page, after that of all pages. Not escaped.
     pub style: &'a str,
-    /// What stands above the rest.
+    /// Content of the header.
     pub header: Markup,
-    /// The rest.
+    /// Content of the main part.
     pub main: Markup,
 }
 
 impl Page<'_> {
-    /// All of the file.
+    /// Formats the page as one HTML file.
     #[must_use]
     pub fn into_html(self) -> String {
         html! {

@@ -1,7 +1,8 @@
-//! Pages that the programs write as files: one file each that fetches nothing, runs no script, and is read by keyboard, on a
-//! telephone, and by day or night.
+//! Pages that the programs write as files. Each page is one file, fetches nothing, runs no script,
+//! and is readable by keyboard, on a telephone, and by day or night.
 //!
-//! Knows no documents and no figures: what a page says is its program's. maud escapes whatever comes from texts.
+//! The crate knows no documents and no figures: the program provides the content of a page. maud
+//! escapes all content taken from texts.
 #![forbid(unsafe_code)]
 
 mod chart;

@@ -1,20 +1,20 @@
-//! Two texts side by side, with what differs marked; on a narrow screen one below the other.
+//! Two texts side by side, with differences marked; on a narrow screen one below the other.
 
 use maud::{Markup, html};
 
 use crate::diff::Part;
 
-/// Which of two texts.
+/// One of two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// What only it has is marked as gone.
+    /// Parts found only here are marked as gone.
     Left,
-    /// What only it has is marked as new.
+    /// Parts found only here are marked as new.
     Right,
 }
 
 impl Side {
-    /// A text with its marks.
+    /// Formats a text with its marks.
     #[must_use]
     pub fn marked(self, parts: &[Part]) -> Markup {
         html! {
@@ -31,7 +31,7 @@ impl Side {
     }
 }
 
-/// Two sides, each what it is and its text.
+/// Puts two sides next to each other, each with its name and its text.
 #[must_use]
 pub fn beside(left: &Markup, right: &Markup) -> Markup {
     html! {

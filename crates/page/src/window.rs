@@ -1,30 +1,30 @@
-//! The part of two texts that is worth seeing: where they differ.
+//! The part of two texts worth seeing: the one where they differ.
 
 use crate::diff::{Part, diff, diff_items};
 
-/// Characters of a text that are held against another, and shown.
+/// Maximum number of characters of a text that are compared and shown.
 const WINDOW: usize = 3_000;
 
-/// Items of a sequence that are held against another, and shown.
+/// Maximum number of items of a sequence that are compared and shown.
 const ITEMS: usize = 200;
 
-/// What both texts have is cut out where it is longer than this.
+/// Maximum number of characters of an equal part; a longer one is cut in its middle.
 const SAME_MAX: usize = 240;
 
-/// And so much of it stays at either end.
+/// Number of characters left at either end of a cut part, and before the first difference.
 const SAME_SHOWN: usize = 80;
 
-/// Items before the first that differs that are shown.
+/// Number of items shown before the first difference.
 const ITEMS_SHOWN: usize = 3;
 
-/// Characters in front that two texts have in common.
+/// Returns the number of characters in the common beginning of two texts.
 #[must_use]
 pub fn n_same(a: &str, b: &str) -> usize {
     a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
-/// Two texts from a little before where they begin to differ, with what differs marked; what is
-/// long and the same is cut.
+/// Returns two texts from a little before their first difference, with differences marked. Long
+/// equal parts are cut.
 #[must_use]
 pub fn windows(a: &str, b: &str) -> [Vec<Part>; 2] {
     let from = n_same(a, b).saturating_sub(SAME_SHOWN);
@@ -39,8 +39,8 @@ pub fn windows(a: &str, b: &str) -> [Vec<Part>; 2] {
     })
 }
 
-/// Two sequences, such as the numbers of two texts, as [`windows`] shows texts: an item is the same
-/// or another as a whole.
+/// Returns two sequences, such as the numbers of two texts, as [`windows`] returns texts: an item
+/// is equal or different as a whole.
 #[must_use]
 pub fn item_windows(a: &[String], b: &[String]) -> [Vec<Part>; 2] {
     let n_same = a.iter().zip(b).take_while(|(a, b)| a == b).count();

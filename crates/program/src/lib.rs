@@ -1,8 +1,9 @@
-//! What all programs do alike: where their [`settings`] come from, what they say to people, on stderr and on a terminal,
-//! and limits of the system that are errors to them.
+//! Common behaviour of all programs: sources of their [`settings`], messages to people on stderr
+//! and on a terminal, and limits of the system turned into errors.
 //!
-//! Names of files, ids and whatever else comes from outside may hold what a terminal obeys. All that a program says goes
-//! through here, so no message has to think of it: clippy refuses stdout and stderr elsewhere.
+//! File names, ids and other data from outside may hold control sequences of a terminal. All output
+//! of a program goes through this crate, so no message has to care: clippy refuses stdout and
+//! stderr elsewhere.
 #![forbid(unsafe_code)]
 
 mod limits;

@@ -4,14 +4,16 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-/// A process is near a limit when this part of it is left.
+/// Divisor of a limit: a process is near the limit if less than a 16th is left.
 const LEFT_PART: u64 = 16;
 
-/// Of a small limit a greater part is left, up to so many bytes: tables that grow take memory in leaps.
+/// Divisor of a small limit: an 8th is left, up to `LEFT_BYTES`, since growing tables take memory
+/// in leaps.
 const LEFT_PART_OF_SMALL: u64 = 8;
 const LEFT_BYTES: u64 = 32 << 20;
 
-/// Limits of control groups from here on are none: version 1 writes them as a number of pages.
+/// Least limit of a control group that counts as none: version 1 writes no limit as a large number
+/// of whole pages.
 const UNLIMITED: u64 = 1 << 60;
 
 /// The limits on the memory of this process: those of its container and of `ulimit`.
@@ -21,40 +23,41 @@ pub struct MemoryLimits(Vec<Limit>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Limit {
     n_bytes: u64,
-    /// The line of `/proc/self/status` that the limit is on.
+    /// Field of `/proc/self/status` with the memory that the limit bounds.
     field: &'static str,
     name: &'static str,
 }
 
-/// How much memory this process has, beside the limit that it is nearest to.
+/// Memory of this process, with the limit nearest to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryUse {
-    /// Bytes that it has.
+    /// Bytes in use.
     pub n_bytes: u64,
-    /// Bytes that it may have.
+    /// Bytes allowed.
     pub n_bytes_max: u64,
     limit: &'static str,
 }
 
 impl MemoryLimits {
-    /// The limits on this process; none on a system that does not tell them.
+    /// Reads the limits on this process; none on a system that does not report them.
     #[must_use]
     pub fn of_process() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let groups = of_groups(Path::new("/sys/fs/cgroup"), &read("/proc/self/cgroup"));
-        // Pages of files are the container's to take back.
+        // Pages of files do not count: the container can take them back.
         let of_container =
             groups.map(|n_bytes| Limit { n_bytes, field: "RssAnon:", name: "the limit of the container" });
         Self(of_container.into_iter().chain(of_shell(&read("/proc/self/limits"))).collect())
     }
 
-    /// The least limit on memory itself, not on addresses.
+    /// Returns the least limit on memory itself, not on addresses.
     #[must_use]
     pub fn least(&self) -> Option<u64> {
         self.0.iter().filter(|limit| limit.field != "VmSize:").map(|limit| limit.n_bytes).min()
     }
 
-    /// What this process has now, by the limit that it is nearest to; none without limits.
+    /// Returns the present memory of this process, with the limit nearest to it; `None` without
+    /// limits.
     #[must_use]
     pub fn nearest(&self) -> Option<MemoryUse> {
         if self.0.is_empty() {
@@ -75,7 +78,7 @@ impl MemoryLimits {
 }
 
 impl MemoryUse {
-    /// True if so little is left that the process should stop before it is ended.
+    /// Returns true if so little is left that the process should stop before the system ends it.
     #[must_use]
     pub fn is_near_limit(self) -> bool {
         let of_small = (self.n_bytes_max / LEFT_PART_OF_SMALL).min(LEFT_BYTES);
@@ -83,7 +86,7 @@ impl MemoryUse {
         self.n_bytes > self.n_bytes_max.saturating_sub(left)
     }
 
-    /// The limit, with its name.
+    /// Formats the limit, with its name.
     #[must_use]
     pub fn limit(self) -> String {
         format!("{} MB ({})", self.n_bytes_max / 1_000_000, self.limit)
@@ -100,8 +103,8 @@ impl fmt::Display for MemoryUse {
     }
 }
 
-/// The least limit of the control group that `groups` names, as `/proc/self/cgroup` does, and of those above it; inside a
-/// container its own group is the root.
+/// Returns the least limit of the control groups in `groups`, the content of `/proc/self/cgroup`,
+/// and of all groups above them. Inside a container, its own group is the root.
 fn of_groups(root: &Path, groups: &str) -> Option<u64> {
     let limits = groups.lines().filter_map(|line| {
         let (_, rest) = line.split_once(':')?;
@@ -121,7 +124,7 @@ fn of_groups(root: &Path, groups: &str) -> Option<u64> {
     limits.min()
 }
 
-/// The limits that a shell sets, from `/proc/self/limits`.
+/// Returns the limits set by a shell; `limits` is the content of `/proc/self/limits`.
 fn of_shell(limits: &str) -> impl Iterator<Item = Limit> {
     let kinds = [("Max address space", "VmSize:", "ulimit -v"), ("Max data size", "VmData:", "ulimit -d")];
     kinds.into_iter().filter_map(|(line, field, name)| {

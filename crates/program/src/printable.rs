@@ -1,18 +1,19 @@
-//! Text without what a terminal obeys.
+//! Text safe for terminals: control characters are made visible.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text as one line that a terminal shows and does not obey.
+/// Returns `text` as one line that a terminal shows and does not obey.
 ///
-/// Control characters are written as in JSON, so that a line of JSON stays one, and means the same. So are marks that turn
-/// the direction of what follows, which make a name look like another one.
+/// Control characters are written as in JSON, so a line of JSON stays one, and means the same.
+/// Marks that turn the direction of the following text, and so disguise a name as another one, are
+/// written likewise.
 #[must_use]
 pub fn line(text: &str) -> Cow<'_, str> {
     printable(text, |_| false)
 }
 
-/// The same, of text that has lines and tabs of its own.
+/// Returns `text` likewise, but keeps its line feeds and tabs.
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     printable(text, |c| matches!(c, '\n' | '\t'))
@@ -36,7 +37,7 @@ fn printable(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a terminal, or a viewer of logs, does something else with it than to show it.
+/// Returns true if a terminal, or a viewer of logs, does more with the character than show it.
 fn is_obeyed(c: char) -> bool {
     // The ends of lines and paragraphs; embeddings, overrides and isolates of other directions.
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,18 +1,19 @@
-//! Where people look: stderr, and stdout where that is a terminal.
+//! Output for people: stderr, and stdout on a terminal.
 
 use std::io::{self, IsTerminal, Write};
 
 use crate::printable::{line, lines};
 
-/// A way to people. What a terminal would obey is shown instead, but for lines and tabs; what goes to a program is exact.
+/// Writer for people. Control characters are shown instead of obeyed, except line feeds and tabs;
+/// output to a program is exact.
 pub struct Screen<W> {
     out: W,
     is_shown: bool,
-    /// The beginning of a character whose end comes with the next bytes.
+    /// Beginning of a character whose end comes with the next bytes.
     begun: Vec<u8>,
 }
 
-/// Results, which people see where it is a terminal.
+/// Returns the writer of results, which is made safe if it is a terminal.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "here it is made safe")]
 pub fn stdout() -> Screen<io::Stdout> {
@@ -21,14 +22,14 @@ pub fn stdout() -> Screen<io::Stdout> {
     Screen { out, is_shown, begun: Vec::new() }
 }
 
-/// What is said, which people see wherever it is kept.
+/// Returns the writer of messages, always made safe: people read them wherever they are kept.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "here it is made safe")]
 pub fn stderr() -> Screen<io::Stderr> {
     Screen { out: io::stderr(), is_shown: true, begun: Vec::new() }
 }
 
-/// For lines that are safe already: those of [`LogLines`].
+/// Returns the raw stderr, for lines already made safe by [`LogLines`].
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "what is written to it has been made safe")]
 pub fn stderr_exact() -> io::Stderr {
@@ -36,7 +37,7 @@ pub fn stderr_exact() -> io::Stderr {
 }
 
 impl<W: IsTerminal> Screen<W> {
-    /// Whether a person sees it at once.
+    /// Returns true if the output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.out.is_terminal()
     }
@@ -70,15 +71,15 @@ impl<W: Write> Write for Screen<W> {
     }
 }
 
-/// Takes events of a log, each in one write, and writes a line for each, whatever is in it.
+/// Writer of a log: takes each event in one write, and writes exactly one line for it.
 pub struct LogLines<W> {
     out: W,
     is_coloured: bool,
 }
 
 impl<W: Write> LogLines<W> {
-    /// Where lines are `coloured`, the one that writes them has seen to it that nothing else in them is obeyed as colours
-    /// are.
+    /// Creates a writer. Where lines are coloured, colours pass unchanged: the caller must make
+    /// sure that nothing else in an event looks like a colour.
     pub fn new(out: W, is_coloured: bool) -> Self {
         Self { out, is_coloured }
     }
@@ -92,7 +93,7 @@ impl<W: Write> Write for LogLines<W> {
         while let Some(colour) = rest.find("\x1b[").filter(|_| self.is_coloured) {
             let (before, after) = rest.split_at(colour);
             let parameters = after[2..].trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
-            // A colour ends in m, and everything else is no colour.
+            // A colour ends in `m`; any other sequence is none.
             let len = if parameters.starts_with('m') { after.len() - parameters.len() + 1 } else { 0 };
             shown.push_str(&line(before));
             shown.push_str(&after[..len]);

@@ -1,18 +1,22 @@
-//! Where the settings of a program come from: a flag is stronger than the environment, that than the file of `--config`,
-//! and that than the default.
+//! Sources of a program's settings: a flag overrides the environment, the environment overrides the
+//! file of `--config`, and the file overrides the default.
 //!
-//! The file is TOML, and one file serves all programs. Its keys are the long flags without the dashes. At its top they are
-//! for every program and command that has such a flag; a table `[indexer]` is for one program, and `[indexer.dedup]` for
-//! one command of it. The nearer table is stronger. A key that no command of the program has is refused, wherever it stands but
-//! below the name of another program: a file that several programs read has at its top only what each of them knows.
+//! The file is TOML, and one file serves all programs. Its keys are the long flags without the
+//! dashes. A key at the top is for every program and command with such a flag; a table `[indexer]`
+//! is for one program, and `[indexer.dedup]` for one of its commands. The nearer table wins. A key
+//! unknown to all commands of the program is refused anywhere but below the name of another
+//! program. At the top, a file for several programs can therefore hold only keys known to each of
+//! them.
 //!
-//! What the file says is put before the flags of the command line, unless a flag or the environment says otherwise. So every
-//! flag can be in the file, and clap alone knows which values may be. That is why neither figment nor config reads it: both
-//! make values by serde, so every option would need a second parser beside the one of its flag; neither knows the line of a
-//! key, nor where clap has a value from. All that they would replace is the merge of three tables (`File::settings`), for
-//! two crates more (config 0.15), or eight, with an older `toml` beside ours (figment 0.10).
+//! Settings from the file are put before the flags of the command line, unless a flag or the
+//! environment sets them. Every flag can therefore be in the file, and clap alone knows the valid
+//! values. For this reason neither figment nor config reads the file. Both make values by serde,
+//! and every option would need a second parser beside the one of its flag. Neither knows the line
+//! of a key, nor the source of a value in clap. All they would replace is the merge of three tables
+//! (`File::settings`), for two crates more (config 0.15), or eight, with an older `toml` beside
+//! ours (figment 0.10).
 //!
-//! A flag that is hidden is for the file and the environment only.
+//! A hidden flag is for the file and the environment only.
 
 mod file;
 mod kind;
@@ -36,11 +40,11 @@ use self::file::File;
 use crate::say::{complain, error, exit_with};
 use crate::screen::stdout;
 
-/// The heading of flags that are about settings. They have no place in the file.
+/// Heading of flags about the settings themselves. These flags have no place in the file.
 const HEADING: &str = "Settings";
 
-/// The heading of flags that say what is to be done, and not how, as which documents to remove. A file that was written for
-/// something else must not say that, so these have no place in it either.
+/// Heading of flags that state the task and not its manner, such as the documents to remove. A file
+/// written for another purpose must not state a task, so these flags have no place in it either.
 pub const TASK: &str = "What to do";
 
 /// Where settings come from, and whether to show them.
@@ -59,13 +63,13 @@ pub struct SettingsArgs {
     pub print_config: bool,
 }
 
-/// The command line with `--config` and `--print-config` in every command that has flags.
+/// Returns the command line with `--config` and `--print-config` in every command with flags.
 #[must_use]
 pub fn configurable(command: Command) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|found| found.get_name().to_owned()).collect();
     match names.is_empty() {
         true if command.get_opts().next().is_some() => {
-            // Only its flags: what is said of it as a whole is not of the command.
+            // Only the flags: the description of `SettingsArgs` is not one of the command.
             let flags = SettingsArgs::augment_args(Command::default());
             command.args(flags.get_arguments())
         }
@@ -74,8 +78,8 @@ pub fn configurable(command: Command) -> Command {
     }
 }
 
-/// The command line whose `-h` shows no other flags than those of `common`, by their long names, in each command;
-/// `--help` shows all.
+/// Returns the command line whose `-h` shows only `--config` and the flags of `common`, given by
+/// their long names, in each command; `--help` shows all.
 #[must_use]
 pub fn with_short_help(command: Command, common: &[&str]) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|found| found.get_name().to_owned()).collect();
@@ -88,7 +92,8 @@ pub fn with_short_help(command: Command, common: &[&str]) -> Command {
         .fold(command, |command, name| command.mut_subcommand(name, |found| with_short_help(found, common)))
 }
 
-/// The command line with other headings for the flags of `topics` in the help of each command.
+/// Returns the command line with other headings for the flags of `topics` in the help of each
+/// command.
 #[must_use]
 pub fn with_topics(command: Command, topics: &'static [(&'static str, &'static [&'static str])]) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|found| found.get_name().to_owned()).collect();
@@ -104,8 +109,8 @@ pub fn with_topics(command: Command, topics: &'static [(&'static str, &'static [
         .fold(command, |command, name| command.mut_subcommand(name, |found| with_topics(found, topics)))
 }
 
-/// What the process was told, with the file of its settings, as [`Settings::read`] does. The process ends here with help,
-/// with what is wrong, or, where that is asked for, after its settings were printed.
+/// Reads the arguments of this process with its settings, as [`Settings::read`] does. The process
+/// ends here after printing help, a fault, or, on request, its settings.
 #[must_use]
 pub fn of_this_process(command: Command, apart: &[(&str, &str)]) -> ArgMatches {
     let program = command.get_name().to_owned();
@@ -130,43 +135,45 @@ pub fn of_this_process(command: Command, apart: &[(&str, &str)]) -> ArgMatches {
     }
 }
 
-/// The settings that hold, and where each comes from.
+/// The effective settings, with the source of each.
 #[derive(Debug)]
 pub struct Settings {
     command: Command,
-    /// The command that is run, from the program's own on: `["dedup"]`.
+    /// Names of the subcommands that lead from the program to the command run: `["dedup"]`.
     names: Vec<String>,
     matches: ArgMatches,
     file: Option<PathBuf>,
-    /// The flags whose values are the file's, and the lines that have them.
+    /// Flags with values from the file, and the lines of these values.
     from_file: BTreeMap<String, usize>,
 }
 
 impl Settings {
-    /// Reads the arguments of a process, the first of which is its name, its environment, and the file that they name.
-    /// `apart` are commands with a flag that only the command's own table sets, and none that is for other commands, too.
+    /// Reads the arguments of a process, its environment, and the file named there. The first
+    /// argument is the name of the program. `apart` lists commands with a flag that only the
+    /// command's own table sets, and no table for several commands.
     ///
     /// # Errors
-    /// A [`clap::Error`] for the arguments and the environment, to be printed as clap prints them, also where they ask for
-    /// help; and what is wrong with the file, with its name and the line.
+    /// A [`clap::Error`] for the arguments and the environment, also for a request for help, to be
+    /// printed as clap prints it. Another error for a hidden flag on the command line, or for a
+    /// fault of the file, with its name and the line.
     pub fn read(
         command: Command,
         apart: &[(&str, &str)],
         args: impl IntoIterator<Item = OsString>,
     ) -> anyhow::Result<Self> {
         let args: Vec<OsString> = args.into_iter().collect();
-        // Only for the name of the file and what is stronger than it: what is wrong is found below.
+        // Only for the name of the file and the values that override it: faults are reported below.
         let stronger = command.clone().ignore_errors(true).try_get_matches_from(&args)?;
         let names = names(&stronger);
         let Some(run) = definition(&command, &names).filter(|run| is_configurable(run)).cloned() else {
-            // What needs no settings takes none.
+            // A command without settings takes none from the environment either.
             let command = command.mut_args(|arg| arg.env(Resettable::Reset));
             let matches = command.clone().try_get_matches_from(args)?;
             return Ok(Self { command, names, matches, file: None, from_file: BTreeMap::new() });
         };
         let stronger = leaf(&stronger);
         let file = stronger.get_one::<PathBuf>("config").cloned();
-        // Where something is wrong with the arguments not even flags have their defaults.
+        // With faulty arguments, not even flags have their defaults.
         let prints = stronger.get_one("print_config").copied().unwrap_or(false);
         for arg in run.get_arguments().filter(|arg| arg.is_hide_set()) {
             if stronger.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine) {
@@ -186,7 +193,8 @@ impl Settings {
                 if is_explicit(stronger, arg) {
                     continue;
                 }
-                // What a flag is anyway asks for nothing else: one that goes only with another one may stand in the file.
+                // A default adds nothing: a flag that requires another one may stand in the file
+                // with its default.
                 let default: Vec<_> =
                     arg.get_default_values().iter().map(|value| flag(&key, value)).collect();
                 if said != default {
@@ -196,7 +204,7 @@ impl Settings {
             }
         }
         let matches = match command.clone().try_get_matches_from(&all_args) {
-            // To see the settings takes no input.
+            // Printing the settings takes no input.
             Err(error) if prints && error.kind() == ErrorKind::MissingRequiredArgument => {
                 command.clone().ignore_errors(true).try_get_matches_from(&all_args)?
             }
@@ -206,13 +214,13 @@ impl Settings {
         Ok(Self { command, names, matches, file, from_file })
     }
 
-    /// What clap made of them all.
+    /// Returns clap's result for the flags, the environment and the file.
     #[must_use]
     pub fn matches(&self) -> &ArgMatches {
         &self.matches
     }
 
-    /// Whether to print them, and nothing else.
+    /// Returns true if the settings are to be printed, and nothing else done.
     #[must_use]
     pub fn is_asked_for(&self) -> bool {
         let run = definition(&self.command, &self.names);
@@ -220,7 +228,7 @@ impl Settings {
     }
 }
 
-/// The subcommands that were given.
+/// Returns the names of the subcommands given.
 fn names(matches: &ArgMatches) -> Vec<String> {
     let mut names = Vec::new();
     let mut matches = matches;
@@ -231,12 +239,12 @@ fn names(matches: &ArgMatches) -> Vec<String> {
     names
 }
 
-/// What was given to the innermost of them.
+/// Returns the matches of the innermost subcommand.
 fn leaf(matches: &ArgMatches) -> &ArgMatches {
     matches.subcommand().map_or(matches, |(_, inner)| leaf(inner))
 }
 
-/// The command that was given by its names.
+/// Finds a command by the names of the subcommands that lead to it.
 fn definition<'a>(command: &'a Command, names: &[String]) -> Option<&'a Command> {
     names.iter().try_fold(command, |command, name| command.find_subcommand(name))
 }
@@ -245,14 +253,14 @@ fn is_configurable(command: &Command) -> bool {
     command.get_arguments().any(|arg| arg.get_id() == "config")
 }
 
-/// The flags of a command that may be in the file, in the order of the help.
+/// Returns the flags of a command that may be in the file, in the order of the help.
 fn keys(command: &Command) -> impl Iterator<Item = (&str, &Arg)> {
     let is_setting = |arg: &&Arg| !matches!(arg.get_help_heading(), Some(HEADING | TASK));
     let others = command.get_arguments().filter(is_setting);
     others.filter_map(|arg| Some((arg.get_long()?, arg)))
 }
 
-/// A flag with a value, as one word.
+/// Formats a flag with a value, as one word.
 fn flag(key: &str, value: &OsStr) -> OsString {
     let mut word = OsString::from(format!("--{key}="));
     word.push(value);
@@ -264,7 +272,7 @@ fn is_explicit(matches: &ArgMatches, arg: &Arg) -> bool {
     matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
 }
 
-/// Why a hidden flag is not taken.
+/// Formats the refusal of a hidden flag.
 fn for_the_file(arg: &Arg) -> String {
     let key = arg.get_long().unwrap_or_default();
     let environment = arg.get_env().map(|name| format!(", or {} in the environment", name.display()));
@@ -272,7 +280,7 @@ fn for_the_file(arg: &Arg) -> String {
     format!("--{key} is not for the command line: set `{key}` in the file of --config{environment}")
 }
 
-/// What is wrong with the arguments `own`, or with what the file has put before them.
+/// Returns the fault of the arguments `own`, or of the settings put before them by the file.
 fn blamed(
     command: &Command,
     own: Vec<OsString>,
@@ -281,7 +289,7 @@ fn blamed(
     error: clap::Error,
 ) -> anyhow::Error {
     let is_files = match command.clone().try_get_matches_from(own) {
-        // What it lacks the file may have had.
+        // The file may have supplied the missing argument.
         Err(own) if own.kind() == ErrorKind::MissingRequiredArgument => false,
         Err(own) => return own.into(),
         Ok(_) => true,
@@ -297,7 +305,7 @@ fn blamed(
         _ => return error.into(),
     };
     let said = error.to_string();
-    // What is wrong, and what may be; not how to ask for help.
+    // The fault and the valid values, without the hint at the help.
     let said: Vec<_> = said.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     let said = said.join(" ").trim_start_matches("error: ").to_owned();
     anyhow!(said).context(place)

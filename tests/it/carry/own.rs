@@ -1,4 +1,4 @@
-//! Fingerprints that Pigeonhole did not make.
+//! Fingerprints made by other programs.
 
 use std::fs;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ fn check_query(store: &str, fingerprint: &str, expected: &[&str]) {
     assert_eq!(matches, expected);
 }
 
-/// Ids and fingerprints as numbers, as other programs have them.
+/// Ids and fingerprints are numbers, as other programs write them.
 #[test]
 fn numbers_are_taken_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
@@ -83,7 +83,7 @@ fn numbers_are_taken_bit_for_bit() {
     assert_eq!((status, &found["n_matches"], &found["matches"][0]["id"]), (200, &json!(2), &json!("2")));
 }
 
-/// An index of the wrong profile would be in the way of the right one.
+/// An index of the wrong profile would block the right one.
 #[test]
 fn fingerprints_alone_are_refused_before_there_is_an_index_that_verifies() {
     let folder = tempfile::tempdir().unwrap();
@@ -103,13 +103,13 @@ fn fingerprints_alone_are_refused_before_there_is_an_index_that_verifies() {
         }
         assert!(!folder.join("index").exists());
     }
-    // What can be read only once is refused record by record.
+    // An input that can be read only once is refused record by record.
     let told =
         run_with_input("indexer", import("-", &store, &[]), b"{\"id\":1,\"fingerprint\":5}\n").expect(1);
     assert!(told.stderr.contains("every record was rejected"), "{}", told.stderr);
     let store = embedded(folder, "classic");
     run("indexer", import(&file, &store, &CLASSIC)).expect(0);
-    // Into an index that is there a bad record is one of many.
+    // Into an existing index, a bad record is one of many.
     fs::write(&file, "{\"id\":3,\"fingerprint\":\"12\"}\n{\"id\":4,\"fingerprint\":8}\n").unwrap();
     let rejects = at(folder, "rejects.jsonl");
     let told = run("indexer", import(&file, &store, &["--rejects", &rejects])).expect(1).stdout;
@@ -121,7 +121,7 @@ fn fingerprints_alone_are_refused_before_there_is_an_index_that_verifies() {
     assert!(rejects.contains("--fingerprint-digits decimal"), "{rejects}");
 }
 
-/// The machinery is that of `index`: parts, journals, sources.
+/// An import works like `index`: with parts, journals and sources.
 #[test]
 fn an_import_is_a_job_like_another() {
     let folder = tempfile::tempdir().unwrap();
@@ -149,7 +149,7 @@ fn an_import_is_a_job_like_another() {
     assert_eq!(super::records(folder, &parts), super::records(folder, &whole));
 }
 
-/// Of an import, or of any other run that makes an index, of which every record is rejected.
+/// An import, or any other run that makes an index, leaves none if every record is rejected.
 #[test]
 fn no_index_is_left_where_every_record_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,7 +165,7 @@ fn no_index_is_left_where_every_record_is_rejected() {
         assert!(!folder.join("index").exists(), "{command}");
         fs::remove_file(&rejects).unwrap();
     }
-    // One that can be taken makes it, wherever it is.
+    // A single accepted record makes the index, wherever the record is.
     fs::write(&file, "no record\n".repeat(20_000) + "{\"id\":\"a\",\"text\":\"a text\"}\n").unwrap();
     run("indexer", ["index", "-q", "--store", &store, &file]).expect(1);
     assert!(folder.join("index").exists());

@@ -1,4 +1,5 @@
-//! `indexer reindex`: from store to store, from profile to profile, by what is there or anew.
+//! `indexer reindex`: from store to store and from profile to profile, by the stored sketches or
+//! anew.
 
 use std::fs;
 use std::path::Path;
@@ -40,7 +41,7 @@ fn what_the_old_index_has_is_copied() {
             indexed(folder, &format!("old-{n}"), &with_seed(&old))
         };
         let expected = match (n, &flags[..]) {
-            // What is like the old one has its flags.
+            // A new index with the profile of the old one inherits its flags.
             (5, flags) => [&CLASSIC[..], flags].concat(),
             (_, flags) => flags.to_vec(),
         };
@@ -92,7 +93,7 @@ fn what_cannot_be_is_refused() {
     assert!(!folder.join("new").exists());
 }
 
-/// An index of simhashes alone becomes one that verifies, of the texts that it was made of.
+/// An index of simhashes alone becomes one that verifies, from the texts of its documents.
 #[test]
 fn what_the_old_index_lacks_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();
@@ -100,7 +101,7 @@ fn what_the_old_index_lacks_is_made_anew() {
     let old = indexed(folder, "old", &[&CLASSIC[..], &["--segmenter", "words"]].concat());
     let corpus = corpus(folder);
     let [new, expected, part] = ["new", "expected", "part"].map(|name| embedded(folder, name));
-    // What the old one does not have does not come into the new one.
+    // Documents outside of the old index do not come into the new one.
     let more = at(folder, "more.jsonl");
     fs::write(&more, json_lines([("new-1", "The tram stops here."), ("new-2", "The bus does not.")]))
         .unwrap();
@@ -112,11 +113,11 @@ fn what_the_old_index_lacks_is_made_anew() {
     }
     let index = ["index", "-q", &corpus, "--store", &expected, "--source", "wire 7", "--segmenter", "words"];
     run("indexer", index).expect(0);
-    // A text of symbols only was nothing for an index of simhashes.
+    // An index of simhashes had no features for a text of symbols only.
     let expected: Vec<Value> =
         records(folder, &expected).into_iter().filter(|record| record["id"] != "symbols").collect();
     assert_eq!(records(folder, &new), expected);
-    // Documents that the inputs lack are named.
+    // Documents missing from the inputs are named.
     let some = at(folder, "some.jsonl");
     let lines = fs::read_to_string(&corpus).unwrap();
     fs::write(&some, lines.lines().take(100).map(|line| format!("{line}\n")).collect::<String>()).unwrap();
@@ -128,7 +129,7 @@ fn what_the_old_index_lacks_is_made_anew() {
     let rejects = fs::read_to_string(rejects).unwrap();
     assert_eq!(rejects.lines().filter(|line| line.contains(r#""kind":"missing""#)).count(), 22);
     assert!(rejects.contains(r#"{"id":"short","kind":"missing"}"#), "{rejects}");
-    // A text that came into the place of the old one is not taken for it.
+    // A changed text is not taken for the old one.
     let [changed, new] = [at(folder, "changed.jsonl"), embedded(folder, "of-changed")];
     let mut first: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     first["text"] = "A ferry leaves for the islands in the morning, and another one at night.".into();
@@ -141,7 +142,7 @@ fn what_the_old_index_lacks_is_made_anew() {
     assert!(told.stderr.contains("it was made of another text"), "{}", told.stderr);
 }
 
-/// As the first programs made them: without an identity, too.
+/// Indexes of format version 1, without an identity, are carried over too.
 #[test]
 fn an_index_of_version_1_is_carried_over() {
     let folder = tempfile::tempdir().unwrap();
@@ -194,7 +195,7 @@ fn killed_at_five_moments_then_run_again() {
     assert!(n_killed >= 3, "only {n_killed} of 5 runs were killed before their end");
 }
 
-/// As a worker of several, each with a part of its own.
+/// Several workers each carry over one part.
 #[test]
 fn parts_are_carried_over_apart() {
     let folder = tempfile::tempdir().unwrap();
@@ -207,7 +208,7 @@ fn parts_are_carried_over_apart() {
     assert_eq!(digest(&new), digest(&old));
 }
 
-/// One that forgets gives new times, and says so.
+/// A new index with retention gives new times, and a warning says this.
 #[test]
 fn retention_begins_anew() {
     let folder = tempfile::tempdir().unwrap();

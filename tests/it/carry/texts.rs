@@ -1,4 +1,4 @@
-//! Texts that an index keeps: they go along where that is asked for, and nowhere else.
+//! Stored texts of an index: they are carried over on request, and not otherwise.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{at, corpus, embedded, indexed, records};
 use crate::support::{digest, run};
 
-/// The texts of the corpus, but for the one without features.
+/// Returns the texts of the corpus, except the one without features.
 fn corpus_texts(folder: &Path) -> BTreeMap<String, String> {
     let lines = fs::read_to_string(corpus(folder)).unwrap();
     let texts = lines.lines().map(|line| {
@@ -22,7 +22,7 @@ fn corpus_texts(folder: &Path) -> BTreeMap<String, String> {
     texts.filter(|(id, _)| id != "none").collect()
 }
 
-/// What an index keeps, by the ids of the corpus.
+/// Returns the texts that an index stores, by the ids of the corpus.
 fn kept(folder: &Path, store: &str) -> BTreeMap<String, String> {
     let place: StoreUri = store.parse().unwrap();
     let store = place.open(Mode::MustExist, Clock::system(), None).unwrap();
@@ -75,7 +75,7 @@ fn exports_and_imports_have_texts_where_they_are_asked_for() {
     assert!(said.contains("keeps no texts; leave --with-texts out"), "{said}");
 }
 
-/// Records without a text are documents without one in an index that keeps texts.
+/// Records without a text become documents without one in an index that stores texts.
 #[test]
 fn records_without_texts_are_estimated() {
     let folder = tempfile::tempdir().unwrap();
@@ -107,7 +107,7 @@ fn texts_are_carried_over_and_features_made_of_them() {
         (&full, &["--texts", "none"], false),
         (&full, &["--profile", "minhash"], true),
         (&full, &["--profile", "classic", "--verify", "off"], false),
-        // An index of signatures alone becomes one of both, of its texts.
+        // From its texts, an index of signatures alone becomes one of both.
         (&minhash, &["--profile", "full"], true),
         (&minhash, &["--profile", "full", "--texts", "none"], false),
     ]

@@ -1,4 +1,4 @@
-//! Collectors that are killed at any moment, and users of the results who take them away at once.
+//! Collectors killed at any moment, while users take the results away at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Place, files_in, item};
 use crate::support::{Random, command, made_up_corpus, run, sealed, until};
 
-/// Takes everything that has its name.
+/// Moves every file with a final name out of the results.
 fn take_away(results: &Path, to: &Path) {
     if !results.is_dir() {
         return;
@@ -19,7 +19,7 @@ fn take_away(results: &Path, to: &Path) {
     for name in files_in(results).into_iter().filter(|name| !name.contains("/.")) {
         let new = to.join(name.replace('/', "|"));
         assert!(!new.exists(), "{name} appeared a second time");
-        // It may be one that a collector is about to move.
+        // A collector may be about to move this file.
         fs::rename(results.join(&name), new).unwrap_or(());
     }
 }
@@ -39,7 +39,7 @@ fn nothing_is_lost_and_nothing_is_kept_twice() {
             let mut item: Value = serde_json::from_str(line).unwrap();
             item["n"] = n.into();
             item["source"] = format!("s{}", n % 3).into();
-            // Some have no id, and of every second file some are no items.
+            // Some items lack an id, and in every second file some lack a text.
             match n % 10 {
                 0 => drop(item.as_object_mut().unwrap().remove("id")),
                 1 if n / 60 % 2 == 1 => drop(item.as_object_mut().unwrap().remove("text")),
@@ -90,7 +90,7 @@ fn nothing_is_lost_and_nothing_is_kept_twice() {
     assert!(duplicates > 100 && kept > 1_000, "{totals}");
     let info = run("pigeonhole", ["info", "--store", &place.store()]).expect(0).stdout;
     assert!(info.lines().any(|line| line.split_whitespace().eq(["documents", &kept.to_string()])), "{info}");
-    // What cannot be found in the results.
+    // The rest, apart from the results.
     let mut left = files_in(&place.at("incoming"));
     left.iter_mut().for_each(|name| *name = name.rsplit('/').next().unwrap().to_owned());
     let mut expected: Vec<_> = (1..FILES).step_by(2).map(|n| format!("{n}.jsonl")).collect();
@@ -100,7 +100,7 @@ fn nothing_is_lost_and_nothing_is_kept_twice() {
     assert_eq!(left, expected);
 }
 
-/// Killed after the round was counted, and before what it leaves was removed.
+/// Killed after the round was counted, and before its files were removed.
 #[test]
 fn a_round_that_is_done_is_not_done_again() {
     let place = Place::new();
@@ -129,7 +129,8 @@ fn a_round_is_ended_with_the_options_it_began_with() {
     assert_eq!(place.totals()["n_read"], 4_000);
 }
 
-/// What a round had decided was dropped, without a word, where the files that it had taken were gone when it went on.
+/// A resumed round is refused if the files that it had taken are gone. Before, its decisions were
+/// silently lost.
 #[test]
 fn a_round_whose_files_are_gone_is_not_done() {
     let place = Place::new();
@@ -151,7 +152,8 @@ fn a_round_whose_files_are_gone_is_not_done() {
     assert_eq!(place.totals()["counts"], all.totals()["counts"]);
 }
 
-/// What the rounds since then had kept was kept again, in a file of its own.
+/// A collector refuses an index older than its last round. Otherwise items kept since the copy
+/// would be kept again, in a new file.
 #[test]
 fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
     let place = Place::new();
@@ -173,7 +175,7 @@ fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
     fs::write(&data, newer).unwrap();
     place.collect(&[]).expect(0);
     assert_eq!(place.items("source=").len(), 3);
-    // Where there is no newer copy, it is for a person to say so.
+    // Without a newer copy, the operator confirms by deleting the file.
     fs::write(&data, older).unwrap();
     fs::remove_file(place.at("incoming/.collector/last_write.json")).unwrap();
     collect(2).expect(0);

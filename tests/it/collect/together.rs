@@ -1,4 +1,4 @@
-//! Collectors that know nothing of each other but an index and a folder for results.
+//! Independent collectors with a common index and a common folder for results.
 
 use std::process::Child;
 use std::thread;
@@ -12,7 +12,8 @@ use crate::support::{command, hbase, run, until};
 
 const N: usize = 400;
 
-/// The same texts come to two collectors at once, under other ids; both are killed in the middle, and go on.
+/// Gives the same texts to two collectors at once, under other ids. Both are killed in the middle,
+/// and go on.
 fn check(store: &str) {
     let places = [Place::new(), Place::new()];
     let results = places[0].text("results");
@@ -66,7 +67,7 @@ fn of_an_index_in_hbase() {
     check(&url(hbase.gateway, "collected"));
 }
 
-/// What the index has forgotten is new again.
+/// Forgotten documents are new again.
 #[test]
 fn of_an_index_that_forgets() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Commands, flags, variables and paths wherever the files of `deploy/` name them, in comments and pages, too.
+//! Commands, flags, variables and paths in the files of `deploy/`, including comments and pages.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::files;
 use super::invocation::{Invocation, PROGRAMS, help, names};
 use crate::support::{ASK, root, run};
 
-/// Flags of programs that are not the project's.
+/// Flags of programs outside of the project.
 const OTHERS: [&str; 22] = [
     // cargo, in a Dockerfile
     "--bin",
@@ -32,16 +32,16 @@ const OTHERS: [&str; 22] = [
     "--from-file",
     "--create",
     "--now",
-    // what `deploy/hbase/README.md` says of the loader and of HBase's own tools
+    // the loader and HBase's own tools, in `deploy/hbase/README.md`
     "--documents",
     "--read-first",
     "--staging",
 ];
 
-/// Variables that are the tests' own.
+/// Variables of the tests.
 const OF_TESTS: [&str; 1] = [ASK];
 
-/// Every program's help, with that of all its subcommands.
+/// Returns the help of every program and of all its subcommands.
 fn whole_help() -> String {
     let mut whole = String::new();
     for program in PROGRAMS {
@@ -61,7 +61,7 @@ fn whole_help() -> String {
     whole
 }
 
-/// Whoever is told of a flag or variable must find it in some program.
+/// Every named flag or variable exists in some program.
 #[test]
 fn flags_and_variables_are_there() {
     let help = whole_help();
@@ -78,16 +78,16 @@ fn flags_and_variables_are_there() {
     assert!(n_checked > 60, "only {n_checked} were found");
 }
 
-/// The text without what begins its lines in a comment, so that a sentence goes on from line to line.
+/// Strips comment signs from lines, so that sentences continue from line to line.
 fn without_comment_signs(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_start().trim_start_matches('#').trim())).collect()
 }
 
-/// Commands in backquotes, and on lines of their own in pages and comments.
+/// Returns commands in backquotes, and on lines of their own in pages and comments.
 fn shown_commands(name: &str, text: &str) -> Vec<Invocation> {
     let mut found = Vec::new();
     let mut take = |shown: &str| {
-        // What is before the program's name may only say as whom, or in what.
+        // Only a user or a container may stand before the program's name.
         let shown = shown.split(['#', '|', '>', ';']).next().unwrap_or_default();
         let words: Vec<String> = shown.split_whitespace().map(str::to_owned).collect();
         let starts_so = |start: &str| words.first().is_some_and(|word| word == start);
@@ -123,7 +123,8 @@ fn shown_commands_are_there() {
     let mut n_checked = 0;
     for (name, text) in files() {
         for invocation in shown_commands(&name, &text) {
-            // Prose says `hbase up` and `indexer collect`, and not every word after it is one of the command's.
+            // Prose names `hbase up` and `indexer collect`, and not every later word belongs to the
+            // command.
             invocation.check();
             n_checked += 1;
         }
@@ -131,7 +132,7 @@ fn shown_commands_are_there() {
     assert!(n_checked > 20, "only {n_checked} were found");
 }
 
-/// Paths below the folders of the checkout, and links of pages.
+/// Paths below the folders of the checkout exist, and so do links of pages.
 #[test]
 fn paths_are_there() {
     let mut n_checked = 0;

@@ -1,4 +1,5 @@
-//! What Docker Compose is told: by its own parser, and with the containers' commands as processes beside each other.
+//! Configuration of Docker Compose: read by its own parser, and with the containers' commands run
+//! as processes beside each other.
 
 use std::fs::{self, File};
 use std::net::TcpStream;
@@ -13,20 +14,21 @@ use super::invocation::{Invocation, help};
 use super::{check, path, python, seconds, stdout, stop_seconds, words};
 use crate::support::{self, Foreground, Worker, news, root, run};
 
-/// How long HBase may take to start.
+/// The time limit of HBase's start.
 const START: Duration = Duration::from_secs(180);
 
-/// Where the server of a test listens: a client that asks at 127.0.0.1 in place of the name finds no server.
+/// The address of a test's server: a client that connects to 127.0.0.1 instead of the name finds no
+/// server.
 const ELSEWHERE: &str = "127.0.0.2";
 
-/// How the programs reach HBase.
+/// The protocol between the programs and HBase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Way {
     Direct,
     Gateway,
 }
 
-/// The files as Docker Compose reads them, with their defaults.
+/// Returns the files as Docker Compose reads them, with their defaults.
 fn config(way: Way) -> Option<Value> {
     let python = python("what Docker Compose reads")?;
     let mut compose = Command::new(check(python, "compose_program", [""; 0]));
@@ -45,7 +47,7 @@ fn is_hbase(service: &Value) -> bool {
     service["image"] == "pigeonhole-hbase"
 }
 
-/// What a service starts.
+/// Returns the command of a service.
 fn started(service: &Value) -> Vec<String> {
     let program = is_hbase(service).then(|| "hbase".to_owned());
     program.into_iter().chain(words(&service["command"])).collect()
@@ -56,7 +58,7 @@ fn variables(service: &Value) -> Vec<(String, String)> {
     own.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect()
 }
 
-/// The environment variable of a service.
+/// Returns an environment variable of a service.
 fn variable(services: &Value, service: &str, name: &str) -> String {
     services[service]["environment"][name].as_str().unwrap().to_owned()
 }
@@ -83,7 +85,7 @@ fn takes_what_it_is_told(name: &str, service: &Value) {
     assert_eq!((&service["read_only"], &service["cap_drop"][0]), (&json!(true), &json!("ALL")), "{name}");
     if let Some(test) = service.pointer("/healthcheck/test").filter(|_| is_hbase(service)) {
         let test = words(test);
-        // Of the role that it has.
+        // The check is of the service's own role.
         assert_eq!((&*test[0], &*test[2], test.last()), ("CMD", "status", started(service).get(2)));
         Invocation::new(name, &test[1..], []).check();
     }
@@ -97,7 +99,8 @@ fn services_meet() {
     let Some(config) = config(Way::Direct) else { return };
     let services = &config["services"];
     let table = variable(services, "tables", "TABLE");
-    // The name that the master is asked for by is the one that HBase tells its clients, and a name of its container.
+    // The host of the master's address is the name that HBase announces, and a name of its
+    // container.
     let host = services["hbase"]["hostname"].as_str().unwrap();
     assert!(services[host].is_object(), "no container is called {host}");
     assert_eq!(started(&services["hbase"])[1..], ["run", "server", "--hostname", host]);
@@ -116,7 +119,7 @@ fn services_meet() {
     assert!(asks.contains(&format!("/dev/tcp/127.0.0.1/{port}")), "{asks}");
     let secret = services["worker"]["secrets"][0]["source"].as_str().unwrap();
     assert_eq!(variable(services, "worker", "PIGEONHOLE_KEYS"), format!("/run/secrets/{secret}"));
-    // The page says to make this one.
+    // The page tells the reader to make this file.
     let keys = config["secrets"][secret]["file"].as_str().unwrap();
     assert_eq!(Path::new(keys), path("compose/keys.toml"));
     shares_the_data(services, &["tables"]);
@@ -125,7 +128,7 @@ fn services_meet() {
     assert!(given > needed, "a worker may take {needed} s, and is killed after {given}");
 }
 
-/// HBase's data are where these look for its configuration.
+/// Checks that services find HBase's configuration in the volume of its data.
 #[track_caller]
 fn shares_the_data(services: &Value, beside: &[&str]) {
     let places = beside.iter().map(|service| ("/hbase", *service));
@@ -163,7 +166,7 @@ impl Process {
         Self(command.stderr(File::create(log).unwrap()).spawn().unwrap())
     }
 
-    /// Ends it by SIGTERM, as `docker stop` does.
+    /// Ends the process by SIGTERM, as `docker stop` does.
     fn stop(&mut self) {
         let id = self.0.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
@@ -178,18 +181,18 @@ impl Drop for Process {
     }
 }
 
-/// The worker's health check, as the container would be asked, at another port.
+/// Returns the result of the worker's health check as in the container, at another port.
 fn is_healthy(config: &Value, port: &str) -> bool {
     let test = words(&config["services"]["worker"]["healthcheck"]["test"]);
     assert_eq!(test[0], "CMD");
-    // For Compose a dollar sign is doubled, and it says it so again.
+    // Compose writes a dollar sign doubled.
     let here = |arg: &String| arg.replace("$$", "$").replace("127.0.0.1/8080", &format!("127.0.0.1/{port}"));
     let mut command = Command::new(&test[1]);
     command.args(test[2..].iter().map(here)).stdin(Stdio::null()).stderr(Stdio::null());
     command.status().unwrap().success()
 }
 
-/// Waits until a service is up, for as long as a machine that has much to do may need.
+/// Waits until a service is up, with a limit for a busy machine.
 #[track_caller]
 fn until_up(is_up: impl Fn() -> bool, process: &mut Process, log: &Path) {
     let begun = Instant::now();
@@ -200,8 +203,8 @@ fn until_up(is_up: impl Fn() -> bool, process: &mut Process, log: &Path) {
     }
 }
 
-/// The containers' commands as processes, with a folder for each volume, and other ports. HBase goes by the name of
-/// another loopback address, and listens there alone.
+/// Runs the containers' commands as processes, with a folder for each volume and other ports. HBase
+/// has the name of another loopback address, and listens only there.
 #[test]
 fn the_services_run_on_hbase() {
     run_services(Way::Direct);
@@ -223,7 +226,7 @@ fn run_services(way: Way) {
         let conf = at("hbase/conf");
         let here = |arg: String| match &*arg {
             "hbase" => ELSEWHERE.to_owned(),
-            // Of a machine of tests only loopback may be open.
+            // On a test machine, only loopback may be open.
             _ => arg.replace("/hbase/conf", conf.to_str().unwrap()).replace("0.0.0.0", "127.0.0.1"),
         };
         let mut command = place.command(service, started(&services[service]).into_iter().skip(1).map(here));
@@ -270,7 +273,7 @@ fn run_services(way: Way) {
     let mut worker = Worker::start_as(&mut ours("worker"));
     let port = worker.base().rsplit(':').next().unwrap().to_owned();
     assert!(is_healthy(&config, &port));
-    // Without its store it lives and is not healthy.
+    // Without its store, the worker lives but is not healthy.
     match gateway {
         Some(mut gateway) => gateway.stop(),
         None => server.stop(),

@@ -1,4 +1,4 @@
-//! The images: what they are built from and with, and as whom they run.
+//! The images: their sources, contexts and users.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,8 @@ use crate::support::root;
 
 const DOCKERFILES: [&str; 2] = ["docker/Dockerfile", "docker/hbase.Dockerfile"];
 
-/// The instructions of a Dockerfile: the word and what follows it, lines that go on joined.
+/// Returns the instructions of a Dockerfile: the word and its arguments, with continued lines
+/// joined.
 fn instructions(name: &str) -> Vec<(String, String)> {
     let lines: Vec<String> =
         text(name).lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
@@ -22,7 +23,8 @@ fn all<'a>(instructions: &'a [(String, String)], word: &'a str) -> impl Iterator
     instructions.iter().filter(move |(own, _)| own == word).map(|(_, rest)| rest.as_str())
 }
 
-/// Whether a file of the checkout is in the context of a build. Rules are prefixes, and the last one that fits holds.
+/// Returns true if the build context has a file of the checkout. Rules are prefixes, and the last
+/// matching rule decides.
 fn is_in_context(rules: &str, file: &str) -> bool {
     let mut is_in = true;
     for rule in rules.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -39,7 +41,7 @@ fn is_in_context(rules: &str, file: &str) -> bool {
     is_in
 }
 
-/// Copies what of a folder is in the context.
+/// Copies the files of a folder that are in the context.
 pub(super) fn copy_context(rules: &str, folder: &Path, to: &Path) -> usize {
     let mut n_files = 0;
     for entry in fs::read_dir(folder).unwrap() {
@@ -57,7 +59,7 @@ pub(super) fn copy_context(rules: &str, folder: &Path, to: &Path) -> usize {
     n_files
 }
 
-/// With a file too few in `.dockerignore` a build fails, with one too many it is slow, or has a secret in it.
+/// A file missing from the context fails a build; a superfluous file slows it, or is a secret.
 #[test]
 fn the_context_is_what_cargo_needs() {
     let rules = fs::read_to_string(root().join(".dockerignore")).unwrap();
@@ -108,7 +110,7 @@ fn what_they_copy_and_run_is_there() {
         let user = all(&instructions[last_stage..], "USER").last().expect("somebody runs it");
         let numbers = user.split(':').map(|number| number.parse::<u32>().expect("users are numbers"));
         assert!(numbers.min() > Some(0), "{name} runs as {user}");
-        // Hadoop does not start as a user whom /etc/passwd does not name.
+        // Hadoop does not start under a user without an entry in /etc/passwd.
         let names = instructions.iter().any(|(_, rest)| rest.contains("useradd -u 10002 "));
         assert_eq!(names, user == "10002:10002", "{name}: {user} needs a name if it is to run Java");
         for stage in all(&instructions, "FROM") {
@@ -135,7 +137,7 @@ fn what_they_copy_and_run_is_there() {
 fn hadolint_finds_nothing() {
     let Some(python) = python("the Dockerfiles") else { return };
     let mut hadolint = Command::new(python.with_file_name("hadolint"));
-    // Debian takes old versions out of its archive, so a version that is named is one that soon cannot be had.
+    // Debian removes old versions from its archive, so a pinned version soon cannot be installed.
     hadolint.args(["--no-color", "--ignore", "DL3008"]).args(DOCKERFILES.map(path));
     stdout(&mut hadolint);
 }

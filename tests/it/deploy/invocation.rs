@@ -1,4 +1,4 @@
-//! A command that a file of `deploy/` names, held against what the program itself says that it takes.
+//! A command named in a file of `deploy/`, checked against the program's own help.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -8,10 +8,10 @@ use crate::support::{root, run};
 /// The programs of the project, as their users call them.
 pub(super) const PROGRAMS: [&str; 4] = ["indexer", "query-worker", "pigeonhole", "hbase"];
 
-/// A program with its arguments and those of its environment variables that are the project's.
+/// A program with its arguments and the project's variables in its environment.
 #[derive(Debug)]
 pub(super) struct Invocation {
-    /// Where it is named, for people.
+    /// The place of the command, for messages.
     pub(super) place: String,
     pub(super) program: String,
     pub(super) args: Vec<String>,
@@ -19,7 +19,7 @@ pub(super) struct Invocation {
 }
 
 impl Invocation {
-    /// From words of which the first is the program, by its name or a path.
+    /// Makes an invocation from words. The first word is the program, by name or path.
     pub(super) fn new(place: &str, words: &[String], variables: impl IntoIterator<Item = String>) -> Self {
         let program = words[0].rsplit('/').next().unwrap_or_default().to_owned();
         assert!(PROGRAMS.contains(&&*program), "{place}: {program} is no program of the project");
@@ -28,14 +28,14 @@ impl Invocation {
         Self { place: place.to_owned(), program, args: words[1..].to_vec(), variables }
     }
 
-    /// Every subcommand, flag and variable is one that the program's help names.
+    /// Checks that the program's help names every subcommand, flag and variable.
     #[track_caller]
     pub(super) fn check(&self) {
         let subcommand = self.args.first().filter(|arg| !arg.starts_with('-')).map(String::as_str);
         let help = help(&self.program, subcommand)
             .unwrap_or_else(|| panic!("{}: {} has no {subcommand:?}", self.place, self.program));
         let known = names(&help);
-        // What follows these is for Java, Hadoop and the loader.
+        // Later arguments are for Java, Hadoop and the loader.
         let passes_on = self.program == "hbase" && matches!(subcommand, Some("java" | "bulk-load" | "dfs"));
         let args = if passes_on { &self.args[..1] } else { &self.args[..] };
         for arg in args.iter().filter(|arg| arg.starts_with('-') && arg.len() > 1) {
@@ -53,7 +53,7 @@ impl Invocation {
     }
 }
 
-/// What a program says of itself, or of a subcommand; none where it has no such subcommand.
+/// Returns the help of a program or of a subcommand; `None` if there is no such subcommand.
 pub(super) fn help(program: &str, subcommand: Option<&str>) -> Option<String> {
     if program == "hbase" {
         let mut command = Command::new(root().join("deploy/hbase/hbase"));
@@ -66,7 +66,7 @@ pub(super) fn help(program: &str, subcommand: Option<&str>) -> Option<String> {
     (help.code == Some(0)).then_some(help.stdout)
 }
 
-/// Its words, without what stands around them: flags, variables, subcommands.
+/// Returns the words of a help without punctuation: flags, variables, subcommands.
 pub(super) fn names(help: &str) -> BTreeSet<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     help.split(|c: char| !is_part(c))

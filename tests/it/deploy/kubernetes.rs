@@ -1,4 +1,4 @@
-//! The manifests: their schemas, what meets what in them, and the Job's shards, run.
+//! The manifests: their schemas, references between them, and the Job's shards, run as processes.
 
 use std::fs;
 use std::path::Path;
@@ -10,21 +10,21 @@ use super::invocation::{Invocation, help};
 use super::{check, path, python, stdout, stop_seconds, text, words, yaml};
 use crate::support::{Worker, command, news, run};
 
-/// The oldest version that knows all that is used: from it on failures by index and, beside a gateway, sidecars are
-/// on by themselves.
+/// The oldest supported version: the first with failures by index and, beside a gateway, sidecars
+/// on by default.
 const OLDEST: &str = "1.29";
 
-/// What is applied.
+/// The kustomizations that are applied.
 const KUSTOMIZATIONS: [&str; 2] = ["worker", "indexer"];
 
-/// The line of each kustomization that is a comment where there is no gateway.
+/// The line of each kustomization that is a comment unless there is a gateway.
 const BY_GATEWAY: &str = "components: [../gateway]";
 
-/// Where the keys and the API of a worker are asked for.
+/// The probes of a worker, with their paths.
 const PROBES: [(&str, &str); 3] =
     [("startupProbe", "/healthz"), ("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")];
 
-/// The files of a kustomization, with those of what it builds on.
+/// Returns the files of a kustomization and of its bases.
 fn resources(python: &Path, folder: &str) -> Vec<String> {
     let kustomization = yaml(python, &format!("kubernetes/{folder}/kustomization.yaml")).remove(0);
     let mut files = Vec::new();
@@ -50,7 +50,8 @@ fn job(python: &Path) -> Value {
     object(python, "kubernetes/indexer/job.yaml", "Job")
 }
 
-/// What is applied, each with a gateway beside its program, too, as kustomize merges it by name.
+/// Returns the applied workloads, each also with a gateway beside its program, merged by name like
+/// kustomize.
 fn workloads(python: &Path) -> Vec<Value> {
     let sidecar = object(python, "kubernetes/gateway/sidecar.yaml", "Deployment");
     let sidecar = &sidecar["spec"]["template"]["spec"];
@@ -75,12 +76,12 @@ fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
     object.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// All containers of a pod, its sidecars first.
+/// Returns all containers of a pod, its sidecars first.
 fn containers(pod: &Value) -> impl Iterator<Item = &Value> {
     list(pod, "/initContainers").iter().chain(list(pod, "/containers"))
 }
 
-/// What a container starts: its command, or what the image has, and its arguments.
+/// Returns the command of a container or of its image, and its arguments.
 fn started(container: &Value) -> Vec<String> {
     let mut started = match container.get("command") {
         Some(command) => words(command),
@@ -90,7 +91,7 @@ fn started(container: &Value) -> Vec<String> {
     started
 }
 
-/// Every label that is asked for is there.
+/// Checks that every label of a selector is there.
 #[track_caller]
 fn selects(selector: &Value, labels: &Value) {
     let asked = selector.as_object().expect("a selector");
@@ -118,7 +119,7 @@ fn schemas_know_every_field() {
     }
 }
 
-/// A copy of the manifests in which each kustomization has the gateway.
+/// Returns a copy of the manifests in which each kustomization has the gateway.
 fn by_gateway() -> tempfile::TempDir {
     let copy = tempfile::tempdir().unwrap();
     for folder in ["base", "gateway"].into_iter().chain(KUSTOMIZATIONS) {
@@ -135,7 +136,8 @@ fn by_gateway() -> tempfile::TempDir {
     copy
 }
 
-/// kustomize is in kubectl, which Debian has no recent one of: where there is none, this is not tested even in CI.
+/// kustomize is part of kubectl, of which Debian has no recent one: without kubectl this is not
+/// tested, even in CI.
 #[test]
 fn kustomize_makes_what_schemas_know() {
     let Some(python) = python("what kustomize makes") else { return };
@@ -187,7 +189,7 @@ fn selectors_ports_and_volumes_meet() {
     selects(&budget["spec"]["selector"]["matchLabels"], labels);
     let service = object(python, "kubernetes/worker/service.yaml", "Service");
     selects(&service["spec"]["selector"], labels);
-    // Prometheus finds the pods by one of them.
+    // Prometheus finds the pods by one of the labels.
     let scraping = text("prometheus/prometheus.yml");
     let component = labels["app.kubernetes.io/component"].as_str().unwrap();
     assert!(scraping.contains("__meta_kubernetes_pod_label_app_kubernetes_io_component]"));
@@ -222,12 +224,12 @@ fn selectors_ports_and_volumes_meet() {
     assert!(page.contains(&format!("create secret generic {secret} --from-file=keys.toml")), "{secret}");
 }
 
-/// What a kustomization, or a component of one, makes.
+/// Returns the generated config maps of a kustomization or a component.
 fn made(python: &Path, folder: &str) -> Value {
     yaml(python, &format!("kubernetes/{folder}/kustomization.yaml")).remove(0)["configMapGenerator"].clone()
 }
 
-/// Names that are made by `base` and `gateway`, and asked for by pods.
+/// `base` and `gateway` make every config map that pods refer to.
 #[test]
 fn what_pods_ask_for_is_made() {
     let Some(python) = python("the manifests") else { return };
@@ -246,7 +248,8 @@ fn what_pods_ask_for_is_made() {
         let is_direct = list(&pod, "/initContainers").is_empty();
         assert_eq!(asked, if is_direct { names(&base) } else { names(&gateway) });
     }
-    // Where masters and the gateway listen, and how many it serves, is as in the HBase of developers.
+    // The ports of masters and gateway, and the threads of the gateway, are those of the HBase of
+    // developers.
     let said = help("hbase", None).unwrap();
     let default = |flag: &str| said.split_once(flag).unwrap().1.split(['[', ']']).nth(1).unwrap().to_owned();
     let store = words(&base[0]["literals"]).remove(0);
@@ -309,7 +312,8 @@ fn there_is_time_to_stop() {
     assert!(given > needed, "a worker may take {needed} s, and is killed after {given}");
 }
 
-/// The Job's pods one after another, over a corpus and an index of this machine. A shard too few would lose documents.
+/// The Job's pods, run one after another over a local corpus and index, cover the corpus. A missing
+/// shard would lose documents.
 #[test]
 fn the_shards_of_the_job_are_everything() {
     let Some(python) = python("the Job") else { return };

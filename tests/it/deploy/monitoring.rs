@@ -1,4 +1,4 @@
-//! Prometheus and Grafana: what they ask for is what workers say.
+//! Prometheus and Grafana: the metrics in their expressions are those of workers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,8 @@ use crate::support::{Worker, run};
 
 const TEXT: &str = "A worker that has something to count, since what was never counted is in no answer yet.";
 
-/// The labels by name of all samples that workers have, over a store of this machine and over HBase, once each kind of thing has happened.
+/// Returns the labels by name of all samples of workers, over a local store and over HBase, after
+/// each kind of event has happened.
 fn served() -> BTreeMap<String, BTreeSet<String>> {
     let folder = tempfile::tempdir().unwrap();
     let embedded = Worker::start(&format!("embedded:{}", folder.path().join("index").display()), &[]);
@@ -44,10 +45,10 @@ fn served() -> BTreeMap<String, BTreeSet<String>> {
     served
 }
 
-/// What Prometheus itself adds to what a worker says.
+/// Labels that Prometheus adds.
 const OF_PROMETHEUS: [&str; 2] = ["job", "instance"];
 
-/// Names of metrics in an expression, each with the labels that are asked of it there, and those that the whole is grouped by.
+/// Returns the metrics of an expression, each with its labels there, and the grouping labels.
 fn asked(expression: &str) -> (BTreeMap<String, BTreeSet<String>>, BTreeSet<String>) {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let labels_of = |list: &str| -> BTreeSet<String> {
@@ -68,7 +69,7 @@ fn asked(expression: &str) -> (BTreeMap<String, BTreeSet<String>>, BTreeSet<Stri
     (metrics, groups.collect())
 }
 
-/// Every name is served, and every label is one of a metric beside it.
+/// Checks that workers serve every metric, with every label of the expression.
 #[track_caller]
 fn check_asked(place: &str, expression: &str, served: &BTreeMap<String, BTreeSet<String>>) -> usize {
     let (metrics, groups) = asked(expression);
@@ -87,7 +88,7 @@ fn check_asked(place: &str, expression: &str, served: &BTreeMap<String, BTreeSet
     metrics.len()
 }
 
-/// (name, expression) of all alerts.
+/// Returns (name, expression) of all alerts.
 fn alerts(python: &std::path::Path) -> Vec<(String, String)> {
     let rules = yaml(python, "prometheus/rules.yml").remove(0);
     let groups = rules["groups"].as_array().unwrap().iter();
@@ -96,7 +97,7 @@ fn alerts(python: &std::path::Path) -> Vec<(String, String)> {
     rules.map(|rule| (text(&rule["alert"]), text(&rule["expr"]))).collect()
 }
 
-/// (title of the panel, expression) of all queries of the dashboard.
+/// Returns (title of the panel, expression) of all queries of the dashboard.
 fn queries(dashboard: &Value) -> Vec<(String, String)> {
     let mut queries = Vec::new();
     for panel in dashboard["panels"].as_array().unwrap() {
@@ -121,7 +122,7 @@ fn metrics_are_those_of_workers() {
         check_asked(&format!("panel {title:?}"), &expression, &served);
         shown.extend(asked(&expression).0.into_keys());
     }
-    // A figure that nobody sees might as well not be counted.
+    // The dashboard shows every metric.
     for name in served.keys().map(|name| name.trim_end_matches("_sum").trim_end_matches("_count")) {
         let name = name.trim_end_matches("_bucket");
         assert!(shown.iter().any(|shown| shown.starts_with(name)), "the dashboard does not show {name}");
@@ -137,7 +138,7 @@ fn metrics_are_those_of_workers() {
     assert!(n_metrics >= 10 && alerts.len() >= 8, "{alerts:?}");
 }
 
-/// Values that alerts tell apart, which a worker has only once the worst has happened.
+/// Alerts match values of labels that exist, even those a worker has only in rare failures.
 #[test]
 fn values_of_labels_are_those_of_workers() {
     let description = Worker::start("memory:", &[]).get("/openapi.json").1;
@@ -175,11 +176,11 @@ fn promtool_finds_nothing() {
     for file in ["prometheus.yml", "rules.yml", "rules_test.yml"] {
         fs::copy(path("prometheus").join(file), folder.path().join(file)).unwrap();
     }
-    // The key is the operator's; any will do to see that the file is asked for.
+    // The key is the operator's; any key shows that the file is read.
     let key = run("query-worker", ["new-key", "--name", "prometheus", "--scopes", "read"]).expect(0).stderr;
     fs::write(folder.path().join("pigeonhole.key"), key.trim().rsplit(' ').next().unwrap()).unwrap();
-    // The other job, which is commented out, is one of Prometheus as well. Debian's promtool has no Kubernetes in it, so that its
-    // pods stand for addresses.
+    // The second job, commented out, is valid too. Debian's promtool lacks Kubernetes, so static
+    // targets replace its pods.
     let configuration = text("prometheus/prometheus.yml");
     let (first, jobs) = configuration.split_once("  - job_name").unwrap();
     let (_, other) = jobs.split_once("  # - job_name").expect("there is another job");
@@ -204,7 +205,7 @@ fn promtool_finds_nothing() {
     promtool(&["test", "rules", "rules_test.yml"]);
 }
 
-/// A rule without a test in which it fires may be one that cannot; without one in which it is silent, one that always does.
+/// Each rule has a test in which it fires and one in which it is silent.
 #[test]
 fn each_alert_is_tested() {
     let Some(python) = python("the tests of alerts") else { return };

@@ -1,4 +1,4 @@
-//! HBase's start script: its parts can each be read alone, and it runs from any place.
+//! HBase's start script: each part is readable alone, and the script runs from any place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,10 +16,10 @@ const PART_LINES_MAX: usize = 200;
 const FUNCTION_LINES_MAX: usize = 30;
 const COLUMNS_MAX: usize = 120;
 
-/// The part with the variables that others share.
+/// The part with the shared variables.
 const STATE: &str = "lib/state.sh";
 
-/// Where the script is: it must know that before it can find its parts.
+/// The variable with the script's folder, known before the parts are found.
 const PLACE: &str = "here";
 
 /// A file of the script.
@@ -31,7 +31,7 @@ struct Part {
 
 struct Function {
     name: String,
-    /// From the line of its name to that of its last brace.
+    /// The lines from the name to the last brace.
     lines: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ fn without_comment(line: &str) -> &str {
     if line.trim_start().starts_with('#') { "" } else { line.split(" # ").next().unwrap() }
 }
 
-/// In the order in which the script sources them; the script itself is the last.
+/// Returns the parts in the order in which the script sources them; the script itself is the last.
 fn parts() -> Vec<Part> {
     let source = Regex::new(r#"(?m)^source "\$here/(.*)"$"#).unwrap();
     let script = text("hbase/hbase");
@@ -108,7 +108,7 @@ fn parts_are_sourced_and_short() {
     }
 }
 
-/// So that a part can be read with those before it, and without those after it.
+/// A part is readable with the parts before it, and without those after it.
 #[test]
 fn parts_call_only_what_is_before_them() {
     let parts = parts();
@@ -137,7 +137,7 @@ fn parts_call_only_what_is_before_them() {
     assert!(uncalled.is_empty() && called.len() > 50, "nothing calls {uncalled:?}");
 }
 
-/// What a line of a function sets. All names of the script's variables are lower-case.
+/// Returns the variables that a line of a function sets. All names are lower-case.
 fn assigned(line: &str) -> Vec<String> {
     let forms =
         r"(?:^|[\s;(])(?:([a-z_]+)(?:\[[^\]]*\])?\+?=|mapfile -t (\w+)|read -r ([\w ]+);|for (\w+) in)";
@@ -149,7 +149,8 @@ fn assigned(line: &str) -> Vec<String> {
     names
 }
 
-/// What a line declares: at the margin for all parts, after `local` for its function.
+/// Returns the variables that a line declares: at the margin for all parts, after `local` for its
+/// function.
 fn declared(line: &str) -> Vec<String> {
     let declaration = Regex::new(r"^(?:declare -r?A |readonly (?:-\w+ )?)?[a-z_]+=|\blocal ").unwrap();
     let Some(start) = declaration.find(line) else { return Vec::new() };
@@ -184,7 +185,7 @@ fn what_parts_share_is_declared_in_one_place() {
 fn shellcheck_finds_nothing() {
     if is_there("shellcheck", "the shell scripts") {
         let mut shellcheck = Command::new("shellcheck");
-        // The parts with what sources them, as what one part sets another reads.
+        // Together with the sourcing script, because parts read each other's variables.
         shellcheck.args([
             "--external-sources",
             "--check-sourced",
@@ -197,7 +198,7 @@ fn shellcheck_finds_nothing() {
     }
 }
 
-/// `--foo-port=1` was taken without a word, as all that ends in `-port=` was.
+/// Before, every option that ended in `-port=` was accepted, such as `--foo-port=1`.
 #[test]
 fn options_that_it_does_not_know_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -213,7 +214,8 @@ fn options_that_it_does_not_know_are_refused() {
     }
 }
 
-/// Copied as into an image, below a folder with a space in its name, and called through links from elsewhere.
+/// The script runs from a copy as in an image, below a folder with a space in its name, through
+/// links.
 #[test]
 fn it_runs_from_any_place() {
     let folder = tempfile::tempdir().unwrap();

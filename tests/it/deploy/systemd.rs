@@ -1,4 +1,4 @@
-//! The units: what systemd makes of them, and the programs with the settings that they give them.
+//! The units: checked by systemd, and their commands run with the settings of the units.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
@@ -12,22 +12,23 @@ use crate::support::{command, news, program, run, until};
 
 const UNITS: [&str; 2] = ["query-worker.service", "indexer-collect.service"];
 
-/// Where the units say that the programs are.
+/// The folder of the programs in the units.
 const PROGRAMS: &str = "/usr/local/bin/";
 
-/// Where they say that everything is kept.
+/// The folder of all state in the units.
 const STATE: &str = "/var/lib/pigeonhole";
 
-/// The greatest exposure that `systemd-analyze security` may find, times ten; with no protection at all it is 96.
+/// The greatest exposure that `systemd-analyze security` may find, times ten; without protection it
+/// is 96.
 const EXPOSURE_MAX: &str = "20";
 
-/// The value of a setting in a unit.
+/// Returns the value of a setting in a unit.
 fn setting(unit: &str, name: &str) -> Option<String> {
     let value = |line: &str| Some(line.strip_prefix(name)?.strip_prefix('=')?.to_owned());
     text(&format!("systemd/{unit}")).lines().rev().find_map(value)
 }
 
-/// What a unit starts, with variables of its own environment.
+/// Returns the command of a unit, and the variables of its environment.
 fn started(unit: &str) -> (Vec<String>, Vec<(String, String)>) {
     let variables = text("systemd/collect.env");
     let variables =
@@ -60,7 +61,7 @@ fn systemd_finds_nothing() {
             .arg(folder.path().join(unit))
             .output()
             .unwrap();
-        // It may succeed and still complain.
+        // `systemd-analyze` may succeed and still complain.
         let said = String::from_utf8_lossy(&verified.stderr);
         let complaints: Vec<_> = said.lines().filter(|line| line.contains(unit)).collect();
         assert!(verified.status.success() && complaints.is_empty(), "{said}");
@@ -70,7 +71,7 @@ fn systemd_finds_nothing() {
     }
 }
 
-/// The user and the folders, in a root of their own.
+/// The user and the folders are made, in a root of their own.
 #[test]
 fn the_user_and_its_folders_are_made() {
     if !is_there("systemd-sysusers", "the user") || !is_there("systemd-tmpfiles", "the folders") {
@@ -106,7 +107,7 @@ fn the_worker_knows_every_setting() {
     let is_key = |name: &str| !name.is_empty() && name.bytes().all(|c| c.is_ascii_lowercase() || c == b'-');
     let mut names = Vec::new();
     let mut all = String::new();
-    // Those that are commented out, too.
+    // With the settings that are commented out.
     for line in text("systemd/query-worker.toml").lines().map(|line| line.trim_start_matches("# ")) {
         if let Some((name, _)) = line.split_once(" = ").filter(|(name, _)| is_key(name)) {
             names.push(name.to_owned());
@@ -137,7 +138,7 @@ fn there_is_time_to_stop() {
     }
 }
 
-/// Sends SIGTERM, and gives the exit status that comes within the time of the unit.
+/// Sends SIGTERM and returns the exit status, which must come within the time of the unit.
 fn stop(mut child: Child, unit: &str) -> i32 {
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
     let begun = Instant::now();
@@ -149,7 +150,7 @@ fn stop(mut child: Child, unit: &str) -> i32 {
     status.code().unwrap_or_else(|| panic!("{unit} died: {status}"))
 }
 
-/// What a unit starts, with everything kept in a folder of the test's.
+/// Starts the command of a unit, with all state in a folder of the test.
 fn start(unit: &str, state: &Path) -> Child {
     let (words, variables) = started(unit);
     let here = |text: &str| text.replace(STATE, state.to_str().unwrap());
@@ -165,7 +166,7 @@ fn start(unit: &str, state: &Path) -> Child {
         .unwrap()
 }
 
-/// Both over one index, as the settings have it.
+/// Both units run over one index, as in the settings.
 #[test]
 fn both_units_run_beside_each_other_and_stop() {
     let state = tempfile::tempdir().unwrap();
@@ -185,6 +186,6 @@ fn both_units_run_beside_each_other_and_stop() {
     until(|| log(UNITS[0]).contains("ready"));
     assert_eq!(stop(collector, UNITS[1]), 0, "{}", log(UNITS[1]));
     assert_eq!(stop(worker, UNITS[0]), 0, "{}", log(UNITS[0]));
-    // One record of the corpus that cannot be read is no failure of the service either.
+    // A record of the corpus that cannot be read is no failure of the service either.
     assert_eq!(setting(UNITS[1], "SuccessExitStatus").as_deref(), Some("1"));
 }

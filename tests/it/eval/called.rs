@@ -1,4 +1,4 @@
-//! Pairs that `eval` says are called are those of `dedup --pairs`, and it says dropped of as many.
+//! Called pairs of `eval` are those of `dedup --pairs`, and both drop equally many documents.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{json_lines, made_up_corpus, news, run};
 
-/// Pairs by their ids, with their similarity and whether that was counted.
+/// Pairs by their ids, with their similarity; the flag is true if the similarity was counted.
 type Pairs = BTreeMap<(String, String), (Option<String>, bool)>;
 
 fn pairs(path: &Path, profile: Option<&str>) -> Pairs {
@@ -16,7 +16,8 @@ fn pairs(path: &Path, profile: Option<&str>) -> Pairs {
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let of_profile = |line: &Value| profile.is_none_or(|profile| line["profile"] == profile);
     let lines: Vec<Value> = lines.filter(of_profile).collect();
-    // `dedup` has a row for each copy, beside the first of them, and near pairs of the firsts alone.
+    // `dedup` has a row for each copy, beside the first of them, and near pairs of the firsts
+    // alone.
     let mut copies: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for line in lines.iter().filter(|line| line["copy_of"].is_string()) {
         let [first, copy] = ["a", "b"].map(|field| line[field].as_str().unwrap());
@@ -45,8 +46,8 @@ fn pairs(path: &Path, profile: Option<&str>) -> Pairs {
     pairs
 }
 
-/// Texts of 300 words of which each next one has one word less in common with the first, around a similarity of .8, and short
-/// ones around it.
+/// Returns series of texts of 300 words, around a similarity of .8. Each next text shares one word
+/// less with the first. Short texts around the threshold come with them.
 fn near_the_threshold() -> String {
     let word = |n: usize| format!("{:x}", (n as u32).wrapping_mul(2_654_435_761) >> 8);
     let long = |series: usize, n: usize| {
@@ -84,7 +85,8 @@ fn it_calls_what_dedup_calls() {
             let name = row["profile"].as_str().unwrap();
             let mut options: Vec<&str> = name.split(' ').collect();
             options.insert(0, "--profile");
-            // What a new index in memory does by itself is asked for all the same: one on disk may have another default.
+            // The default of a new index in memory is set explicitly: an index on disk may have
+            // another.
             if row["texts"] == "zstd" {
                 options.extend(["--texts", "zstd"]);
             }
@@ -106,7 +108,7 @@ fn it_calls_what_dedup_calls() {
             }
         }
         if input.ends_with("near.jsonl") {
-            // There is something to err about: estimates do, and what simhash takes for the same.
+            // Estimates err here, and so does simhash alone.
             assert!(n_differ >= 2, "{}", report["profiles"]);
             let row = &report["profiles"][0];
             assert_eq!((&row["profile"], &row["whole"]["n_below"]), (&"full".into(), &0.into()));

@@ -1,4 +1,4 @@
-//! Very many documents that are alike: what is left out is said, and the rest is evaluated.
+//! Very many similar documents: the report names the part left out, and the rest is evaluated.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn words(from: usize, n: usize) -> String {
     (from..from + n).map(word).collect()
 }
 
-/// A family of thousands, most of them copies: a hundred are evaluated.
+/// From a family of thousands, most of them copies, a hundred copies are evaluated.
 #[test]
 fn copies_beyond_the_hundredth_are_left_out() {
     let mut corpus = String::new();
@@ -46,7 +46,7 @@ fn copies_beyond_the_hundredth_are_left_out() {
     assert_eq!((&found["whole"]["recall"], &found["n_dropped"]), (&1.0.into(), &99.into()), "{found}");
 }
 
-/// Pages that are all alike are more pairs than are held: of 400 some 80,000, of 200 some 20,000.
+/// Similar pages have more pairs than the limit: 400 some 80,000, 200 some 20,000.
 #[test]
 fn what_are_too_many_pairs_is_sampled_and_said() {
     let shared = words(0, 100);
@@ -60,7 +60,7 @@ fn what_are_too_many_pairs_is_sampled_and_said() {
     let said = report["left_out"][0].as_str().unwrap();
     assert!(said.starts_with("200 of 400 documents, chosen at random by the seed 1"), "{said}");
     assert!(said.ends_with("as more of them have more than 30,000 pairs"), "{said}");
-    // Those that are less alike are in no curve, and nothing else is left out: 100 of 134 words are .59.
+    // Less similar pairs are in no curve, and nothing else is left out: 100 of 134 words are .59.
     let (report, printed) = evaluated(&page(34), &["--pairs-max", "30000"]);
     assert_eq!((&report["n_documents"], &report["n_pairs"]), (&400.into(), &0.into()));
     let said = "left out of the curves: pairs below 0.8, which are more than 30,000";

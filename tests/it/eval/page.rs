@@ -1,4 +1,4 @@
-//! The page of `pigeonhole eval`: what is in it, that it is safe, and what a browser makes of it.
+//! The page of `pigeonhole eval`: its contents, its safety, and its look in a browser.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::support::{browser, json_lines, made_up_corpus, run};
 
-/// Where the page of a corpus is, and its text.
+/// Returns the page of a corpus: its folder, its path and its text.
 fn page(corpus: &str) -> (TempDir, PathBuf, String) {
     let folder = tempfile::tempdir().unwrap();
     let (input, page) = (folder.path().join("corpus.jsonl"), folder.path().join("eval.html"));
@@ -17,7 +17,7 @@ fn page(corpus: &str) -> (TempDir, PathBuf, String) {
     (folder, page, text)
 }
 
-/// Two near-duplicates that simhash misses, whose ids and texts are markup.
+/// Returns two near-duplicates that simhash misses, with markup as ids and texts.
 fn attack() -> String {
     let attack = r#"<script>alert("1")</script><img src=x onerror='alert(1)'> & "#;
     let words: String = (0..60).map(|n| format!("reed{n} ")).collect();
@@ -52,7 +52,7 @@ fn it_has_figures_curves_and_texts_and_is_safe() {
     assert_eq!(page.matches("<svg class=\"chart\"").count(), 3 + 3);
 }
 
-/// There is a page of nothing, too.
+/// A corpus without pairs has a page, too.
 #[test]
 fn it_is_written_where_there_is_nothing_to_find() {
     let (_folder, _, page) = page(&json_lines([("one", "今天天气很好"), ("two", "no bridge is near")]));
@@ -62,7 +62,8 @@ fn it_is_written_where_there_is_nothing_to_find() {
     assert!(!page.contains("NaN"));
 }
 
-/// By day and night, on a desk and on a telephone. What the page's own policy refuses, the console would say.
+/// Light and dark, on a desk and on a telephone. The console would show violations of the page's
+/// policy.
 #[test]
 fn in_a_browser() {
     let Some(browser) = browser() else { return };
@@ -81,7 +82,7 @@ fn in_a_browser() {
     open();
     browser.fits("a telephone");
     browser.draw("eval-narrow");
-    // All marks are where they can be seen.
+    // All marks are visible.
     let outside = "return [...document.querySelectorAll('svg.chart')].filter((svg) => {
         const frame = svg.getBoundingClientRect();
         return [...svg.querySelectorAll('.mark, text')].some((part) => {

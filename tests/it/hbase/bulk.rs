@@ -1,4 +1,4 @@
-//! Bulk loads into a real HBase: the same contents as by puts, wherever a load is broken off.
+//! Bulk loads into a real HBase: the contents equal those of puts, wherever a load is interrupted.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ fn write_rows(store: &str, corpus: &Path, rows: &Path) -> Run {
     run("indexer", ["bulk-rows", "-q", corpus, "--store", store, "--rows", rows])
 }
 
-/// All cells, by row and column.
+/// Returns all cells, by row and column.
 fn cells(gateway: SocketAddr, table: &str) -> BTreeMap<(Vec<u8>, Vec<u8>), (String, i64)> {
     let mut cells = BTreeMap::new();
     each_page(gateway, table, |_, rows| {
@@ -41,7 +41,7 @@ fn cells(gateway: SocketAddr, table: &str) -> BTreeMap<(Vec<u8>, Vec<u8>), (Stri
     cells
 }
 
-/// Metadata with the identity of another index, and the checksum over that.
+/// Returns metadata with the identity and the checksum of another index.
 fn as_other_index(metadata: &str, other: &str) -> String {
     let field = |name: &str, text: &str| {
         let (_, after) = text.split_once(&format!("\"{name}\": \"")).expect("a field of the metadata");
@@ -52,7 +52,7 @@ fn as_other_index(metadata: &str, other: &str) -> String {
     })
 }
 
-/// A report without the time that it took.
+/// Returns the lines of a report without the time that the run took.
 fn counts(report: &str) -> Vec<&str> {
     report.lines().filter(|line| !line.starts_with("seconds")).collect()
 }
@@ -68,7 +68,7 @@ fn the_same_as_by_puts() {
     let first = [fs::read_to_string(news()).unwrap(), made_up_corpus(3_000, 23)].concat();
     fs::write(&corpus, &first).unwrap();
     let [put, loaded] = ["bulk_put", "bulk_loaded"].map(|table| url(hbase.gateway, table));
-    // What a load brings has no texts.
+    // A bulk load brings no texts.
     let index = |corpus: &Path| {
         let args = ["index", "-q", "--texts", "none", "--store", &put, corpus.to_str().unwrap()];
         run("indexer", args).expect(0).stdout
@@ -82,7 +82,7 @@ fn the_same_as_by_puts() {
     let loaded_line = format!("loaded 3035 documents, {n_rows} rows of the index, into bulk_loaded in");
     assert!(said.starts_with(&loaded_line), "{said}");
 
-    // Cell by cell. The times are those of the writing: of a put one for each call, of a load one for all.
+    // Cell by cell. A put has one time for each call, a load one for all cells.
     let timestamp: i64 = fs::read_to_string(rows.join("manifest"))
         .unwrap()
         .lines()
@@ -106,7 +106,7 @@ fn the_same_as_by_puts() {
     let check = |store: &str| run("pigeonhole", ["verify", "--store", store]).expect(0);
     check(&loaded);
 
-    // Searches, and all that is done to an index afterwards.
+    // Searches, and later changes of the index.
     let workers = [&put, &loaded].map(|store| Worker::start(store, &[]));
     for line in first.lines().step_by(150) {
         let text = &serde_json::from_str::<Value>(line).unwrap()["text"];
@@ -121,8 +121,8 @@ fn the_same_as_by_puts() {
     }
     assert_eq!(digest(&put), digest(&loaded));
 
-    // More of it: new ones, the same again, other texts, one whose text has no features, one that was removed, and ids
-    // that come more than once.
+    // More documents: new ones, the same again, other texts, one without features, a removed one,
+    // and repeated ids.
     let texts: Vec<String> = made_up_corpus(2_000, 24)
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap()["text"].as_str().unwrap().to_owned())
@@ -142,7 +142,8 @@ fn the_same_as_by_puts() {
     assert!(again.contains("was loaded before"), "{again}");
 }
 
-/// Killed before it loads anything, and between its two tables: nothing is there before all of it is, and the same command again ends the work.
+/// A load killed before it loads anything, or between its two tables, leaves no partial index. The
+/// same command again finishes the load.
 #[test]
 fn a_load_that_is_killed() {
     let Some(hbase) = hbase() else { return };
@@ -189,8 +190,9 @@ fn a_load_that_is_killed() {
     }
 }
 
-/// Both tables are split after the HFiles were cut at their regions. The tool that loads them would not wait for a region
-/// that is away for a moment, nor could it cut a file anew without the settings of its bloom filter.
+/// Both tables are split after the HFiles were cut at their regions. HBase's own load tool would
+/// not wait for a region that is briefly away. It could not cut a file again either, without the
+/// settings of the bloom filter.
 #[test]
 fn regions_that_split_meanwhile() {
     let Some(hbase) = hbase() else { return };
@@ -225,7 +227,7 @@ split 'split_docs', '8000'
     run("pigeonhole", ["verify", "--store", &store]).expect(0);
 }
 
-/// Reads what a loader says up to a line that holds `part`.
+/// Reads the loader's output up to a line with `part`.
 fn read_until(log: &mut impl BufRead, part: &str) {
     let mut line = String::new();
     while !line.contains(part) {
@@ -261,11 +263,11 @@ fn what_is_damaged_is_refused() {
     fs::remove_file(rows.join("manifest")).unwrap();
     refused(&["has no manifest", "indexer bulk-rows"]);
     fs::write(rows.join("manifest"), manifest).unwrap();
-    // Somebody makes another index meanwhile.
+    // Another process makes an index meanwhile.
     run("indexer", ["index", "-q", "--store", &store, "--max-distance", "2", news().to_str().unwrap()])
         .expect(0);
     refused(&["another index"]);
-    // The other half has its own refusals.
+    // `bulk-rows` has its own refusals.
     let whole = write_rows(&store, &news(), &rows).expect(2).stderr;
     assert!(whole.contains("rows that are whole"), "{whole}");
     let elsewhere = write_rows("embedded:x", &news(), &folder.path().join("e")).expect(2).stderr;

@@ -1,4 +1,4 @@
-//! An index carried over to HBase and back, and fingerprints from elsewhere in a bulk load.
+//! An index carried over to HBase and back, and fingerprints of other programs in a bulk load.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Faults of a real cluster in the middle of a load, of searches, and of two jobs that insert the same: nothing is
-//! lost, no answer is wrong, and of near-duplicates one stays.
+//! Faults of a real cluster in the middle of a load, of searches, and of two jobs with the same
+//! documents: nothing is lost, no answer is wrong, and one of each group of near-duplicates stays.
 
 mod trial;
 
@@ -9,8 +9,8 @@ use self::trial::{Trial, wait_until};
 use super::{n_cells, n_index_rows};
 use crate::support::{Mood, command, hbase_cluster};
 
-/// The server that has `hbase:meta` and all regions of the indexes is killed with -9; its regions come up on the other
-/// one.
+/// The server with `hbase:meta` and all regions of the indexes is killed with -9; its regions open
+/// on the other server.
 #[test]
 fn a_region_server_dies_that_has_all_of_it() {
     let Some((cluster, _one)) = hbase_cluster() else { return };
@@ -28,14 +28,14 @@ end
     let trial = Trial::new(cluster, "dies", gather);
     trial.check(true, &|searches| {
         cluster.script("kill", "regionserver-1");
-        // The load and the searches meet it while it is gone, and go on without it.
+        // The load and the searches meet the outage, and go on without the server.
         searches.wait_for_more(100);
         cluster.script("start", "regionserver-1");
     });
 }
 
-/// Programs that have the index open need no master. One that opens it waits for one, which knows how long a table
-/// keeps its cells.
+/// Programs with an open index need no master. A program that opens an index waits for the master,
+/// which knows the tables' time to live.
 #[test]
 fn the_master_is_away() {
     let Some((cluster, _one)) = hbase_cluster() else { return };
@@ -53,7 +53,7 @@ fn the_master_is_away() {
     assert_eq!(n_failed, 0, "no search needs the master");
 }
 
-/// A load that meets it says what to do, and does the rest when it is run again.
+/// A load that meets disabled tables names the remedy, and finishes when run again.
 #[test]
 fn the_tables_are_disabled_and_enabled() {
     let Some((cluster, _one)) = hbase_cluster() else { return };
@@ -67,7 +67,7 @@ fn the_tables_are_disabled_and_enabled() {
     assert!(n_failed > 0, "there are answers only where the tables are");
 }
 
-/// Answers of a region server are cut in their middle, again and again; then they trickle.
+/// A region server repeatedly cuts its answers in their middle; then they trickle.
 #[test]
 fn a_region_server_cuts_its_answers_and_is_slow() {
     let Some((cluster, _one)) = hbase_cluster() else { return };

@@ -1,4 +1,4 @@
-//! The programs on a real HBase without a gateway: what goes wrong, and regions that are not where they were.
+//! The programs on a real HBase without a gateway: errors, and regions that move.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{create, direct_url, n_cells, n_index_rows};
 use crate::support::{Worker, alone, command, digest, free_ports, hbase, made_up_corpus, matches, news, run};
 
-/// What a user sees who forgot something, or has mistaken one port for another.
+/// Errors after a common omission, or a mistaken port, name a remedy.
 #[test]
 fn errors_say_what_to_do() {
     let Some(hbase) = hbase() else { return };
@@ -28,7 +28,7 @@ fn errors_say_what_to_do() {
         assert!(away.contains(&format!("the HBase cluster at {wrong} failed")), "{away}");
         assert!(away.contains("do its master and region servers run"), "{away}");
     }
-    // One that is away is passed over.
+    // A master that is away is passed over.
     let others = format!("hbase+rpc://{nobody},{}/direct_errors", hbase.master);
     assert!(index(&others).expect(0).stdout.contains("unchanged               35"));
 
@@ -40,8 +40,8 @@ fn errors_say_what_to_do() {
     assert!(index(&store).expect(0).stdout.contains("unchanged               35"));
 }
 
-/// The regions of both tables are split, unassigned, assigned and merged while an index is loaded and searched: nothing is
-/// lost, and every answer is whole.
+/// The regions of both tables are split, unassigned, assigned and merged while an index is loaded
+/// and searched: nothing is lost, and every answer is complete.
 #[test]
 fn regions_that_move_meanwhile() {
     let Some(hbase) = hbase() else { return };
@@ -60,14 +60,14 @@ fn regions_that_move_meanwhile() {
         .lines()
         .map(|line| json!({ "text": serde_json::from_str::<Value>(line).unwrap()["text"], "limit": 1000 }))
         .collect();
-    // Of the documents that were there before.
+    // True for the original documents.
     let old =
         |found: &Value| found["id"].as_str().is_some_and(|id| id.starts_with("en-") || id.starts_with("zh-"));
     let ids = |answer: &Value| {
         let found = matches(answer).unwrap_or_default();
         found.iter().filter(|found| old(found)).map(|found| found["id"].clone()).collect::<Vec<_>>()
     };
-    // A region may be away for longer than a worker waits, where the machine is busy.
+    // On a busy machine, a region may be away longer than a worker waits.
     let ask = |query: &Value| {
         let begun = Instant::now();
         loop {

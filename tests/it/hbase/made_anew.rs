@@ -1,4 +1,4 @@
-//! Tables that are dropped and made again, in HBase's own shell, under programs that have the index open.
+//! Tables dropped and made again in HBase's own shell, under programs that have the index open.
 
 use std::thread;
 use std::time::Duration;
@@ -59,7 +59,7 @@ fn nothing_goes_on() {
     }
     assert_eq!(digest(), before, "nothing was written");
 
-    // Emptied, as the shell's `truncate` does, it has no index at all.
+    // Emptied tables, as after the shell's `truncate`, have no index at all.
     hbase.shell_text("empty_anew", "truncate_preserve 'anew'\ntruncate_preserve 'anew_docs'\n").expect(0);
     for worker in &workers {
         let (status, problem) = worker.post("/v1/query", &text);

@@ -1,5 +1,6 @@
-//! The scripts in `schema/`, run by HBase's shell on a real HBase: what they make, refuse and show. A run of the shell
-//! takes seconds, so each test asks all its questions in one or two.
+//! The scripts in `schema/`, run by HBase's shell on a real HBase: the tables that they make, their
+//! refusals and their output. A run of the shell takes seconds, so each test combines its questions
+//! in one or two.
 
 mod create;
 mod inspect;
@@ -10,8 +11,8 @@ use index::{DocumentId, Index, OpenOptions, Profile};
 
 use crate::support::{Hbase, root};
 
-/// Defines `say`, which prints lines under a name; `ask`, which loads one of the scripts with some variables and says what
-/// it printed; and `tables`, the names of all tables of that prefix.
+/// Ruby definitions: `say` prints lines under a name; `ask` loads a script with some variables and
+/// says its output; `tables` returns the names of all tables with a prefix.
 const PRELUDE: &str = r#"
 require 'stringio'
 HC = Java::OrgApacheHadoopHbaseClient
@@ -38,11 +39,11 @@ def table(name)
 end
 "#;
 
-/// What a script said, by name.
+/// Returns the output of a script, by name.
 fn answers(hbase: &Hbase, name: &str, script: &str) -> BTreeMap<String, Vec<String>> {
     let printed = hbase.shell_text(name, &format!("{PRELUDE}{script}")).expect(0).stdout;
     let mut answers = BTreeMap::new();
-    // What is printed outside, such as how long a command took, is the shell's own.
+    // Output outside of the marks, such as the time of a command, is the shell's own.
     let mut name: Option<&str> = None;
     for line in printed.lines().filter(|line| !line.is_empty()) {
         if line == "@@" {
@@ -62,7 +63,7 @@ fn check(answers: &BTreeMap<String, Vec<String>>, name: &str, expected: &[&str])
     assert_eq!(answers[name], expected, "{name}");
 }
 
-/// One line, an error that holds `part`.
+/// Checks that the answer is one line, an error with `part`.
 #[track_caller]
 fn check_refused(answers: &BTreeMap<String, Vec<String>>, name: &str, part: &str) {
     let lines = &answers[name];
@@ -72,7 +73,8 @@ fn check_refused(answers: &BTreeMap<String, Vec<String>>, name: &str, part: &str
     );
 }
 
-/// An index behind the gateway, its tables made by the script; one of simhashes alone verifies nothing.
+/// Returns an index behind the gateway, with tables made by the script. An index of simhashes alone
+/// verifies nothing.
 fn open(hbase: &Hbase, table: &str, profile: Profile, scheme: &str, n_regions: u32) -> Index {
     let n_regions = n_regions.to_string();
     let variables =
@@ -99,9 +101,10 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Runs `inspect.rb` as an operator does; what it printed below each command, for commands that all succeed.
+/// Runs `inspect.rb` as an operator does, and returns the output of each command. All must succeed.
 fn inspect(hbase: &Hbase, table: &str, commands: &[String]) -> Vec<Vec<String>> {
-    // A comment would not do, as each command must be there for the others to be numbered by.
+    // A comment would not do: the shell must echo each command, because answers are numbered by the
+    // echoes.
     let joined = format!("help\n{}", commands.join("\n"));
     let script = root().join("schema/inspect.rb");
     let printed = hbase.shell(&script, &[("TABLE", table), ("COMMAND", &joined)]).expect(0).stdout;

@@ -1,4 +1,4 @@
-//! Where in a record id, text and source are found.
+//! The fields of id, text and source in a record.
 
 use crate::support::{run, run_with_input};
 
@@ -9,7 +9,7 @@ fn other_field_names() {
     assert!(run_with_input("indexer", args, line.as_bytes()).expect(0).stdout.starts_with("7\t"));
 }
 
-/// What comes in by pointers and in parts has the fingerprint of the joined text.
+/// Fields taken by pointers and in parts have the fingerprint of the joined text.
 #[test]
 fn nested_and_joined_fields() {
     let joined = r#"{"id":"a","text":"The ferry terminal\nreopened after months of work"}"#;

@@ -9,7 +9,7 @@ use super::inputs::PACKERS;
 use super::news_arg;
 use crate::support::{news, run, run_with_input};
 
-/// The ids and texts of the shipped corpus.
+/// Returns the ids and texts of the shipped corpus.
 pub(super) fn documents() -> Vec<(String, String)> {
     let text = fs::read_to_string(news()).unwrap();
     let field = |record: &Value, name: &str| record[name].as_str().unwrap().to_owned();
@@ -17,7 +17,7 @@ pub(super) fn documents() -> Vec<(String, String)> {
     records.map(|record| (field(&record, "id"), field(&record, "text"))).collect()
 }
 
-/// With a column that nobody asks for, and quotes and line breaks in it.
+/// Returns rows with an unused column, and with quotes and line breaks.
 pub(crate) fn delimited(documents: &[(String, String)], delimiter: char) -> Vec<u8> {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
     let rows = documents.iter().map(|(id, text)| {
@@ -28,7 +28,7 @@ pub(crate) fn delimited(documents: &[(String, String)], delimiter: char) -> Vec<
     format!("\u{feff}{header}\r\n{}", rows.collect::<String>()).into_bytes()
 }
 
-/// Row groups with dictionaries, packed, and a column of numbers that nobody asks for.
+/// Returns a file of compressed row groups with dictionaries, and an unused column of numbers.
 pub(crate) fn parquet(documents: &[(String, String)], n_rows_in_a_group: usize) -> Vec<u8> {
     use parquet::basic::{Compression, ZstdLevel};
     use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
@@ -59,7 +59,8 @@ pub(crate) fn parquet(documents: &[(String, String)], n_rows_in_a_group: usize) 
     writer.into_inner().unwrap()
 }
 
-/// Pages as a crawler stores them, each packed by itself, between records that are none.
+/// Returns pages as a crawler stores them, each compressed by itself, between records of other
+/// kinds.
 pub(crate) fn warc(documents: &[(String, String)]) -> Vec<u8> {
     let record = |kind: &str, id: &str, content: &[u8]| {
         let header = format!(
@@ -86,7 +87,7 @@ pub(crate) fn warc(documents: &[(String, String)]) -> Vec<u8> {
     warc
 }
 
-/// The corpus in every format that one file holds, by suffix.
+/// Returns the corpus in every format of a single file, by suffix.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let documents = documents();
     vec![
@@ -106,7 +107,7 @@ fn every_format_gives_the_same_fingerprints() {
     for (i, (suffix, content)) in files().into_iter().enumerate() {
         fs::write(folder.path().join(format!("news.{suffix}")), &content).unwrap();
         n_files += 1;
-        // The other two are packed inside.
+        // The other two formats compress inside.
         if !["parquet", "warc"].contains(&suffix) {
             let (packer_suffix, pack) = PACKERS[i % PACKERS.len()];
             fs::write(folder.path().join(format!("news.{suffix}{packer_suffix}")), pack(&content)).unwrap();
@@ -128,7 +129,7 @@ fn a_folder_of_texts_is_a_corpus() {
     let expected = run("indexer", ["fingerprint", "-q", &news_arg()]).expect(0).stdout;
     let folder = tempfile::tempdir().unwrap();
     for (id, text) in documents() {
-        // What each language's people have on their disks.
+        // Common encodings of each language.
         let bytes = if id.starts_with("zh") {
             encoding_rs::GB18030.encode(&text).0.into_owned()
         } else {
@@ -159,7 +160,8 @@ fn a_folder_of_texts_is_a_corpus() {
     );
 }
 
-/// Kept lines of JSON are as they were; what was none is written as JSON, which gives the same answer again.
+/// Kept lines of JSON are unchanged. Records of other formats are written as JSON, which gives the
+/// same answer again.
 #[test]
 fn what_is_kept_of_another_format_is_json() {
     let kept = run("indexer", ["dedup", "-q", &news_arg(), "--output", "-"]).expect(0).stdout;
@@ -186,14 +188,14 @@ fn outputs_are_packed_as_their_names_say() {
             flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut unpacked).unwrap();
         } else {
             zstd::Decoder::new(&packed[..]).unwrap().read_to_string(&mut unpacked).unwrap();
-            // Of the frame's header: a checksum follows the content.
+            // In the frame's header: a checksum follows the content.
             assert_eq!(packed[4] & 4, 4);
         }
         assert_eq!(unpacked, plain, "{name}");
     }
 }
 
-/// Writes `content` cut at many places, and with a flipped bit at many places, and then whole.
+/// Writes `content` cut at many places, with a flipped bit at many places, and whole.
 fn damage(folder: &Path, suffix: &str, content: &[u8]) {
     let step = (content.len() / 40).max(1);
     for (i, place) in (0..content.len()).step_by(step).enumerate() {
@@ -215,7 +217,7 @@ fn damaged_files_are_rejected_records_and_the_rest_goes_on() {
         assert!(run.stdout.ends_with(&whole), "{suffix}: {}", run.stderr);
         assert!(!run.stderr.contains("panicked"), "{suffix}: {}", run.stderr);
         let n_whole = run.stdout.lines().filter(|line| whole.contains(line)).count();
-        // A Parquet file that is cut is none any more, and of a packed column one bit is all.
+        // A cut Parquet file is unreadable, and one bit spoils a whole compressed column.
         let n_files = if suffix == "parquet" { 4 } else { 40 };
         assert!(n_whole > n_files * whole.lines().count(), "{suffix}: {n_whole}");
     }

@@ -1,4 +1,4 @@
-//! What can be named as input, in which order it is read, and how it may be packed.
+//! The inputs that can be named, their order, and their compression.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use crate::support::{command, json_lines, news, run, run_with_input};
 
 const TEXT: &str = "seven words are enough for a fingerprint";
 
-/// Runs `indexer fingerprint` in `folder` and gives the ids it printed.
+/// Runs `indexer fingerprint` in `folder` and returns the printed ids.
 fn ids(folder: &Path, args: &[&str]) -> String {
     let output =
         command("indexer", [&["fingerprint", "-q"], args].concat()).current_dir(folder).output().unwrap();
@@ -18,7 +18,7 @@ fn ids(folder: &Path, args: &[&str]) -> String {
     stdout.lines().map(|line| line.split_once('\t').unwrap().0).collect::<Vec<_>>().join(" ")
 }
 
-/// Files of one record each, whose id is the file's path without the suffix.
+/// Returns a folder with files of one record each. The id is the file's path without the suffix.
 fn corpus(paths: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for path in paths {
@@ -98,7 +98,7 @@ fn what_names_nothing_is_refused_with_what_to_do() {
     assert!(run.stderr.contains("is an input"), "{}", run.stderr);
 }
 
-/// Packs a text, and the suffix of a file packed like that.
+/// The suffix of a compressed file, and the function that compresses a text.
 type Packer = (&'static str, fn(&[u8]) -> Vec<u8>);
 
 pub(crate) const PACKERS: [Packer; 3] = [
@@ -128,7 +128,7 @@ fn however_packed_the_answer_is_the_same() {
             plain,
             "{suffix}"
         );
-        // The content decides, whatever the name says.
+        // The content decides, whatever the name.
         for name in ["news", "news.jsonl", &format!("news.jsonl{suffix}")] {
             let file = folder.path().join(name);
             fs::write(&file, &packed).unwrap();

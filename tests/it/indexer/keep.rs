@@ -1,4 +1,4 @@
-//! `dedup --keep`: which of near-duplicates stays, in every format that can say.
+//! `dedup --keep`: the near-duplicate that stays, in every format.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -15,7 +15,8 @@ const OTHER: &str =
 const THIRD: &str =
     "A third text, of the chess club that has met every Wednesday evening for a hundred years and a day.";
 
-/// Id, text, seconds since 1970 and a score. What is appended to a text leaves its words alone.
+/// Returns ids, texts, seconds since 1970 and scores. Appended characters leave the words of a text
+/// alone.
 fn documents() -> Vec<(&'static str, String, Option<i64>, Option<f64>)> {
     vec![
         ("a1", LONG.to_owned(), Some(1_600_000_000), Some(0.5)),
@@ -32,7 +33,7 @@ const LONGEST: [&str; 3] = ["c1", "a3", "b2"];
 const NEWEST: [&str; 3] = ["b1", "a2", "c2"];
 const BEST: [&str; 3] = ["c1", "a3", "b2"];
 
-/// Of seconds since 1970 what people write.
+/// Returns seconds since 1970 in common notations.
 fn date(seconds: i64) -> &'static str {
     match seconds {
         1_600_000_000 => "2020-09-13T12:26:40Z",
@@ -111,7 +112,7 @@ fn warc() -> Vec<u8> {
     documents().into_iter().map(page).collect::<String>().into_bytes()
 }
 
-/// The ids of the lines of JSON in a file.
+/// Returns the ids of the lines of JSON in a file.
 fn ids(path: &str) -> Vec<String> {
     let lines = fs::read_to_string(path).unwrap();
     let id = |line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned();
@@ -135,7 +136,7 @@ fn every_format_says_which_stay() {
             (&["--keep", "best:score"], BEST, "best:score  (1 without a number come last)\n"),
             (&["--keep", "first"], ["a1", "b1", "c1"], "MB/s)\n"),
         ] {
-            // No other one has nested fields, and the rule of `first` knows no formats.
+            // Only JSON Lines has nested fields, and the rule `first` does not depend on formats.
             if (keep == in_days || keep[1] == "first") && name != "i.jsonl" {
                 continue;
             }
@@ -155,14 +156,14 @@ fn every_format_says_which_stay() {
             assert_eq!(ids(&dups).len(), 4);
         }
     }
-    // Lines of JSON that stay are as they were.
+    // Kept lines of JSON are unchanged.
     let lines = String::from_utf8(jsonl()).unwrap();
     let args = ["dedup", "-q", &path("i.jsonl"), "--keep", "newest", "--output", "-"];
     let expected: String = [1, 2, 6].map(|n| lines.split_inclusive('\n').nth(n).unwrap()).concat();
     assert_eq!(run("indexer", args).expect(0).stdout, expected);
 }
 
-/// Of each id its fingerprint and how long its text is.
+/// Returns the fingerprint of each id and the length of its text.
 fn lengths(corpus: &str) -> HashMap<String, (Fingerprint, usize)> {
     let text = fs::read_to_string(corpus).unwrap();
     let prints = run("indexer", ["fingerprint", "-q", corpus]).expect(0).stdout;
@@ -175,7 +176,7 @@ fn lengths(corpus: &str) -> HashMap<String, (Fingerprint, usize)> {
     records.collect()
 }
 
-/// No two that are kept are near, and every dropped one is near to a kept one that is no shorter.
+/// Checks: no two kept ones are near, and each dropped one is near a kept one that is no shorter.
 fn check_longest(lengths: &HashMap<String, (Fingerprint, usize)>, kept: &[String], dropped: &[String]) {
     assert_eq!(kept.len() + dropped.len(), lengths.len());
     assert!(dropped.len() > 20, "{}", dropped.len());
@@ -213,7 +214,7 @@ fn with_a_store_the_longest_stay_and_the_next_run_says_the_same() {
     assert_eq!(digest(&store), before);
     let report: Value = serde_json::from_slice(&fs::read(report).unwrap()).unwrap();
     assert_eq!(report["counts"]["kept"], ids(&kept).len());
-    // What is in the index stays, however much longer the new one is.
+    // A document of the index stays, even if the new one is longer.
     let longer = json!({ "id": "longer", "text": format!("{} !!!!!", record(&without.0, 0)["text"].as_str().unwrap()) });
     fs::write(&corpus, longer.to_string()).unwrap();
     let (kept, dups) = dedup(&["--store", &store]);
@@ -272,7 +273,7 @@ fn of_an_id_that_comes_twice_the_best_one_counts() {
     assert!(rejected["reason"].as_str().unwrap().contains("stands for another record"), "{rejected}");
 }
 
-/// Where a kept document comes after its duplicates, the groups and the report still know it.
+/// A kept document that comes after its duplicates is in the groups and the report too.
 #[test]
 fn what_comes_later_is_known_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
@@ -301,7 +302,7 @@ fn what_comes_later_is_known_all_the_same() {
     assert_eq!((&report["options"]["keep"], &report["unranked"]), (&json!("longest"), &json!(0)));
 }
 
-/// That no document of its part has the field may be chance for a worker, and its part must not be missing.
+/// The part of one worker may have no document with the field by chance, and must not be missing.
 #[test]
 fn a_worker_whose_part_has_no_numbers_takes_it_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
@@ -357,7 +358,7 @@ fn what_cannot_be_is_refused() {
         assert_eq!(run.stdout, "");
     }
     assert!(!Path::new("x").exists());
-    // Nothing to be ranked is no mistake.
+    // An empty input is no error.
     let empty = folder.path().join("empty.jsonl");
     fs::write(&empty, "").unwrap();
     run("indexer", ["dedup", "-q", empty.to_str().unwrap(), "--keep", "newest"]).expect(0);

@@ -1,5 +1,5 @@
-//! What is not read is said: files by how their names end, files that are not what they are said to be, records of WARC
-//! that hold no document.
+//! Reports of unread input: files by the endings of their names, files of another format than
+//! named, and WARC records without a document.
 
 use std::fs;
 use std::path::Path;
@@ -17,12 +17,12 @@ fn fingerprint(inputs: &[&Path]) -> Run {
     run("indexer", ["fingerprint".as_ref()].into_iter().chain(inputs.iter().map(|path| path.as_os_str())))
 }
 
-/// The ids that were printed.
+/// Returns the printed ids.
 fn ids(run: &Run) -> Vec<&str> {
     run.stdout.lines().map(|line| line.split_once('\t').unwrap().0).collect()
 }
 
-/// The texts of pages, as a crawl has them beside its answers.
+/// Returns the texts of pages, as a crawl stores them beside its answers.
 fn wet(documents: &[(&str, &str)]) -> Vec<u8> {
     let record = |kind: &str, id: &str, content_type: &str, content: &str| {
         let (_, gzip) = PACKERS[0];
@@ -42,7 +42,8 @@ fn wet(documents: &[(&str, &str)]) -> Vec<u8> {
     wet
 }
 
-/// `--format warc` read nothing of them, exit status 0, and without it every line was rejected.
+/// Before, `--format warc` read nothing of these files at exit status 0, and without the flag every
+/// line was rejected.
 #[test]
 fn the_texts_of_a_crawl_are_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -56,7 +57,7 @@ fn the_texts_of_a_crawl_are_read() {
     }
     let read = run_with_input("indexer", ["fingerprint", "-q", "-", "--format", "warc"], &wet).expect(0);
     assert_eq!(read.stdout, plain);
-    // Its dates and addresses are those of the records.
+    // The dates and addresses are those of the records.
     let path = folder.path().join("crawl.wet");
     let path = path.to_str().unwrap();
     let args = ["fingerprint", "-q", "--id-field", "WARC-Target-URI", path];
@@ -89,7 +90,7 @@ fn a_crawl_without_documents_says_what_is_in_it() {
     assert!(read.stderr.contains("no document was found: 1 answers are no pages"), "{}", read.stderr);
 }
 
-/// 32 documents became 20 without a word.
+/// Before, 32 documents silently became 20.
 #[test]
 fn a_folder_gives_what_can_be_read_and_says_what_cannot() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +133,7 @@ fn a_folder_gives_what_can_be_read_and_says_what_cannot() {
     for part in ["left out: 5 files (.docx 3, .pdf 1, no ending 1)", "--format"] {
         assert!(read.stderr.contains(part), "{part:?} should be in {}", read.stderr);
     }
-    // The reports say so too, and quiet is no silence about it.
+    // The reports list them too, even with `-q`.
     let [kept, json, html] =
         ["kept.jsonl", "r.json", "r.html"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
     let input = at("").to_str().unwrap().to_owned();
@@ -160,7 +161,7 @@ fn where_nothing_can_be_read_the_endings_are_named() {
     assert!(said.contains("has a name that ends in one of .jsonl") && said.contains(all), "{said}");
     let said = fingerprint(&[&at("*")]).expect(2).stderr;
     assert!(said.contains("matches can be read") && said.contains(all), "{said}");
-    // A glob with something to read leaves the rest out.
+    // A glob with readable files leaves the rest out.
     fs::write(at("d.txt"), TEXT).unwrap();
     fs::write(at("lines"), json_lines([("line", TEXT)])).unwrap();
     let read = fingerprint(&[&at("*")]).expect(0);
@@ -168,7 +169,7 @@ fn where_nothing_can_be_read_the_endings_are_named() {
     assert!(read.stderr.contains(all), "{}", read.stderr);
 }
 
-/// Each of its lines was rejected, as no JSON.
+/// Before, each line of such a file was rejected as invalid JSON.
 #[test]
 fn a_file_that_is_plainly_something_else_is_named_as_that() {
     let folder = tempfile::tempdir().unwrap();
@@ -193,7 +194,7 @@ fn a_file_that_is_plainly_something_else_is_named_as_that() {
         assert!(refused.contains(part) && refused.contains(name), "{name}: {refused}");
         assert!(!kept.exists());
     }
-    // Among others it is one record that is rejected.
+    // Among other files, the file is one rejected record.
     let mixed = at("mixed");
     fs::create_dir(&mixed).unwrap();
     fs::write(mixed.join("a.jsonl"), json_lines([("good", TEXT)])).unwrap();

@@ -1,4 +1,4 @@
-//! A Parquet file with about every kind of column there is.
+//! A Parquet file with nearly every kind of column.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-/// What a leaf of a row is: levels of definition and repetition, and a value where there is one.
+/// Entries of a leaf in a row: levels of definition and repetition, and a value unless null.
 type Leaf<T> = Vec<(i16, i16, Option<T>)>;
 
-/// Row groups of so many documents; `suffix` makes one of the names another one.
+/// Returns a file with row groups of this size; `suffix` changes the name of one field.
 pub(crate) fn nested(documents: &[(String, String)], n_rows_in_a_group: usize, suffix: &str) -> Vec<u8> {
     let schema = format!(
         "message news {{
@@ -50,7 +50,7 @@ pub(crate) fn nested(documents: &[(String, String)], n_rows_in_a_group: usize, s
             move |i: usize| vec![(1, 0, Some(ByteArray::from(text(&documents[i]).as_str())))]
         };
         let n = documents.len();
-        // Of every third row this or that is null.
+        // False in every third row, chosen by `at`: a column is null there.
         let some = |i: usize, at: usize| i % 3 != at;
         write::<ByteArrayType>(&mut group, n, texts(|(id, _)| id));
         write::<ByteArrayType>(&mut group, n, texts(|(_, text)| text));
@@ -92,8 +92,8 @@ fn optional<T>(is_some: bool, value: T) -> Leaf<T> {
     vec![(is_some.into(), 0, is_some.then_some(value))]
 }
 
-/// A list of `n` - 1 elements, null where there is not even that, whose leaf has one level of definition more than the list
-/// has where elements may be null, and it is null itself at one less.
+/// Returns the leaf of a list: null for `n` = 0, otherwise a list of `n` - 1 elements. A null
+/// element has `n_levels` levels of definition, a value one more.
 fn list<T>(n: usize, element: impl Fn(usize) -> Option<T>, n_levels: i16) -> Leaf<T> {
     match n {
         0 => vec![(0, 0, None)],

@@ -1,4 +1,4 @@
-//! `dedup --output`: in the format of the input, with all that was in the rows that stay.
+//! `dedup --output`: in the format of the input, with every column of the kept rows.
 
 use std::collections::HashSet;
 use std::fs;
@@ -20,7 +20,7 @@ fn dedup(inputs: &[&Path], output: &Path) -> Run {
     run("indexer", ["dedup", "-q"].into_iter().chain(inputs).chain(output))
 }
 
-/// The ids of what is kept of the shipped corpus.
+/// Returns the ids that `dedup` keeps of the shipped corpus.
 fn kept_ids() -> HashSet<String> {
     let kept = run("indexer", ["dedup", "-q", &news_arg(), "--output", "-"]).expect(0).stdout;
     let id = |line| serde_json::from_str::<Value>(line).unwrap()["id"].as_str().unwrap().to_owned();
@@ -29,13 +29,13 @@ fn kept_ids() -> HashSet<String> {
     ids
 }
 
-/// The documents of the shipped corpus that are kept.
+/// Returns the documents that `dedup` keeps of the shipped corpus.
 fn kept_documents() -> Vec<(String, String)> {
     let ids = kept_ids();
     documents().into_iter().filter(|(id, _)| ids.contains(id)).collect()
 }
 
-/// As the program writes what is quoted only where it must be.
+/// Returns rows as the program writes them, quoted only where required.
 fn plain(documents: &[(String, String)], delimiter: char) -> String {
     let quoted = |cell: &str| match cell.contains(['"', '\r', '\n', delimiter]) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),
@@ -61,14 +61,14 @@ fn csv_stays_csv_with_all_columns() {
         dedup(&[&at(input)], &at(output)).expect(0);
         assert_eq!(fs::read_to_string(at(output)).unwrap(), plain(&kept_documents(), delimiter), "{output}");
     }
-    // What was kept is the same once more, and all of it is kept.
+    // Deduplicated again, the kept rows are the same, and none is dropped.
     dedup(&[&at("kept.csv")], &at("again.csv")).expect(0);
     assert_eq!(fs::read(at("again.csv")).unwrap(), fs::read(at("kept.csv")).unwrap());
-    // Capitals say the same.
+    // Capital letters name the same formats.
     dedup(&[&at("kept.csv")], &at("KEPT.CSV.ZST")).expect(0);
     let unpacked = zstd::decode_all(&fs::read(at("KEPT.CSV.ZST")).unwrap()[..]).unwrap();
     assert_eq!(unpacked, fs::read(at("kept.csv")).unwrap());
-    // Standard input is looked at once only.
+    // Standard input can be read only once.
     let kept = at("packed.csv.zst");
     let args = ["dedup", "-q", "--format", "csv", "-", "--output", kept.to_str().unwrap()];
     run_with_input("indexer", args, &super::inputs::PACKERS[0].1(&delimited(&documents(), ','))).expect(0);
@@ -100,7 +100,7 @@ fn files_of_csv_with_the_same_columns_are_one() {
         fs::write(at(name), content).unwrap();
     }
     let [a, b, empty, c, other] = files.map(|(name, _)| at(name));
-    // The row that is too short is rejected.
+    // The short row is rejected.
     let kept = at("kept.csv");
     dedup(&[&empty, &a, &b, &c], &kept).expect(1);
     let [one, two, four] = [1, 2, 4].map(text);
@@ -111,7 +111,7 @@ fn files_of_csv_with_the_same_columns_are_one() {
         assert!(refused.contains(part), "{part:?} should be in {refused}");
     }
     assert_eq!(fs::read_to_string(&kept).unwrap(), expected, "what was there stays");
-    // JSON takes all of them.
+    // JSON Lines can hold all rows.
     let json = dedup(&[&other, &a], Path::new("-")).expect(0).stdout;
     let expected =
         format!("{{\"id\":\"x\",\"text\":\"y\"}}\n{{\"id\":\"a\",\"text\":\"{one}\",\"year\":\"2001\"}}\n");
@@ -143,7 +143,7 @@ fn parquet_stays_parquet_whatever_is_in_it() {
     let [before, after] = [&before, &after].map(|file| file.metadata().file_metadata());
     assert_eq!(before.schema(), after.schema());
     assert_eq!(before.key_value_metadata(), after.key_value_metadata());
-    // Of other columns, down to a name inside a list, nothing is written.
+    // With other columns, even a name within a list, nothing is written.
     let whole = fs::read(&kept).unwrap();
     fs::write(&b, nested(second, 5, "_too")).unwrap();
     let refused = dedup(&[&a, &b], &kept).expect(2).stderr;
@@ -174,11 +174,12 @@ fn many_small_row_groups_become_few() {
     let expected: Vec<Row> = before.into_iter().filter(|row| json.contains(&id(row))).collect();
     assert!(expected.len() > 130, "{}", expected.len());
     assert_eq!(after, expected);
-    // 128 of them are one at most.
+    // At most 128 row groups of the input become one.
     assert_eq!(SerializedFileReader::try_from(kept.as_path()).unwrap().num_row_groups(), 2);
 }
 
-/// A damaged column that nobody looks for is found before its rows are kept, not when they are to be written.
+/// A damaged column outside of the fields is found before its rows are kept, not when they are
+/// written.
 #[test]
 fn rows_that_could_not_be_written_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
@@ -198,7 +199,7 @@ fn rows_that_could_not_be_written_are_rejected() {
         let [damaged, kept] = ["damaged.parquet", "kept.parquet"].map(at);
         let run = dedup(&[&damaged], &kept).expect(1);
         assert!(run.stderr.contains("row group 2 cannot be read from here to its end"), "{}", run.stderr);
-        // Of the other two row groups as much is kept as if it were not there.
+        // The other two row groups are kept as if this one were not there.
         let others: Vec<Row> = rows(&at("whole.parquet"))
             .into_iter()
             .enumerate()
@@ -241,7 +242,7 @@ fn what_cannot_be_is_refused_with_what_to_do() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5, "nothing is left over");
 }
 
-/// Where nothing can be taken, the field or the format is the wrong one, and good results do not give way to none.
+/// If every record is rejected, the field or the format is wrong, and existing results stay.
 #[test]
 fn results_stay_where_all_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
@@ -260,7 +261,7 @@ fn results_stay_where_all_is_rejected() {
         (&*news, vec!["idf", "--output", &kept, "--text-field", "body"]),
     ] {
         fs::write(&kept, "of before").unwrap();
-        // A journal does not take it for done the second time either.
+        // A journal does not take the run for done the second time either.
         for _ in 0..2 {
             let run = run("indexer", command.iter().copied().chain(["-q", "--rejects", &rejects, input]));
             let said = run.expect(1).stderr;
@@ -276,12 +277,12 @@ fn results_stay_where_all_is_rejected() {
     let run = run("indexer", ["dedup", "-q", &at("semicolons.csv"), "--output", &kept]).expect(1);
     assert!(run.stderr.contains("semicolons.csv:1: "), "{}", run.stderr);
     assert!(run.stderr.contains("separated by ';'"), "{}", run.stderr);
-    // Nothing to be read is no mistake.
+    // An empty input is no error.
     assert_eq!(run_with_input("indexer", ["dedup", "-q", "-", "--output", &kept], b"").expect(0).stderr, "");
     assert_eq!(fs::read_to_string(&kept).unwrap(), "");
 }
 
-/// They were written as lines of JSON, exit status 0.
+/// Before, such files were written as lines of JSON, at exit status 0.
 #[test]
 fn names_that_promise_another_format_are_refused_before_anything_is_done() {
     let folder = tempfile::tempdir().unwrap();

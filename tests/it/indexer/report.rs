@@ -1,4 +1,4 @@
-//! What a deduplication says about itself in a file.
+//! The report of a deduplication in a file.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{LONG, news_arg};
 use crate::support::{json_lines, run, run_with_input};
 
-/// Runs `dedup` over `input` and gives the report as JSON and as a page.
+/// Runs `dedup` over `input` and returns the report as JSON and as a page.
 fn reports(input: &str, more: &[&str], code: i32) -> (Value, String) {
     let folder = tempfile::tempdir().unwrap();
     let [json, page] =

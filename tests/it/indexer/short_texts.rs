@@ -1,4 +1,4 @@
-//! A run over mostly short texts with a profile that misses their near-duplicates says so.
+//! A run over mostly short texts warns about a profile that misses their near-duplicates.
 
 use std::fs;
 
@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::support::{CLASSIC, Random, run};
 
-/// Records with texts of so many words of seven letters, and some whose text is long.
+/// Returns records with texts of `n_words` words of seven letters. The first `n_long` texts are
+/// long.
 fn corpus(n: usize, n_words: usize, n_long: usize) -> String {
     let mut random = Random(n as u64);
     let mut word = |_| -> String { (0..7).map(|_| (b'a' + random.below(26) as u8) as char).collect() };
@@ -42,7 +43,7 @@ fn classic_is_warned_of_once_where_most_of_many_texts_are_short() {
         (&[&*short, "-q"][..], &CLASSIC[..], 1),
         (&[&short], &verified, 1),
         (&[&short, "--dry-run"], &verified, 1),
-        // It is read twice.
+        // The input is read twice.
         (&[&short, "--keep", "longest"], &verified, 1),
         (&[&short], &["--profile", "minhash"], 0),
         (&[&short], &["--profile", "full"], 0),
@@ -59,7 +60,8 @@ fn classic_is_warned_of_once_where_most_of_many_texts_are_short() {
             "{stderr}"
         );
     }
-    // An index keeps its profile, and says what it is; a job that goes on counts all of its texts, and is done once.
+    // An index keeps its profile, and the message says so. A resumed job counts all of its texts,
+    // and a finished job warns no more.
     let job =
         ["--store", &store, "--journal", &journal, "--checkpoint-records", "300", "--output", &kept, &short];
     for expected in [1, 0] {

@@ -1,4 +1,4 @@
-//! `--duplicates` and `--clusters` as Parquet, CSV and TSV: the values that JSON Lines have.
+//! `--duplicates` and `--clusters` as Parquet, CSV and TSV: the values of JSON Lines.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn lines(path: &Path) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What the rows of a table are to be, from the lines about clusters.
+/// Returns the expected rows of a table, from the lines about clusters.
 fn documents(clusters: &[Value]) -> Vec<Value> {
     let mut rows = Vec::new();
     for cluster in clusters {
@@ -98,7 +98,7 @@ fn check_parquet(path: &Path, columns: &[&str], expected: &[Value]) {
     assert_eq!(rows, expected, "{}", path.display());
 }
 
-/// Of cells none of which has a line break.
+/// Checks a delimited table of cells without line breaks.
 #[track_caller]
 fn check_delimited(text: &str, delimiter: char, columns: &[&str], expected: &[Value]) {
     let quoted = |cell: String| match cell.contains(['"', delimiter]) {
@@ -120,7 +120,7 @@ fn check_delimited(text: &str, delimiter: char, columns: &[&str], expected: &[Va
 fn duplicates_and_clusters_are_the_same_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    // What must be quoted is in ids, too; few words a text make chains.
+    // Some ids need quotes. Texts of few words make chains.
     let corpus = made_up_corpus(400, 3).replace("made-up/1", "made-up, \\\"1\\\"");
     fs::write(at("made-up.jsonl"), corpus).unwrap();
     let made_up = at("made-up.jsonl").to_str().unwrap().to_owned();
@@ -130,7 +130,7 @@ fn duplicates_and_clusters_are_the_same_in_every_format() {
             let paths = ["dropped", "clusters"].map(|name| at(&format!("{name}{suffix}")));
             let [dropped, clusters] = [&paths[0], &paths[1]].map(|path| path.to_str().unwrap());
             let options = ["--duplicates", dropped, "--clusters", clusters, "--chains", chains];
-            // By simhashes there are chains.
+            // Simhashes make chains.
             let classic = if chains == "split" { &CLASSIC[..] } else { &[] };
             let args = [&["dedup", "-q", input][..], &options, classic].concat();
             run("indexer", args).expect(0);
@@ -162,7 +162,7 @@ fn duplicates_and_clusters_are_the_same_in_every_format() {
     assert!(n_split > 0, "there were no chains to split");
 }
 
-/// A program that reads the table finds its columns.
+/// A reader of an empty table finds its columns.
 #[test]
 fn tables_without_rows_have_columns() {
     let folder = tempfile::tempdir().unwrap();
@@ -183,7 +183,7 @@ fn tables_without_rows_have_columns() {
     }
 }
 
-/// A job with a journal makes its file of Parquet at the end: it is the one that a job without a journal makes.
+/// A job with a journal makes its Parquet file at the end, equal to the file without a journal.
 #[test]
 fn a_journal_changes_no_byte_of_a_table() {
     let folder = tempfile::tempdir().unwrap();

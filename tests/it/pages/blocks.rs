@@ -2,20 +2,20 @@
 
 /// A block of commands.
 pub(super) struct Block {
-    /// Of the page, where the block begins; from 1.
+    /// The line of the page where the block begins, from 1.
     pub(super) line: usize,
     pub(super) text: String,
     is_console: bool,
-    /// Why it is not run, where it is not.
+    /// The reason, if the block does not run.
     not_run: Option<String>,
 }
 
-/// What is run at once.
+/// Commands that run as one.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) line: usize,
     pub(super) command: String,
-    /// What the page shows of what it says; a script's block shows nothing.
+    /// The output in the page; `None` for a script.
     pub(super) shown: Option<String>,
 }
 
@@ -24,7 +24,7 @@ impl Block {
         self.not_run.is_none()
     }
 
-    /// A console's commands, each with the lines after it; or a script as one.
+    /// Returns a console's commands, each with the lines after it, or a script as one step.
     pub(super) fn steps(&self) -> Vec<Step> {
         if !self.is_console {
             return vec![Step { line: self.line, command: self.text.clone(), shown: None }];
@@ -52,12 +52,13 @@ impl Block {
     }
 }
 
-/// Whether the next line belongs to a command, too: its line ends so, or it has a text up to `END`.
+/// Returns true if the next line belongs to the command: the line ends in a backslash, or a text up
+/// to `END` has begun.
 fn goes_on(command: &str) -> bool {
     command.ends_with('\\') || command.contains("<<'END'") && !command.ends_with("\nEND")
 }
 
-/// All blocks of commands, in the order of the page.
+/// Returns all blocks of commands, in the order of the page.
 pub(super) fn blocks(name: &str, page: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut lines = page.lines().enumerate();
@@ -88,7 +89,7 @@ pub(super) fn blocks(name: &str, page: &str) -> Vec<Block> {
     blocks
 }
 
-/// What a link calls a heading: lower case, without signs, with a hyphen for each space.
+/// Returns the anchor of a heading: lower case, without signs, with a hyphen for each space.
 pub(super) fn anchor(line: &str) -> Option<String> {
     let heading = line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#'))?;
     let sign = |c: char| match c {

@@ -1,4 +1,5 @@
-//! Where a reader sits: a folder that looks like the checkout, with the programs on the `PATH` and a home of its own.
+//! A reader's environment: a folder like the checkout, the programs on the `PATH`, and a home
+//! folder.
 
 use std::fs;
 use std::io::Write;
@@ -16,13 +17,13 @@ use tempfile::TempDir;
 use super::blocks::Step;
 use crate::support::{HbaseOfAReader, Redis, alone, free_ports, news, program, root, without_settings};
 
-/// How long a page may take; starting clusters and shells of HBase on a busy machine does.
+/// The time limit of a page. Clusters and shells of HBase start slowly on a busy machine.
 const PAGE: Duration = Duration::from_secs(900);
 
-/// What stands on a line of its own before and after what a step says.
+/// The line before and after the output of a step.
 const MARK: &str = "=-=-=-=";
 
-/// What cargo would run was built already.
+/// A script in place of cargo: the programs are built already.
 const CARGO: &str = r#"#!/bin/bash
 case $1 in
   run)
@@ -35,7 +36,7 @@ case $1 in
 esac
 "#;
 
-/// A service logs to a terminal that nobody looks at.
+/// A script that writes the log of a service to a file.
 const WORKER: &str = r#"#!/bin/bash
 case $1 in
   --store | --config) exec "$PROGRAMS/query-worker" "$@" 2>>"$HOME/worker.log" ;;
@@ -43,29 +44,29 @@ case $1 in
 esac
 "#;
 
-/// A reader waits until a service is there, and sees what it refuses.
+/// Settings of curl: wait until a service is up, and show refusals.
 const CURL: &str = "silent\nfail-with-body\nretry = 60\nretry-delay = 1\nretry-connrefused\n";
 
-/// What a step said, on both of its streams.
+/// The output of a step, on both of its streams.
 pub(super) struct Said {
-    /// None where the shell ended in it.
+    /// `None` if the shell ended in this step.
     pub(super) status: Option<i32>,
     pub(super) text: String,
 }
 
 pub(super) struct Desk {
-    /// Ends before its folder does.
+    /// Ends before its folder is deleted.
     hbase: HbaseOfAReader,
     _redis: Option<Redis>,
     folder: TempDir,
-    /// What a page calls a port, and what it is here.
+    /// Pairs of a port in the pages and the port that replaces it.
     ports: Vec<(&'static str, String)>,
-    /// A region server that gets no time for some seconds is given up by the others.
+    /// Other region servers give up one that gets no processor time for some seconds.
     _alone: Option<MutexGuard<'static, ()>>,
 }
 
 impl Desk {
-    /// With the servers and tools that these steps need.
+    /// Prepares the servers and tools that these steps need.
     pub(super) fn new(steps: &[Step]) -> Self {
         let needs = |tool: &str| {
             let is_word = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.');
@@ -87,7 +88,7 @@ impl Desk {
         ports.extend(["8080", "8081"].into_iter().zip(services.map(|port| port.to_string())));
         let desk = Self { hbase, _redis: redis, folder, ports, _alone: alone };
         desk.furnish();
-        // A page that does not begin with it takes for granted that it runs.
+        // A page that does not start HBase first requires a running one.
         let first = steps.iter().find(|step| step.command.contains("hbase"));
         if needs("hbase") && !first.is_some_and(|step| step.command.contains("hbase up")) {
             desk.hbase.up();
@@ -124,7 +125,7 @@ impl Desk {
             fs::set_permissions(tools.join(name), fs::Permissions::from_mode(0o755)).unwrap();
         }
         fs::write(self.home().join(".curlrc"), CURL).unwrap();
-        // What pages call a reader's own corpus.
+        // The pages' names for a reader's own corpus.
         fs::create_dir(checkout.join("crawl")).unwrap();
         let corpus = fs::read_to_string(news()).unwrap();
         let (first, second) = corpus.split_at(corpus.match_indices('\n').nth(17).unwrap().0 + 1);
@@ -138,7 +139,8 @@ impl Desk {
         }
     }
 
-    /// Runs the steps one after another in one shell. None for those that it did not come to.
+    /// Runs the steps one after another in one shell. Returns `None` for steps that were not
+    /// reached.
     pub(super) fn run(&self, steps: &[Step]) -> Vec<Option<Said>> {
         let mut script = String::new();
         for step in steps {
@@ -162,7 +164,7 @@ impl Desk {
         steps.iter().map(|_| outcome()).collect()
     }
 
-    /// What a shell says while it runs a script, with what it leaves behind ended.
+    /// Runs a script in a shell, ends its remaining processes, and returns the output.
     fn shell(&self, script: &str) -> String {
         let (file, said) = (self.folder.path().join("page.sh"), self.folder.path().join("said"));
         fs::write(&file, script).unwrap();
@@ -194,11 +196,11 @@ impl Desk {
         String::from_utf8_lossy(&fs::read(said).unwrap()).into_owned()
     }
 
-    /// With the ports and folders of a page in place of those here.
+    /// Replaces ports and folders of this machine by those of the page.
     fn as_a_page_shows(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for (shown, here) in &self.ports {
-            // Fingerprints and times have the same digits in the middle.
+            // Fingerprints and times contain the same digits.
             let port = Regex::new(&format!(r"\b{here}\b")).unwrap();
             text = port.replace_all(&text, *shown).into_owned();
         }

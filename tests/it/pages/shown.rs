@@ -1,16 +1,16 @@
-//! What is another in every run, and is not held against what a page shows.
+//! Output that differs in every run, and is left out of comparisons with a page.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Patterns and what stands in their place, in this order.
+/// Patterns and their replacements, in this order.
 static VARIES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
     let patterns = [
         (r"(?m)^(seconds|Took) .*\n", ""),
-        // What is said every ten seconds.
+        // Progress, printed every ten seconds.
         (r"(?m)^bulk-load: writing the HFiles of .*\n", ""),
-        // What HBase's client logs where a machine is slow.
+        // Log lines of HBase's client on a slow machine.
         (r"(?m)^\d{4}-\d\d-\d\d[T ][\d:]{8}[,.]\d+ +(DEBUG|INFO|WARN|ERROR) .*\n", ""),
         (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "UUID"),
         (r#"identity"?[: ]+"?[0-9a-f]{32}"#, "IDENTITY"),

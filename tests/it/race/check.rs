@@ -1,4 +1,4 @@
-//! What must hold when all is quiet again.
+//! Invariants after a race has ended.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use simhash::Fingerprint;
 use super::groups::{MAX_DISTANCE, Posting};
 use super::posting::Race;
 
-/// Holds the answers and what is kept against each other, and gives the number of what is kept.
+/// Checks the answers against the kept documents, and returns the number of kept ones.
 pub(super) fn check(postings: &[Posting], race: &Race, store: &dyn Store) -> usize {
     let kept = contents(store);
     let mut n_acknowledged = 0;
@@ -20,7 +20,7 @@ pub(super) fn check(postings: &[Posting], race: &Race, store: &dyn Store) -> usi
                 assert_eq!(posting.fingerprint.distance(of.fingerprint), of.distance());
                 assert!(of.distance() <= MAX_DISTANCE);
             }
-            // Who posts again may meet what became of the first time.
+            // A repeated post may meet the outcome of the first one.
             Insertion::Unchanged if !is_repeated => panic!("{posting:?} was there before"),
             Insertion::Replaced => panic!("{posting:?} replaced something"),
             Insertion::Inserted | Insertion::Unchanged => {
@@ -34,7 +34,8 @@ pub(super) fn check(postings: &[Posting], race: &Race, store: &dyn Store) -> usi
     n_acknowledged
 }
 
-/// No two documents are near: by comparing them all, and by what the store finds, which is each of them by itself.
+/// Checks that no two documents are near: by comparison of all pairs, and because the store finds
+/// only each document itself.
 pub(super) fn check_apart(kept: &BTreeMap<String, Fingerprint>, store: &dyn Store) {
     let documents: Vec<_> = kept.iter().collect();
     for (number, (id, fingerprint)) in documents.iter().enumerate() {
@@ -53,7 +54,7 @@ pub(super) fn check_apart(kept: &BTreeMap<String, Fingerprint>, store: &dyn Stor
     }
 }
 
-/// All that a store has.
+/// Returns all documents of a store.
 pub(super) fn contents(store: &dyn Store) -> BTreeMap<String, Fingerprint> {
     let mut documents = BTreeMap::new();
     let mut next = Some(Cursor::start());

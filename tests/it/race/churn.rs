@@ -1,5 +1,6 @@
-//! Few ids and few texts, posted and removed by everybody at once: the same id with the same and with different texts,
-//! near ones under different ids, and removals of what is about to be inserted.
+//! Few ids and few texts, posted and removed by all clients at once: the same id with the same and
+//! with different texts, near texts under different ids, and removals of documents about to be
+//! inserted.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -12,16 +13,17 @@ use super::metadata;
 use super::posting::{agent, post};
 use crate::support::{Random, Worker};
 
-/// Fewer than clients, so that an id is always in several hands.
+/// Fewer ids than clients, so that several clients always hold one id.
 const N_IDS: usize = 12;
 
-/// Chains of texts.
+/// The number of chains of texts.
 const N_CHAINS: usize = 5;
 
-/// What happens when all is quiet again.
+/// The number of deeds after the churn.
 const N_QUIET: usize = 200;
 
-/// Does `n` random things; workers insert, and this process removes. `after` is told how many are done.
+/// Runs `n` random deeds; workers insert, and this process removes. `after` gets the number of
+/// deeds done.
 pub(super) fn churn(
     n: usize,
     seed: u64,
@@ -81,8 +83,8 @@ impl Deed {
     }
 }
 
-/// What is left is what could have been posted, and no two of it are near; and from here on the store does what one in
-/// memory does that has the same documents.
+/// Checks that the remaining documents were posted, and that no two are near. From then on, the
+/// store must act like one in memory with the same documents.
 fn check_quiet(seed: u64, texts: &[Posting], store: &dyn Store) {
     let left = contents(store);
     assert!(left.values().all(|left| texts.iter().any(|posting| posting.fingerprint == *left)), "{left:?}");

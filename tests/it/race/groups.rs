@@ -1,4 +1,5 @@
-//! Groups of near-duplicates: texts of random words, by a seed, with the fingerprints that the programs give them.
+//! Groups of near-duplicates: texts of random words, by a seed, with their fingerprints from the
+//! programs.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +7,20 @@ use simhash::{Distance, Fingerprint};
 
 use crate::support::{Random, json_lines, run_with_input};
 
-/// Documents in a group.
+/// The number of documents in a group.
 pub(super) const GROUP_SIZE: usize = 4;
 
-/// Within which two documents are near, which is the default.
+/// The greatest distance of near documents, which is the default.
 pub(super) const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 
-/// Words in a text: so many that changing one moves about two bits.
+/// The number of words in a text: so many that a changed word moves about two bits.
 const N_WORDS: usize = 120;
 
-/// Texts of which a chain is chosen; each has one word more that is not the first one's.
+/// The number of texts from which a chain is chosen. Each has one more word that differs from the
+/// first.
 const N_LINKS: usize = 20;
 
-/// A document that is to be posted.
+/// A document to be posted.
 #[derive(Clone, Debug)]
 pub(super) struct Posting {
     pub(super) id: String,
@@ -27,10 +29,10 @@ pub(super) struct Posting {
     pub(super) fingerprint: Fingerprint,
 }
 
-/// Documents on their way at a time.
+/// The number of documents posted at a time.
 pub(super) const N_CLIENTS: usize = 16;
 
-/// `n` groups of one text each, far from each other.
+/// Returns `n` groups of one text each, far from each other.
 pub(super) fn identical(n: usize, seed: u64) -> Vec<Posting> {
     let mut random = Random(seed);
     let texts: Vec<_> = (0..n).map(|_| words(&mut random, 8).join(" ")).collect();
@@ -42,13 +44,13 @@ pub(super) fn identical(n: usize, seed: u64) -> Vec<Posting> {
     mixed(postings, &mut random)
 }
 
-/// `n` groups, far from each other, each a chain: every member is near to the next one, and the first is far from the
-/// last.
+/// Returns `n` groups, far from each other. Each is a chain: every member is near the next one, and
+/// the first is far from the last.
 pub(super) fn chains(n: usize, seed: u64) -> Vec<Posting> {
     let mut random = Random(seed);
     let mut postings = Vec::with_capacity(n * GROUP_SIZE);
     let mut group = 0;
-    // Most drifts have a chain in them, those that have none are left out.
+    // Most drifts contain a chain; the others are left out.
     while group < n {
         let texts: Vec<_> = (0..n).flat_map(|_| drift(&mut random)).collect();
         let fingerprints = fingerprints(&texts);
@@ -71,7 +73,7 @@ fn words(random: &mut Random, n: usize) -> Vec<String> {
     (0..n).map(|_| format!("{:x}", random.next() >> 32)).collect()
 }
 
-/// A text, and others that go further and further away from it.
+/// Returns a text, and others at increasing distances from it.
 fn drift(random: &mut Random) -> Vec<String> {
     let mut text = words(random, N_WORDS);
     let others = words(random, N_LINKS);
@@ -82,7 +84,7 @@ fn drift(random: &mut Random) -> Vec<String> {
     others.into_iter().enumerate().map(go_on).collect()
 }
 
-/// The numbers of the first texts that make a chain.
+/// Returns the positions of the first texts that form a chain.
 fn chain(fingerprints: &[Fingerprint]) -> Option<[usize; GROUP_SIZE]> {
     let first = fingerprints.first()?;
     let mut chain = vec![0];
@@ -99,7 +101,7 @@ fn chain(fingerprints: &[Fingerprint]) -> Option<[usize; GROUP_SIZE]> {
     None
 }
 
-/// What the programs make of these texts, in their order.
+/// Returns the fingerprints that the programs make of these texts, in their order.
 fn fingerprints(texts: &[String]) -> Vec<Fingerprint> {
     let ids: Vec<_> = (0..texts.len()).map(|number| number.to_string()).collect();
     let input = json_lines(ids.iter().map(String::as_str).zip(texts.iter().map(String::as_str)));
@@ -113,7 +115,8 @@ fn fingerprints(texts: &[String]) -> Vec<Fingerprint> {
     by_number.into_values().collect()
 }
 
-/// In an order in which the members of a group are on their way at the same time, and those of others with them.
+/// Orders the postings so that members of a group, and of other groups, are posted at the same
+/// time.
 fn mixed(postings: Vec<Posting>, random: &mut Random) -> Vec<Posting> {
     let mut placed: Vec<_> =
         (0..).zip(postings).map(|(place, posting)| (place + random.below(N_CLIENTS), posting)).collect();

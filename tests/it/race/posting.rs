@@ -1,4 +1,4 @@
-//! Clients of several workers: post, and post again where no answer came.
+//! Clients of several workers: they post, and post again if no answer came.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -10,24 +10,24 @@ use serde_json::{Value, json};
 use super::groups::{N_CLIENTS, Posting};
 use crate::support::{Random, Worker, apart};
 
-/// How long an answer may take, with all repetitions. Claims of a worker that was killed keep others waiting for 10 s,
-/// and nothing else may for longer.
+/// The longest time of an answer, with all repetitions. Claims of a killed worker delay others by
+/// 10 s, and nothing may delay them longer.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
-/// Before a worker that was busy is asked again.
+/// The pause before a busy worker is asked again.
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
-/// What came of a race.
+/// The outcome of a race.
 pub(super) struct Race {
-    /// To each posting, and whether it was posted more than once.
+    /// The answer to each posting; true if it was posted more than once.
     pub(super) answers: Vec<(Insertion, bool)>,
     pub(super) seconds: f64,
-    /// How long the slowest answer took.
+    /// The time of the slowest answer.
     pub(super) slowest: Duration,
 }
 
-/// Posts everything once, from many threads, each to a random one of the places; and to the next place where no answer
-/// came. `after` is told how many answers there are.
+/// Posts everything once, from many threads, each to a random place, and to the next place if no
+/// answer came. `after` gets the number of answers so far.
 pub(super) fn run(
     postings: &[Posting],
     n_places: usize,
@@ -61,13 +61,14 @@ pub(super) fn run(
     Race { answers: answers.into_iter().map(|(.., answer)| answer).collect(), seconds, slowest }
 }
 
-/// What the clients share.
+/// Returns the agent that all clients share.
 pub(super) fn agent() -> ureq::Agent {
     let config = ureq::Agent::config_builder().http_status_as_error(false);
     config.max_idle_connections_per_host(N_CLIENTS).build().into()
 }
 
-/// Posts to one worker until it is not too busy; `None` if nobody knows what came of it, because it is no more.
+/// Posts to one worker until it is not too busy. Returns `None` if the worker died, because the
+/// outcome is unknown then.
 pub(super) fn post(agent: &ureq::Agent, worker: &Worker, posting: &Posting) -> Option<Insertion> {
     let request = json!({ "id": posting.id, "text": posting.text }).to_string();
     let url = format!("{}/v1/documents", worker.base());

@@ -1,8 +1,8 @@
-//! Runs of the indexer on one index at once, and a worker beside them: chains of texts, of which
-//! one run has the first and another one the rest.
+//! Concurrent runs of the indexer on one index, and a worker beside them. Each chain of texts has
+//! its first text in one run and the rest in another.
 //!
-//! Each text of a chain is near to the next one only. So where the first keeps the second out, the
-//! third stays.
+//! Each text of a chain is near only the next one. If the first keeps the second out, the third
+//! stays.
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::support::{History, Random, Worker, command, json_lines};
 
 const N_CHAINS: usize = 500;
 
-/// Words in a text, and how many of them are others in the next one of its chain.
+/// The number of words in a text, and the number changed in the next text of its chain.
 const N_WORDS: usize = 80;
 const N_CHANGED: usize = 6;
 
-/// Two files of JSON Lines. Of one chain each file has the first, in turns.
+/// Returns two files of JSON Lines. The first texts of the chains are in the two files by turns.
 fn chains(seed: u64) -> [String; 2] {
     let mut random = Random(seed);
     let mut word = || -> String { (0..6).map(|_| char::from(b'a' + random.below(26) as u8)).collect() };
@@ -35,7 +35,7 @@ fn chains(seed: u64) -> [String; 2] {
     files
 }
 
-/// A run that is under way, and what it writes.
+/// A running deduplication and its outputs.
 struct Run {
     child: Child,
     kept: String,
@@ -62,14 +62,14 @@ impl Run {
     }
 }
 
-/// Makes an index, so that runs do not wait for each other to make it; gives its URL.
+/// Makes an index, so that runs do not wait for each other to make it, and returns its URL.
 fn index_in(folder: &Path) -> String {
     let store = format!("embedded:{}", folder.join("index").display());
     engine::Engine::open(&store, &engine::Options::default()).unwrap();
     store
 }
 
-/// Runs with these options on each of the files at once.
+/// Deduplicates two files at once, each with its options, and checks the history.
 fn check(options: [&[&str]; 2], seed: u64) {
     let folder = tempfile::tempdir().unwrap();
     let store = index_in(folder.path());
@@ -126,7 +126,7 @@ fn of_collectors() {
     history.check(&store);
 }
 
-/// What is posted in batches is decided in one call of the store, and nothing of it beforehand.
+/// A posted batch is decided in one call of the store, and nothing of it beforehand.
 #[test]
 fn of_a_worker_and_a_deduplication() {
     let folder = tempfile::tempdir().unwrap();

@@ -18,7 +18,7 @@ fn there_and_back() {
     }
 }
 
-/// Texts go along where they are asked for.
+/// Texts are carried over on request.
 #[test]
 fn there_and_back_with_texts() {
     let Some(redis) = redis() else { return };
@@ -38,7 +38,7 @@ fn there_and_back_with_texts() {
     assert!(exported[0] == exported[1] && exported[1] == exported[2]);
 }
 
-/// The id and the text of an exported record.
+/// Returns the id and the text of an exported record.
 fn with_fields(line: &str) -> (String, Option<String>) {
     let record: serde_json::Value = serde_json::from_str(line).unwrap();
     let field = |name: &str| record[name].as_str().map(str::to_owned);

@@ -1,5 +1,5 @@
-//! Servers that answer and cannot: replicas, too many clients, keys that were dropped, rights that
-//! were taken away.
+//! Servers that answer but cannot serve: replicas, too many clients, dropped keys, withdrawn
+//! rights.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -25,7 +25,7 @@ fn a_demoted_primary_is_waited_for() {
     let n_before = n_connections(&redis);
     thread::scope(|scope| {
         let written = scope.spawn(|| store.insert(&[document("b", 1 << 40)]));
-        // It has come with another connection.
+        // The write has come over another connection.
         until(|| n_connections(&redis) >= n_before + 3);
         assert!(!written.is_finished());
         redis.cli(&["replicaof", "no", "one"]);
@@ -40,7 +40,7 @@ fn n_connections(redis: &Redis) -> u64 {
     n.trim().parse().unwrap()
 }
 
-/// A server that refuses connections is waited for, also by who has none yet.
+/// Clients wait for a server that refuses connections, even without a first connection.
 #[test]
 fn too_many_clients() {
     let Some(redis) = Redis::start(&["--maxclients", "4"]) else { return };
@@ -49,7 +49,7 @@ fn too_many_clients() {
     let mut others: Vec<_> = (0..4).map(|_| TcpStream::connect(redis.address).unwrap()).collect();
     thread::scope(|scope| {
         let written = scope.spawn(|| open(&url).insert(&[document("a", 0)]));
-        // One of the others is told of clients that were refused.
+        // Another client is told the number of refused clients.
         until(|| {
             let said = others.iter_mut().find_map(|other| rejected(other).ok());
             assert!(!written.is_finished());
@@ -65,7 +65,7 @@ fn rejected(connection: &mut TcpStream) -> std::io::Result<u64> {
     let mut reader = BufReader::new(connection);
     let mut line = String::new();
     let mut n_rejected = None;
-    // What follows that line is read by the next call, with the line before it.
+    // The next call reads the rest of this answer first.
     while n_rejected.is_none() {
         line.clear();
         if reader.read_line(&mut line)? == 0 {
@@ -76,7 +76,7 @@ fn rejected(connection: &mut TcpStream) -> std::io::Result<u64> {
     Ok(n_rejected.unwrap_or_default())
 }
 
-/// The worker says 503, and takes writes again when the server does.
+/// The worker says 503, and accepts writes again when the server does.
 #[test]
 fn writes_that_need_replicas() {
     let Some(redis) = Redis::start(&[]) else { return };
@@ -93,8 +93,7 @@ fn writes_that_need_replicas() {
     assert_eq!(worker.get("/readyz").0, 200);
 }
 
-/// No answer is given as if the index were whole, and what was acknowledged before is not forgotten
-/// without a word.
+/// No answer pretends that the index is complete, and acknowledged documents are not lost silently.
 #[test]
 fn dropped_keys_are_noticed() {
     let Some(redis) = Redis::start(&[]) else { return };
@@ -103,7 +102,7 @@ fn dropped_keys_are_noticed() {
     store.insert(&documents).unwrap();
     redis.cli(&["config", "set", "maxmemory-policy", "allkeys-random"]);
     redis.cli(&["config", "set", "maxmemory", "1mb"]);
-    // Something is dropped with the next command.
+    // The next command drops something.
     redis.cli(&["set", "another", "value"]);
     let id = [DocumentId::new("1").unwrap()];
     let refused = [
@@ -117,7 +116,7 @@ fn dropped_keys_are_noticed() {
     ];
     for refused in refused {
         let refused = refused.unwrap_err();
-        // The index itself may be what was dropped.
+        // The index itself may be dropped.
         assert!(matches!(refused.kind(), ErrorKind::Corrupt | ErrorKind::NotFound), "{refused}");
     }
     let fresh = run("pigeonhole", ["info", "--store", &redis.url("evicted")]).expect(2).stderr;
@@ -140,7 +139,7 @@ fn ready_for_writes() {
     assert!(store.ready().is_ok());
 }
 
-/// A user of the access control list, whose password is changed while the program runs.
+/// A user of the access control list; the password changes while the program runs.
 #[test]
 fn a_user_with_a_password() {
     let Some(redis) = Redis::start(&[]) else { return };

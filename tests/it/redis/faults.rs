@@ -1,4 +1,4 @@
-//! Servers that fail, or are not fit: what is kept, and what is told.
+//! Servers that fail or are unfit: the stored documents, and the errors.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,10 +11,11 @@ use index::{Document, DocumentId, ErrorKind, MemoryStore, Store};
 use super::{create, document, metadata, open};
 use crate::support::{Random, Redis, apart, command, kept, made_up_corpus, news, redis, run};
 
-/// A server that is killed and comes back, three times in one load, changes nothing in what is kept.
+/// A server that is killed and comes back, three times in one load, does not change the result.
 ///
-/// With `appendfsync everysec`, Redis acknowledges up to two seconds of writes before it has handed them to the kernel, as long
-/// as a sync of its file takes so long (`flushAppendOnlyFile`). `kill -9` then loses them.
+/// With `appendfsync everysec`, Redis acknowledges up to two seconds of writes before it has handed
+/// them to the kernel, while a sync of its file is slow (`flushAppendOnlyFile`). `kill -9` then
+/// loses these writes.
 #[test]
 fn a_server_that_comes_back() {
     let Some(redis) = Redis::start(&["--appendfsync", "always"]) else { return };
@@ -39,7 +40,8 @@ fn a_server_that_comes_back() {
     assert_eq!(fs::read_to_string(path).unwrap(), kept("memory:", "5c2", corpus));
 }
 
-/// The server does its work, and every third answer is lost on the way: what a caller is told is what was done first.
+/// The server does its work, and every third answer is lost: the caller gets the outcome of the
+/// first attempt.
 #[test]
 fn lost_answers() {
     let Some(redis) = redis() else { return };
@@ -61,12 +63,13 @@ fn lost_answers() {
     }
 }
 
-/// Between a store and the server, closing the connection in place of every n-th answer.
+/// Starts a proxy that closes the connection instead of every n-th answer, and returns its address.
 fn lose_answers(server: SocketAddr, every: usize) -> SocketAddr {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
-        // The first two answers of a connection are those of its own greeting, without which it never gets further.
+        // The first two answers of a connection belong to its greeting, without which no connection
+        // works.
         let mut n_answers = 0;
         for mut client in listener.incoming().map_while(Result::ok) {
             let mut server = TcpStream::connect(server).unwrap();
@@ -93,7 +96,7 @@ fn lose_answers(server: SocketAddr, every: usize) -> SocketAddr {
     address
 }
 
-/// Redis refuses writes above its `maxmemory`, and takes them when there is room.
+/// Redis refuses writes above its `maxmemory`, and accepts them when there is room.
 #[test]
 fn a_full_server() {
     let Some(redis) = Redis::start(&["--maxmemory", "8mb"]) else { return };
@@ -110,7 +113,7 @@ fn a_full_server() {
     assert_eq!(refused.0.kind(), ErrorKind::StorageFull);
     assert!(refused.0.to_string().contains("maxmemory"), "{}", refused.0);
     assert_eq!(store.ready().map_err(|error| error.kind()), Err(ErrorKind::StorageFull));
-    // Reading and removing go on.
+    // Reads and removals go on.
     let found = store.scan(index::Cursor::start(), 10).unwrap();
     let ids: Vec<_> = found.documents.iter().map(|stored| stored.document.id.clone()).collect();
     assert_eq!(store.remove(&ids).unwrap(), [true; 10]);
@@ -120,13 +123,13 @@ fn a_full_server() {
     assert_eq!(redis.cli(&["exists", "pigeonhole:{full}:ready"]).trim(), "0");
 }
 
-/// A primary that became a replica answers reads, and is not ready for a service that inserts.
+/// A primary that became a replica answers reads, but is not ready for a service that inserts.
 #[test]
 fn a_replica() {
     let Some(redis) = Redis::start(&["--replica-serve-stale-data", "yes"]) else { return };
     let store = create(&redis.url("replica"));
     assert!(store.ready().is_ok());
-    // Of a primary that is not there.
+    // The primary does not exist.
     redis.cli(&["replicaof", "127.0.0.1", "1"]);
     assert!(store.get(&[DocumentId::new("a").unwrap()]).is_ok());
     assert_eq!(store.ready().map_err(|error| error.kind()), Err(ErrorKind::Unavailable));
@@ -147,7 +150,7 @@ fn a_server_that_is_not_fit() {
     assert!(refused.contains("CONFIG SET maxmemory-policy noeviction"), "{refused}");
     redis.cli(&["config", "set", "maxmemory-policy", "noeviction"]);
     query(&redis, "").expect(0);
-    // An index that is lost is not an empty one.
+    // A lost index is not an empty one.
     let store = open(&redis.url("a"));
     assert!(store.near(&[document("a", 0).sketch], &apart(3).into(), 1).is_ok());
     redis.cli(&["flushall"]);
@@ -185,7 +188,7 @@ fn a_server_that_is_not_fit() {
     with("open sesame\n").expect(0);
 }
 
-/// A record that was changed behind the store's back is an error, and never an answer.
+/// A record changed behind the store's back is an error, and never an answer.
 #[test]
 fn damage() {
     let Some(redis) = redis() else { return };

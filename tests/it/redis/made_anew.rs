@@ -1,4 +1,4 @@
-//! A server that is emptied, and where another index is made, under programs that have the old one open.
+//! A server that is emptied and gets another index, under programs that have the old one open.
 
 use std::fs;
 use std::rc::Rc;
@@ -30,7 +30,8 @@ fn every_call_notices() {
     });
 }
 
-/// The worker went on by the old seed: it took documents that others never found, and found none of theirs.
+/// Before, the worker went on with the old seed: other programs never found its documents, nor the
+/// worker theirs.
 #[test]
 fn a_worker_does_not_go_on() {
     let Some(redis) = Redis::start(&[]) else { return };
@@ -55,7 +56,7 @@ fn a_worker_does_not_go_on() {
         assert_eq!(worker.delete("/v1/documents/en-harbour").0, 503);
         assert_eq!(worker.get("/readyz").0, 503);
         assert_eq!(worker.get("/v1/index").0, 503);
-        // The process itself is none the worse.
+        // The process itself is unaffected.
         assert_eq!(worker.get("/healthz").0, 200);
     };
     refuses(&worker, "has no index any more");
@@ -74,7 +75,7 @@ fn a_worker_does_not_go_on() {
     assert_ne!(digest(), before);
 }
 
-/// A job stops at once, writes nothing into the index that came after its own, and does not go on there either.
+/// A job stops at once, writes nothing into the later index, and does not resume there either.
 #[test]
 fn a_job_does_not_go_on() {
     let Some(redis) = Redis::start(&[]) else { return };
@@ -100,7 +101,8 @@ fn a_job_does_not_go_on() {
         let said = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(2), "{said}");
         assert!(said.contains("is not there any more") || said.contains("was made anew"), "{said}");
-        // The new one has the default recipe of no program, so it is named as what it is.
+        // `create` leaves an empty recipe, which would be refused first. An index made by the
+        // program has the same recipe, and is refused by its identity.
         redis.cli(&["flushall"]);
         run("indexer", ["index", "-q", "--store", &url, news().to_str().unwrap()]).expect(0);
         let n_documents = count();
@@ -110,7 +112,8 @@ fn a_job_does_not_go_on() {
     }
 }
 
-/// A program of before identities could write by another scheme. What it wrote is found; by another seed it could not be.
+/// A program without identities could write with another scheme. Its documents are found; with
+/// another seed they could not be.
 #[test]
 fn what_another_scheme_has_filed_is_found() {
     let Some(redis) = Redis::start(&[]) else { return };
@@ -122,7 +125,7 @@ fn what_another_scheme_has_filed_is_found() {
     };
     make("a", "5c2");
     make("b", "t11");
-    // The record of one index's document in the other one.
+    // Copies the record of a document in one index into the other.
     let copied = "local record = redis.call('GET', 'pigeonhole:{b}:d:en-harbour') \
                   redis.call('SET', 'pigeonhole:{a}:d:en-harbour', record)";
     redis.cli(&["eval", copied, "0"]);

@@ -1,4 +1,4 @@
-//! Documents that stay for some time only: what Redis makes of it.
+//! Retention in Redis: documents that expire.
 
 use index::testsuite::FakeClock;
 use index::{MemoryStore, Metadata, Retention, Store};
@@ -8,7 +8,7 @@ use crate::support::{Random, Redis, apart, redis};
 
 const RETAIN_MS: i64 = 100_000;
 
-/// A new index that retains its documents for [`RETAIN_MS`].
+/// Makes a new index that retains its documents for [`RETAIN_MS`].
 fn create_retaining(url: &str, clock: &FakeClock) -> Box<dyn Store> {
     let store = open_with_clock(url, clock.clock());
     let retain = Retention::from_seconds((RETAIN_MS / 1_000) as u32);
@@ -16,7 +16,8 @@ fn create_retaining(url: &str, clock: &FakeClock) -> Box<dyn Store> {
     store
 }
 
-/// How many keys a server has, and its memory, without the answers that are kept for repetitions.
+/// Returns the number of keys and the used memory of a server, without answers stored for
+/// repetitions.
 fn weigh(redis: &Redis, name: &str) -> (u64, u64) {
     let forget = "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('DEL', key) end";
     redis.cli(&["eval", forget, "0", &format!("pigeonhole:{{{name}}}:a:*")]);
@@ -26,7 +27,8 @@ fn weigh(redis: &Redis, name: &str) -> (u64, u64) {
     (n_keys, used.trim().parse().unwrap())
 }
 
-/// Ten turn-overs take no more room than three; and when the last has expired, single writes give all of it back.
+/// Ten turn-overs take no more room than three. When the last has expired, single writes free all
+/// of it.
 #[test]
 fn what_expires_gives_its_room_back() {
     let Some(redis) = Redis::start(&[]) else { return };
@@ -36,7 +38,7 @@ fn what_expires_gives_its_room_back() {
     let mut weights = Vec::new();
     for _turn in 0..10 {
         for step in 0..10 {
-            // Boilerplate among them, more of it than a small run has.
+            // With boilerplate, more than a small run has.
             let mut documents: Vec<_> =
                 (0..150).map(|_| random.next()).map(|bits| document(&format!("{bits:016x}"), bits)).collect();
             documents.extend((0..30).map(|_| document(&format!("{:016x}", random.next()), 7)));
@@ -52,7 +54,7 @@ fn what_expires_gives_its_room_back() {
     }
     let ((n_keys, bytes), (n_keys_last, bytes_last)) = (weights[2], weights[9]);
     assert!(n_keys_last <= n_keys + n_keys / 50, "{weights:?}");
-    // What a server needs for itself comes and goes; seven turn-overs left behind would be three times as much.
+    // A server's own use varies; seven turn-overs left behind would need three times as much.
     assert!(bytes_last <= bytes + bytes / 4, "{weights:?}");
     assert!(n_keys > 10_000, "{weights:?}");
 
@@ -65,7 +67,7 @@ fn what_expires_gives_its_room_back() {
     assert_eq!(weigh(&redis, "level").0, 16);
 }
 
-/// What Redis finds of large runs, part of which has expired, is what memory finds.
+/// Redis finds the same as memory in large, partly expired runs.
 #[test]
 fn large_runs_that_expire() {
     let Some(redis) = redis() else { return };
@@ -83,7 +85,8 @@ fn large_runs_that_expire() {
         }
         clock.advance_ms(1_000);
     }
-    // Of the three runs of 1,000 ids each, most, some, and few are left; then of one larger than is answered whole.
+    // Most, some, and few of the three runs of 1,000 ids each are left; then of one larger than is
+    // answered whole.
     for (advance_ms, n_more) in [(0, 0), (50_000, 0), (20_000, 2_000), (29_000, 0), (1_000, 0), (70_999, 0)] {
         clock.advance_ms(advance_ms);
         let more: Vec<_> = (0..n_more).map(|_| document(&format!("{:016x}", random.next()), 0)).collect();
@@ -107,7 +110,8 @@ fn large_runs_that_expire() {
     }
 }
 
-/// Two programs whose clocks differ: a document lives longer or shorter by as much, and each program is sure of itself.
+/// Two programs with different clocks: a document lives longer or shorter by the difference, and
+/// each program is consistent.
 #[test]
 fn clocks_that_differ() {
     let Some(redis) = redis() else { return };
@@ -127,7 +131,7 @@ fn clocks_that_differ() {
     assert_eq!((n_found(&*store), n_found(&*behind)), (0, 1));
     elapse(10_000);
     assert_eq!((n_found(&*store), n_found(&*behind)), (0, 0));
-    // What the slow one inserts is 10 s old for the other from the first moment on.
+    // A document of the slow program is 10 s old for the other from the start.
     behind.insert(&[document("b", 0)]).unwrap();
     elapse(RETAIN_MS - 10_000);
     assert_eq!((n_found(&*store), n_found(&*behind)), (0, 1));

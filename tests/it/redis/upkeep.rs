@@ -1,4 +1,5 @@
-//! What an examination finds in Redis, and mends, after somebody has meddled with it; by the store and by the program.
+//! Findings and repairs of an examination in Redis after tampering, by the store and by the
+//! program.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -21,7 +22,7 @@ fn examine(store: &dyn Store, mends: bool) -> Vec<Finding> {
     findings
 }
 
-/// The kinds that are found, and the first words of their places.
+/// Returns the kinds of the findings, and the first words of their places.
 fn told(findings: &[Finding]) -> Vec<(FindingKind, &str)> {
     let mut told: Vec<_> = findings
         .iter()
@@ -31,7 +32,7 @@ fn told(findings: &[Finding]) -> Vec<(FindingKind, &str)> {
     told
 }
 
-/// All keys of an index with what is in them, but the answers that are kept for repetitions.
+/// Returns all keys of an index with their values, without answers stored for repetitions.
 fn dump(redis: &Redis, name: &str) -> String {
     let script = "local all = {} for _, key in ipairs(redis.call('KEYS', ARGV[1])) do \
         if not string.find(key, ':a:', 1, true) then \
@@ -42,7 +43,7 @@ fn dump(redis: &Redis, name: &str) -> String {
     redis.cli(&["eval", script, "0", &format!("pigeonhole:{{{name}}}:*")])
 }
 
-/// Does something to the index in the server; `P` in the script is what its keys begin with.
+/// Runs a script on the index in the server; `P` in the script is the prefix of its keys.
 fn meddle(redis: &Redis, name: &str, script: &str) {
     let script = format!(
         "local P, call = 'pigeonhole:{{{name}}}:', redis.call \
@@ -60,7 +61,7 @@ fn open(redis: &Redis, name: &str, retains: bool) -> (FakeClock, Box<dyn Store>)
     (clock, store)
 }
 
-/// Everything that can be wrong, one after another, in an index of either kind.
+/// Every fault, one after another, in an index of either kind.
 #[test]
 fn what_is_wrong_is_found_and_mended() {
     let Some(redis) = redis() else { return };
@@ -75,16 +76,16 @@ fn what_is_wrong_is_found_and_mended() {
         ("call('ZREM', P .. 'times', 'a')", true, vec![unfiled("a")]),
         ("call('ZADD', P .. 'times', 7, 'a')", true, vec![unfiled("a")]),
         ("call('ZREM', P .. 't:' .. LARGE, 'l17')", true, vec![unfiled("l17")]),
-        // All that a record leaves behind which goes by itself.
+        // Traces of a missing record that expire by themselves.
         ("call('DEL', P .. 'd:a')", false, vec![ghost("a"), ghost("run")]),
-        // Ids where they do not belong.
+        // Ids in wrong places.
         ("call('ZADD', P .. 'ids', 0, 'never')", false, vec![ghost("never")]),
         ("call('ZADD', P .. 'times', 7, 'never')", true, vec![ghost("never")]),
         ("call('ZADD', P .. 'r:' .. RUN, 0, 'c')", false, vec![ghost("c")]),
         ("call('ZADD', P .. 'r:' .. RUN, 0, 'never')", false, vec![ghost("never")]),
         ("call('ZADD', P .. 't:' .. RUN, 0, 'a')", true, vec![ghost("a")]),
         ("call('ZADD', P .. 't:' .. LARGE, 9, 'never')", true, vec![ghost("never")]),
-        // A run in a bucket that is not its own, and one without ids.
+        // A run in a bucket of another one, and a run without ids.
         ("call('ZADD', P .. 'b:zzzzz', 0, RUN)", false, vec![ghost("run")]),
         ("call('ZADD', OWN, 0, '12345678\\0')", false, vec![ghost("run")]),
     ]
@@ -107,7 +108,7 @@ fn what_is_wrong_is_found_and_mended() {
             meddle(redis, &name, &format!("{begin}{script}"));
             let before = dump(redis, &name);
             let seen = examine(&*store, false);
-            // What mending the first one brings to light, or settles, comes later or not at all.
+            // A repair of the first finding may reveal or settle others.
             assert!(told(&seen).contains(&expected[0]), "{script}: {seen:?}");
             assert_eq!(dump(redis, &name), before, "{script}: looking has changed something");
             let mended = examine(&*store, true);
@@ -117,7 +118,7 @@ fn what_is_wrong_is_found_and_mended() {
             let left = !script.contains("DEL");
             let found = store.near(&[document("query", 1).sketch], &apart(0).into(), 9).unwrap().remove(0);
             assert_eq!(found.n_matches, u64::from(left), "{script}");
-            // What is written from then on finds all as it should be.
+            // Later writes find all in order.
             store.insert(&[document("a", 1)]).unwrap();
             let ids: Vec<_> = documents.iter().map(|document| document.id.clone()).collect();
             assert!(store.remove(&ids).unwrap().iter().all(|&removed| removed), "{script}");
@@ -127,7 +128,7 @@ fn what_is_wrong_is_found_and_mended() {
     }
 }
 
-/// A record that cannot be read is told, and left with all that leads to it.
+/// An unreadable record is reported, and stays with all that leads to it.
 #[test]
 fn what_is_damaged_stays() {
     let Some(redis) = redis() else { return };
@@ -146,7 +147,7 @@ fn what_is_damaged_stays() {
     }
 }
 
-/// Whatever others do meanwhile, and whatever has expired, nothing is found in what nobody has meddled with.
+/// Without tampering there are no findings, despite other writers and expired documents.
 #[test]
 fn beside_writers_of_every_kind() {
     let Some(redis) = redis() else { return };
@@ -227,7 +228,7 @@ fn the_programs_find_and_mend_it() {
         "{mended}"
     );
     at("verify", &[]).expect(0);
-    // Damage is left, and says what to do.
+    // Damage is left, and the output names a remedy.
     meddle(redis, "upkeep-cli", "call('SET', P .. 'd:n03', 'nonsense')");
     let left = at("repair", &["--apply"]).expect(1).stdout;
     assert!(left.contains("damaged\trecord n03\tleft\n"), "{left}");

@@ -1,4 +1,4 @@
-//! Servers that go away, for a while or for good, programs that are killed, and files that change, all in mid-read.
+//! Servers that go away, briefly or for good, killed programs, and changed files, all in mid-read.
 
 use std::fs;
 use std::io::Read;
@@ -13,7 +13,7 @@ use crate::support::{S3, hdfs, made_up_corpus, run, s3, unsealed, until};
 
 const N: usize = 8_000;
 
-/// A corpus, in a folder of its own, and what an undisturbed `dedup` keeps of it.
+/// Returns a folder with a corpus, and the kept lines of an undisturbed `dedup`.
 fn corpus(place: &Path) -> (std::path::PathBuf, Vec<u8>) {
     let folder = place.join("corpus");
     fs::create_dir(&folder).unwrap();
@@ -31,7 +31,7 @@ fn dedup(input: &str, kept: &Path, more: &[&str]) -> Command {
     indexer(&[&args, more].concat())
 }
 
-/// A `dedup` that reads through a proxy which has let through half of the file.
+/// Starts a `dedup` that reads through a proxy, and waits until half of the file has passed.
 fn begun(server: &'static S3, size: usize, mut dedup: Command) -> (Proxy, std::process::Child) {
     let proxy = Proxy::start(&server.address, size / 2);
     server.settings(&mut dedup, &proxy.address);
@@ -98,7 +98,7 @@ fn an_object_of_s3_that_is_replaced() {
     let [kept, rejects] = ["kept.jsonl", "rejects.jsonl"].map(|name| place.path().join(name));
     let more = ["--rejects", rejects.to_str().unwrap()];
     let (proxy, child) = begun(server, content.len(), dedup(&input, &kept, &more));
-    // Of the same length, so that only its tag tells.
+    // The length is equal, so only the tag differs.
     let other = String::from_utf8(content).unwrap().replace("made-up/", "other-1/");
     fs::write(&file, other).unwrap();
     server.put("replaced/a.jsonl", &file);
@@ -126,7 +126,7 @@ fn killed_and_gone_on_with_from_s3() {
     child.wait().unwrap();
     let before = n_read().unwrap();
     assert!(before < N as u64, "it was at its end");
-    // The same contents written anew are the same, others are not.
+    // The same contents written again count as unchanged, others do not.
     server.put("killed/a.jsonl", &file);
     let go_on = || {
         let mut dedup = dedup(input, &kept, &more);
@@ -145,12 +145,13 @@ fn killed_and_gone_on_with_from_s3() {
     assert!(fs::read(kept).unwrap() == expected, "it is not as from disk");
 }
 
-/// The data node dies for some seconds while a file is read, as slowly as its results are taken.
+/// The data node dies for some seconds while a file is read, at the pace at which results are
+/// taken.
 #[test]
 fn an_hdfs_data_node_that_comes_back() {
     let Some(hdfs) = hdfs() else { return };
     let place = tempfile::tempdir().unwrap();
-    // More than what is read ahead and what waits in queues, so that most is still to come.
+    // More than the read-ahead and the queues hold, so that most of the file is still to come.
     let folder = place.path().join("corpus");
     fs::create_dir(&folder).unwrap();
     let file = folder.join("a.jsonl");
@@ -160,7 +161,7 @@ fn an_hdfs_data_node_that_comes_back() {
     let fingerprint =
         |input: &str| indexer(&["fingerprint", "-q", "--threads", "1", "--segmenter", "words", input]);
     let expected = fingerprint(file.to_str().unwrap()).output().unwrap().stdout;
-    // Nobody reads its output, so that it stands still.
+    // Its output is not read, so the program stands still.
     let mut child = fingerprint(&input).spawn().unwrap();
     let mut seen = vec![0; 1];
     child.stdout.as_mut().unwrap().read_exact(&mut seen).unwrap();

@@ -1,4 +1,4 @@
-//! What stands between a program and a server, and breaks off when a test says so.
+//! A proxy between a program and a server, which a test interrupts.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
@@ -18,24 +18,24 @@ struct Gate {
 
 #[derive(Default)]
 struct State {
-    /// Bytes of answers that went through.
+    /// Bytes of answers that passed.
     n_bytes: usize,
-    /// Where no more go through.
+    /// The number of bytes that may pass.
     end: Option<usize>,
-    /// Whether connections are closed there. Else they wait.
+    /// True to close connections at the end; otherwise they wait.
     closes: bool,
     n_closed: usize,
 }
 
 impl Proxy {
-    /// Lets through the first `end` bytes of what `server` answers.
+    /// Starts a proxy that lets the first `end` bytes of answers from `server` pass.
     pub(super) fn start(server: &str, end: usize) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let gate = Arc::new(Gate::default());
         gate.state.lock().unwrap().end = Some(end);
         let (server, shared) = (server.to_owned(), Arc::clone(&gate));
-        // It ends with the test's process.
+        // The thread ends with the test's process.
         thread::spawn(move || {
             for client in listener.incoming() {
                 let (client, server) = (client.unwrap(), TcpStream::connect(&server).unwrap());
@@ -48,7 +48,7 @@ impl Proxy {
         Self { address, gate }
     }
 
-    /// Waits until it has let through all that it may.
+    /// Waits until all allowed bytes have passed.
     pub(super) fn wait(&self) {
         let state = self.gate.state.lock().unwrap();
         drop(
@@ -59,14 +59,14 @@ impl Proxy {
         );
     }
 
-    /// From now on connections are closed as soon as there is an answer; waits until one has been.
+    /// Closes each connection at its next answer from now on, and waits for the first.
     pub(super) fn close(&self) {
         self.set(|state| state.closes = true);
         let state = self.gate.state.lock().unwrap();
         drop(self.gate.changed.wait_while(state, |state| state.n_closed == 0).unwrap());
     }
 
-    /// From now on everything goes through.
+    /// Lets everything pass from now on.
     pub(super) fn open(&self) {
         self.set(|state| (state.end, state.closes) = (None, false));
     }
@@ -78,7 +78,7 @@ impl Proxy {
 }
 
 impl Gate {
-    /// Waits until so many bytes may go through, or says that they may not.
+    /// Waits until `n_bytes` may pass. Returns false if the connection is to be closed.
     fn pass(&self, n_bytes: usize) -> bool {
         let mut state = self.state.lock().unwrap();
         state.n_bytes += n_bytes;

@@ -1,4 +1,5 @@
-//! Jobs that hold what they read against what an index has under the same ids, killed between two calls of the store.
+//! Jobs that compare their records with the index's documents of the same ids, killed between two
+//! calls of the store.
 
 use std::fs;
 
@@ -7,8 +8,8 @@ use serde_json::json;
 use super::{Job, assert_same};
 use crate::support::{Random, run};
 
-/// What the killed one has stored must count neither as an earlier version nor as another document, and what has left
-/// the index must be as gone as it was, or as there.
+/// Documents of the killed run must count neither as earlier versions nor as other documents.
+/// Documents removed from the index must be gone or there as in an undisturbed run.
 #[test]
 fn killed_while_ids_are_compared_and_replaced() {
     const N: usize = 5_000;
@@ -16,8 +17,8 @@ fn killed_while_ids_are_compared_and_replaced() {
     let mut random = Random(19);
     let mut word = || -> String { (0..7).map(|_| (b'a' + random.below(26) as u8) as char).collect() };
     let words: Vec<String> = (0..N / 5 * 11 + 60).map(|_| word()).collect();
-    // Five of the same words, and the next five of most of these, so that there are chains: a near b, b near c, a far
-    // from c.
+    // Five texts of the same words, and the next five with most of these words, make chains: a near
+    // b, b near c, a far from c.
     let mut chain = |n: usize| -> String {
         let mut text: Vec<&str> = words[n % N / 5 * 11..][..60].iter().map(|word| &**word).collect();
         for _ in 0..random.below(8) {
@@ -45,7 +46,8 @@ fn killed_while_ids_are_compared_and_replaced() {
         [("compare", "first"), ("replace", "first"), ("compare", "longest"), ("replace", "longest")]
     {
         let job = |kind: &str| {
-            // Several calls of the store between two checkpoints: it takes at most 2,048 documents in one.
+            // Several calls of the store between two checkpoints: it takes at most 2,048 documents
+            // in one.
             let args = ["dedup", "--store", "STORE", "--segmenter", "words", "--checkpoint-records", "4900"];
             let more = ["--known-ids", known_ids, "--keep", keep];
             let name = format!("{kind} {known_ids} {keep}");

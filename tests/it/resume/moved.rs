@@ -1,4 +1,4 @@
-//! Jobs that are elsewhere when they go on, or of whose files something is missing or damaged.
+//! Jobs resumed in another place, and jobs with missing or damaged files.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use crate::support::{Random, command, digest, json_lines, run, unsealed, until};
 
 const N: usize = 3_000;
 
-/// What is done in a folder that is called `here`.
+/// The jobs, in a folder named `here`.
 const JOBS: [&[&str]; 4] = [
     &["dedup", "here/corpus.jsonl", "--output", "here/kept.jsonl.gz", "--duplicates", "here/dups"],
     &["dedup", "here/corpus.parquet", "--output", "here/kept.parquet", "--duplicates", "here/dups.parquet"],
@@ -19,7 +19,7 @@ const JOBS: [&[&str]; 4] = [
     &["index", "here/corpus.jsonl", "--store", "embedded:here/index"],
 ];
 
-/// A folder with a job, and a link to it by which the job is begun.
+/// A folder with a job, and a link to the folder, through which the job is started.
 struct Place {
     place: tempfile::TempDir,
     folder: PathBuf,
@@ -55,7 +55,7 @@ impl Place {
         self.command().output().unwrap()
     }
 
-    /// Lets it come to a checkpoint, and stops it there.
+    /// Runs the job to a checkpoint, and stops it there.
     fn begin(&self) {
         let n_read =
             || Some(unsealed(&self.folder.join("journal/checkpoint.json"))?["n_read"].as_u64().unwrap());
@@ -75,7 +75,7 @@ impl Place {
         self.folder = folder;
     }
 
-    /// Runs it to its end; all that there is then to see.
+    /// Runs the job to its end, and returns its report, its digest and its files.
     fn finish(&self) -> Vec<(String, Vec<u8>)> {
         let output = self.go();
         assert!(output.status.code().is_some_and(|code| code < 2), "{output:?}");
@@ -110,8 +110,8 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The journal knew the outputs by where they were: in another folder it took them for new ones, emptied them, and went
-/// on from the middle of the input.
+/// Before, the journal knew outputs by their paths: in another folder, the job took them for new,
+/// emptied them, and went on from the middle of the input.
 #[test]
 fn a_job_whose_folder_was_moved_goes_on() {
     for job in JOBS {
@@ -125,7 +125,7 @@ fn a_job_whose_folder_was_moved_goes_on() {
         super::assert_same(&seen, &expected, &format!("{job:?}"));
         place.move_to("fourth");
         super::assert_same(&place.finish(), &expected, &format!("{job:?}, once more"));
-        // What is elsewhere is known by its length all the same.
+        // In another place, an output is still checked by its length.
         let rejects = place.folder.join("rejects.jsonl");
         fs::write(&rejects, fs::read(&rejects).unwrap().repeat(2)).unwrap();
         let output = place.go();
@@ -142,7 +142,7 @@ fn a_job_of_which_something_is_missing_is_refused() {
         let mut parts = files_in(&place.folder.join("journal"));
         parts.retain(|path| !path.ends_with("lock"));
         assert!(parts.len() >= 3, "{parts:?}");
-        // A file of Parquet is made at the end.
+        // A Parquet file is made at the end.
         let partial = |path: &PathBuf| {
             path.to_str().unwrap().ends_with(".partial") && !path.to_str().unwrap().contains("parquet")
         };
@@ -154,12 +154,12 @@ fn a_job_of_which_something_is_missing_is_refused() {
             place.refused(&format!("{job:?} without {}", part.display()));
             fs::rename(&away, &part).unwrap();
         }
-        // Nothing was harmed by that.
+        // The refusals have damaged nothing.
         super::assert_same(&place.finish(), &expected, &format!("{job:?}"));
     }
 }
 
-/// Two of 44 such changes lost half of the output, and the exit status was 0.
+/// Before, two of 44 such changes lost half of the output, at exit status 0.
 #[test]
 fn a_job_of_which_something_is_damaged_is_refused() {
     let mut random = Random(17);
@@ -178,7 +178,7 @@ fn a_job_of_which_something_is_damaged_is_refused() {
                     .push([&whole[..at], &[whole[at] ^ (1 << random.below(8))], &whole[at + 1..]].concat());
             }
             if path.extension().is_some_and(|extension| extension == "json") {
-                // What is JSON still.
+                // Changes that leave valid JSON.
                 for (at, digit) in whole.iter().enumerate().filter(|(_, byte)| byte.is_ascii_digit()) {
                     let other = if *digit == b'9' { b'8' } else { digit + 1 };
                     changes.push([&whole[..at], &[other], &whole[at + 1..]].concat());
@@ -198,11 +198,11 @@ fn a_job_of_which_something_is_damaged_is_refused() {
     }
 }
 
-/// A job went on with it: what it had written since the copy was made was missing in the index, and
-/// the exit status was 0.
+/// Before, a job went on with the copy: documents written since were missing in the index, at exit
+/// status 0.
 #[test]
 fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
-    // Into an index that is there before the job.
+    // The index exists before the job.
     let new = |job| {
         let place = Place::new(job);
         let first = place.place.path().join("first.jsonl");
@@ -218,7 +218,7 @@ fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
         let place = new(job);
         let [index, aside] = [place.folder.join("index"), place.place.path().join("aside")];
         let data = index.join("data.mdb");
-        // Before the job, and at a checkpoint of it.
+        // Before the job, and at one of its checkpoints.
         let mut older = vec![fs::read(&data).unwrap()];
         place.begin();
         older.push(fs::read(&data).unwrap());
@@ -234,7 +234,7 @@ fn an_index_that_was_put_back_to_an_older_copy_is_refused() {
     }
 }
 
-/// Only how long it was at the checkpoint counted.
+/// Before, only the length at the checkpoint counted.
 #[test]
 fn an_output_that_was_changed_at_equal_length_is_refused() {
     for job in [JOBS[0], JOBS[2]] {

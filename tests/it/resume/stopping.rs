@@ -1,4 +1,4 @@
-//! Signals, the last steps of a job, and who may go on with it.
+//! Signals, the last steps of a job, and the runs that may resume it.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -25,7 +25,7 @@ fn send(child: &Child, signal: &str) {
     assert!(sent.success());
 }
 
-/// Starts a job, waits until it is at work, and sends it signals.
+/// Starts a job, waits until its work has begun, and sends signals.
 fn signalled(job: &Job, signals: &[&str]) -> Output {
     let child = job.spawn();
     until(|| job.folder.join("journal/job.json").exists());
@@ -48,18 +48,19 @@ fn a_signal_stops_at_a_checkpoint_and_a_second_one_at_once() {
         assert!((1..N as u64).contains(&job.n_read()), "{}", job.n_read());
         assert_same(&job.finish(), &expected, signal);
     }
-    // Its only checkpoint would be the end.
+    // The only checkpoint would be the end.
     let job = Job::dedup(place.path(), "twice", &corpus, &["--checkpoint-records", "1000000"]);
     let output = signalled(&job, &["-INT", "-TERM"]);
-    // Which one comes second, if both wait, is for the system to say.
+    // If both signals wait, the system chooses their order.
     assert!(matches!(output.status.signal(), Some(2 | 15)), "{output:?}");
     assert_eq!(job.n_read(), 0);
     let once = Job::dedup(place.path(), "once", &corpus, &["--checkpoint-records", "1000000"]);
     assert_same(&job.finish(), &once.finish(), "twice");
 }
 
-/// Killed between two of the moves of the outputs to their places, or before the journal says that all are there. The
-/// outputs are named without a folder, which is another name before and after they are there.
+/// The job is killed between two moves of outputs to their places, or before the journal records
+/// the last move. The outputs are named without a folder, so their names differ before and after
+/// the moves.
 #[test]
 fn killed_while_the_outputs_are_moved() {
     let place = tempfile::tempdir().unwrap();
@@ -112,7 +113,7 @@ fn what_a_journal_cannot_do_is_refused() {
         &["index", "-q", "--journal", place.path().to_str().unwrap(), &corpus, "--store", &store],
         "no journal",
     );
-    // What was refused before it began has left no job behind.
+    // A run refused before its start has left no job behind.
     assert!(!Path::new(&journal).join("job.json").exists());
     run("indexer", [&dedup[..], &[&corpus]].concat()).expect(0);
     refused(&[&dedup[..], &[&corpus, "--text-field", "body"]].concat(), "--text-field");
@@ -125,7 +126,7 @@ fn what_a_journal_cannot_do_is_refused() {
     assert!(!Path::new(&at("index")).exists(), "what is refused makes no index");
     let once_more = run("indexer", [&dedup[..], &[&corpus]].concat()).expect(0);
     assert!(once_more.stderr.contains("done before"), "{}", once_more.stderr);
-    // It is not done where what it made is gone or another.
+    // A job is not done if an output is missing or changed.
     let whole = fs::read(&kept).unwrap();
     fs::write(&kept, &whole[1..]).unwrap();
     refused(&[&dedup[..], &[&corpus]].concat(), "is not as it was left");
@@ -137,7 +138,7 @@ fn what_a_journal_cannot_do_is_refused() {
     refused(&[&dedup[..], &[&corpus]].concat(), "has changed since");
 }
 
-/// Killed before the job had begun, when nothing was decided: what is left counts as nothing.
+/// The job is killed before it began, with nothing decided: leftovers count as nothing.
 #[test]
 fn killed_before_it_began() {
     let place = tempfile::tempdir().unwrap();
@@ -163,7 +164,7 @@ fn two_runs_at_once_do_not_share_a_journal() {
     send(&first, "-STOP");
     let second = run("indexer", &job.args).expect(2);
     assert!(second.stderr.contains("another run is at work"), "{}", second.stderr);
-    // Whoever starts it again at once gets the lock as soon as the killed one has let go of it.
+    // A new run started at once gets the lock when the killed one releases it.
     let mut third = job.spawn();
     thread::sleep(Duration::from_millis(300));
     first.kill().unwrap();

@@ -1,9 +1,11 @@
-//! A headless Chromium for the tests, driven over WebDriver: a dozen commands of JSON over HTTP, for which the client that the
-//! tests have already will do. Chromium's log and its emulation of media are commands of its own.
+//! A headless Chromium for the tests, driven over WebDriver. A dozen commands of JSON over HTTP
+//! need no client beyond the one of the other tests. Chromium's log and its emulation of media are
+//! commands of its own protocol.
 //!
-//! fantoccini or thirtyfour would take the place of some forty of these lines. The start of the driver, its end with the tests,
-//! the waiting and Chromium's own commands would stay, and each call would need a runtime to block on. fantoccini 0.22 brings 7
-//! crates and second versions of 13, thirtyfour 0.36 brings 9 crates.
+//! fantoccini or thirtyfour would replace some forty of these lines. The start of the driver, its
+//! end with the tests, the waiting and Chromium's own commands would stay, and each call would need
+//! a runtime to block on. fantoccini 0.22 brings 7 crates and second versions of 13, thirtyfour
+//! 0.36 brings 9 crates.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -19,10 +21,10 @@ use tempfile::TempDir;
 
 use super::{Suite, until};
 
-/// What an element is called in answers (WebDriver, 12).
+/// The key of an element in answers (WebDriver, 12).
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// As root, as in CI, there is no sandbox; and nothing but the worker is asked for anything.
+/// Flags of Chromium. Root, the user in CI, has no sandbox. Only the worker is reachable.
 const ARGS: [&str; 9] = [
     "--headless=new",
     "--no-sandbox",
@@ -32,18 +34,20 @@ const ARGS: [&str; 9] = [
     "--disable-component-update",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--lang=en",
-    // As on a telephone, where they take no room.
+    // As on a telephone, where scroll bars take no room.
     "--hide-scrollbars",
 ];
 
-/// Runs the driver until the end of its own input, which is the end of this process at the latest. The driver takes its
-/// browser along. What it says ends when it does, as the shell keeps no end of that pipe.
+/// A shell script: runs the driver until the end of the shell's input, which comes with the end of
+/// this process at the latest. The driver ends its browser. Its standard output closes when the
+/// driver ends, because the shell keeps no copy of the pipe.
 const WATCHDOG: &str = "chromedriver --port=0 & exec >/dev/null; cat; kill -9 $!";
 
-/// It takes a free port of one IP version, and ends if the other one's is taken.
+/// The number of attempts to start the driver. It takes a free port of one IP version, and ends if
+/// the port of the other version is taken.
 const STARTS_MAX: usize = 5;
 
-/// Texts that stand out too little from what is behind them: less than 4.5 to 1 (WCAG 2.2, 1.4.3).
+/// A script: finds texts with a contrast below 4.5 to 1 against their background (WCAG 2.2, 1.4.3).
 const TOO_PALE: &str = "
     const channels = (color) => color.match(/[\\d.]+/g).map(Number);
     const luminance = (color) => {
@@ -66,17 +70,17 @@ const TOO_PALE: &str = "
     });
     return [texts.length, pale];";
 
-/// A browser with one window; gone when dropped.
+/// A browser with one window; closed when dropped.
 pub(crate) struct Browser {
     session: String,
     watchdog: Child,
-    /// Where it leaves its profile and what else it does not clear away.
+    /// Temporary files of the browser: its profile, and others left behind.
     _folder: TempDir,
-    /// Kept open so that the driver never writes into a closed pipe.
+    /// Kept open because the driver must never write into a closed pipe.
     _said: BufReader<ChildStdout>,
 }
 
-/// Keys that are no characters (WebDriver, 17.4.2).
+/// Keys that are not characters (WebDriver, 17.4.2).
 pub(crate) mod key {
     pub(crate) const TAB: &str = "\u{e004}";
     pub(crate) const ENTER: &str = "\u{e007}";
@@ -85,7 +89,7 @@ pub(crate) mod key {
     pub(crate) const END: &str = "\u{e010}";
 }
 
-/// A new browser; none where its suite is not asked for.
+/// Starts a browser; `None` unless the suite is selected.
 pub(crate) fn browser() -> Option<Browser> {
     static MISSING: OnceLock<Option<&str>> = OnceLock::new();
     if !Suite::Browser.is_asked_for() {
@@ -157,18 +161,18 @@ impl Browser {
         if is_done { Ok(value) } else { Err(value) }
     }
 
-    /// A command of Chromium's own protocol.
+    /// Sends a command of Chromium's own protocol.
     fn chromium(&self, command: &str, params: &Value) -> Value {
         self.send("goog/cdp/execute", &json!({ "cmd": command, "params": params }))
     }
 
-    /// The part of the window that shows the page, in CSS pixels.
+    /// Sets the size of the visible page, in CSS pixels.
     pub(crate) fn resize(&self, width: u32, height: u32) {
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.chromium("Emulation.setDeviceMetricsOverride", &metrics);
     }
 
-    /// Has pages drawn for people who like it `dark`, or `light`.
+    /// Sets the preferred color scheme: `dark` or `light`.
     pub(crate) fn prefer(&self, scheme: &str) {
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
         self.chromium("Emulation.setEmulatedMedia", &features);
@@ -178,7 +182,7 @@ impl Browser {
         self.send("url", &json!({ "url": url }));
     }
 
-    /// What the body of a function gives.
+    /// Returns the value of a function with this body.
     pub(crate) fn script(&self, body: &str) -> Value {
         self.send("execute/sync", &json!({ "script": body, "args": [] }))
     }
@@ -193,20 +197,20 @@ impl Browser {
     pub(crate) fn wait(&self, expression: &str) {
         let begun = Instant::now();
         until(|| {
-            // Before the patience of that ends, so that what stands there is said.
+            // Ahead of the limit of `until`, so the message can show the text of the page.
             let is_late = begun.elapsed() > Duration::from_secs(25);
             assert!(!is_late, "this is never so: {expression}; the page says:\n{}", self.text("body"));
             self.script(&format!("return Boolean({expression})")) == true
         });
     }
 
-    /// Waits until there is such an element, and it is shown.
+    /// Waits until an element matches and is visible.
     #[track_caller]
     pub(crate) fn wait_for(&self, selector: &str) {
         self.wait(&format!("document.querySelector({selector:?})?.checkVisibility()"));
     }
 
-    /// The text of an element as it is shown.
+    /// Returns the visible text of an element.
     pub(crate) fn text(&self, selector: &str) -> String {
         self.script(&format!("return document.querySelector({selector:?}).innerText"))
             .as_str()
@@ -214,7 +218,7 @@ impl Browser {
             .to_owned()
     }
 
-    /// The texts of all such elements.
+    /// Returns the visible texts of all matching elements.
     pub(crate) fn texts(&self, selector: &str) -> Vec<String> {
         let texts = self
             .script(&format!("return [...document.querySelectorAll({selector:?})].map((e) => e.innerText)"));
@@ -225,20 +229,21 @@ impl Browser {
         self.script(&format!("return document.querySelectorAll({selector:?}).length")).as_u64().unwrap()
     }
 
-    /// Clicks in the middle of an element, as a mouse does: what covers it gets the click, which is an error.
+    /// Clicks in the middle of an element, as a mouse does. An element that covers the target gets
+    /// the click, which is an error.
     pub(crate) fn click(&self, selector: &str) {
         let element = self.element(selector).unwrap();
         self.send(&format!("element/{element}/click"), &json!({}));
     }
 
-    /// Types into an element, in place of what is there.
+    /// Replaces the text of an element by typing.
     pub(crate) fn fill(&self, selector: &str, text: &str) {
         let element = self.element(selector).unwrap();
         self.send(&format!("element/{element}/clear"), &json!({}));
         self.send(&format!("element/{element}/value"), &json!({ "text": text }));
     }
 
-    /// Puts a long text into an element at once, as pasting does.
+    /// Puts a long text into an element at once, like pasting.
     pub(crate) fn paste(&self, selector: &str, text: &str) {
         let script = "const [selector, text] = arguments; const area = document.querySelector(selector); area.value = text; \
                       area.dispatchEvent(new Event('input', { bubbles: true }));";
@@ -253,8 +258,8 @@ impl Browser {
         self.send("actions", &json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] }));
     }
 
-    /// What the console was told since this was last asked, but for answers of these statuses: Chromium has each request that
-    /// failed in it, also where the page knows what to do.
+    /// Returns the console messages since the last call, without those for answers of these
+    /// statuses. Chromium logs each failed request, even one that the page handles.
     pub(crate) fn console(&self, statuses: &[u16]) -> Vec<String> {
         let entries = self.send("se/log", &json!({ "type": "browser" }));
         let said =
@@ -264,7 +269,7 @@ impl Browser {
         said.filter(|line| !is_expected(line)).collect()
     }
 
-    /// All that is shown stands out from what is behind it.
+    /// Checks that every visible text has enough contrast.
     #[track_caller]
     pub(crate) fn is_readable(&self, place: &str) {
         self.wait("!document.querySelector('[aria-busy]') && document.getAnimations().length === 0");
@@ -273,14 +278,14 @@ impl Browser {
         assert_eq!(measured[1], json!([]), "{place}");
     }
 
-    /// The page is not wider than the window.
+    /// Checks that the page is not wider than the window.
     #[track_caller]
     pub(crate) fn fits(&self, place: &str) {
         let wide = "return document.documentElement.scrollWidth > document.documentElement.clientWidth";
         assert_eq!(self.script(wide), false, "{place}");
     }
 
-    /// Draws all of the page into `target/tmp/page`, for people to look at.
+    /// Draws the whole page into `target/tmp/page`, for visual review.
     pub(crate) fn draw(&self, name: &str) {
         let size = &self.chromium("Page.getLayoutMetrics", &json!({}))["cssContentSize"];
         let clip = json!({ "x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1 });
@@ -296,7 +301,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The driver may have ended by itself.
         let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
         drop(agent.delete(&self.session).call());
         drop(self.watchdog.stdin.take());

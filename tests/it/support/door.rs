@@ -1,4 +1,4 @@
-//! A door before the gateway, which can be shut without disturbing the other tests.
+//! A proxy before the gateway, which can be shut without disturbing the other tests.
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// What stands between a program and the gateway.
+/// A proxy between a program and the gateway.
 pub(crate) struct Door {
     pub(crate) address: SocketAddr,
     gateway: SocketAddr,
     n_bytes: Arc<AtomicUsize>,
-    /// All connections' ends, and whether new ones are let in.
+    /// Both ends of all connections; `None` while new connections are refused.
     open: Arc<Mutex<Option<Vec<TcpStream>>>>,
 }
 
@@ -24,7 +24,7 @@ impl Door {
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
-                // A client that is dropped here sees the connection closed at once.
+                // A dropped client sees the connection closed at once.
                 let Some(ends) = &mut *open else { continue };
                 let server = TcpStream::connect(gateway).unwrap();
                 server.set_nodelay(true).unwrap();
@@ -39,7 +39,7 @@ impl Door {
         door
     }
 
-    /// How many bytes went to the gateway.
+    /// Returns the number of bytes sent to the gateway.
     pub(crate) fn n_bytes(&self) -> usize {
         self.n_bytes.load(Ordering::Relaxed)
     }

@@ -1,5 +1,5 @@
-//! What stands before a server: it listens where the server is said to be, and the server listens on another address of
-//! loopback.
+//! A proxy before a server. The proxy listens on the announced address of the server, and the
+//! server on another address of loopback.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,26 +8,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Where servers behind a gate listen.
+/// The address of servers behind a gate.
 pub(crate) const BEHIND: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
 
-/// What the header of a connection says whose calls are those of clients, and not of masters.
+/// A part of the header of connections from clients, which masters do not send.
 const OF_CLIENTS: &[u8] = b"ClientService";
 
-/// After so many bytes of answers a connection is cut.
+/// The number of bytes of answers after which a connection is cut.
 const CUT_AFTER: usize = 20_000;
 
-/// So many bytes of an answer come at once from a server that is slow.
+/// The number of bytes of an answer that a slow server sends at once.
 const SLOW_LEN: usize = 512;
 
-/// What befalls the answers to clients.
+/// The treatment of answers to clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mood {
-    /// They pass.
+    /// Answers pass.
     Open,
-    /// They end in their middle.
+    /// Answers end in their middle.
     Cut,
-    /// They come in pieces, with so long a pause after each.
+    /// Answers come in pieces, with this pause after each.
     Slow(Duration),
 }
 
@@ -38,12 +38,12 @@ struct Shared {
     ms_slow: AtomicU64,
 }
 
-/// A gate, for as long as this process runs.
+/// A gate that stays open as long as this process runs.
 #[derive(Debug)]
 pub(crate) struct Gate(Arc<Shared>);
 
 impl Gate {
-    /// On a port of loopback, before the same port of [`BEHIND`].
+    /// Opens a gate on a port of loopback, before the same port of [`BEHIND`].
     pub(crate) fn open(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let shared = Arc::new(Shared {
@@ -54,7 +54,7 @@ impl Gate {
         let gate = Self(Arc::clone(&shared));
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                // Where no server listens behind it, the client sees the connection closed at once.
+                // Without a server behind the gate, the client sees the connection closed at once.
                 let Ok(server) = TcpStream::connect(SocketAddr::from((BEHIND, port))) else { continue };
                 let shared = Arc::clone(&shared);
                 thread::spawn(move || shared.let_in(client, server));
@@ -63,17 +63,17 @@ impl Gate {
         Ok(gate)
     }
 
-    /// Holds for the connections that are there, too.
+    /// Sets the mood for existing and new connections.
     pub(crate) fn set(&self, mood: Mood) {
         *self.0.mood.lock().unwrap_or_else(PoisonError::into_inner) = mood;
     }
 
-    /// How many connections were cut in an answer.
+    /// Returns the number of connections that were cut within an answer.
     pub(crate) fn n_cut(&self) -> usize {
         self.0.n_cut.load(Ordering::Relaxed)
     }
 
-    /// For how long pieces of answers were held back in all.
+    /// Returns the total time of pauses between pieces of answers.
     pub(crate) fn slow(&self) -> Duration {
         Duration::from_millis(self.0.ms_slow.load(Ordering::Relaxed))
     }
@@ -127,7 +127,7 @@ impl Shared {
     }
 }
 
-/// Both ways end together.
+/// Closes both directions.
 fn end(streams: &[&TcpStream], outcome: io::Result<()>) -> io::Result<()> {
     for stream in streams {
         stream.shutdown(Shutdown::Both).unwrap_or(());

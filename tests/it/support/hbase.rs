@@ -1,7 +1,8 @@
-//! A real HBase for the tests: one for the whole run, started by the first test that asks for it.
+//! A real HBase for the tests: one for the whole run, started by the first test that needs it.
 //!
-//! No JVM outlives the run, however it ends. A shell waits for the end of a pipe that only this process holds open, and
-//! then stops what runs: that needs no destructor, so a panic, an exit from the middle and `kill -9` are all the same.
+//! No JVM outlives the run, however it ends. A shell waits for the end of a pipe that only this
+//! process holds open, and then stops the JVMs. No destructor is involved: a panic, an early exit
+//! and `kill -9` have the same effect.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,68 +15,69 @@ use tempfile::TempDir;
 
 use super::{Run, Suite, free_ports, root, without_settings};
 
-/// Where the jars are kept, which a run shares with all others.
+/// The variable for the folder of the jars, which all runs share.
 const CACHE: &str = "PIGEONHOLE_HBASE_CACHE";
 
-/// The exit code of `deploy/hbase/hbase` that says so.
+/// The exit code of `deploy/hbase/hbase` for a port that is taken.
 const PORT_TAKEN: i32 = 75;
 
-/// Waits for the end of its input, then ends the JVMs of `$2`, of the roles `$3`, and deletes their data. `kill` does not wait for the
-/// servers to write what nobody will read; `down` waits for a start that is still under way.
+/// A shell script: waits for the end of its input, then ends the JVMs of `$2` with the roles `$3`,
+/// and deletes their data. `kill` does not wait until the servers have written data that is deleted
+/// anyway; `down` waits for a start that is still under way.
 const WATCHDOG: &str = r#"cat
 for role in $3; do "$1" kill "$role" --data "$2"; done
 "$1" down --data "$2" && rm -rf "$2""#;
 
 /// An HBase with its Thrift gateway.
 pub(crate) struct Hbase {
-    /// Where Thrift listens.
+    /// The address of Thrift.
     pub(crate) gateway: SocketAddr,
-    /// Where the master listens, for HBase's own protocol.
+    /// The address of the master, for HBase's own protocol.
     pub(crate) master: SocketAddr,
     /// `--data` of the start script. Deleted when the tests end.
     pub(crate) data: PathBuf,
-    /// Whether its master had begun its work when the start script said that it is up.
+    /// True if the master had begun its work when the start script reported HBase as up.
     pub(crate) was_initialised: bool,
-    /// What the watchdog waits for. Never written to, closed when this process ends.
+    /// Keeps the watchdog waiting. Never written to, closed when this process ends.
     _until_the_end: ChildStdin,
 }
 
-/// Whoever holds this has HBase to itself, as far as others ask for it too: who loads whole tables or splits them takes the
-/// time of those who wait for answers within theirs.
+/// Locks HBase against the other tests that call this function. A load of whole tables or a split
+/// would delay tests with deadlines for answers.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The HBase of this run; none where its suite is not asked for.
+/// Returns the HBase of this run; `None` unless the suite is selected.
 pub(crate) fn hbase() -> Option<&'static Hbase> {
     static HBASE: OnceLock<Result<Hbase, String>> = OnceLock::new();
     if !Suite::Hbase.is_asked_for() {
         return None;
     }
     let started = HBASE.get_or_init(|| Hbase::start(&STANDALONE).map(|(hbase, _)| hbase));
-    // Kept as text, so that a start that failed is not tried again by every test.
+    // Kept as text, so that a failed start is not repeated by every test.
     Some(started.as_ref().unwrap_or_else(|why| panic!("HBase did not start: {why}")))
 }
 
-/// How one is started.
+/// The settings of a start.
 pub(super) struct Kind {
-    /// Of its data folder, before the number of this process.
+    /// The name of the data folder, before the process id.
     name: &'static str,
     up: &'static [&'static str],
-    /// In the order in which they are killed.
+    /// The roles, in the order in which they are killed.
     roles: &'static str,
-    /// Whose log it is that says when the master begins its work.
+    /// The role with the log of the master's start.
     master: &'static str,
 }
 
 const STANDALONE: Kind =
     Kind { name: "hbase", up: &["--heap", "2g"], roles: "gateway server", master: "server" };
 
-/// Seconds: seven JVMs take their time beside other tests.
+/// Seconds: seven JVMs start slowly beside other tests.
 pub(super) const START_MAX: &str = "600";
 
-/// Seven JVMs.
+/// A cluster of seven JVMs.
 pub(super) const CLUSTER: Kind = Kind {
     name: "hbase-cluster",
     up: &["--cluster", "--timeout", START_MAX],
@@ -84,11 +86,11 @@ pub(super) const CLUSTER: Kind = Kind {
 };
 
 impl Hbase {
-    /// With the port of its first region server.
+    /// Starts HBase, and returns the port of its first region server too.
     pub(super) fn start(kind: &Kind) -> Result<(Self, u16), String> {
         let folder = format!("{}-{}", kind.name, std::process::id());
         let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
-        // Of an earlier process with this number, on a machine that stopped in the middle.
+        // The folder of an earlier process with this id, on a machine that stopped in the middle.
         fs::remove_dir_all(&data).unwrap_or(());
         let until_the_end = watch(&data, kind.roles);
         for _ in 0..3 {
@@ -111,17 +113,18 @@ impl Hbase {
                         Self { gateway, master, data, was_initialised, _until_the_end: until_the_end };
                     return Ok((hbase, region_server));
                 }
-                // Somebody was faster; there are others.
+                // Another process took a port first; the next attempt uses others.
                 Started::PortTaken => {}
             }
         }
         Err("the ports that were free are taken, three times in a row".to_owned())
     }
 
-    /// Runs a script in HBase's shell, with variables in its environment that begin as none of this process's.
+    /// Runs a script in HBase's shell with these variables. Parameters of scripts do not come from
+    /// this process's environment.
     pub(crate) fn shell(&self, script: &Path, variables: &[(&str, &str)]) -> Run {
         let mut command = start_script(&self.data);
-        // Parameters of the scripts in `schema/` that the person who runs the tests may have set.
+        // Parameters of the scripts in `schema/`, which may be set where the tests run.
         for variable in
             ["TABLE", "SCHEME", "PROFILE", "REGIONS", "TTL", "COMPRESSION", "BLOCKSIZE", "DRY_RUN", "COMMAND"]
         {
@@ -133,14 +136,14 @@ impl Hbase {
         Run { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
     }
 
-    /// The command that loads a folder of rows.
+    /// Returns the command that loads a folder of rows.
     pub(crate) fn bulk_load(&self, rows: &Path) -> Command {
         let mut command = start_script(&self.data);
         command.arg("bulk-load").arg(rows).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
-    /// Runs the text of a script; `name` tells it from others of this run.
+    /// Runs the text of a script; `name` is unique within a run.
     pub(crate) fn shell_text(&self, name: &str, script: &str) -> Run {
         let file = self.data.join(format!("{name}.rb"));
         fs::write(&file, script).expect("the data folder can be written");
@@ -148,16 +151,16 @@ impl Hbase {
     }
 }
 
-/// Roles as containers have them: each in the foreground, with a data folder of its own below one folder.
+/// Roles as in containers: each in the foreground, with its own data folder below a common folder.
 pub(crate) struct Foreground {
     folder: TempDir,
-    /// Of the gateway, and three of the server.
+    /// The ports of the gateway and of the server, which has three.
     ports: [u16; 4],
     _until_the_end: Vec<ChildStdin>,
 }
 
 impl Foreground {
-    /// For these pairs of a data folder's name and a role; none as with [`hbase`].
+    /// Prepares roles, given as pairs of a data folder's name and a role; `None` as with [`hbase`].
     pub(crate) fn new(roles: &[(&str, &str)]) -> Option<Self> {
         if !Suite::Hbase.is_asked_for() {
             return None;
@@ -169,22 +172,22 @@ impl Foreground {
         Some(Self { folder, ports: free_ports(), _until_the_end: until_the_end })
     }
 
-    /// Where everything is that belongs to it.
+    /// Returns the common folder of the roles.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Where the gateway listens.
+    /// Returns the port of the gateway.
     pub(crate) fn port(&self) -> u16 {
         self.ports[0]
     }
 
-    /// Where the master listens.
+    /// Returns the port of the master.
     pub(crate) fn master_port(&self) -> u16 {
         self.ports[2]
     }
 
-    /// A command of the start script, at the root of the checkout.
+    /// Returns a command of the start script, at the root of the checkout.
     pub(crate) fn command(&self, name: &str, args: impl IntoIterator<Item = String>) -> Command {
         let mut command = start_script(&self.folder.path().join(name));
         let flags = ["--port", "--zookeeper-port", "--master-port", "--regionserver-port"];
@@ -196,16 +199,17 @@ impl Foreground {
     }
 }
 
-/// For whoever runs the start script as a page says, from a home of his own.
+/// Settings for the start script as the pages call it, with its own home folder.
 pub(crate) struct HbaseOfAReader {
     home: PathBuf,
-    /// Of the gateway, and four of the servers; another one follows the last, on the port after it.
+    /// The ports of the gateway and of the servers, which have four. A fifth port of a server
+    /// follows the last one.
     ports: [u16; 5],
     _until_the_end: Vec<ChildStdin>,
 }
 
 impl HbaseOfAReader {
-    /// With the jars fetched where they are needed.
+    /// Prepares the home folder, and fetches the jars if needed.
     pub(crate) fn new(home: &Path, is_needed: bool) -> Self {
         let mut reader = Self { home: home.to_owned(), ports: free_ports(), _until_the_end: Vec::new() };
         if !is_needed {
@@ -217,12 +221,12 @@ impl HbaseOfAReader {
         reader
     }
 
-    /// The start script's default, and what pages call another one.
+    /// Returns the default data folder of the start script, and the second folder of the pages.
     fn data(&self) -> [PathBuf; 2] {
         [self.home.join(".local/state/pigeonhole/hbase"), self.home.join("hbase-cluster")]
     }
 
-    /// What pages call a port, and what it is here.
+    /// Returns pairs of a port in the pages and the port that replaces it.
     pub(crate) fn ports(&self) -> Vec<(&'static str, String)> {
         let names = ["9090", "2181", "16000", "8020", "16020"];
         let mut ports: Vec<_> = names.into_iter().zip(self.ports.map(|port| port.to_string())).collect();
@@ -230,7 +234,7 @@ impl HbaseOfAReader {
         ports
     }
 
-    /// Has a shell run the start script with these ports.
+    /// Sets the environment in which a shell runs the start script with these ports.
     pub(crate) fn settings(&self, command: &mut Command) {
         let default = || Path::new(&std::env::var_os("HOME").unwrap_or_default()).join(".cache");
         let cache = || {
@@ -244,7 +248,7 @@ impl HbaseOfAReader {
         command.env("PIGEONHOLE_HBASE_TIMEOUT", "600");
     }
 
-    /// Starts it, for a page that takes for granted that it runs.
+    /// Starts HBase, for a page that requires a running one.
     pub(crate) fn up(&self) {
         let mut up = start_script(&self.data()[0]);
         self.settings(&mut up);
@@ -255,18 +259,18 @@ impl HbaseOfAReader {
 impl Drop for HbaseOfAReader {
     fn drop(&mut self) {
         for data in self.data().iter().filter(|data| data.exists()) {
-            // The watchdog has another try where this fails.
+            // If this fails, the watchdog tries again.
             drop(start_script(data).arg("down").output());
         }
     }
 }
 
-/// Has the start script fetch its jars.
+/// Fetches the jars through the start script.
 fn fetch(data: &Path) {
     start(start_script(data).arg("fetch")).unwrap_or_else(|why| panic!("no jars: {why}"));
 }
 
-/// What became of a start that did not fail.
+/// Outcome of a start without another error.
 pub(super) enum Started {
     Up,
     PortTaken,
@@ -286,7 +290,7 @@ pub(super) fn start_script(data: &Path) -> Command {
     start_script_of(&root().join("deploy/hbase/hbase"), data)
 }
 
-/// The same by a copy of the script.
+/// Returns a command of a copy of the start script.
 pub(super) fn start_script_of(script: &Path, data: &Path) -> Command {
     let mut command = Command::new(script);
     without_settings(&mut command);
@@ -297,8 +301,8 @@ pub(super) fn start_script_of(script: &Path, data: &Path) -> Command {
     command
 }
 
-/// Starts the watchdog, before there is anything to watch. It has a process group of its own, because Ctrl-C in a
-/// terminal goes to all of this one's.
+/// Starts the watchdog ahead of the servers. The watchdog has its own process group, because Ctrl-C
+/// in a terminal reaches the whole group of this process.
 #[expect(clippy::zombie_processes, reason = "it outlives this process, so nothing here can wait for it")]
 pub(super) fn watch(data: &Path, roles: &str) -> ChildStdin {
     let mut command = Command::new("sh");

@@ -1,8 +1,8 @@
-//! A real HBase cluster on HDFS for the tests, whose servers die and come back: one for the whole run, started by the
-//! first test that asks for it.
+//! A real HBase cluster on HDFS for the tests, with servers that die and come back: one for the
+//! whole run, started by the first test that needs it.
 //!
-//! The second region server stands behind a [`Gate`]: it listens on another address of loopback than the one that the
-//! others are told.
+//! The second region server stands behind a [`Gate`]: the server listens on another address of
+//! loopback than the announced one.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -16,13 +16,14 @@ use super::{Gate, Hbase, Mood, Suite};
 /// A name node, a data node, ZooKeeper, a master, two region servers and a gateway.
 pub(crate) struct HbaseCluster {
     pub(crate) hbase: Hbase,
-    /// Before the second region server.
+    /// The gate before the second region server.
     pub(crate) gate: Gate,
-    /// Where that is said to listen.
+    /// The announced port of the second region server.
     port: u16,
 }
 
-/// The cluster of this run, for one test at a time; none where its suite is not asked for.
+/// Returns the cluster of this run, locked for one test at a time; `None` unless the suite is
+/// selected.
 pub(crate) fn hbase_cluster() -> Option<(&'static HbaseCluster, MutexGuard<'static, ()>)> {
     static CLUSTER: OnceLock<Result<HbaseCluster, String>> = OnceLock::new();
     static ONE: Mutex<()> = Mutex::new(());
@@ -32,7 +33,7 @@ pub(crate) fn hbase_cluster() -> Option<(&'static HbaseCluster, MutexGuard<'stat
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let started = CLUSTER.get_or_init(HbaseCluster::start);
     let cluster = started.as_ref().unwrap_or_else(|why| panic!("the cluster did not start: {why}"));
-    // A test that failed may have left it in any state.
+    // A failed test may have left the cluster in any state.
     cluster.gate.set(Mood::Open);
     for role in ["master", "regionserver-1"] {
         cluster.script("start", role);
@@ -48,12 +49,13 @@ impl HbaseCluster {
         Ok(Self { hbase, gate, port })
     }
 
-    /// An index on it. A region server is named, too, so that `hbase:meta` is found while the master is away.
+    /// Returns the URL of an index. The URL names a region server too, so that `hbase:meta` is
+    /// found while the master is away.
     pub(crate) fn url(&self, table: &str) -> String {
         format!("hbase+rpc://{},127.0.0.1:{}/{table}", self.hbase.master, self.port)
     }
 
-    /// Has the start script do something with a role.
+    /// Runs a command of the start script on a role.
     #[track_caller]
     pub(crate) fn script(&self, command: &str, role: &str) {
         let output =
@@ -63,7 +65,7 @@ impl HbaseCluster {
     }
 }
 
-/// Kills the second region server, and starts it with a gate before it.
+/// Kills the second region server, and starts it behind a gate.
 fn start_behind_gate(hbase: &Hbase, port: u16) -> Result<Gate, String> {
     let why = |error: std::io::Error| error.to_string();
     let role = "regionserver-2";
@@ -82,14 +84,14 @@ fn start_behind_gate(hbase: &Hbase, port: u16) -> Result<Gate, String> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(why)?;
-    // It takes care that the port is free, and then waits until a server answers there.
+    // The script checks that the port is free, and then waits until a server answers there.
     let mut said = String::new();
     let mut stderr = BufReader::new(starting.stderr.take().expect("stderr is piped"));
     while !said.contains("starting") && stderr.read_line(&mut said).map_err(why)? > 0 {}
     let gate = Gate::open(port).map_err(why)?;
     stderr.read_to_string(&mut said).map_err(why)?;
     let status = starting.wait().map_err(why)?;
-    // The other one is not to have that address when it is started again.
+    // A restart of the first region server must not use this address.
     fs::write(&file, site).map_err(why)?;
     if status.success() { Ok(gate) } else { Err(said) }
 }

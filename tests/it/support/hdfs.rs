@@ -1,4 +1,5 @@
-//! A real HDFS for the tests: one for the whole run, started by the first test that asks for it, with HBase's own script.
+//! A real HDFS for the tests: one for the whole run, started by the first test that needs it, with
+//! HBase's own script.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,15 +11,15 @@ use super::{Suite, free_ports};
 
 /// A name node and a data node.
 pub(crate) struct Hdfs {
-    /// Its address, without a path.
+    /// The address, without a path.
     pub(crate) url: String,
     /// `--data` of the start script. Deleted when the tests end.
     data: PathBuf,
-    /// What the watchdog waits for.
+    /// Keeps the watchdog waiting.
     _until_the_end: ChildStdin,
 }
 
-/// The HDFS of this run; none where its suite is not asked for.
+/// Returns the HDFS of this run; `None` unless the suite is selected.
 pub(crate) fn hdfs() -> Option<&'static Hdfs> {
     static HDFS: OnceLock<Result<Hdfs, String>> = OnceLock::new();
     if !Suite::Hdfs.is_asked_for() {
@@ -26,7 +27,7 @@ pub(crate) fn hdfs() -> Option<&'static Hdfs> {
     }
     let started = HDFS.get_or_init(|| {
         let data = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hdfs-{}", std::process::id()));
-        // Of an earlier process with this number, on a machine that stopped in the middle.
+        // The folder of an earlier process with this id, on a machine that stopped in the middle.
         fs::remove_dir_all(&data).unwrap_or(());
         let until_the_end = watch(&data, "datanode namenode");
         for _ in 0..3 {
@@ -45,7 +46,7 @@ pub(crate) fn hdfs() -> Option<&'static Hdfs> {
 }
 
 impl Hdfs {
-    /// Has the start script do something with it.
+    /// Runs a command of the start script.
     #[track_caller]
     pub(crate) fn script(&self, args: &[&str]) {
         let output = start_script(&self.data).args(args).output().unwrap();

@@ -1,4 +1,4 @@
-//! What must hold of all runs and calls on one index, once all is quiet.
+//! Invariants of all runs and calls on one index, checked when all have ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,17 +6,17 @@ use engine::{Engine, Options};
 use index::{Cursor, DocumentId, Features, MAX_BATCH};
 use serde_json::Value;
 
-/// What became of documents, whichever run or call decided about them.
+/// The documents of all runs and calls, and the decisions on them.
 #[derive(Default)]
 pub(crate) struct History {
     texts: BTreeMap<String, String>,
     kept: BTreeSet<String>,
-    /// With what each was dropped for.
+    /// Each dropped document, with the kept document of its decision.
     dropped: BTreeMap<String, String>,
 }
 
 impl History {
-    /// Takes the documents of some JSON Lines, each under an id of its own.
+    /// Adds the documents of JSON Lines, each under a new id.
     pub(crate) fn came(&mut self, lines: &str) {
         for record in records(lines) {
             let id = field(&record, "id");
@@ -24,12 +24,12 @@ impl History {
         }
     }
 
-    /// Takes the JSON Lines that a run has kept.
+    /// Adds the kept JSON Lines of a run.
     pub(crate) fn kept(&mut self, lines: &str) {
         records(lines).for_each(|record| self.is_kept(&field(&record, "id")));
     }
 
-    /// Takes the JSON Lines of `--duplicates`.
+    /// Adds the JSON Lines of `--duplicates`.
     pub(crate) fn dropped(&mut self, lines: &str) {
         records(lines)
             .for_each(|record| self.is_dropped(&field(&record, "id"), &field(&record, "duplicate_of")));
@@ -45,9 +45,9 @@ impl History {
         assert!(self.dropped.insert(id.to_owned(), of.to_owned()).is_none(), "{id} is dropped twice");
     }
 
-    /// Each document is kept or dropped, what is kept is what the index has, each that is dropped
-    /// has the kept one near it that it was dropped for, and no two that are kept are near. Gives
-    /// how many are kept.
+    /// Checks the invariants: each document is either kept or dropped; the kept documents are those
+    /// of the index; each dropped one is near the kept one of its decision; no two kept ones are
+    /// near.
     pub(crate) fn check(&self, store: &str) {
         let engine = Engine::open(store, &Options::default()).unwrap();
         for id in self.texts.keys() {

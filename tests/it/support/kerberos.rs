@@ -1,5 +1,5 @@
-//! A KDC and an HBase that wants its tickets, for the tests. Neither outlives the run, and nothing of the system's is
-//! touched: the KDC has a database, a configuration and a port of its own.
+//! A KDC for the tests, and an HBase that requires its tickets. Neither outlives the run, and
+//! nothing of the system is touched: the KDC has a database, a configuration and a port of its own.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -14,19 +14,19 @@ use super::{Run, Suite, free_ports, root, run_command, without_settings};
 
 const REALM: &str = "PIGEONHOLE.TEST";
 
-/// Waits for the end of its input, then ends the KDC.
+/// A shell script: waits for the end of its input, then ends the KDC.
 const KDC: &str = "krb5kdc -n & cat; kill $!";
 
-/// What both have in one folder.
+/// A KDC and an HBase, with their files in one folder.
 pub(crate) struct Kerberos {
     folder: TempDir,
-    /// Of the gateway, of ZooKeeper, of the master and of the region server.
+    /// The ports of the gateway, of ZooKeeper, of the master and of the region server.
     ports: [u16; 4],
     _until_the_end: [ChildStdin; 2],
 }
 
 impl Kerberos {
-    /// Starts both; none where the suite is not asked for.
+    /// Starts both; `None` unless the suite is selected.
     pub(crate) fn start() -> Option<Self> {
         if !Suite::Kerberos.is_asked_for() {
             return None;
@@ -62,27 +62,27 @@ impl Kerberos {
         }
     }
 
-    /// The principal of the servers.
+    /// Returns the principal of the servers.
     pub(crate) fn principal(&self) -> String {
         format!("hbase/_HOST@{REALM}")
     }
 
-    /// By HBase's own protocol; the servers' name is the host of their principal.
+    /// Returns a URL of HBase's own protocol. The host is that of the servers' principal.
     pub(crate) fn direct_url(&self, name: &str) -> String {
         format!("hbase+rpc://localhost:{}/{name}", self.ports[2])
     }
 
-    /// By the gateway, which has a keytab.
+    /// Returns a URL of the gateway, which has a keytab.
     pub(crate) fn gateway_url(&self, name: &str) -> String {
         format!("hbase://{}:{}/{name}", Ipv4Addr::LOCALHOST, self.ports[0])
     }
 
-    /// Where a ticket of `alice` is put, and of what name.
+    /// Returns the path of a ticket cache with this name.
     pub(crate) fn cache(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// The key of `alice`.
+    /// Returns the path of the keytab of `alice`.
     pub(crate) fn keytab(&self) -> PathBuf {
         self.folder.path().join("alice.keytab")
     }
@@ -94,7 +94,7 @@ impl Kerberos {
         run_command(&mut kinit).expect(0);
     }
 
-    /// Runs a script of HBase's shell by the ticket there.
+    /// Runs a script of HBase's shell with the ticket of `cache`.
     pub(crate) fn shell(&self, script: &str, table: &str, cache: &Path) -> Run {
         let mut shell = self.deployment();
         shell.env("KRB5CCNAME", cache);
@@ -102,7 +102,7 @@ impl Kerberos {
         run_command(&mut shell)
     }
 
-    /// A program that looks for tickets there.
+    /// Sets up a program to look for tickets in `cache`.
     pub(crate) fn command(&self, program: Command, cache: &Path) -> Command {
         let mut program = with_kerberos(program, self.folder.path());
         without_settings(&mut program);
@@ -110,7 +110,7 @@ impl Kerberos {
         program
     }
 
-    /// The start script of the copy that has Kerberos.
+    /// Returns a command of the start script in the copy with Kerberos.
     fn deployment(&self) -> Command {
         let path = self.folder.path();
         let mut script = start_script_of(&path.join("hbase/hbase"), &path.join("data"));
@@ -120,7 +120,7 @@ impl Kerberos {
     }
 }
 
-/// With the KDC of a folder, and none of the tickets and keys that the person who runs the tests may have.
+/// Sets the KDC of a folder, and removes tickets and keys of this environment.
 fn with_kerberos(mut command: Command, folder: &Path) -> Command {
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{path}:/usr/sbin:/sbin")).env("KRB5_CONFIG", folder.join("krb5.conf"));
@@ -149,7 +149,7 @@ fn configure(folder: &Path, port: u16) {
     fs::write(folder.join("kdc.conf"), of_kdc).expect("the folder can be written");
 }
 
-/// Copies `deploy/hbase`, with what makes its HBase want tickets.
+/// Copies `deploy/hbase`, configured so that HBase requires tickets.
 fn copy_deployment(folder: &Path) {
     let copy = folder.join("hbase");
     let mut cp = Command::new("cp");

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use super::{program, without_settings};
 
-/// A program under a limit, as `ulimit` takes it.
+/// Returns a command of a program under a limit, in the syntax of `ulimit`.
 pub(crate) fn limited(limit: &str, name: &str, args: &[&str]) -> Command {
     let mut command = Command::new("sh");
     without_settings(&mut command);

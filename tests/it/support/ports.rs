@@ -1,15 +1,15 @@
-//! Ports for servers that are told which to take, and that stop and start again on them.
+//! Ports for servers that are told their port, and that stop and start again on it.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Below those that Linux gives to whoever asks for any or connects to somebody (`ip_local_port_range`): the many connections
-/// of other tests cannot take a port while its server is down.
+/// The lowest port. The range lies below the ephemeral ports of Linux (`ip_local_port_range`), so
+/// the many connections of other tests cannot take a port while its server is down.
 const FIRST: u16 = 12_000;
 const N_PORTS: u16 = 20_000;
 
-/// Ports of loopback that nobody listens on, each with a free one after it, and none that this process was given before.
+/// Returns unused ports of loopback, each with a free one after it, and none returned before.
 pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
     static N_GIVEN: AtomicU16 = AtomicU16::new(0);
     // Two runs at once begin in different places.

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The Python of an environment with these requirements, made once for each version of them, under `target/`.
+/// Returns the Python of an environment with these requirements, made once for each version of
+/// them, under `target/`.
 pub(crate) fn venv(name: &str, requirements: &Path) -> Result<PathBuf, String> {
     let wanted = fs::read(requirements).map_err(|error| error.to_string())?;
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -12,8 +13,8 @@ pub(crate) fn venv(name: &str, requirements: &Path) -> Result<PathBuf, String> {
     if fs::read(place.join("requirements.txt")).is_ok_and(|there| there == wanted) {
         return Ok(python);
     }
-    // Beside its place, to be moved there when it is whole. A virtual environment that moves keeps its `python`, if not
-    // its scripts.
+    // Built beside its place, and moved there when complete. A virtual environment that moves keeps
+    // its `python`, but not its scripts.
     let made = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     run(Command::new("python3").args(["-m", "venv"]).arg(made.path()))?;
     run(Command::new(made.path().join("bin/python"))
@@ -30,7 +31,7 @@ fn run(command: &mut Command) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    // `venv` says on stdout what is missing.
+    // `venv` reports missing packages on stdout.
     let said = [output.stdout, output.stderr].concat();
     Err(String::from_utf8_lossy(&said).trim().to_owned())
 }

@@ -1,8 +1,8 @@
-//! Real Redis servers for the tests: one for the whole run, started by the first test that asks for it, and others for
-//! tests that stop theirs.
+//! Real Redis servers for the tests: one for the whole run, started by the first test that needs
+//! it, and others for tests that stop theirs.
 //!
-//! No server outlives the run, however it ends. A shell waits for the end of a pipe that only this process holds open,
-//! and then stops what runs, as with HBase.
+//! No server outlives the run, however it ends. A shell waits for the end of a pipe that only this
+//! process holds open, and then stops the server, as with HBase.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -17,10 +17,11 @@ use tempfile::TempDir;
 
 use super::{Suite, free_ports, without_settings};
 
-/// A server that has not answered by then never will.
+/// The time limit of a start.
 const START: Duration = Duration::from_secs(60);
 
-/// Waits for the end of its input, then ends the server whose process id is in `$1` and deletes its folder.
+/// A shell script: waits for the end of its input, then ends the server with the process id in
+/// `$1/pid`, and deletes its folder.
 const WATCHDOG: &str = r#"cat
 kill -9 "$(cat "$1/pid")"
 rm -rf "$1""#;
@@ -31,23 +32,23 @@ pub(crate) struct Redis {
     folder: TempDir,
     more: Vec<String>,
     child: Mutex<Option<Child>>,
-    /// What the watchdog waits for. Never written to, closed when this process ends.
+    /// Keeps the watchdog waiting. Never written to, closed when this process ends.
     _until_the_end: ChildStdin,
 }
 
-/// The Redis of this run; none where its suite is not asked for.
+/// Returns the Redis of this run; `None` unless the suite is selected.
 pub(crate) fn redis() -> Option<&'static Redis> {
     static REDIS: OnceLock<Option<Redis>> = OnceLock::new();
     REDIS.get_or_init(|| Redis::start(&[])).as_ref()
 }
 
 impl Redis {
-    /// A server by itself with these settings more; none as with [`redis`].
+    /// Starts a separate server with these additional settings; `None` as with [`redis`].
     pub(crate) fn start(more: &[&str]) -> Option<Self> {
         Suite::Redis.is_asked_for().then(|| Self::run(more))
     }
 
-    /// The same, whatever is asked for.
+    /// Starts a separate server, even if the suite is not selected.
     pub(crate) fn run(more: &[&str]) -> Self {
         for _ in 0..3 {
             let folder = tempfile::tempdir().expect("a folder for Redis");
@@ -60,12 +61,12 @@ impl Redis {
             if redis.try_up() {
                 return redis;
             }
-            // Somebody was faster to take the port; there are others.
+            // Another process took the port first; the next attempt uses another.
         }
         panic!("redis-server ended by itself, three times in a row");
     }
 
-    /// Starts the server on the files that it left.
+    /// Starts the server on the files of its last run.
     pub(crate) fn up(&self) {
         assert!(self.try_up(), "redis-server ended by itself");
     }
@@ -98,7 +99,7 @@ impl Redis {
         }
     }
 
-    /// Lets it hang, as a machine does that swaps: its connections stay, and nobody answers.
+    /// Stops the process, like a machine that swaps: connections stay, and no answer comes.
     pub(crate) fn freeze(&self) {
         self.send("-STOP");
     }
@@ -113,7 +114,7 @@ impl Redis {
         assert!(Command::new("kill").args([signal, &id]).status().expect("kill(1) runs").success());
     }
 
-    /// What Redis's own client says.
+    /// Returns the output of Redis's own client.
     pub(crate) fn cli(&self, args: &[&str]) -> String {
         let mut command = Command::new("redis-cli");
         command.args(["-h", "127.0.0.1", "-p", &self.address.port().to_string()]).args(args);
@@ -121,7 +122,7 @@ impl Redis {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// The URL of an index.
+    /// Returns the URL of an index.
     pub(crate) fn url(&self, name: &str) -> String {
         format!("redis://{}/{name}", self.address)
     }
@@ -133,8 +134,8 @@ impl Drop for Redis {
     }
 }
 
-/// Starts the watchdog, before there is anything to watch. It has a process group of its own, because Ctrl-C in a
-/// terminal goes to all of this one's.
+/// Starts the watchdog ahead of the server. The watchdog has its own process group, because Ctrl-C
+/// in a terminal reaches the whole group of this process.
 #[expect(clippy::zombie_processes, reason = "it outlives this process, so nothing here can wait for it")]
 fn watch(folder: &Path) -> ChildStdin {
     let mut command = Command::new("sh");

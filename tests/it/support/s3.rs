@@ -1,4 +1,5 @@
-//! An S3 server for the tests: one for the whole run, started by the first test that asks for it. It checks signatures.
+//! An S3 server for the tests: one for the whole run, started by the first test that needs it. The
+//! server checks signatures.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -9,27 +10,27 @@ use super::{Suite, root, venv};
 
 /// A server with a bucket called `corpus`.
 pub(crate) struct S3 {
-    /// Where it listens.
+    /// The address of the server.
     pub(crate) address: String,
     keys: [String; 2],
-    /// Its end of input ends it.
+    /// Standard input and output. The server ends with its input.
     pipes: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
     _child: Child,
 }
 
-/// The server of this run; none where its suite is not asked for.
+/// Returns the server of this run; `None` unless the suite is selected.
 pub(crate) fn s3() -> Option<&'static S3> {
     static SERVER: OnceLock<Option<S3>> = OnceLock::new();
     SERVER.get_or_init(|| S3::start(&[])).as_ref()
 }
 
-/// Another one, which asks nobody for a signature.
+/// Returns a second server, which requires no signatures.
 pub(crate) fn open_s3() -> Option<&'static S3> {
     static SERVER: OnceLock<Option<S3>> = OnceLock::new();
     SERVER.get_or_init(|| S3::start(&["open"])).as_ref()
 }
 
-/// A Python that has the server.
+/// Returns a Python with the packages of the server.
 fn python() -> &'static Path {
     static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let made = PYTHON.get_or_init(|| venv("moto", &root().join("tests/it/support/s3/requirements.txt")));
@@ -63,7 +64,7 @@ impl S3 {
         assert_eq!(self.answer(&format!("put {key} {}\n", file.display())), "put\n");
     }
 
-    /// Has a program read from the server, or from whoever stands before it.
+    /// Sets the environment in which a program reads from the server, or from a proxy before it.
     pub(crate) fn settings(&self, command: &mut Command, address: &str) {
         let [key, secret] = &self.keys;
         command.env("AWS_ACCESS_KEY_ID", key).env("AWS_SECRET_ACCESS_KEY", secret);

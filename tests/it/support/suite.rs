@@ -1,5 +1,6 @@
-//! The suites that need more than Rust: servers, JVMs, a browser or Python. Each runs where it is asked for by its name in
-//! [`ASK`], and what it needs must be there then. A test without a suite needs nothing installed.
+//! The suites that need more than Rust: servers, JVMs, a browser or Python. Each runs if its name
+//! is in [`ASK`], and its requirements must be installed then. A test without a suite needs nothing
+//! installed.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -7,19 +8,19 @@ use std::sync::{Once, OnceLock};
 
 use super::root;
 
-/// Names the suites to run, with commas between them; `all` is each of them.
+/// The variable with the suites to run, separated by commas; `all` selects each of them.
 pub(crate) const ASK: &str = "PIGEONHOLE_TESTS";
 
 const ALL: &str = "all";
 
-/// A suite; its name is a word in the paths of its tests, so that `cargo test` can filter by it.
+/// A suite. Its name is a word in the paths of its tests, so that `cargo test` can filter by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Suite {
     /// The worker's page in Chromium.
     Browser,
-    /// The API held against its description, by Schemathesis.
+    /// The API checked against its description, by Schemathesis.
     Contract,
-    /// What an operator installs, given to the tools that would read it.
+    /// Files that an operator installs, checked by the tools that read them.
     Deploy,
     Hbase,
     Hdfs,
@@ -43,18 +44,19 @@ impl Suite {
         ("s3", Self::S3),
     ];
 
-    /// Its name.
+    /// Returns the name of the suite.
     fn word(self) -> &'static str {
         let found = Self::ALL.into_iter().find(|(_, suite)| *suite == self);
         found.expect("each suite is in the list").0
     }
 
-    /// Whether this run is to run it. The first test that is left out says so for all of them.
+    /// Returns true if this run selects the suite. The first test left out prints a line for all of
+    /// them.
     #[track_caller]
     pub(crate) fn is_asked_for(self) -> bool {
         static ASKED: OnceLock<Result<Vec<Suite>, String>> = OnceLock::new();
         static SAID: Once = Once::new();
-        // Tests have threads with their names, but where there is only one thread.
+        // Threads of tests have the names of their tests, unless there is only one thread.
         let thread = std::thread::current();
         let test = thread.name().unwrap_or("main");
         let word = self.word();
@@ -68,14 +70,14 @@ impl Suite {
             return true;
         }
         SAID.call_once(|| {
-            // Past the capture of the test harness, which would keep it to itself.
+            // Written to stderr itself, because the test harness would capture the line.
             std::io::stderr().write_all(left_out(asked).as_bytes()).expect("stderr can be written");
         });
         false
     }
 }
 
-/// The suites that a value of [`ASK`] names.
+/// Returns the suites that a value of [`ASK`] names.
 fn of(value: &OsStr) -> Result<Vec<Suite>, String> {
     let value = value.to_string_lossy();
     let words: Vec<&str> = value.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
@@ -88,14 +90,14 @@ fn of(value: &OsStr) -> Result<Vec<Suite>, String> {
     Ok(Suite::ALL.into_iter().filter(|(name, _)| is_named(name)).map(|(_, suite)| suite).collect())
 }
 
-/// The line that says what does not run, and how it does.
+/// Returns the line that names the suites left out, and the way to run them.
 fn left_out(asked: &[Suite]) -> String {
     let left_out = Suite::ALL.into_iter().filter(|(_, suite)| !asked.contains(suite));
     let names = left_out.map(|(name, _)| name).collect::<Vec<_>>().join(", ");
     format!("left out: {names}; {ASK}={ALL} runs every suite, {ASK}=NAME,NAME some (CONTRIBUTING.md)\n")
 }
 
-/// The pages name each of them.
+/// The pages name each suite.
 #[test]
 fn every_suite_is_in_the_pages() {
     for page in ["README.md", "README.zh-CN.md"] {

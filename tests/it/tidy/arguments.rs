@@ -1,4 +1,4 @@
-//! Who may know what a command line looks like.
+//! The modules that know the arguments of a command line.
 
 use std::fs;
 use std::path::Path;
@@ -18,8 +18,9 @@ fn for_each_file(source: &Path, folder: &Path, see: &mut impl FnMut(&str, &str))
     }
 }
 
-/// In the batch job one room turns arguments into options, and what lies below it knows those. The library's main
-/// function gives the one to the other, and what other crates take from a command line has one door.
+/// In the batch job, one room turns arguments into options, and the rooms below know only options.
+/// The library's main function passes them on, and one module takes command-line items from other
+/// crates.
 #[test]
 fn below_its_command_line_the_batch_job_knows_no_arguments() {
     const COMMAND_LINE: &str = "lib.rs";

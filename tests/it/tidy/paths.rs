@@ -1,4 +1,4 @@
-//! What pages say lies where, lies there.
+//! Paths in pages lead to files and folders.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use regex::Regex;
 
 use crate::support::root;
 
-/// Pages, and a word of the part that says where things are.
+/// Pages, and a word of the part with paths.
 const MAPS: [(&str, &str); 3] = [
     ("README.md", "\n## Code map\n"),
     ("README.zh-CN.md", "| `crates/features/src/document_frequencies/`"),
     ("ARCHITECTURE.md", "\n## Seams\n"),
 ];
 
-/// The part of a page, between headings, that has a word.
+/// Returns the part of a page, between headings, that contains a word.
 fn part<'a>(page: &'a str, word: &str) -> &'a str {
     let at = page.find(word).unwrap_or_else(|| panic!("{word:?} is nowhere"));
     // A word that is a heading begins its own part.
@@ -23,7 +23,7 @@ fn part<'a>(page: &'a str, word: &str) -> &'a str {
     &page[begin..end]
 }
 
-/// What looks like a path in code marks of a line.
+/// Returns the words of a line in code marks that look like paths.
 fn named(line: &str) -> Vec<String> {
     let code = Regex::new("`([^`]+)`").unwrap();
     let path = Regex::new(r"^[\w.{},*-]+(/[\w.{},*-]*)*$").unwrap();
@@ -37,7 +37,7 @@ fn named(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// `{a,b}.rs` is `a.rs` and `b.rs`.
+/// Returns the paths of a pattern: `{a,b}.rs` is `a.rs` and `b.rs`.
 fn expanded(path: &str) -> Vec<String> {
     let Some((before, (choices, after))) =
         path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
@@ -47,7 +47,7 @@ fn expanded(path: &str) -> Vec<String> {
     choices.split(',').flat_map(|choice| expanded(&format!("{before}{choice}{after}"))).collect()
 }
 
-/// The files and folders below `folder` that a path means, whose parts may have stars.
+/// Returns the files and folders below `folder` that match a path. Its parts may have stars.
 fn found(folder: &Path, path: &str) -> Vec<PathBuf> {
     path.split('/').filter(|part| !part.is_empty()).fold(vec![folder.to_owned()], |folders, part| {
         let pattern = Regex::new(&format!("^{}$", regex::escape(part).replace(r"\*", ".*"))).unwrap();
@@ -58,8 +58,8 @@ fn found(folder: &Path, path: &str) -> Vec<PathBuf> {
     })
 }
 
-/// Where no path of a line leads. A path is below the root, below `crates`, or beside or above what the line named
-/// before.
+/// Returns the paths of a line that lead nowhere. A path is below the root, below `crates`, or
+/// beside or above the paths named before in the line.
 fn lost(line: &str) -> Vec<String> {
     let mut before: Vec<PathBuf> = Vec::new();
     let mut lost = Vec::new();

@@ -1,8 +1,9 @@
-//! The rooms of a crate, which are the files and folders right below its `src`, and which of them names which.
+//! The rooms of a crate, which are the files and folders right below its `src`, and the names of
+//! rooms in other rooms.
 //!
-//! It reads the paths that begin with `crate`, `self` or `super`, as rustfmt lays them out; code that is only compiled
-//! for tests does not count. What it cannot see is a path through a name that another room re-exports: that room is
-//! then the one that is named.
+//! The reader follows paths that begin with `crate`, `self` or `super`, as rustfmt lays them out;
+//! code compiled only for tests does not count. A path through a re-exported name counts as naming
+//! the room that re-exports the name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -14,7 +15,7 @@ use regex::Regex;
 /// The file at the top of a crate, as a room. It may name all others, and none may name it.
 const ROOT: &str = "lib";
 
-/// Which rooms a room names, and by which paths in which files.
+/// For each room, the rooms that it names, and the paths and files in which it does.
 type Edges = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
 pub(crate) struct Rooms {
@@ -23,7 +24,7 @@ pub(crate) struct Rooms {
 }
 
 impl Rooms {
-    /// Those of the crate in a folder, which has a `src/lib.rs` or a `src/main.rs`.
+    /// Returns the rooms of the crate in a folder, which has a `src/lib.rs` or a `src/main.rs`.
     pub(crate) fn of(crate_dir: &Path) -> Self {
         let src = crate_dir.join("src");
         let root = ["lib.rs", "main.rs"].map(|name| src.join(name)).into_iter().find(|root| root.is_file());
@@ -40,7 +41,7 @@ impl Rooms {
         Self::within(&sources)
     }
 
-    /// Those of some files, by their paths below `src`.
+    /// Returns the rooms of some files, by their paths below `src`.
     fn within(sources: &[(PathBuf, String)]) -> Self {
         let module_of = |path: &Path| -> Vec<String> {
             let parts = path.with_extension("");
@@ -49,7 +50,7 @@ impl Rooms {
         };
         let modules: Vec<_> = sources.iter().map(|(path, _)| module_of(path)).collect();
         let names: BTreeSet<String> = modules.iter().filter_map(|module| module.first().cloned()).collect();
-        // What the root re-exports belongs to the room that it comes from.
+        // A name re-exported by the root belongs to its original room.
         let mut exported = BTreeMap::new();
         for ((_, source), module) in sources.iter().zip(&modules) {
             if module.is_empty() {
@@ -80,12 +81,12 @@ impl Rooms {
         Self { names, edges }
     }
 
-    /// How many there are, the root aside.
+    /// Returns the number of rooms, without the root.
     pub(crate) fn n(&self) -> usize {
         self.names.len()
     }
 
-    /// The rooms that can be reached from themselves, each circle by itself.
+    /// Returns the rooms that are reachable from themselves, each circle separately.
     pub(crate) fn circles(&self) -> Vec<BTreeSet<&str>> {
         let reached: BTreeMap<&str, BTreeSet<&str>> =
             self.edges.keys().map(|room| (room.as_str(), self.reached(room))).collect();
@@ -113,7 +114,7 @@ impl Rooms {
         reached
     }
 
-    /// The paths by which the rooms of a circle name each other.
+    /// Returns the paths by which the rooms of a circle name each other.
     pub(crate) fn shown(&self, circle: &BTreeSet<&str>) -> String {
         let mut shown = String::new();
         for from in circle {
@@ -128,7 +129,7 @@ impl Rooms {
     }
 }
 
-/// Reads the Rust files below a folder, without those of tests.
+/// Reads the Rust files below a folder, except files of tests.
 fn read_below(folder: &Path, sources: &mut BTreeMap<PathBuf, String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -147,14 +148,14 @@ fn read_below(folder: &Path, sources: &mut BTreeMap<PathBuf, String>) {
     sources.retain(|path, _| !of_tests.iter().any(|tests| path.with_extension("").starts_with(tests)));
 }
 
-/// The modules that a file declares for tests only.
+/// Returns the modules that a file declares for tests only.
 fn modules_of_tests(source: &str) -> impl Iterator<Item = &str> {
     let lines = source.lines().map(str::trim);
     let after_test = lines.clone().zip(lines.skip(1)).filter(|(line, _)| *line == "#[cfg(test)]");
     after_test.filter_map(|(_, line)| Some(line.strip_suffix(';')?.split_once("mod ")?.1))
 }
 
-/// Where the modules lie that a file declares.
+/// Returns the folder of the modules that a file declares.
 fn folder_of_modules(path: &Path) -> PathBuf {
     let is_root = path.ends_with("lib.rs") || path.ends_with("main.rs");
     path.with_extension("").ancestors().nth(is_root.into()).unwrap().to_owned()
@@ -164,7 +165,7 @@ fn read(path: &Path, sources: &mut BTreeMap<PathBuf, String>) {
     sources.insert(path.to_owned(), fs::read_to_string(path).unwrap());
 }
 
-/// The paths in a source that begin with `crate`, `self`, `super`, or one of `rooms`.
+/// Returns the paths in a source that begin with `crate`, `self`, `super`, or one of `rooms`.
 fn paths(source: &str, rooms: &BTreeSet<String>) -> Vec<Vec<String>> {
     let source = without_tests(source);
     let mut begins = r"(?:^|[^:\w$])(?:crate|self|super".to_owned();
@@ -192,7 +193,7 @@ fn branches(
         if source.next_if_eq(&'{').is_some() {
             while source.peek().is_some_and(|&c| c != '}') {
                 branches(source, path, paths);
-                // A name of its own, behind `as`, and what divides it from the next.
+                // The name after `as`, and the comma before the next item.
                 while source.next_if(|&c| c != ',' && c != '}').is_some() {}
                 source.next_if_eq(&',');
                 while source.next_if(|c| c.is_whitespace()).is_some() {}
@@ -221,7 +222,7 @@ fn branches(
     path.truncate(n_before);
 }
 
-/// A path from the root of the crate on, that is written in a module.
+/// Returns a path of a module as a path from the root of the crate.
 fn resolved(path: &[String], module: &[String]) -> Vec<String> {
     let mut whole = match path.first().map(String::as_str) {
         Some("self" | "super") => module.to_vec(),
@@ -230,7 +231,7 @@ fn resolved(path: &[String], module: &[String]) -> Vec<String> {
     for (n, part) in path.iter().enumerate() {
         match part.as_str() {
             "crate" | "self" if n == 0 => {}
-            // Behind a brace it is what is before that.
+            // After a brace, `self` is the path before the brace.
             "self" => {}
             "super" => drop(whole.pop()),
             part => whole.push(part.to_owned()),
@@ -239,7 +240,7 @@ fn resolved(path: &[String], module: &[String]) -> Vec<String> {
     whole
 }
 
-/// A source without its comments and without what is compiled for tests only.
+/// Returns a source without comments and without code compiled only for tests.
 fn without_tests(source: &str) -> String {
     let mut kept = String::new();
     let mut lines = source.lines();
@@ -295,7 +296,7 @@ mod tests {
             ("c.rs", "use super::a::{self, X};"),
         ]);
         assert_eq!(found.matches(" names ").count(), 3, "{found}");
-        // A room that names what the root itself has.
+        // A room that names an item of the root itself.
         let found = circles(&[("lib.rs", "fn main() { a::f() }"), ("a.rs", "use crate::main;")]);
         assert!(found.contains("a names lib"), "{found}");
     }

@@ -62,7 +62,8 @@ fn each_line_has_its_answer() {
     is_problem(worker.get("/v1/query:batch"), 405, "method-not-allowed");
 }
 
-/// Far more than one call or one body may hold, in one request: the same as one document after another.
+/// Far more than one call or one body may hold, in one request: the same as one document after
+/// another.
 #[test]
 fn a_long_batch_is_as_many_requests() {
     let corpus = made_up_corpus(1000, 7);
@@ -79,7 +80,8 @@ fn a_long_batch_is_as_many_requests() {
     assert!(answers.iter().any(|answer| answer["outcome"] == "duplicate"));
 }
 
-/// What may ask for many documents is answered in several parts, in its order; any number is a bound.
+/// Lines that request many documents are answered in several parts, in order; any number is a valid
+/// bound.
 #[test]
 fn lines_that_ask_for_much() {
     let worker = Worker::start("memory:", &["--batch-lines-max", &u64::MAX.to_string()]);
@@ -119,7 +121,7 @@ fn lines_are_answered_as_they_come() {
     }
 }
 
-/// Batches that meet: of each text one is kept, whichever batch had it.
+/// Concurrent batches keep one document of each text, from any batch.
 #[test]
 fn batches_at_once() {
     let corpus = made_up_corpus(200, 11);
@@ -140,8 +142,8 @@ fn batches_at_once() {
     assert!(again.iter().all(|answer| answer["outcome"] == "duplicate"), "{again:#?}");
 }
 
-/// As Python's http.client does with a body. It was reset without an answer, and counted as
-/// answered.
+/// Like Python's http.client with a body. Before, the connection was reset without an answer, and
+/// the request counted as answered.
 #[test]
 fn a_client_that_sends_all_before_it_reads() {
     let args = ["--store", "memory:", "--listen", "127.0.0.1:0"];
@@ -171,7 +173,7 @@ fn a_client_that_sends_all_before_it_reads() {
     assert!(n_done > 0 && n_done < 150_000, "{n_done}");
     let gone = "route=\"/v1/documents:batch\",method=\"POST\",status=\"gone\"} 1";
     crate::support::until(|| worker.get_text("/metrics").contains(gone));
-    // What it was told is so.
+    // The answers were true.
     for (n, status) in [(0, 200), (n_done - 1, 200), (n_done, 404)] {
         assert_eq!(worker.get(&format!("/v1/documents/{n}")).0, status, "{n} of {n_done}");
     }

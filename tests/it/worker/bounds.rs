@@ -1,4 +1,4 @@
-//! Each bound that is documented, at the bound and one past it.
+//! Each documented bound, at the bound and one past it.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -11,24 +11,24 @@ use crate::support::Worker;
 /// The most bytes of a request's head.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
-/// The most lines of it after the first.
+/// The most header lines of a request.
 const HEAD_LINES_MAX: usize = 100;
 
 /// The most bytes of a path with its query.
 const URI_BYTES_MAX: usize = 16 << 10;
 
-/// The status and the body of the last answer to some bytes, which are sent in pieces of so many.
+/// Sends bytes in pieces of `piece_bytes`, and returns the status and the body of the last answer.
 fn last_answer(worker: &Worker, bytes: &[u8], piece_bytes: usize) -> (u16, Value) {
     let mut connection = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
     connection.set_nodelay(true).unwrap();
     let mut reader = connection.try_clone().unwrap();
     let answers = std::thread::spawn(move || {
         let mut answers = Vec::new();
-        // A reset ends it, too.
+        // A reset ends the answers, too.
         reader.read_to_end(&mut answers).unwrap_or(0);
         String::from_utf8(answers).unwrap()
     });
-    // It may be answered, and closed, before all of it is sent.
+    // The worker may answer and close before it has all bytes.
     bytes.chunks(piece_bytes).try_for_each(|piece| connection.write_all(piece)).unwrap_or(());
     connection.shutdown(Shutdown::Write).unwrap_or(());
     let answers = answers.join().unwrap();
@@ -37,14 +37,15 @@ fn last_answer(worker: &Worker, bytes: &[u8], piece_bytes: usize) -> (u16, Value
     (head[9..12].parse().unwrap(), serde_json::from_str(body).unwrap_or(Value::Null))
 }
 
-/// A whole request without a body, whose head has so many bytes.
+/// Returns a whole request without a body, with a head of `n_bytes`.
 fn head_of(n_bytes: usize) -> Vec<u8> {
     let begin = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-long: ";
     let end = "\r\n\r\n";
     format!("{begin}{}{end}", "a".repeat(n_bytes - begin.len() - end.len())).into_bytes()
 }
 
-/// One of 70 KB was answered: hyper looks at its buffer between two reads, and one read may fill more than the bound.
+/// Before, a head of 70 KB was accepted: hyper checks its buffer between two reads, and one read
+/// may exceed the bound.
 #[test]
 fn the_bytes_of_a_head() {
     let worker = Worker::start("memory:", &[]);
@@ -61,7 +62,7 @@ fn the_bytes_of_a_head() {
             (&b""[..], usize::MAX),
             (b"", 1),
             (b"", 4096),
-            // The bytes of another request, or of its body, are none of this head.
+            // The bytes of another request, or of its body, do not belong to this head.
             (before, usize::MAX),
             (with_body.as_bytes(), usize::MAX),
             (with_body.as_bytes(), 1000),
@@ -74,7 +75,7 @@ fn the_bytes_of_a_head() {
             }
         }
     }
-    // Those of a body after it are none of the head, either.
+    // The bytes of a later body do not belong to the head, either.
     let mut head = head_of(HEAD_BYTES_MAX);
     let line = b"\r\ncontent-length: 3";
     let at = head.len() - 4;
@@ -107,7 +108,7 @@ fn the_bytes_of_an_address() {
             }
         }
     }
-    // The longest id fits, however it is written.
+    // The longest id fits, even if escaped.
     let id = "%41".repeat(4096);
     for path in [format!("/v1/documents/{id}"), format!("/v1/documents/{id}/text")] {
         let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n");
@@ -116,7 +117,7 @@ fn the_bytes_of_an_address() {
     }
 }
 
-/// A request of JSON that has so many bytes.
+/// Returns a request of JSON with `n_bytes`.
 fn json_of(n_bytes: usize) -> String {
     let json = json!({ "text": TEXT }).to_string();
     format!("{json}{}", " ".repeat(n_bytes - json.len()))

@@ -8,25 +8,25 @@ use serde_json::{Value, json};
 use super::TEXT;
 use crate::support::{Browser, Worker, browser, key, news};
 
-/// The text with a word changed, which is two bits away.
+/// Returns the text with a changed word, two bits away.
 fn edited() -> String {
     TEXT.replace("Monday", "Tuesday")
 }
 
-/// Looks for a text on the page, and waits for what comes of it.
+/// Looks for a text on the page, and waits for the answer.
 fn find(page: &Browser, text: &str) {
     page.paste("#find-text", text);
     page.click("#find-form [type=submit]");
     page.wait("document.querySelector('#find-answer').children.length && !document.querySelector('#find-answer[aria-busy]')");
 }
 
-/// Waits for what is said of the first match.
+/// Waits for the explanation of the first match.
 fn explained(page: &Browser) {
     page.wait("document.querySelector('.matches details .explained')?.children.length > 1");
     page.wait("!document.querySelector('.explained[aria-busy]')");
 }
 
-/// Posts the shipped corpus, but for duplicates and what has no features.
+/// Posts the shipped corpus. Duplicates and texts without features are not kept.
 fn post_news(worker: &Worker) {
     let lines = std::fs::read_to_string(news()).unwrap();
     let document = |line: &str| {
@@ -83,7 +83,7 @@ fn a_text_is_found_with_what_differs() {
     assert_eq!(page.console(&[]), [""; 0]);
 }
 
-/// Nothing is confirmed there, so it is shown by its bits.
+/// The index verifies nothing, so the page shows bits.
 #[test]
 fn an_index_that_verifies_nothing() {
     let Some(page) = browser() else { return };
@@ -121,7 +121,7 @@ fn an_index_without_simhashes() {
     assert_eq!(page.console(&[]), [""; 0]);
 }
 
-/// An indexer filled the index: nobody has the text, and it is asked for.
+/// An indexer filled the index: the worker has no text, and the page asks for it.
 #[test]
 fn a_text_that_nobody_has_is_pasted() {
     let Some(page) = browser() else { return };
@@ -176,7 +176,7 @@ fn two_texts_are_compared() {
     assert_eq!(page.count(".bit-table tbody tr"), 8);
     page.click(".bits button");
     assert_eq!((page.count(".bit-table tbody tr"), page.count(".bits button")), (10, 0));
-    // As the README shows it of `pigeonhole compare`.
+    // The README shows the same for `pigeonhole compare`.
     let first = page.texts(".bit-table tbody tr:first-child > *");
     assert_eq!(&first[1..3], ["0 by 13.4 %", "1 by 4.0 %"]);
     assert!(first[3].contains('哦') && first[4].contains('啦'), "{first:?}");
@@ -223,7 +223,7 @@ fn the_figures_of_the_index() {
     assert_eq!(page.console(&[]), [""; 0]);
 }
 
-/// Nothing in a text, an id or a source is ever markup.
+/// A text, an id or a source is never markup.
 #[test]
 fn what_looks_like_markup_is_text() {
     let Some(page) = browser() else { return };
@@ -233,7 +233,7 @@ fn what_looks_like_markup_is_text() {
     let text = format!("{bomb} {TEXT}");
     worker.post("/v1/documents", &json!({ "id": id, "text": text, "source": bomb }));
     page.open(worker.base());
-    // The same to the fingerprint, but a mark is in the middle of it.
+    // The fingerprint is the same, but the texts differ in the middle.
     find(&page, &text.replace("<script>", "<SCRIPT>"));
     page.wait_for(".matches");
     explained(&page);

@@ -1,5 +1,5 @@
-//! Connections: more than there is place for, and clients that take their time. The times themselves are tested beside the
-//! code, by a clock that does not wait.
+//! Connections: more than the worker has places for, and slow clients. Tests beside the code check
+//! the times, with a clock that does not wait.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -15,10 +15,10 @@ fn connect(worker: &Worker) -> TcpStream {
     TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap()
 }
 
-/// What comes until the worker closes the connection.
+/// Returns the bytes until the worker closes the connection.
 fn rest(mut connection: &TcpStream) -> String {
     let mut rest = Vec::new();
-    // A reset ends it, too.
+    // A reset ends the bytes, too.
     connection.read_to_end(&mut rest).unwrap_or(0);
     String::from_utf8(rest).unwrap()
 }
@@ -26,7 +26,7 @@ fn rest(mut connection: &TcpStream) -> String {
 #[test]
 fn one_connection_too_many() {
     let worker = Worker::start("memory:", &["--connections-max", "2"]);
-    // Those of which something is under way make no place.
+    // Connections with a request under way are not closed to make room.
     let open = [(); 2].map(|()| open_batch(&worker, ""));
     let refused = connect(&worker);
     (&refused).write_all(b"GET /v1/index HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
@@ -35,7 +35,7 @@ fn one_connection_too_many() {
     assert!(head.starts_with("HTTP/1.1 503 ") && head.contains("retry-after: 1"), "{answer}");
     let problem = (503, serde_json::from_str(body).unwrap());
     super::is_problem(problem, 503, "too-many-connections");
-    // The place of one that ends is free again.
+    // A closed connection frees its place.
     open[0].get_ref().shutdown(Shutdown::Both).unwrap();
     crate::support::until(|| {
         let next = connect(&worker);
@@ -44,8 +44,7 @@ fn one_connection_too_many() {
     });
 }
 
-/// A worker that is flooded is not taken for dead: heads that are never whole hold all places, and
-/// wait for more.
+/// A flooded worker does not seem dead: incomplete heads hold all places, and more wait.
 #[test]
 fn probes_have_places_of_their_own() {
     let worker = Worker::start("memory:", &["--connections-max", "2"]);
@@ -67,12 +66,11 @@ fn probes_have_places_of_their_own() {
     }
 }
 
-/// The worker has no request to speak of in these, and tells what is wrong as it does everywhere: with a body, an id and a
-/// count.
+/// These bytes are no request, and still get the usual error: with a body, an id and a count.
 #[test]
 fn what_is_no_request_is_a_problem() {
     let worker = Worker::start("memory:", &["--log-level", "debug"]);
-    // hyper looks at the bound between two reads.
+    // hyper checks the bound between two reads.
     let long = "a".repeat(1 << 20);
     let many_lines: String = (0..101).map(|n| format!("x-{n}: y\r\n")).collect();
     let mut ids = Vec::new();
@@ -89,7 +87,7 @@ fn what_is_no_request_is_a_problem() {
         (&format!("GET /{long} HTTP/1.1\r\nhost: localhost\r\n\r\n"), 431, "head-too-large"),
     ] {
         let connection = connect(&worker);
-        // It may be answered before all of it is sent.
+        // The worker may answer before it has all bytes.
         (&connection).write_all(request.as_bytes()).unwrap_or(());
         let answer = rest(&connection);
         let (head, body) = answer.split_once("\r\n\r\n").expect(&answer);
@@ -116,7 +114,8 @@ fn what_is_no_request_is_a_problem() {
     }
 }
 
-/// Pages of a site whose name leads to this machine ask by that name. Whoever has a key knows whom it asks.
+/// Pages of a site whose name resolves to this machine use that name as host. A client with a key
+/// knows the worker that it calls.
 #[test]
 fn by_what_name_the_worker_is_asked() {
     let folder = tempfile::tempdir().unwrap();
@@ -143,7 +142,7 @@ fn by_what_name_the_worker_is_asked() {
     }
 }
 
-/// As `nc -N` does after a request.
+/// Like `nc -N` after a request.
 #[test]
 fn a_client_that_has_no_more_to_ask() {
     let worker = Worker::start("memory:", &[]);
@@ -153,7 +152,8 @@ fn a_client_that_has_no_more_to_ask() {
     assert!(rest(&connection).starts_with("HTTP/1.1 200"));
 }
 
-/// Each sends something all the time, and none of it is ever whole. Another client is answered meanwhile.
+/// Each client sends bytes all the time, and never a complete request. Another client is answered
+/// meanwhile.
 #[test]
 fn clients_that_trickle_are_given_up() {
     let limits = ["--header-seconds-max", "0.3", "--body-seconds-max", "0.3", "--requests-max", "2"];
@@ -172,7 +172,7 @@ fn clients_that_trickle_are_given_up() {
         let begun = Instant::now();
         while begun.elapsed().as_secs() < 20 && !answer.is_finished() {
             assert_eq!(worker.post("/v1/query", &json!({ "text": TEXT })).0, 200);
-            // It may be closed by now.
+            // The connection may be closed by now.
             connection.write_all(b"x").unwrap_or(());
         }
         assert!(answer.is_finished(), "{begins:?} was waited for");

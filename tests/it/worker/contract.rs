@@ -1,5 +1,5 @@
-//! The worker keeps to the description that it serves, as Schemathesis sees it: requests made from the description, good
-//! and bad, alone and in a row, and every answer held against it.
+//! The worker conforms to the description that it serves, by Schemathesis: valid and invalid
+//! requests made from the description, alone and in sequence, with every answer checked.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -7,10 +7,11 @@ use std::process::{Command, Stdio};
 use super::keys::{add_key, key_file};
 use crate::support::{Suite, Worker, root, venv};
 
-/// Requests made for each operation in each phase: enough to have found what was wrong so far, in less than a minute.
+/// Requests made for each operation in each phase: enough for all faults found so far, in less than
+/// a minute.
 const EXAMPLES: &str = "100";
 
-/// How long an answer may take, in seconds.
+/// The time limit of an answer, in seconds.
 const ANSWER_MAX: &str = "10";
 
 #[test]
@@ -20,7 +21,7 @@ fn the_worker_keeps_to_its_description() {
     }
     let python = venv("schemathesis", &files().join("requirements.txt"));
     let python = python.unwrap_or_else(|why| panic!("there is no Schemathesis: {why}"));
-    // It leaves files in the folder that it runs in.
+    // Schemathesis leaves files in its working folder.
     let folder = tempfile::tempdir().unwrap();
     let file = key_file(&folder);
     let key = add_key(&file, "contract", "read,write,admin", "");

@@ -1,4 +1,4 @@
-//! `/v1/documents`, `/v1/index` and whether the worker is ready.
+//! `/v1/documents`, `/v1/index` and the readiness of the worker.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -41,7 +41,7 @@ fn a_document_comes_is_seen_and_goes() {
     is_problem(worker.post("/v1/documents/a", &json!({})), 405, "method-not-allowed");
 }
 
-/// Ids that the worker makes are all different, also at once, and sort by when they were made.
+/// Ids made by the worker are unique, even if made at once, and sort by time.
 #[test]
 fn ids_are_made_where_there_are_none() {
     let worker = Worker::start("memory:", &[]);
@@ -117,7 +117,7 @@ fn the_index_says_what_it_is() {
     assert_eq!(worker.get("/readyz"), (200, json!({ "status": "ready" })));
 }
 
-/// Clients take these for steps in the path, and would ask for another.
+/// Clients take these ids for steps in the path, and would request another path.
 #[test]
 fn ids_that_are_dots() {
     let worker = Worker::start("memory:", &[]);

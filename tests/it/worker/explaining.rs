@@ -1,4 +1,4 @@
-//! `/v1/compare` and `/v1/analyze`: why.
+//! `/v1/compare` and `/v1/analyze`: explanations.
 
 use serde_json::{Value, json};
 
@@ -69,7 +69,7 @@ fn documents_are_compared() {
     is_problem(worker.post("/v1/compare", &too_many), 400, "bad-request");
 }
 
-/// Runs of characters do not tell 1000 from 10000, and people would.
+/// N-grams do not distinguish 1000 from 10000, and readers would.
 #[test]
 fn numbers_are_compared() {
     let worker = Worker::start("memory:", &[]);

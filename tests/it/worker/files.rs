@@ -1,4 +1,5 @@
-//! The worker over a directory: its files go away, are others or too short, or another user keeps their lock.
+//! The worker over a directory: its files are removed, replaced or cut, or another user keeps their
+//! lock.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -16,7 +17,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Neither a search nor an insertion is answered, and the worker says that it is not ready, and lives.
+/// Checks that searches and insertions fail, and that the worker is alive but not ready.
 fn is_unready(worker: &Worker) {
     for _ in 0..2 {
         is_problem(worker.get("/readyz"), 503, "store-unavailable");
@@ -28,7 +29,8 @@ fn is_unready(worker: &Worker) {
     assert_eq!(worker.get("/healthz").0, 200);
 }
 
-/// Insertions were acknowledged into a directory that no other process finds, and /readyz said ready.
+/// Before, insertions were acknowledged into a directory that no other process finds, and /readyz
+/// reported ready.
 #[test]
 fn a_directory_that_is_removed_or_replaced_under_a_worker() {
     for is_restored in [false, true] {
@@ -46,7 +48,7 @@ fn a_directory_that_is_removed_or_replaced_under_a_worker() {
         let (_, problem) = worker.get("/readyz");
         assert!(problem["detail"].as_str().unwrap().contains("restart the worker"), "{problem}");
         if is_restored {
-            // It has what was acknowledged, and nothing of what was not.
+            // It has the acknowledged documents, and no others.
             let again = Worker::start(&store, &[]);
             assert_eq!(again.get("/readyz").0, 200);
             assert_eq!(again.get("/v1/documents/a").0, 200);
@@ -59,7 +61,7 @@ fn a_directory_that_is_removed_or_replaced_under_a_worker() {
     }
 }
 
-/// A truncated file killed the worker by a signal.
+/// Before, a truncated file killed the worker by a signal.
 #[test]
 fn a_file_that_is_truncated_under_a_worker() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,8 +84,8 @@ fn a_file_that_is_truncated_under_a_worker() {
     }
 }
 
-/// All users who may read the file of pages may lock it: insertions waited for ever, and /readyz
-/// said ready.
+/// All users who may read the file of pages may lock it. Before, insertions waited for ever then,
+/// and /readyz reported ready.
 #[test]
 fn a_lock_that_another_user_keeps() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! File handles: what the worker needs itself is not taken by its clients, and what has failed for want of one is tried
-//! again.
+//! File handles: clients do not take the handles that the worker needs itself, and operations that
+//! failed without a handle are repeated.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,19 +13,19 @@ use super::TEXT;
 use super::keys::{add_key, key_file};
 use crate::support::{Run, Worker, until};
 
-/// What a worker over `memory:` has in reserve.
+/// The number of handles that a worker over `memory:` reserves.
 const RESERVE: usize = 192;
 
-/// A worker that may open so many files.
+/// Returns a command of a worker that may open `n_handles` files.
 fn limited(n_handles: usize, args: &[&str]) -> Command {
     let args = [&["--store", "memory:", "--listen", "127.0.0.1:0"], args].concat();
     crate::support::limited(&format!("-n {n_handles}"), "query-worker", &args)
 }
 
-/// Sets how many files a running worker may open, and gives how many it might before.
+/// Sets the number of files that a running worker may open, and returns the former number.
 fn set_handles_max(worker: &Worker, current: Option<u64>) -> Option<u64> {
     let id = Pid::from_raw(worker.id().cast_signed());
-    // The worker has this process's.
+    // The worker has the maximum of this process.
     let maximum = getrlimit(Resource::Nofile).maximum;
     prlimit(id, Resource::Nofile, Rlimit { current, maximum }).unwrap().current
 }
@@ -62,14 +62,14 @@ impl Kept {
     }
 }
 
-/// Clients without a key took every file that the process may open, so that it could not read its keys again; and what
-/// could not be read was taken for read.
+/// Before, clients without a key took every file that the process may open. The worker could not
+/// read its keys again, and took the failed read for a success.
 #[test]
 fn a_key_is_revoked_however_many_connections_there_are() {
     let folder = tempfile::tempdir().unwrap();
     let file = key_file(&folder);
     let revoked = add_key(&file, "revoked", "read", "");
-    // More places than clients are told at once that there is none: each of these may have one idle connection closed.
+    // More places than refusals at once: each of these may have one idle connection closed.
     let n_handles = RESERVE + 128;
     let worker = Worker::start_as(&mut limited(n_handles, &["--keys", file.to_str().unwrap()]));
     let mut kept = Kept(BufReader::new(connect(&worker)));
@@ -92,13 +92,13 @@ fn what_could_not_be_read_is_tried_again() {
     let mut worker = Worker::start("memory:", &["--keys", file.to_str().unwrap()]);
     let mut kept = Kept(BufReader::new(connect(&worker)));
     assert_eq!(kept.status(&revoked), 200);
-    // No more than it has.
+    // No more than the worker has open.
     let before = set_handles_max(&worker, Some(1));
     fs::remove_file(&file).unwrap();
     let other = add_key(&file, "other", "read", "");
     let said = worker.log_until("cannot be read again");
     assert!(said.contains("Too many open files"), "{said}");
-    // It is in force until it can be read that it is not; which is said.
+    // The key stays valid until the file can be read again, and a metric says so.
     let metrics = kept.ask(&revoked, "/metrics").1;
     assert!(metrics.contains("pigeonhole_files_outdated{files=\"keys\"} 1\n"), "{metrics}");
     assert!(
@@ -123,8 +123,8 @@ fn what_could_not_be_read_is_tried_again() {
     assert_eq!(kept.ask("", "/readyz"), (200, "{\"status\":\"ready\"}".to_owned()));
 }
 
-/// When the process may open no more files, it goes on with those that it has, and takes the others later. It says so
-/// once.
+/// A process that may open no more files goes on with its connections, and takes others later. One
+/// log line says so.
 #[test]
 fn no_file_for_one_connection_more() {
     let mut worker = Worker::start("memory:", &[]);
@@ -144,7 +144,8 @@ fn no_file_for_one_connection_more() {
     assert!(code == Some(0) && !log.contains("no connection can be taken now"), "{log}");
 }
 
-/// With fewer files than it asks for connections it takes fewer; with too few for itself it does not begin.
+/// With fewer files than connections, the worker takes fewer connections. With too few for itself,
+/// it does not start.
 #[test]
 fn how_many_files_it_may_open() {
     let check = |n_handles: usize, more: &[&str]| {
@@ -174,8 +175,8 @@ fn how_many_files_it_may_open() {
     assert!(said.contains("connections_max=9") && said.contains("--connections-max"), "{said}");
 }
 
-/// Idle clients have taken every place; the one that has something to ask is answered, and not refused until one of
-/// them is given up for its silence.
+/// Idle clients hold every place. A client with a request is answered at once, before an idle one
+/// times out.
 #[test]
 fn idle_connections_make_place() {
     let worker = Worker::start("memory:", &["--connections-max", "3"]);
@@ -187,7 +188,7 @@ fn idle_connections_make_place() {
         let (status, answer) = worker.post("/v1/query", &serde_json::json!({ "text": TEXT }));
         assert_eq!(status, 200, "{n}: {answer}");
     }
-    // One that had an answer stays before those that never asked.
+    // A connection that had an answer is kept longer than those that sent nothing.
     assert_eq!(kept.status(""), 200);
     let closed = |mut connection: &TcpStream| matches!(connection.read(&mut [0]), Ok(0));
     assert!(closed(&idle[0]), "the one that was idle longest is closed");

@@ -1,4 +1,4 @@
-//! API keys: who is let in, to do what, and until when.
+//! API keys: their scopes, their bounds, and their removal.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{TEXT, is_problem, open_batch};
 use crate::support::{Worker, run, until};
 
-/// Adds a key to a file and gives it.
+/// Adds a key to a file and returns the key.
 pub(super) fn add_key(file: &Path, name: &str, scopes: &str, more: &str) -> String {
     let made = run("query-worker", ["new-key", "--name", name, "--scopes", scopes]).expect(0);
     let mut keys = OpenOptions::new().create(true).append(true).open(file).unwrap();
@@ -24,7 +24,7 @@ pub(super) fn key_file(folder: &tempfile::TempDir) -> PathBuf {
     folder.path().join("keys.toml")
 }
 
-/// The status, the headers that tell what to do, and the body.
+/// Returns the status, the head, and the body of an answer.
 fn ask(worker: &Worker, key: &str, method: &str, path: &str, body: &Value) -> (u16, String, Value) {
     let body = body.to_string();
     let authorization =
@@ -86,7 +86,7 @@ fn each_route_needs_its_scope() {
         let description = worker.get("/openapi.json").1;
         let operation =
             &description["paths"][path.replace("documents/a", "documents/{id}")][method.to_lowercase()];
-        // What answers GET answers HEAD.
+        // A path that answers GET answers HEAD.
         if method != "HEAD" {
             assert_eq!(operation["security"], json!([{ "key": [needed] }]), "{place}");
         }
@@ -101,8 +101,8 @@ fn each_route_needs_its_scope() {
     assert!(keys.iter().all(|key| !log.contains(&key[3..])), "keys are never logged: {log}");
 }
 
-/// A key that is taken out is refused, also to a batch that is under way; one that is put in is let in. A file that is
-/// broken changes nothing.
+/// A removed key is refused, even in a batch under way; a new key is accepted. A broken file
+/// changes nothing.
 #[test]
 fn keys_come_and_go_while_it_runs() {
     let folder = tempfile::tempdir().unwrap();
@@ -133,7 +133,7 @@ fn keys_come_and_go_while_it_runs() {
     assert!(log.contains("keys.toml"), "{log}");
     assert_eq!(status(&worker, &revoked), 200);
 
-    // Whoever opens a pipe waits for somebody to write to it.
+    // Opening a pipe waits for a writer.
     fs::remove_file(&file).unwrap();
     assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
     worker.log_until("no regular file");
@@ -149,7 +149,7 @@ fn keys_come_and_go_while_it_runs() {
     assert_eq!(answer_of_line(), 401);
 }
 
-/// What a key has under way is bounded, and that is no matter of the others.
+/// The requests of a key under way are bounded, and other keys are unaffected.
 #[test]
 fn a_key_with_a_bound() {
     let folder = tempfile::tempdir().unwrap();
@@ -167,7 +167,7 @@ fn a_key_with_a_bound() {
     until(|| status(&bounded) == 200);
 }
 
-/// An answer that nobody reads takes memory, and is no less under way than one that is not made yet.
+/// An unread answer takes memory, and counts as under way like one that is not made yet.
 #[test]
 fn an_answer_is_under_way_until_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -205,12 +205,12 @@ fn an_answer_is_under_way_until_it_is_read() {
     unread.read_to_end(&mut rest).unwrap();
     assert!(rest.ends_with(b"\\u0001\"}"), "it comes to its end");
     until(|| status(&bounded, path) == 200);
-    // Nor does one take its place for ever that is given up.
+    // An abandoned answer does not hold its place for ever either.
     drop(open(&bounded));
     until(|| status(&bounded, path) == 200);
 }
 
-/// A batch may last for days; its key is to remove nothing and insert nothing once it is not for that any more.
+/// A batch may last for days. A key that loses a scope must insert and remove nothing from then on.
 #[test]
 fn a_key_that_loses_a_scope() {
     let folder = tempfile::tempdir().unwrap();

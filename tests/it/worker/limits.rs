@@ -1,4 +1,4 @@
-//! What is too much is refused by name, and nobody else suffers from it.
+//! Excessive requests are refused with a named limit, and other clients are unaffected.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -32,8 +32,8 @@ fn a_text_that_is_too_long() {
     }
 }
 
-/// One character of these becomes eighteen. Sixty such requests took 4 GB, and went on when their
-/// clients had left.
+/// One character of these becomes eighteen. Before, sixty such requests took 4 GB, and continued
+/// after their clients had left.
 #[test]
 fn what_a_text_grows_to_is_counted() {
     const N_REQUESTS: usize = 24;
@@ -50,7 +50,7 @@ fn what_a_text_grows_to_is_counted() {
         )
         .unwrap();
     }
-    // All of them have been taken, and have ended.
+    // All requests were taken, and have ended.
     let gone = format!("route=\"/v1/compare\",method=\"POST\",status=\"gone\"}} {N_REQUESTS}");
     crate::support::until(|| worker.get_text("/metrics").contains(&gone));
     let status = std::fs::read_to_string(format!("/proc/{}/status", worker.id())).unwrap();
@@ -84,7 +84,8 @@ fn a_batch_of_too_many_lines() {
     }
 }
 
-/// Batches have places of their own: with all taken single requests are answered, and one batch more is not.
+/// Batches have separate places: with all taken, single requests are answered, and another batch is
+/// refused.
 #[test]
 fn batches_do_not_take_the_place_of_requests() {
     let worker = Worker::start("memory:", &["--batches-max", "1", "--requests-max", "1"]);

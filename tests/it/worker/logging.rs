@@ -1,4 +1,4 @@
-//! What the worker logs, what it does not, and the ids by which a request is found in the log.
+//! The contents of the worker's log, data that it must not contain, and the ids of requests in it.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::TEXT;
 use crate::support::Worker;
 
-/// Sends a request as it is, on a connection of its own, and gives the whole answer.
+/// Sends a request unchanged, on a connection of its own, and returns the whole answer.
 fn send(worker: &Worker, request: &[u8]) -> String {
     let mut connection = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
     connection.write_all(request).unwrap();
@@ -18,7 +18,7 @@ fn send(worker: &Worker, request: &[u8]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// A request with this header more, and its answer's id.
+/// Sends a request with an additional header, and returns the id and the body of the answer.
 fn id_of(worker: &Worker, path: &str, header: &str) -> (String, Value) {
     let answer = send(
         worker,
@@ -72,7 +72,7 @@ fn a_request_keeps_a_harmless_id_and_else_gets_one() {
     assert!(log.contains("route=\"none\"") && log.contains("status=405"), "{log}");
 }
 
-/// A line of its own for each request, the fields of which programs can read.
+/// Each request has a line with machine-readable fields.
 #[test]
 fn a_log_of_json() {
     let worker = Worker::start("memory:", &["--log-format", "json", "--log-level", "query_worker=debug"]);
@@ -87,11 +87,11 @@ fn a_log_of_json() {
         (&json!(201), &json!("POST"), &json!("DEBUG"))
     );
     assert!(inserted["span"]["id"].is_string() && inserted["seconds"].is_f64(), "{inserted}");
-    // A batch is over when its last line is answered.
+    // A batch ends with the answer to its last line.
     assert!(of_route("/v1/query:batch")["bytes"].as_u64().unwrap() > 300, "{log}");
 }
 
-/// A word in every place where clients may say something, in requests that are taken and in such as are not. Ids are not
+/// A word stands in every place for client data, in accepted and in refused requests. Ids are not
 /// logged either.
 #[test]
 fn what_clients_say_is_never_logged() {
@@ -143,7 +143,7 @@ fn what_clients_say_is_never_logged() {
     assert!(!log.to_lowercase().contains(CANARY), "{log}");
 }
 
-/// A worker whose log nobody has read for so long that lines were dropped.
+/// Returns a worker that dropped log lines, because its log was not read.
 fn unread() -> Worker {
     let worker = Worker::start("memory:", &["--log-level", "debug", "--log-format", "json"]);
     let client = ureq::agent();
@@ -162,7 +162,7 @@ fn unread() -> Worker {
     worker
 }
 
-/// It stood still, with all its requests, when the pipe was full.
+/// Before, the worker stopped, with all its requests, when the pipe was full.
 #[test]
 fn a_log_that_nobody_reads_stops_nothing() {
     let worker = unread();

@@ -1,4 +1,4 @@
-//! `/metrics` counts what was done. That its table in the crate's README is complete is a test of the crate.
+//! `/metrics` counts events. A test of the crate checks that the table in its README is complete.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn what_was_done_is_counted() {
         "pigeonhole_requests_total{route=\"/v1/documents/{id}\",method=\"GET\",status=\"404\"} 1",
         "pigeonhole_requests_total{route=\"none\",method=\"GET\",status=\"404\"} 1",
         "pigeonhole_request_duration_seconds_count{route=\"/v1/query:batch\"} 1",
-        // The one that asks.
+        // The request for the metrics itself.
         "pigeonhole_requests_under_way 1",
         "pigeonhole_permits 7",
         "pigeonhole_permits_in_use 0",

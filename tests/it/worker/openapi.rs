@@ -1,4 +1,4 @@
-//! `/openapi.json`: what the worker says of its API is so.
+//! `/openapi.json`: the description of the API is true.
 
 use serde_json::{Map, Value, json};
 
@@ -15,7 +15,7 @@ fn operations(description: &Value) -> Vec<(String, &'static str, Value)> {
     paths.flat_map(of_path).collect()
 }
 
-/// The same fields with values of the same kinds, whatever they are.
+/// Checks that two values have the same fields, with values of the same kinds.
 #[track_caller]
 fn same_shape(shown: &Value, real: &Value, place: &str) {
     let fields = |of: &Map<String, Value>| of.keys().cloned().collect::<Vec<_>>();
@@ -81,7 +81,7 @@ fn one((status, answer): (u16, Value)) -> (u16, Vec<Value>) {
     (status, vec![answer])
 }
 
-/// The example of a duplicate, too.
+/// The example of a duplicate is true, too.
 #[test]
 fn the_duplicate_is_as_shown() {
     let worker = Worker::start("memory:", &[]);
@@ -94,7 +94,7 @@ fn the_duplicate_is_as_shown() {
     assert_eq!(worker.post("/v1/documents", &document), (200, shown.clone()));
 }
 
-/// It was that of a new index by default, whatever the one at hand can find.
+/// Before, the bound was that of a new index by default, and not that of the open one.
 #[test]
 fn the_bound_of_a_distance_is_that_of_the_index() {
     for max_distance in [1, 3] {
@@ -106,7 +106,7 @@ fn the_bound_of_a_distance_is_that_of_the_index() {
     }
 }
 
-/// Each answer names its headers, and they are described.
+/// Each answer has the headers of its description.
 #[test]
 fn answers_have_the_headers_that_are_described() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,7 +128,7 @@ fn answers_have_the_headers_that_are_described() {
     assert!(worker.header("/healthz", "X-Request-Id").is_some());
 }
 
-/// A path that nobody described is not answered.
+/// Only described paths are answered.
 #[test]
 fn only_what_is_described_is_there() {
     let worker = Worker::start("memory:", &[]);

@@ -1,4 +1,4 @@
-//! The files of the page, as they are sent. What a browser makes of them is in `browser.rs`.
+//! The files of the page, as they are sent. Their look in a browser is tested in `browser.rs`.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use crate::support::Worker;
 use crate::worker::keys::{add_key, key_file};
 
-/// Head and body of an answer.
+/// Returns the head and the body of an answer.
 fn get(worker: &Worker, path: &str, headers: &str) -> (String, String) {
     let mut connection = TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap();
     let host = if headers.contains("host: ") { "" } else { "host: localhost\r\n" };
@@ -17,7 +17,8 @@ fn get(worker: &Worker, path: &str, headers: &str) -> (String, String) {
     (head.to_owned(), body.to_owned())
 }
 
-/// Each file that one names is there, of the right type, and is the same again only where it is asked for by its tag.
+/// Each file that another names exists, with the right type. A request with its current tag gets no
+/// body.
 #[test]
 fn they_come_with_what_keeps_them_safe() {
     let worker = Worker::start("memory:", &[]);
@@ -66,7 +67,8 @@ fn they_come_with_what_keeps_them_safe() {
     assert_eq!(paths.len(), 11, "{paths:?}");
 }
 
-/// The page has no data, so it needs no key; by a name that is not the worker's it is not served either.
+/// The page has no data, so it needs no key. Under a foreign host name, the page is not served
+/// either.
 #[test]
 fn who_may_see_them() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `/v1/query`: what a match says.
+//! `/v1/query`: the fields of a match.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn matches_say_where_they_came_from_and_when() {
     assert_eq!(found["matches"], json!([expected]));
 }
 
-/// A query asks for more than the index does, and never for less.
+/// A query may require more similarity than the index, but not less.
 #[test]
 fn how_similar_matches_are() {
     let worker = Worker::start("memory:", &["--min-similarity", "0.7"]);
@@ -42,7 +42,7 @@ fn how_similar_matches_are() {
     is_problem(worker.post("/v1/query", &query), 400, "bad-request");
 }
 
-/// An index of simhashes alone says how far apart documents are, and nothing of what they have in common.
+/// An index of simhashes alone reports distances of documents, and no shared parts.
 #[test]
 fn an_index_that_verifies_nothing() {
     let worker = Worker::start("memory:", &["--profile", "classic", "--verify", "off"]);
@@ -78,7 +78,7 @@ fn an_index_without_simhashes() {
     assert_eq!((&index["scheme"], &index["n_tables"]), (&json!("none"), &json!(0)));
 }
 
-/// While documents come and go, an answer never has one without its time, nor counts one that it does not have.
+/// While documents come and go, every match in an answer has its time, and the count is exact.
 #[test]
 fn searches_while_documents_go() {
     let worker = Worker::start("memory:", &[]);

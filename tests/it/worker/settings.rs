@@ -27,7 +27,7 @@ fn run_with_environment(args: &[&str], environment: &[(&str, &str)]) -> Run {
     Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Without the comments, which say where the values come from.
+/// Returns the settings without the comments, which name the sources of the values.
 fn values(printed: &str) -> Vec<&str> {
     let values = printed.lines().map(|line| line.split("  # ").next().unwrap());
     values.filter(|line| line.contains(" = ")).collect()
@@ -65,7 +65,7 @@ fn a_flag_is_above_the_environment_that_above_the_file_that_above_the_default() 
     }
     assert!(printed.contains("# idf is not set"), "{printed}");
 
-    // What is printed is a file of settings, and says the same.
+    // The printed settings are a file of settings with the same values.
     let again = folder.file(&printed);
     let again = run("query-worker", ["--print-config", "--config", again.to_str().unwrap()]).expect(0).stdout;
     assert_eq!(values(&again), values(&printed));
@@ -100,14 +100,14 @@ fn a_bad_file_is_refused_with_the_place() {
     let missing = folder.0.path().join("missing.toml");
     let said = run("query-worker", ["--config", missing.to_str().unwrap()]).expect(2).stderr;
     assert!(said.contains("missing.toml"), "{said}");
-    // A flag that is wrong is the flag's fault, whatever the file says.
+    // An invalid flag is reported as such, whatever the file contains.
     let path = folder.file("requests-max = 3");
     let args = ["--config", path.to_str().unwrap(), "--requests-max", "x"];
     let said = run("query-worker", args).expect(2).stderr;
     assert!(said.contains("'x'") && !said.contains("worker.toml"), "{said}");
 }
 
-/// What is off in the environment is off, and who does something else than serve needs none of it.
+/// A false variable is off, and commands other than serving need no variables.
 #[test]
 fn the_environment_is_for_serving() {
     let folder = Folder::new();
@@ -137,13 +137,13 @@ fn a_check_opens_and_makes_nothing() {
     let check_at =
         |store: &str, more: &[&str]| run("query-worker", [&["--check", "--store", store], more].concat());
     let check = |more: &[&str]| check_at(&store, more);
-    // What a start says.
+    // The same message as at a start.
     let missing = check(&[]).expect(2).stderr;
     assert!(missing.contains("--create-index") && missing.contains("indexer index --store"), "{missing}");
     let checked = check(&["--create-index"]).expect(0).stdout;
     assert!(checked.contains("a start makes one"), "{checked}");
     check(&["--create-index", "--scheme", "t11", "--max-distance", "9"]).expect(2);
-    // Not even for a moment that lasts.
+    // No file remains.
     assert_eq!(fs::read_dir(folder.0.path()).unwrap().count(), 0);
     run("indexer", ["index", "-q", "--store", &store, news().to_str().unwrap()]).expect(0);
     assert!(check(&[]).expect(0).stdout.contains("of scheme 5c2"));
@@ -152,7 +152,7 @@ fn a_check_opens_and_makes_nothing() {
         (check(&["--segmenter", "words"]), "segmenter"),
         (check(&["--idf", "/missing"]), "/missing"),
         (check_at("redis://127.0.0.1:1/x", &[]), "127.0.0.1:1"),
-        // Where nobody can make anything, not even root.
+        // A place in which not even root can make anything.
         (
             check_at("embedded:/proc/no/such/place", &["--create-index"]),
             "failed to make a directory in `/proc`",
@@ -163,7 +163,7 @@ fn a_check_opens_and_makes_nothing() {
     }
 }
 
-/// All was said to be well with an address on which no start could listen.
+/// Before, a check passed with an address on which no start could listen.
 #[test]
 fn a_check_of_the_address() {
     let check = |address: &str| run("query-worker", ["--check", "--store", "memory:", "--listen", address]);
@@ -173,7 +173,7 @@ fn a_check_of_the_address() {
         let checked = check(address).expect(0).stdout;
         assert_eq!(checked.contains(&format!("{address} is in use")), said, "{checked}");
     }
-    // An address that is nobody's (RFC 5737).
+    // An unassigned address (RFC 5737).
     let said = run(
         "query-worker",
         ["--check", "--store", "memory:", "--listen", "192.0.2.1:8080", "--insecure-no-auth"],
@@ -181,7 +181,7 @@ fn a_check_of_the_address() {
     assert!(said.expect(2).stderr.contains("failed to listen on 192.0.2.1:8080"));
 }
 
-/// They were taken, and never matched anything.
+/// Before, such names were accepted, and never matched.
 #[test]
 fn names_that_no_client_can_ask_by() {
     let printed = |name: &str| run("query-worker", ["--print-config", "--allowed-host", name]);
@@ -197,7 +197,7 @@ fn names_that_no_client_can_ask_by() {
     }
 }
 
-/// Tables of HBase are not made by a start, so that they are missing is an error.
+/// A start makes no tables in HBase, so missing tables are an error.
 #[test]
 fn a_check_of_tables_that_hbase_misses() {
     let Some(hbase) = hbase() else { return };

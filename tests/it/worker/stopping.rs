@@ -1,4 +1,4 @@
-//! Stops: what is under way is answered, and what was answered is so.
+//! Stops: requests under way are answered, and their answers are true.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -18,7 +18,7 @@ fn post(path: &str, body: &Value) -> String {
     format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Reads the head and the body of an answer; none where the connection ends before the first byte of it.
+/// Reads the head and the body of an answer; `None` if the connection ends before the first byte.
 fn answer(connection: &mut impl BufRead) -> Option<(String, Value)> {
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -34,8 +34,9 @@ fn answer(connection: &mut impl BufRead) -> Option<(String, Value)> {
     Some((head, serde_json::from_slice(&body).unwrap()))
 }
 
-/// Clients post one document after another over connections that stay open, and the stop comes in the middle of it. No
-/// answer breaks off, the process ends in order, and all that was acknowledged is there.
+/// Clients post one document after another over connections that stay open, and the stop comes in
+/// between. No answer breaks off, the process ends in order, and every acknowledged document is
+/// there.
 #[test]
 fn a_stop_under_load() {
     let folder = tempfile::tempdir().unwrap();
@@ -76,7 +77,7 @@ fn a_stop_under_load() {
     }
 }
 
-/// While it drains it answers, but says that others should be asked. A second signal does not wait for the end of that.
+/// A draining worker answers, but reports that it is not ready. A second signal ends the drain.
 #[test]
 fn a_stop_that_drains_and_a_second_one() {
     let mut worker = Worker::start("memory:", &["--drain-seconds", "600"]);
@@ -97,13 +98,14 @@ fn a_stop_that_drains_and_a_second_one() {
     assert!(!log.contains("route=\"/readyz\""), "that is no failure: {log}");
 }
 
-/// As a probe of the port does, which says `GET /hea` and waits. The process ends in order all the same.
+/// Like a probe of the port, which sends `GET /hea` and waits. The process ends in order all the
+/// same.
 #[test]
 fn a_stop_does_not_answer_half_a_head() {
     let mut worker = Worker::start("memory:", &["--grace-seconds", "1"]);
     let mut probe = connect(&worker);
     probe.write_all(b"GET /hea").unwrap();
-    // It is taken after the probe, and so read after it.
+    // Accepted after the probe, and so read after it.
     assert_eq!(worker.get("/healthz").0, 200);
     worker.send_stop();
     worker.log_until("stopping");
@@ -111,7 +113,7 @@ fn a_stop_does_not_answer_half_a_head() {
     assert_eq!(code, Some(0), "{log}");
 }
 
-/// Without anything to read again the signal ended the process.
+/// Before, the signal ended the process if no file could be read again.
 #[test]
 fn a_hang_up_is_no_stop() {
     let mut worker = Worker::start("memory:", &[]);
@@ -123,7 +125,7 @@ fn a_hang_up_is_no_stop() {
     assert_eq!(code, Some(0), "{log}");
 }
 
-/// A batch that would go on for ever is ended between two lines, and its client knows between which.
+/// An endless batch is ended between two lines, and its client knows between which.
 #[test]
 fn a_stop_ends_a_batch() {
     let mut worker = Worker::start("memory:", &["--grace-seconds", "0"]);

@@ -1,4 +1,4 @@
-//! The worker and its store: it goes away and comes back, and other workers use it too.
+//! The worker and its store: the store goes away and comes back, and other workers use it too.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,15 +11,15 @@ use super::{TEXT, is_problem};
 use crate::hbase::{create, url};
 use crate::support::{Door, Random, Redis, Worker, command, hbase, redis, run};
 
-/// `--store-wait-seconds` of these tests, which is how long an answer may take that says that the store is away, and a
-/// little more for a machine that has much to do.
+/// `--store-wait-seconds` of these tests, which bounds the time of an answer that reports the store
+/// as away. `ANSWER_MAX` leaves more for a busy machine.
 const WAIT: &str = "1";
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-/// How long a worker may take to find that its store is back.
+/// The time limit for a worker to find its store again.
 const BACK_MAX: Duration = Duration::from_secs(20);
 
-/// Seven words that no other number has.
+/// Returns seven words that no other number has.
 fn text(number: u64) -> String {
     let mut random = Random(number);
     (0..7).map(|_| format!("{:x} ", random.next())).collect()
@@ -29,7 +29,7 @@ fn insert(worker: &Worker, number: u64) -> (u16, Value) {
     worker.post("/v1/documents", &json!({ "id": number.to_string(), "text": text(number) }))
 }
 
-/// An answer that says that the store is away, in time, and when to come again.
+/// Checks that an answer reports in time that the store is away.
 fn is_away(worker: &Worker, path: &str, body: &Value) {
     let begun = Instant::now();
     let answer = worker.post(path, body);
@@ -76,7 +76,7 @@ fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) -> Stri
         assert_eq!((status, &found["matches"][0]["id"]), (200, &json!(number.to_string())));
     }
     assert_eq!(insert(&worker, u64::MAX).0, 201);
-    // One at least was opened again, and none is in use by anybody any more.
+    // At least one connection was opened again, and none is in use.
     let metrics = worker.get_text("/metrics");
     let connections = |which: &str| {
         let name = format!("pigeonhole_store_connections{which} ");
@@ -89,7 +89,7 @@ fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) -> Stri
     worker.send_stop();
     let (code, log) = worker.wait();
     assert_eq!(code, Some(0), "{log}");
-    // Why a request failed is found by its id.
+    // The id of a failed request leads to the cause in the log.
     let id_of = |line: &str| Some(line.split_once("request{id=\"")?.1.split_once('"')?.0.to_owned());
     let with_id = |level: &str, part: &str| {
         let lines = log.lines().filter(|line| line.contains(level) && line.contains(part));
@@ -100,7 +100,7 @@ fn goes_away_and_comes_back(store: &str, down: &dyn Fn(), up: &dyn Fn()) -> Stri
         let failed = with_id("WARN", &format!("route=\"{route}\" status=503"));
         assert!(!failed.is_disjoint(&why), "{route}\n{log}");
     }
-    // However often it was tried.
+    // One line, however many attempts failed.
     let n_away = log.matches("the store does not answer").count();
     assert!(n_away <= 1 && log.matches("the store answers again").count() == n_away, "{log}");
     log
@@ -119,7 +119,7 @@ fn redis_hangs_and_comes_back() {
     goes_away_and_comes_back(&redis.url("hangs"), &|| redis.freeze(), &|| redis.thaw());
 }
 
-/// A server that kept nothing on disk comes back empty. The worker that runs makes no new index of it unasked.
+/// A server without data on disk comes back empty. The running worker makes no new index unasked.
 #[test]
 fn redis_comes_back_empty() {
     let Some(redis) = Redis::start(&[]) else { return };
@@ -142,8 +142,8 @@ fn hbase_goes_away_and_comes_back() {
     goes_away_and_comes_back(&store, &|| door.close(), &|| door.open_again());
 }
 
-/// What one has acknowledged the other finds, and takes for a duplicate. (That of a text that both get at once one is
-/// kept is for the races.)
+/// Each worker finds the other's acknowledged documents, and takes them for originals of
+/// duplicates. The tests of races check texts that come to both at once.
 fn see_each_other(store: &str) {
     let workers = [(); 2].map(|()| Worker::start(store, &[]));
     for number in 0..20 {
@@ -161,7 +161,7 @@ fn see_each_other(store: &str) {
     }
 }
 
-/// A slip in the name made an empty index, which was served as if it were the one that was meant.
+/// A typo in a name must not make an empty index. Before, a worker served it like the intended one.
 fn is_not_made_unasked(store: &str) {
     let start =
         |more: &[&str]| run("query-worker", [&["--store", store, "--listen", "127.0.0.1:0"], more].concat());

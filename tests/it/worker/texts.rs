@@ -1,4 +1,5 @@
-//! `GET /v1/documents/{id}/text`: the texts that a worker was given lately, and `differences` of `/v1/compare`.
+//! `GET /v1/documents/{id}/text`: the texts that a worker received lately, and `differences` of
+//! `/v1/compare`.
 
 use serde_json::json;
 
@@ -26,7 +27,7 @@ fn a_text_comes_back_until_its_document_goes() {
     }
 }
 
-/// Of a duplicate nothing is kept, and of a document that was replaced only the newer text.
+/// No text of a duplicate is kept, and only the newer text of a replaced document.
 #[test]
 fn only_what_is_in_the_index_is_kept() {
     let worker = Worker::start("memory:", &[]);
@@ -46,7 +47,7 @@ fn only_what_is_in_the_index_is_kept() {
     assert!(figures.contains("pigeonhole_recent_texts 2\n"), "{figures}");
 }
 
-/// What another program does to the index holds: a text is not believed for what it was.
+/// Changes by another program count: a kept text is not returned for a changed document.
 #[test]
 fn others_replace_and_remove() {
     let folder = tempfile::tempdir().unwrap();

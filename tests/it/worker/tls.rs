@@ -1,4 +1,4 @@
-//! TLS, by certificates that are made for it.
+//! TLS, with certificates made by the tests.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::is_problem;
 use crate::support::{Worker, run, until};
 
-/// Makes a certificate and its key, writes both, and gives the first.
+/// Makes a certificate and its key, writes both, and returns the certificate.
 fn certify(folder: &Path) -> CertificateDer<'static> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
@@ -25,7 +25,7 @@ fn connect(worker: &Worker) -> TcpStream {
     TcpStream::connect(worker.base().trim_start_matches("http://")).unwrap()
 }
 
-/// Whether whoever trusts in this certificate is answered.
+/// Returns true if a client that trusts this certificate gets an answer.
 fn answers(worker: &Worker, certificate: &CertificateDer<'static>) -> bool {
     let mut roots = RootCertStore::empty();
     roots.add(certificate.clone()).unwrap();
@@ -55,7 +55,7 @@ fn a_certificate_that_is_renewed() {
     until(|| answers(&worker, &second));
     assert!(!answers(&worker, &first));
 
-    // Plain HTTP is told what it did wrong.
+    // Plain HTTP gets an explanation.
     let mut plain = connect(&worker);
     plain.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").unwrap();
     let mut answer = String::new();
@@ -66,7 +66,7 @@ fn a_certificate_that_is_renewed() {
     is_problem((400, problem), 400, "needs-tls");
 }
 
-/// Whoever says nothing holds a connection no longer than one that sends a head.
+/// A silent client holds a connection no longer than one that sends a head.
 #[test]
 fn a_handshake_that_does_not_come() {
     let folder = tempfile::tempdir().unwrap();
@@ -96,7 +96,8 @@ fn pairs_that_are_none() {
     assert!(run.stderr.contains("--tls-key"), "{}", run.stderr);
 }
 
-/// What openssl and others give, and the worker cannot read as it is: it says how to get what it can.
+/// Files in common forms of openssl and others that the worker cannot read: the error names a
+/// command that converts them.
 #[test]
 fn files_in_another_form() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Traces of requests, sent to a collector that is made here.
+//! Traces of requests, sent to a collector in the test.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -22,7 +22,7 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// Takes one request after another, and gives the path and the body of each.
+/// Accepts one request after another, and returns the path and the body of each.
 fn collector() -> (String, mpsc::Receiver<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -64,7 +64,7 @@ fn a_request_goes_on_with_the_trace_of_its_caller() {
     let mut answer = String::new();
     connection.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
-    // What is left is sent at the stop.
+    // The remaining spans are sent at the stop.
     worker.send_stop();
     let (code, log) = worker.wait();
     assert_eq!(code, Some(0), "{log}");
@@ -78,7 +78,7 @@ fn a_request_goes_on_with_the_trace_of_its_caller() {
     }
 }
 
-/// One collector is not there, and one takes connections and says nothing.
+/// One collector is absent, and one accepts connections and stays silent.
 #[test]
 fn a_collector_that_is_away() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,12 +1,12 @@
-//! Gzip of any number of members, of which a damaged one is not the end: it is one error, and what can be read after it is
-//! the next member. Who does not trust what follows an error stops there.
+//! Gzip with any number of members. A damaged member is one error and not the end: the next member
+//! is read after it. A caller with no trust in content after an error stops there.
 
 use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 use memchr::memchr;
 
-/// What a member begins with: the magic, and the one method there is.
+/// Beginning of a member: the magic number, and the only method.
 const MEMBER: [u8; 3] = [0x1f, 0x8b, 0x08];
 
 pub(super) struct Members<R>(State<R>);
@@ -30,7 +30,7 @@ impl<R: BufRead> Read for Members<R> {
             return Ok(0);
         }
         loop {
-            // Whatever does not put a state back leaves it ended.
+            // Any path that does not put a state back leaves the reader ended.
             let mut member = match std::mem::replace(&mut self.0, State::Ended) {
                 State::Ended => return Ok(0),
                 State::Between(mut raw) => {
@@ -60,8 +60,8 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// Passes over what cannot begin a member. Where the magic lies across two buffers it is taken for one: if it is not,
-/// that is another error.
+/// Skips bytes that cannot begin a member. A magic number across two buffers is taken for a member:
+/// if wrong, the result is another error.
 fn skip_to_member(raw: &mut impl BufRead) -> io::Result<()> {
     loop {
         let available = raw.fill_buf()?;

@@ -1,4 +1,4 @@
-//! Features that records bring along, in place of a text that they are made from.
+//! Features given in records, in place of the text behind them.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -11,63 +11,64 @@ use super::super::field_path::FieldPath;
 use super::super::value::Value;
 use super::unfit;
 
-/// RFC 4648, section 4, with padding or without.
+/// Base64 of RFC 4648, section 4, with or without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Where a record has its fingerprint and its signature.
+/// Fields of a record's fingerprint and signature.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct GivenFields {
-    /// Holds 64 bits: a number is decimal, with a sign or without, and a string has `fingerprint_digits`.
+    /// Holds 64 bits: a number is decimal, with or without a sign, and a string has
+    /// `fingerprint_digits`.
     pub fingerprint_field: FieldPath,
-    /// What a fingerprint is written in where it is a string, as all cells of CSV are.
+    /// Notation of a fingerprint in a string, as in every cell of CSV.
     pub fingerprint_digits: Digits,
-    /// Holds bytes: binary data of Parquet, elsewhere base64.
+    /// Holds bytes: binary data in Parquet, base64 elsewhere.
     pub signature_field: FieldPath,
-    /// Holds the text that the features were made of, where a record has it.
+    /// Holds the text behind the features, if the record has one.
     #[serde(skip)]
     pub text_field: FieldPath,
 }
 
-/// What a string of digits means.
+/// Notation of a fingerprint in a string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Digits {
     /// 16 hexadecimal digits.
     #[default]
     Hex,
-    /// A decimal number of 64 bits, with a sign or without.
+    /// A decimal number of 64 bits, with or without a sign.
     Decimal,
 }
 
-/// What a field of a record says.
+/// Content of a field in a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Told<T> {
     /// The record has no such field.
     #[default]
     NoField,
-    /// It says that there is none: null, or an empty cell of CSV.
+    /// The field states that there is no value: null, or an empty cell of CSV.
     Null,
-    /// This.
+    /// The value of the field.
     Is(T),
 }
 
-/// The features that a record brings along.
+/// Features given in a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
-    /// 64 bits.
+    /// The 64 bits of the fingerprint.
     pub fingerprint: Told<u64>,
-    /// Bytes that may be a signature.
+    /// Bytes of the signature, not yet validated.
     pub signature: Told<Box<[u8]>>,
-    /// The text.
+    /// The text behind the features.
     pub text: Told<Box<str>>,
 }
 
 impl GivenFields {
-    /// Reads the fields, which are looked for in this order.
+    /// Reads the fingerprint, the signature and the text, which `next` yields in this order.
     pub(super) fn given<'a>(&self, mut next: impl FnMut() -> Option<Value<'a>>) -> Result<Given, String> {
         let (fingerprint, signature, text) = (next(), next(), next());
         Ok(Given {
@@ -118,7 +119,7 @@ impl GivenFields {
     }
 }
 
-/// A text, which a record need not have: what is no string is none.
+/// Returns the text, which a record need not have: any other value than a string is none.
 fn told_text(value: Option<Value<'_>>) -> Told<Box<str>> {
     match value {
         None => Told::NoField,
@@ -127,7 +128,7 @@ fn told_text(value: Option<Value<'_>>) -> Told<Box<str>> {
     }
 }
 
-/// 64 bits of a number with a sign or without.
+/// Parses a decimal number of 64 bits, with or without a sign.
 fn decimal(digits: &str) -> Option<u64> {
     digits.parse().ok().or_else(|| i64::from_str(digits).ok().map(i64::cast_unsigned))
 }
@@ -137,7 +138,7 @@ fn hexadecimal(digits: &str) -> Option<u64> {
     are_digits.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// Binary data of a column of Parquet.
+/// Wraps binary data of a Parquet column.
 pub(super) fn bytes<'a>(bytes: &'a [u8]) -> Value<'a> {
     Value::Bytes(Cow::Borrowed(bytes))
 }

@@ -50,7 +50,8 @@ fn ids_are_made_where_there_are_none() {
     check(names(), br#"{"id":true,"text":"b"}"#, Err("holds a boolean"));
 }
 
-/// The record's own comes before the one for all; one that cannot be is named, where sources are asked for.
+/// The record's own source takes precedence over the default; an invalid one is reported where
+/// sources are requested.
 #[test]
 fn sources() {
     let long = format!(r#"{{"id":"a","text":"b","source":"{}"}}"#, "s".repeat(256));
@@ -81,12 +82,12 @@ fn sources() {
                 (got, expected) => panic!("{got:?} instead of {expected:?}"),
             }
         }
-        // Who does not ask is not bothered.
+        // An invalid source does not matter unless sources are requested.
         assert_eq!(parse(None, None).unwrap().source, None);
     }
 }
 
-/// A label of any length is read beside a rank and a source, and what cannot be one is named.
+/// A label of any length is read beside a source, and an invalid one is reported.
 #[test]
 fn labels() {
     let long = "https://example.org/".repeat(100);

@@ -1,5 +1,5 @@
-//! A column of Parquet as it is stored, whatever it holds: values, and the levels that say where in a row they belong.
-//! Nothing is converted, so nothing is lost.
+//! Copies of columns of Parquet in their stored form: values, and the levels that place them in
+//! rows. Nothing is converted, so nothing is lost.
 
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{
@@ -10,8 +10,8 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::writer::SerializedColumnWriter;
 use parquet::schema::types::ColumnDescriptor;
 
-/// Reads the next rows of a `column`, for each of which `is_kept` has a flag, and writes those that are kept. Without a
-/// writer they are read all the same: that they can be is worth knowing.
+/// Reads the next rows of a `column`, one for each flag in `is_kept`, and writes those kept.
+/// Without a writer the rows are read all the same, as a check of their readability.
 pub fn copy(
     column: &ColumnDescriptor,
     reader: &mut ColumnReader,
@@ -56,7 +56,7 @@ fn copy_typed<T: DataType>(
     let mut kept = (Vec::new(), Vec::new(), Vec::new());
     let (mut values, mut row) = (values.into_iter(), 0);
     for i in 0..n_levels {
-        // A row begins where nothing is repeated.
+        // A row begins where the repetition level is 0.
         row += usize::from(!has_repetitions || repetitions.get(i) == Some(&0));
         let value = match !has_definitions || definitions[i] == column.max_def_level() {
             true => Some(values.next().ok_or_else(misfit)?),

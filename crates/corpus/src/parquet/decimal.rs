@@ -1,6 +1,6 @@
-//! What a column of decimals holds, as numbers to compare: precision beyond a double's is lost.
+//! Decimals of a column as numbers to compare: precision beyond a double's is lost.
 
-/// A column of decimals: each stored as so many units of 10^-scale.
+/// A column of decimals, each stored as a number of units of 10^-scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     pub(super) scale: i32,
@@ -11,7 +11,7 @@ impl Decimal {
         unscaled as f64 / 10f64.powi(self.scale)
     }
 
-    /// Of a two's complement integer, big-endian, of any length.
+    /// Returns the number of a two's complement integer, big-endian, of any length.
     pub(super) fn of_bytes(self, unscaled: &[u8]) -> f64 {
         let Some((first, rest)) = unscaled.split_first() else { return 0.0 };
         let first = f64::from(first.cast_signed());

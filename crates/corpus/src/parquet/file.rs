@@ -1,4 +1,4 @@
-//! A file of Parquet here or elsewhere.
+//! A local or remote file of Parquet.
 
 use std::io::Read;
 
@@ -9,13 +9,13 @@ use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReade
 use super::super::location::{Location, Parts};
 use super::guarded;
 
-/// A file that can be read from anywhere in it, as [`SerializedFileReader`] wants it.
+/// A file with random access, as required by [`SerializedFileReader`].
 pub struct ParquetFile(Parts);
 
-/// Reads what the file says of itself.
+/// Opens a file and reads its metadata.
 ///
 /// # Errors
-/// Where it is no Parquet, or cannot be read.
+/// If the file is not Parquet, or cannot be read.
 pub fn open_parquet(location: &Location) -> Result<SerializedFileReader<ParquetFile>> {
     guarded(|| {
         let file = ParquetFile(location.open_parts()?);

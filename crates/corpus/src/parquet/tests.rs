@@ -20,7 +20,7 @@ const SCHEMA: &str = "message m {
     required int64 day (TIMESTAMP(MILLIS,true));
 }";
 
-/// Two row groups of so many rows; every third text is null.
+/// Returns a file of two row groups with `n_rows` rows each; every third text is null.
 pub(in super::super) fn sample(n_rows: i64) -> Vec<u8> {
     let schema = Arc::new(parse_message_type(SCHEMA).unwrap());
     let mut writer =
@@ -116,7 +116,7 @@ fn columns_that_will_not_do_are_named() {
     assert!(rows[9].1.as_ref().unwrap_err().contains("longer than 6 bytes"));
 }
 
-/// As they are stored by Spark and by SQL: in integers where they fit, else in bytes.
+/// Decimals as stored by Spark and by SQL: in integers where they fit, else in bytes.
 #[test]
 fn decimals_are_numbers_to_rank_by() {
     let schema = "message m {
@@ -171,7 +171,7 @@ fn damage_costs_a_row_group_at_most() {
     for place in (0..whole.len()).step_by(29) {
         let mut damaged = whole.clone();
         damaged[place] ^= 1 << (place % 8);
-        // A file whose list of contents is damaged cannot be opened.
+        // A file with a damaged footer cannot be opened.
         if let Ok(rows) = read_sample(&damaged, &fields("number", "/meta/text"), 99) {
             n_saved += usize::from(rows.iter().filter(|(_, row)| row.is_ok()).count() >= 133);
         }
@@ -179,7 +179,7 @@ fn damage_costs_a_row_group_at_most() {
     assert!(n_saved > 20, "{n_saved}");
 }
 
-/// One of them was taken without a word.
+/// One of the columns was once taken without a word.
 #[test]
 fn several_columns_of_one_name_are_none() {
     let schema = "message m { required binary id (STRING); \

@@ -1,8 +1,8 @@
-//! What a column of dates or timestamps counts.
+//! Units of dates and timestamps in columns.
 
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit};
 
-/// What a column of times counts since 1970.
+/// Unit of a column of times, which are counted from 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Days,
@@ -26,7 +26,7 @@ impl Unit {
         })
     }
 
-    /// Milliseconds since 1970; what is finer is cut off.
+    /// Converts `n` to milliseconds since 1970, rounded down.
     pub(super) fn to_ms(self, n: i64) -> i64 {
         match self {
             Self::Days => n.saturating_mul(24 * 60 * 60 * 1_000),

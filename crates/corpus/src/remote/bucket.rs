@@ -1,4 +1,4 @@
-//! Buckets of S3 and of Google Cloud Storage, and of all that speaks like them.
+//! Buckets of S3, of Google Cloud Storage, and of compatible services.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use object_store::{ClientConfigKey, ObjectStore};
 use super::objects::{self, Unhurried};
 use super::storage::{Content, Entry, Failure, Storage, Version};
 
-/// Where no credentials are named, a machine of the cloud asks its neighbour for them; any other one waits for nobody.
+/// Time limit for credentials in seconds. Without named credentials, a machine of the cloud asks
+/// its neighbour for them; any other machine would wait for no answer.
 const CREDENTIALS_SECONDS_MAX: u64 = 5;
 
 const S3_CREDENTIALS: &str = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (with AWS_SESSION_TOKEN, where there is \
@@ -28,9 +29,9 @@ const GS_REFUSED: &str = "look at GOOGLE_APPLICATION_CREDENTIALS, and at what it
 
 pub(super) struct Bucket {
     store: Arc<dyn ObjectStore>,
-    /// What to look at when it refuses.
+    /// Advice on a refusal.
     advice: &'static str,
-    /// Whether a list has the same tags as the files themselves.
+    /// True if a list has the same tags as the files themselves.
     lists_tags: bool,
 }
 
@@ -82,7 +83,7 @@ impl Bucket {
                 .await
                 .with_context(|| format!("there are no credentials for gs://{bucket}; {GS_CREDENTIALS}"))?;
         }
-        // Google says nothing of both being the same.
+        // Google does not document equality of the two.
         Ok(Self { store: Arc::new(store), advice: GS_REFUSED, lists_tags: false })
     }
 
@@ -124,7 +125,7 @@ async fn credentials<T>(asked: impl Future<Output = object_store::Result<T>>) ->
     }
 }
 
-/// What would be no part of an address makes object_store panic.
+/// Rejects a bucket name that is no part of an address: object_store would panic.
 fn check_name(bucket: &str) -> anyhow::Result<()> {
     let fits = |c: u8| c.is_ascii_alphanumeric() || b"-_.".contains(&c);
     ensure!(
@@ -134,7 +135,7 @@ fn check_name(bucket: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Neither does it look at this.
+/// Rejects an endpoint that is no address: object_store does not check it, either.
 fn check_endpoint(endpoint: &str) -> anyhow::Result<()> {
     let url = endpoint.parse::<reqwest::Url>().ok();
     let is_address = url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
@@ -145,7 +146,7 @@ fn check_endpoint(endpoint: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As object_store reads it.
+/// Parses a setting as object_store does.
 fn is_true(setting: Option<String>) -> bool {
     setting.is_some_and(|value| matches!(&*value.to_ascii_lowercase(), "1" | "true" | "on" | "yes" | "y"))
 }

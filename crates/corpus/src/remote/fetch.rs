@@ -1,7 +1,7 @@
-//! A range of a file as it comes, and what is done when it breaks off: it is gone on with from where it was, as long as it
-//! is the same file.
+//! Reading of a range of a remote file. After an interruption, reading resumes at the same place,
+//! as long as the version is the same.
 //!
-//! A task reads ahead by some parts, so what is held is bounded, and the reading thread finds bytes there.
+//! A task reads ahead by some parts: memory is bounded, and the reading thread finds bytes ready.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -16,32 +16,32 @@ use tokio::time::{Instant, sleep, timeout};
 use super::Remote;
 use super::storage::{Failure, Storage, Version};
 
-/// What is handed over at a time, and how many of those wait to be read: some 4 MiB are ahead.
+/// Size of a part, and number of parts waiting to be read: some 4 MiB are read ahead.
 const PART_BYTES: usize = 512 << 10;
 const PARTS_MAX: usize = 8;
 
-/// Between two attempts that come to nothing.
+/// Pauses between two attempts without progress.
 const PAUSE_MIN: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(8);
 
-/// How long to wait for a server.
+/// Time limits for a server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Patience {
-    /// For the answer whether a file is there, and what is asked again meanwhile.
+    /// For the answer whether a file exists, with repeated requests included.
     pub(super) look: Duration,
-    /// Until something comes, before it counts as broken off.
+    /// For silence, before the stream counts as broken off.
     pub(super) stall: Duration,
-    /// Since something last came, before the rest is given up.
+    /// Since the last bytes came, before the rest is given up.
     pub(super) wait: Duration,
 }
 
-/// The bytes of a range; the error says why the rest of them cannot be had.
+/// Reader of a range; the error is the reason why the rest is unavailable.
 pub(super) struct Fetched {
     parts: mpsc::Receiver<Result<Bytes, String>>,
     part: Bytes,
-    /// Bytes that are still to come.
+    /// Number of bytes still to come.
     n_left: u64,
-    /// Without it the task would end.
+    /// Keeps the runtime alive, and with it the task.
     _remote: Remote,
 }
 
@@ -81,11 +81,11 @@ impl Read for Fetched {
 struct Fetch {
     storage: Arc<dyn Storage>,
     key: Arc<str>,
-    /// What it must be all the time.
+    /// The version required of every answer.
     version: Version,
-    /// What is still to come.
+    /// The range still to come.
     range: Range<u64>,
-    /// What has come and was not handed over.
+    /// Bytes received and not yet handed over.
     part: BytesMut,
     parts: mpsc::Sender<Result<Bytes, String>>,
     patience: Patience,
@@ -94,7 +94,7 @@ struct Fetch {
 impl Fetch {
     async fn run(mut self) {
         let end = self.all().await;
-        // What came before it broke off counts. Nobody may be there to take it any more.
+        // Bytes received before the end count. The receiver may be gone by now.
         if !self.part.is_empty() {
             self.hand_over().await;
         }
@@ -149,7 +149,7 @@ impl Fetch {
         if !self.version.fits(&version) {
             return Err(Failure::Final("it has changed since the run began".to_owned()));
         }
-        // A list may not have said all.
+        // The version from a list may be incomplete.
         self.version.e_tag = self.version.e_tag.take().or(version.e_tag);
         self.version.modified_ms = self.version.modified_ms.or(version.modified_ms);
         while !self.range.is_empty() {
@@ -167,7 +167,7 @@ impl Fetch {
         Ok(())
     }
 
-    /// Whether somebody was there to take it.
+    /// Hands over the pending bytes; returns false if the reader is gone.
     async fn hand_over(&mut self) -> bool {
         self.parts.send(Ok(self.part.split().freeze())).await.is_ok()
     }

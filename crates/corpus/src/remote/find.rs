@@ -1,5 +1,5 @@
-//! Which files an address stands for: one, those of a folder, those that a glob matches. The rules are those for local
-//! files.
+//! Files of an address: a single file, those in a folder, or those that a glob matches. The rules
+//! are those for local files.
 
 use std::sync::Arc;
 
@@ -12,18 +12,19 @@ use super::url::{Scheme, Url};
 use super::{Object, Remote};
 use crate::wildcards::{GLOB, GLOB_CHARACTERS};
 
-/// What was found.
+/// Files found at an address.
 pub(crate) enum Found {
     File(Object),
-    /// Files of a folder, in their order, whose names begin alike: with so many bytes.
+    /// Files of a folder, in their order, with the length in bytes of the beginning common to their
+    /// names.
     Folder(Vec<Object>, usize),
-    /// The same of a glob.
+    /// Files matched by a glob, likewise.
     Matches(Vec<Object>, usize),
 }
 
 impl Remote {
-    /// Finds what `text` names. Of folders it takes only the files that `takes` likes by their names, of which each is
-    /// asked for once.
+    /// Finds the files at the address `text`. Of a folder, only files whose names `takes` accepts
+    /// are taken; `takes` is called once for each name.
     pub(crate) fn find(
         &self,
         text: &str,
@@ -47,7 +48,7 @@ impl Remote {
                 Err(Failure::NotFound(_)) if may_be_glob && path.contains(GLOB_CHARACTERS) => {
                     return self.find_matches(&url, &storage, takes);
                 }
-                // In a bucket a folder is no more than the beginning of names.
+                // A folder in a bucket is no more than a beginning of names.
                 Err(Failure::NotFound(_)) => {}
                 Err(failure) => return Err(failed(failure)),
             }
@@ -67,7 +68,7 @@ impl Remote {
         Ok(Found::Folder(objects.collect(), url.name_of("").len() + start))
     }
 
-    /// A folder that a glob matches stands for what is in it.
+    /// Finds the files that a glob matches. A matching folder stands for the files in it.
     fn find_matches(
         &self,
         url: &Url<'_>,
@@ -95,12 +96,12 @@ impl Remote {
         Ok(Found::Matches(objects.collect(), url.name_of("").len() + start))
     }
 
-    /// As walking through the folders lists them: sorted by the names of each step.
+    /// Lists files in the order of a walk through the folders: sorted by the names of each step.
     fn list(&self, storage: &Arc<dyn Storage>, folder: &str) -> Result<Vec<(String, Version)>, Failure> {
         let mut files = self.0.runtime.block_on(storage.list(folder))?;
         files.sort_by(|(one, _), (other, _)| one.split('/').cmp(other.split('/')));
-        // The consoles of buckets make an empty object of each new folder, under its name and a slash. Sorted like this,
-        // what is in a folder follows it.
+        // The consoles of buckets make an empty object for each new folder, named after it with a
+        // slash. In this order the files of a folder follow its object.
         let is_marker = |(key, version): &(String, Version), next: Option<&(String, Version)>| {
             let is_folder =
                 |next: &str| next.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('/'));
@@ -120,7 +121,7 @@ impl Remote {
     }
 }
 
-/// Whether a step of a path begins with a dot.
+/// Returns true if a step of `path` begins with a dot.
 fn is_hidden(path: &str) -> bool {
     path.split('/').any(|step| step.starts_with('.'))
 }

@@ -11,8 +11,9 @@ use tokio::runtime::Handle;
 
 use super::storage::{Content, Entry, Failure, Storage, Version};
 
-/// How often a NameNode that does not answer is asked again, and how long between: some seconds in all, where the client
-/// by itself would take minutes. Who reads tries again for as long as the user says.
+/// Number of attempts with a NameNode that does not answer, and the pause between them: some
+/// seconds in all, where the client's defaults would take minutes. The reader retries for as long
+/// as the user says.
 const RETRIES: [(&str, &str); 2] =
     [("dfs.client.failover.max.attempts", "4"), ("dfs.client.failover.sleep.max.millis", "2000")];
 
@@ -21,7 +22,7 @@ const REFUSED: [&str; 2] = ["AccessControlException", "AuthorizationException"];
 pub(super) struct Hdfs(Client);
 
 impl Hdfs {
-    /// `address` is without a path.
+    /// Creates a client for `address`, which has no path.
     pub(super) fn new(address: &str) -> anyhow::Result<Self> {
         let builder = ClientBuilder::new().with_url(address).with_config(RETRIES);
         let client = builder.with_io_runtime(Handle::current()).build();
@@ -46,8 +47,8 @@ impl Storage for Hdfs {
     async fn open(&self, key: &str, range: Range<u64>) -> Result<(Version, Content), Failure> {
         let path = path(key);
         let reader = self.0.read(&path).await.map_err(failure)?;
-        // After the reader knows which blocks it reads: a file that is replaced before that is seen here, and later its
-        // blocks are still its own, or gone.
+        // Asked after the reader knows its blocks: a file replaced before that is noticed here.
+        // After a later replacement, the old blocks are unchanged or gone.
         let version = version(&self.0.get_file_info(&path).await.map_err(failure)?);
         if range.end > reader.file_length() as u64 {
             return Err(Failure::Final("it is shorter than it was".to_owned()));
@@ -63,7 +64,8 @@ fn version(status: &FileStatus) -> Version {
 }
 
 fn failure(error: HdfsError) -> Failure {
-    // Java's errors have a line for each call that led to them, and those of this client all that it knows of the nodes.
+    // Java's errors have a line for each call that led to them, and errors of this client all it
+    // knows of the nodes.
     let text = error.to_string();
     let why = text.lines().next().unwrap_or_default().split(": [").next().unwrap_or_default().to_owned();
     match error {

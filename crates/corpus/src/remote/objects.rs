@@ -1,4 +1,5 @@
-//! What buckets and web servers have in common: requests made by object_store, and its errors in fewer words.
+//! Common parts of buckets and web servers: requests made by object_store, and its errors in fewer
+//! words.
 
 use std::error::Error as _;
 use std::ops::Range;
@@ -12,10 +13,10 @@ use object_store::{ObjectStore, ObjectStoreExt, RetryConfig};
 
 use super::storage::{Content, Failure, Version};
 
-/// Characters of an error that a server made up.
+/// Maximum number of characters of an error worded by a server.
 const WHY_CHARS_MAX: usize = 200;
 
-/// For servers that are busy. What takes longer is tried again by who reads, whose patience is the user's.
+/// Retries for busy servers. Longer outages are retried by the reader, with the user's patience.
 pub(super) fn retries() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -28,8 +29,8 @@ pub(super) fn retries() -> RetryConfig {
     }
 }
 
-/// Without the bound of 30 s that object_store has on a whole answer, however much there is of it: who reads has one on
-/// silence.
+/// Connector without object_store's limit of 30 s on a whole answer of any length: the reader
+/// limits silence instead.
 #[derive(Debug)]
 pub(super) struct Unhurried;
 
@@ -39,8 +40,9 @@ impl HttpConnector for Unhurried {
     }
 }
 
-/// What a request for the head says. Some servers refuse those, and an address that is signed is so for one method, so a
-/// refusal is asked for the whole, whose answer also says why.
+/// Returns the version of a file, from a HEAD request. Some servers refuse HEAD, and a signed
+/// address is valid for one method. After a refusal the whole file is requested, whose answer also
+/// gives the reason.
 pub(super) async fn look(store: &dyn ObjectStore, path: &Path) -> Result<Version, Error> {
     let meta = match store.head(path).await {
         Ok(meta) => meta,
@@ -49,7 +51,7 @@ pub(super) async fn look(store: &dyn ObjectStore, path: &Path) -> Result<Version
     Ok(version(meta))
 }
 
-/// The bytes from the beginning to the end of `range`.
+/// Opens the bytes of `range`, or the whole file without one.
 pub(super) async fn open(
     store: &dyn ObjectStore,
     path: &Path,
@@ -60,20 +62,21 @@ pub(super) async fn open(
     Ok((version(result.meta), result.payload))
 }
 
-/// As a stream whose errors may pass.
+/// Returns the payload as a stream, whose errors are passing ones.
 pub(super) fn content(payload: GetResultPayload) -> Content {
-    // The only kind there is without object_store's local file system.
+    // The only variant without object_store's local file system.
     let GetResultPayload::Stream(stream) = payload;
     stream.map(|bytes| bytes.map_err(|error| Failure::Passing(why(&error)))).boxed()
 }
 
 pub(super) fn version(meta: ObjectMeta) -> Version {
-    // Lists have fractions of seconds where heads have none. What is not said is 1970 to object_store.
+    // Times in lists have fractions of seconds, unlike those of HEAD. object_store gives 1970 for
+    // an absent time.
     let seconds = meta.last_modified.timestamp();
     Version { n_bytes: meta.size, e_tag: meta.e_tag, modified_ms: (seconds > 0).then_some(seconds * 1000) }
 }
 
-/// `advice` is for those who are refused.
+/// Classifies an error; `advice` is added to a refusal.
 pub(super) fn failure(error: &Error, advice: &str) -> Failure {
     let why = why(error);
     match error {
@@ -81,7 +84,7 @@ pub(super) fn failure(error: &Error, advice: &str) -> Failure {
         Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
             Failure::Final(format!("{why}; {advice}"))
         }
-        // Of a list it is no kind of its own, nor has the cause a type with a name.
+        // A refused list has no variant of its own, and its cause no named type.
         error if error.to_string().contains("status code: 403") => Failure::Final(format!("{why}; {advice}")),
         Error::InvalidPath { .. } => Failure::Final(format!(
             "{why}; with a name like this among them the names in a bucket cannot be listed: rename it, or name each file"
@@ -91,7 +94,8 @@ pub(super) fn failure(error: &Error, advice: &str) -> Failure {
     }
 }
 
-/// The innermost cause. Those around it name the address with its query, which is not for logs.
+/// Returns the innermost cause. Those around it name the address with its query, which must stay
+/// out of logs.
 pub(super) fn why(error: &Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     let mut next = error.source();

@@ -1,4 +1,4 @@
-//! What is asked of a storage, and how it may fail.
+//! Interface of a storage, and its failures.
 
 use std::ops::Range;
 
@@ -6,22 +6,22 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 
-/// A bucket, a web server, an HDFS.
+/// A storage of files: a bucket, a web server, or an HDFS.
 #[async_trait]
 pub(super) trait Storage: Send + Sync {
-    /// What there is under this name.
+    /// Looks up the entry under this name.
     async fn look(&self, key: &str) -> Result<Entry, Failure>;
 
-    /// All files in a folder and in the folders in it, by their whole keys, in any order. Where names are all there is,
-    /// a folder without files is one that is not there.
+    /// Lists all files in a folder and its subfolders, by their whole keys, in any order. In a
+    /// storage of names only, a folder without files does not exist.
     async fn list(&self, folder: &str) -> Result<Vec<(String, Version)>, Failure>;
 
-    /// The bytes of a range, which is not empty, and of which version they are. The stream may break off and may be
-    /// longer, but never holds bytes of another version.
+    /// Opens the bytes of a range, which is not empty, and returns their version. The stream may
+    /// break off and may be longer, but never holds bytes of another version.
     async fn open(&self, key: &str, range: Range<u64>) -> Result<(Version, Content), Failure>;
 }
 
-/// Bytes on their way.
+/// Stream of the bytes of a file.
 pub(super) type Content = BoxStream<'static, Result<Bytes, Failure>>;
 
 pub(super) enum Entry {
@@ -29,7 +29,7 @@ pub(super) enum Entry {
     Folder,
 }
 
-/// What tells the contents of a file from those that it had before.
+/// Length, ETag and time of a file: identifies the version of its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) n_bytes: u64,
@@ -38,8 +38,8 @@ pub(super) struct Version {
 }
 
 impl Version {
-    /// Whether both are the same, as far as both of them say. What was written anew with the same contents is, where
-    /// there are tags.
+    /// Returns true if both versions agree: by their tags where both have one, else by their times
+    /// where both are known. A file rewritten with the same contents keeps its tag.
     pub(super) fn fits(&self, other: &Self) -> bool {
         self.n_bytes == other.n_bytes
             && match (&self.e_tag, &other.e_tag) {
@@ -51,19 +51,19 @@ impl Version {
             }
     }
 
-    /// Whether it says more than a length, which most changes leave as it is or not.
+    /// Returns true if the version has more than a length, which a change may leave the same.
     pub(super) fn is_certain(&self) -> bool {
         self.e_tag.is_some() || self.modified_ms.is_some()
     }
 }
 
-/// Why something could not be had, in words for people.
+/// Reason for a failed request, as shown to the user.
 #[derive(Debug)]
 pub(super) enum Failure {
     NotFound(String),
-    /// It would be no better the next time.
+    /// Another attempt would fail, too.
     Final(String),
-    /// It may be better the next time.
+    /// Another attempt may succeed.
     Passing(String),
 }
 

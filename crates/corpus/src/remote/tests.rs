@@ -11,7 +11,7 @@ use server::{Answer, Request, Server};
 const PATIENCE: Patience =
     Patience { look: Duration::from_secs(30), stall: Duration::from_secs(1), wait: Duration::from_secs(4) };
 
-/// More than what is read ahead.
+/// Returns more bytes than are read ahead.
 fn content() -> Vec<u8> {
     (0..9_000_000_u32).map(|n| (n ^ (n >> 8) ^ (n >> 16)) as u8).collect()
 }
@@ -23,14 +23,14 @@ fn find(server: &Server, path: &str) -> anyhow::Result<Object> {
     Ok(object)
 }
 
-/// What comes, and why no more.
+/// Reads all bytes that come, and the reason for the end.
 fn read(object: &Object) -> (Vec<u8>, Option<String>) {
     let mut bytes = Vec::new();
     let end = object.open().read_to_end(&mut bytes);
     (bytes, end.err().map(|error| error.to_string()))
 }
 
-/// Reads a file of a server, which answers all that is asked for it after its length was.
+/// Reads a file of a server: the first answer gives its length, and `answer` all later ones.
 #[track_caller]
 fn check(
     answer: impl Fn(&Request) -> Answer + Send + Sync + 'static,
@@ -97,7 +97,7 @@ fn what_has_changed_is_never_mixed() {
     );
 }
 
-/// Neither an ETag nor a time: the second half could be that of another file.
+/// Without an ETag and a time, the second half could be that of another file.
 #[test]
 fn what_cannot_be_told_from_others_is_not_gone_on_with() {
     let server = Server::start(|_| Answer { e_tag: None, ..Answer::ok(&content()) }.cut(1_000_000));
@@ -140,7 +140,7 @@ fn a_query_is_sent_and_not_shown() {
     assert_eq!(server.asked()[1], "GET /x%20y/a.jsonl?part=1&signature=a%2Fb 0");
 }
 
-/// Signed for GET only, as addresses that a bucket's owner hands out are.
+/// Signed for GET only, as an address handed out by the owner of a bucket is.
 #[test]
 fn a_head_that_is_refused_is_no_refusal() {
     let server = Server::start(|request| match &*request.method {
@@ -150,7 +150,7 @@ fn a_head_that_is_refused_is_no_refusal() {
     assert_eq!(read(&find(&server, "/a").unwrap()), (b"abc".to_vec(), None));
 }
 
-/// The last object once took the thread that reads with it, and its file was empty.
+/// The last object, when dropped, once ended the thread that reads, and its file was empty.
 #[test]
 fn a_file_is_read_after_its_object_is_gone() {
     let server = Server::start(|_| Answer::ok(&content()));

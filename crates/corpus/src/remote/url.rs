@@ -1,8 +1,8 @@
-//! Addresses of what lies elsewhere, as people write them.
+//! Addresses of remote inputs, as written by users.
 
 use anyhow::{bail, ensure};
 
-/// What is spoken there.
+/// Protocol of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     S3,
@@ -15,17 +15,17 @@ pub(super) enum Scheme {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Url<'a> {
     pub(super) scheme: Scheme,
-    /// In small letters, however it was written.
+    /// In lowercase, however it was written.
     scheme_name: &'static str,
     /// A bucket, or a host and its port.
     pub(super) host: &'a str,
-    /// Without the slash at its beginning; as it is, since only addresses of the web are percent-encoded.
+    /// Without the leading slash; not decoded, since only addresses of the web are percent-encoded.
     pub(super) path: &'a str,
-    /// With the question mark.
+    /// Query and fragment of a web address, with the leading `?` or `#`.
     query: &'a str,
 }
 
-/// What stands before `://`, if that is how `text` begins.
+/// Returns the scheme before `://`, if `text` begins with one.
 pub(super) fn scheme(text: &str) -> Option<&str> {
     let (scheme, _) = text.split_once("://")?;
     let is_one = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -50,7 +50,7 @@ impl<'a> Url<'a> {
             _ => (rest, ""),
         };
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-        // HADOOP_CONF_DIR may say which HDFS is meant.
+        // HADOOP_CONF_DIR may name the HDFS.
         ensure!(!host.is_empty() || scheme == Scheme::Hdfs, "{text} names no host or bucket");
         ensure!(
             !host.contains('@'),
@@ -59,12 +59,12 @@ impl<'a> Url<'a> {
         Ok(Self { scheme, scheme_name, host, path, query })
     }
 
-    /// What all addresses of one storage have in common.
+    /// Returns the beginning common to all addresses of one storage.
     pub(super) fn storage(&self) -> String {
         format!("{}://{}", self.scheme_name, self.host)
     }
 
-    /// How its storage knows it.
+    /// Returns the key of the file in its storage.
     pub(super) fn key(&self) -> String {
         match self.scheme {
             Scheme::Web => format!("{}{}", self.name(), self.query.split('#').next().unwrap_or_default()),
@@ -72,13 +72,13 @@ impl<'a> Url<'a> {
         }
     }
 
-    /// As a person may see it. A query may hold a signature that opens the file to everybody, so it stays out of reports
-    /// and journals.
+    /// Returns the address as shown to the user. The query stays out of reports and journals, since
+    /// a signature in it would open the file to every reader.
     pub(super) fn name(&self) -> String {
         self.name_of(self.path)
     }
 
-    /// The name of another file of the same storage.
+    /// Returns the name of another file in the same storage.
     pub(super) fn name_of(&self, path: &str) -> String {
         format!("{}/{path}", self.storage())
     }

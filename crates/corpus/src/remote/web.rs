@@ -1,4 +1,4 @@
-//! Web servers: an address is a file.
+//! Web servers: each address is a file.
 
 use std::ops::Range;
 
@@ -14,8 +14,9 @@ use super::storage::{Content, Entry, Failure, Storage, Version};
 
 const REFUSED: &str = "an address that was signed may have expired";
 
-/// To object_store a store is a folder, below which it finds files, without queries. So each address is a store, and the
-/// file its root; they share their connections.
+/// Client for all addresses of the web. A store of object_store is a folder of files, without
+/// queries. Here each address is a store with the file as its root, and all stores share their
+/// connections.
 #[derive(Clone, Debug)]
 pub(super) struct Web {
     client: HttpClient,
@@ -54,7 +55,8 @@ impl Storage for Web {
         let store = self.store(address)?;
         let part = if range.start == 0 { None } else { Some(range.clone()) };
         let opened = match objects::open(&store, &Path::ROOT, part).await {
-            // Some servers give no parts. Then it comes once more from its beginning, which is passed over.
+            // Some servers do not serve parts. The whole file is then read again, and its beginning
+            // skipped.
             Err(Error::NotSupported { .. }) => {
                 let opened = objects::open(&store, &Path::ROOT, None).await;
                 opened.map(|(version, payload)| (version, without(objects::content(payload), range.start)))
@@ -65,7 +67,7 @@ impl Storage for Web {
     }
 }
 
-/// What follows the first `n_bytes`.
+/// Skips the first `n_bytes`.
 fn without(content: Content, n_bytes: u64) -> Content {
     let mut n_left = n_bytes;
     let rest = content.filter_map(move |bytes| {

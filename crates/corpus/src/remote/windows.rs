@@ -1,5 +1,5 @@
-//! Files that are read in parts, here and there: a part is a window of some megabytes, since each costs a request, and the
-//! last ones are kept, since Parquet comes back for what follows a few bytes further on.
+//! Files read in parts, in any order. A part is a window of some megabytes, since each costs a
+//! request. The last windows are kept, since Parquet returns for bytes a little further on.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -12,28 +12,30 @@ use super::Object;
 
 const WINDOW_BYTES: u64 = 4 << 20;
 
-/// What is known of a file before its contents are: enough for most footers.
+/// Size of a window outside the known extents, as at first: enough for most footers.
 const FIRST_BYTES: u64 = 64 << 10;
 
-/// Of all files together. Where more columns than fit are read in turn, a window is read again for each page.
+/// Size of the cache for all files together. If more columns than fit are read in turn, a window is
+/// fetched again for each page.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// Windows of all files of a run, the one that was used last at the end.
+/// Windows of all files of a run, the last used at the end.
 #[derive(Default)]
 pub(super) struct Cache(Mutex<VecDeque<Window>>);
 
 struct Window {
-    /// Of the object.
+    /// Number of the object.
     number: u64,
     start: u64,
     bytes: Bytes,
 }
 
-/// A file of which any part can be read.
+/// A file with random access.
 #[derive(Clone)]
 pub(crate) struct Windows {
     object: Object,
-    /// No window reaches over the end of one of these, sorted, which are read each for itself.
+    /// Extents in order, each read from its beginning to its end. No window crosses the end of an
+    /// extent.
     extents: Arc<OnceLock<Vec<Range<u64>>>>,
 }
 
@@ -42,10 +44,10 @@ impl Windows {
         Self { object, extents: Arc::default() }
     }
 
-    /// Says which parts will be read, each from its beginning to its end.
+    /// Announces the parts to be read, each from its beginning to its end.
     pub(crate) fn expect(&self, mut extents: Vec<Range<u64>>) {
         extents.sort_unstable_by_key(|extent| extent.start);
-        // Once said they do not change.
+        // The extents of a file do not change once set.
         self.extents.set(extents).unwrap_or(());
     }
 
@@ -53,7 +55,10 @@ impl Windows {
         self.object.n_bytes()
     }
 
-    /// `len` bytes, if there are so many.
+    /// Returns `len` bytes from `start` on.
+    ///
+    /// # Errors
+    /// If the file ends earlier, or cannot be read.
     pub(crate) fn get(&self, start: u64, len: usize) -> io::Result<Bytes> {
         let end = start.checked_add(len as u64).filter(|end| *end <= self.n_bytes());
         let end = end.ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -61,12 +66,12 @@ impl Windows {
         Ok(window.slice(..len))
     }
 
-    /// From there on to the end.
+    /// Returns a reader from `start` to the end of the file.
     pub(crate) fn from(&self, start: u64) -> FromHere {
         FromHere { windows: self.clone(), next: start, bytes: Bytes::new() }
     }
 
-    /// The bytes from `start` to `end` at least.
+    /// Returns the bytes from `start` to at least `end`.
     fn window(&self, start: u64, end: u64) -> io::Result<Bytes> {
         let cache = &self.object.remote.0.windows;
         if let Some(bytes) = cache.get(self.object.number, start, end) {
@@ -98,7 +103,7 @@ impl Cache {
             window.number == number
                 && window.start <= start
                 && end <= window.start + window.bytes.len() as u64
-                // Of a window that begins where another one ends an empty rest is of no use.
+                // The empty rest of a window, where the next one begins, is of no use.
                 && start < window.start + window.bytes.len() as u64
         })?;
         let window = windows.remove(place)?;
@@ -119,7 +124,7 @@ impl Cache {
     }
 }
 
-/// Reads a file from some place on.
+/// Reader of a file from some place on.
 pub(crate) struct FromHere {
     windows: Windows,
     next: u64,

@@ -1,7 +1,7 @@
-//! HTML to the text that a reader sees.
+//! Extraction from HTML of the text that a reader sees.
 //!
-//! The tokenizer alone does it: no tree is built, so no page is too deep. Attributes are passed over, not collected: a
-//! tag may have a million of them.
+//! The tokenizer alone suffices: no tree is built, so no page is too deep. Attributes are skipped,
+//! not collected: a tag may have a million of them.
 
 mod sink;
 
@@ -13,24 +13,25 @@ use html5gum::{Readable, Reader, Tokenizer};
 use super::super::budget::{Budget, OverBudget};
 use sink::Text;
 
-/// What a browser does not take for a part of the page.
+/// Mark at the beginning of a file, which a browser does not take for a part of the page.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The text, with a line break wherever a block begins or ends. Scripts, styles and comments are left out.
+/// Returns the text, with a line break wherever a block begins or ends. Scripts, styles and
+/// comments are left out.
 pub(super) fn text(html: &str, budget: &Budget) -> Result<String, OverBudget> {
     let html = html.strip_prefix(BYTE_ORDER_MARK).unwrap_or(html);
     let mut text = Vec::new();
     let reader = Metered { html: html.as_bytes(), budget, is_interrupted: false };
     Tokenizer::new_with_emitter(reader, Text::new(&mut text)).finish()?;
-    // It is made of whole pieces of what was read.
+    // The text is made of whole pieces of the input, which is UTF-8.
     Ok(String::from_utf8(text).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
-/// A page, every piece of which is a step that the budget is asked for.
+/// Reader of a page: each piece read is a step of the budget.
 struct Metered<'a> {
     html: &'a [u8],
     budget: &'a Budget,
-    /// Whether an ampersand was put before the quote that comes next.
+    /// True if an ampersand was put before the next quote.
     is_interrupted: bool,
 }
 
@@ -54,10 +55,12 @@ impl Reader for Metered<'_> {
         Ok(is_found)
     }
 
-    /// Puts an ampersand before the quote that ends the value of an attribute, which is no part of the text.
+    /// Puts an ampersand, which is no part of the text, before the quote that ends the value of an
+    /// attribute.
     ///
-    /// From one quoted value to the next the tokenizer (html5gum 0.9.0) goes by calls inside calls, and a tag of some ten
-    /// thousand of them would overflow the stack. Where a character reference may begin it returns.
+    /// From one quoted value to the next the tokenizer (html5gum 0.9.0) calls itself, and a tag of
+    /// some ten thousand values would overflow the stack. The tokenizer returns where a character
+    /// reference may begin.
     fn read_until<'b>(
         &'b mut self,
         needle: &[u8],
@@ -108,8 +111,8 @@ mod tests {
         assert_eq!(text(&long), long);
     }
 
-    /// A tag of 2.2 MB took minutes: each attribute was looked for among all before it. A page whose budget is spent says
-    /// so.
+    /// A tag of 2.2 MB once took minutes: each attribute was compared with all before it. A page
+    /// with a spent budget is an error.
     #[test]
     fn a_tag_may_have_any_number_of_attributes() {
         let attributes: String = (0..300_000).map(|n| format!(" a{n}=\"{n}>\"")).collect();

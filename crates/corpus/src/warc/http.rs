@@ -1,4 +1,5 @@
-//! What a server answered to the text of a page: chunks put together, unpacked, decoded, and taken out of its HTML.
+//! Text of a page from a server's answer: the chunks are joined, unpacked, decoded, and freed of
+//! HTML.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -11,13 +12,13 @@ use super::html;
 
 const HEADERS_MAX: usize = 256;
 
-/// A page has at most this many bytes when it is unpacked.
+/// Maximum length in bytes of an unpacked page.
 const PAGE_BYTES_MAX: usize = 64 << 20;
 
-/// How far into a page its encoding may be declared, as browsers have it.
+/// Length in bytes of the part of a page in which its encoding may be declared, as in browsers.
 const DECLARATION_BYTES: usize = 1024;
 
-/// The text of the page that `answer` is, or none where it is no page.
+/// Returns the text of the page in `answer`; `None` if the answer is no page.
 pub(super) fn page_text(answer: &[u8]) -> Result<Option<Cow<'_, str>>, String> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut response = httparse::Response::new(&mut headers);
@@ -36,7 +37,7 @@ pub(super) fn page_text(answer: &[u8]) -> Result<Option<Cow<'_, str>>, String> {
         return Ok(None);
     }
     let mut body = Cow::Borrowed(body);
-    // Crawlers often leave the headers as they were and store the body as it came out of them.
+    // Crawlers often keep the headers as received and store the body as decoded by them.
     if header("transfer-encoding").is_some_and(|coding| coding.contains("chunked"))
         && let Some(whole) = without_chunks(&body)
     {
@@ -46,7 +47,8 @@ pub(super) fn page_text(answer: &[u8]) -> Result<Option<Cow<'_, str>>, String> {
     decoded(body, &content_type, is_html).map(Some)
 }
 
-/// Whether what is of this type, in small letters, is HTML or plain text; none where it is neither.
+/// Returns true for HTML and false for plain text; `None` for any other type. `content_type` is in
+/// lowercase.
 pub(super) fn is_html(content_type: &str) -> Option<bool> {
     match content_type.split(';').next().unwrap_or_default().trim() {
         "text/html" | "application/xhtml+xml" => Some(true),
@@ -55,7 +57,7 @@ pub(super) fn is_html(content_type: &str) -> Option<bool> {
     }
 }
 
-/// The text of a body of a type, in small letters, that is HTML or plain text.
+/// Returns the text of a body of HTML or plain text. `content_type` is in lowercase.
 pub(super) fn decoded<'a>(
     body: Cow<'a, [u8]>,
     content_type: &str,
@@ -74,7 +76,7 @@ pub(super) fn decoded<'a>(
     Ok(if is_html { Cow::Owned(whole(&text)?) } else { text })
 }
 
-/// A body sent in chunks; `None` if it does not look like that.
+/// Joins the chunks of a body; `None` if it does not look like chunks.
 fn without_chunks(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut whole = Vec::with_capacity(body.len());
     loop {
@@ -95,7 +97,7 @@ fn unpack<'a>(body: Cow<'a, [u8]>, coding: Option<&str>) -> Result<Cow<'a, [u8]>
     let is_gzip = body.starts_with(b"\x1f\x8b");
     let unpacked = match coding.unwrap_or_default() {
         "gzip" | "x-gzip" if is_gzip => read(flate2::read::MultiGzDecoder::new(&*body)),
-        // Some servers mean one, some the other.
+        // Some servers mean zlib, others raw deflate.
         "deflate" => read(flate2::read::ZlibDecoder::new(&*body))
             .or_else(|_| read(flate2::read::DeflateDecoder::new(&*body))),
         "zstd" => zstd::Decoder::new(&*body).and_then(read),
@@ -115,16 +117,16 @@ fn read(unpacked: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The encoding that a page declares in its first bytes.
+/// Returns the encoding declared in the first bytes of a page.
 fn declaration(page: &[u8]) -> Option<&'static Encoding> {
     let head = page[..page.len().min(DECLARATION_BYTES)].to_ascii_lowercase();
     let charset = memchr::memmem::find(&head, b"charset=")?;
     let encoding = label(&head[charset + b"charset=".len()..])?;
-    // It could not be read here if it were so.
+    // A page in an encoding beyond ASCII would have no readable declaration.
     Some(if encoding.is_ascii_compatible() { encoding } else { encoding_rs::UTF_8 })
 }
 
-/// The encoding that `text` begins with the name of.
+/// Returns the encoding whose name begins `text`.
 fn label(text: &[u8]) -> Option<&'static Encoding> {
     let text = text.trim_ascii_start();
     let text = text.strip_prefix(b"\"").or_else(|| text.strip_prefix(b"'")).unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Which records of a WARC file hold documents, and how many of the others there are.
+//! Types of WARC records: detection of those with documents, and counts of the others.
 
 use std::collections::BTreeMap;
 
@@ -7,27 +7,28 @@ use crate::numbers::Grouped;
 
 const RESPONSE: &str = "response";
 
-/// Text, or what else was made of a response: the records of WET files.
+/// Text, or another form, made from a response: the records of WET files.
 const CONVERSION: &str = "conversion";
 
-/// A document as it is, which came from no web server.
+/// A document in its own form, not received from a web server.
 const RESOURCE: &str = "resource";
 
-/// How many types of records are told apart; the standard has eight.
+/// Maximum number of record types counted apart; the standard has eight.
 const KINDS_MAX: usize = 16;
 
 const KIND_BYTES_MAX: usize = 16;
 
-/// What a record that holds a document has in it.
+/// Content of a record with a document.
 pub(super) enum Holds {
-    /// What a server answered.
+    /// The answer of a server.
     Answer,
     /// The document itself: HTML or plain text.
     Document { is_html: bool },
 }
 
 impl Holds {
-    /// What a record with this header holds, unless it is no document: a request, metadata, an image.
+    /// Returns the content of a record with this header; `None` if the record holds no document,
+    /// but a request, metadata or an image.
     pub(super) fn of(header: &Header<'_>) -> Option<Self> {
         let kind = header.get("WARC-Type")?;
         if kind == RESPONSE {
@@ -40,27 +41,27 @@ impl Holds {
             Some(content_type) => {
                 http::is_html(&content_type.to_ascii_lowercase()).map(|is_html| Self::Document { is_html })
             }
-            // Conversions are to text unless they say otherwise.
+            // Conversions are to text unless their header names another type.
             None => (kind == CONVERSION).then_some(Self::Document { is_html: false }),
         }
     }
 }
 
-/// How many records there are that hold no document, by type.
+/// Number of records without a document, by type.
 #[derive(Default)]
 pub(super) struct Kinds(BTreeMap<String, u64>);
 
 impl Kinds {
     pub(super) fn add(&mut self, header: &Header<'_>) {
         let kind = header.get("WARC-Type").unwrap_or_default();
-        // It is shown as it stands.
+        // The type is shown to the user as it stands.
         let is_plain = kind.len() <= KIND_BYTES_MAX && kind.bytes().all(|byte| byte.is_ascii_alphanumeric());
         let is_new = !self.0.contains_key(kind);
         let is_named = !kind.is_empty() && is_plain && (!is_new || self.0.len() < KINDS_MAX);
         *self.0.entry(if is_named { kind } else { "other" }.to_owned()).or_default() += 1;
     }
 
-    /// That they are all there is, if there are any.
+    /// Formats a complaint about a file of such records only; `None` if none was counted.
     pub(super) fn complaint(&self) -> Option<String> {
         let show = |(kind, n): (&String, &u64)| format!("{} {kind}", Grouped(*n));
         let kinds = self.0.iter().map(show).collect::<Vec<_>>().join(", ");
@@ -81,13 +82,13 @@ mod tests {
         format!("WARC/1.0\r\n{fields}\r\nContent-Length: {}\r\n\r\n{content}\r\n\r\n", content.len())
     }
 
-    /// The ids and texts of the documents, and the reasons, with their numbers.
+    /// Reads all records: ids and texts of the documents, or the reasons, with their numbers.
     fn read(content: &str, record_bytes_max: usize) -> Vec<String> {
         let rows = rows(&mut Warc::new(content.as_bytes(), record_bytes_max), names(&["text"], false));
         rows.into_iter().map(|(number, row)| format!("{number} {}", row.unwrap_or_else(|why| why))).collect()
     }
 
-    /// As in the WET files of a crawl: no answers, but the texts of pages.
+    /// WET files of a crawl hold no answers, but the texts of pages.
     #[test]
     fn texts_that_were_made_of_pages_are_documents() {
         let wet = [
@@ -112,7 +113,7 @@ mod tests {
         let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>page 1";
         let page = record("response", 1, "application/http; msgtype=response", page);
         assert_eq!(read(&(page + &other), 999), ["1 urn:n:1 page 1"]);
-        // What is damaged is named already.
+        // Damage is already reported, so no complaint follows.
         let damaged = read(&(other + "WORC/1.0"), 999);
         assert!(damaged.len() == 1 && damaged[0].contains("damaged"), "{damaged:?}");
     }

@@ -1,20 +1,21 @@
-//! A server that goes away and comes back: said once each, however many calls wait for it, and however often.
+//! The log of a server's absence: one message when it goes away and one when it comes back, however
+//! many calls wait for it.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Whether a server answers, as far as its callers know.
+/// The absence of a server, as far as its callers know.
 #[derive(Default)]
 pub struct Away {
-    /// Asked after each call, so without a lock.
+    /// Read after each call, so without a lock.
     is_away: AtomicBool,
     since: Mutex<Option<Instant>>,
 }
 
 impl Away {
-    /// A call was not answered by `server`, for some time, and tries again.
+    /// Notes a call still without an answer from `server`, which tries again.
     pub fn waits(&self, server: &str, error: &dyn fmt::Display) {
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);
         if since.is_none() {
@@ -24,13 +25,14 @@ impl Away {
         }
     }
 
-    /// A call that has waited is not tried again. Whether the server answers is for the next one to find out.
+    /// Notes a call that has waited and gives up. The next call finds out whether the server
+    /// answers.
     pub fn is_given_up(&self) {
         *self.since.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.is_away.store(false, Ordering::Relaxed);
     }
 
-    /// A call was answered.
+    /// Notes an answered call.
     pub fn is_back(&self, server: &str) {
         if !self.is_away.load(Ordering::Relaxed) {
             return;

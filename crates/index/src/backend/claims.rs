@@ -1,45 +1,49 @@
-//! Insert if new, exactly once, among any number of writers that share nothing but rows which can be compared and set.
+//! Insertion if new, exactly once, among writers that share only rows with compare-and-set.
 //!
-//! Near-duplicates have no row in common that is known beforehand, and a row is all that can be changed in one step. So a
-//! document is claimed: the claim stands in the document's own row, the document's cells in the index lead to it, and
-//! whoever searches meets both.
+//! Near-duplicates have no common row known beforehand, and one step changes only one row. So each
+//! document is claimed: the claim stands in the document's own row, the document's cells in the
+//! index lead to the row, and every search of a near document meets both.
 //!
 //! ```text
 //!                 is a duplicate
 //!   look ───────────────────────────► nothing was written
-//!    │ announce                file             search, resolve
-//!    └────────────► Pending ────────► Pending ────────────────► Pending ──── commit ───► Committed
-//!                      ▲                                           │                         │ by who removes
-//!                      │ announce, with a new timestamp            ├─ is a duplicate         ▼ the document
-//!                      └──────────────── Aborted ◄─────────────────┘ by another claimant  Removed
+//!    │ announce             file           search, resolve
+//!    └───────────► Pending ──────► Pending ────────────────► Pending ─── commit ──► Committed
+//!                     ▲                                         │                       │
+//!                     │ announce, with a new timestamp          ├─ is a duplicate       │ removal
+//!                     └─────────────── Aborted ◄────────────────┘ by another claimant   ▼
+//!                                                                                    Removed
 //! ```
 //!
-//! What is found near, and what becomes of it:
+//! Near documents found by a search, and the claimant's reaction:
 //!
-//! | what is near is | then |
+//! | the near document is | then |
 //! |---|---|
-//! | committed | we are its duplicate: withdraw |
-//! | pending with an earlier ticket | wait for it; abort it once its lease has run out |
-//! | pending with a later ticket | abort it, so that it searches again and meets us |
-//! | aborted, removed, or gone | no obstacle; it will search again before it commits |
+//! | committed | the own document is its duplicate: withdraw |
+//! | pending with an earlier ticket | wait; abort the claim once its lease has run out |
+//! | pending with a later ticket | abort it: its owner searches again and meets the own claim |
+//! | aborted, removed, or gone | no obstacle; its owner will search again before committing |
 //!
-//! # Why it holds
-//! Everyone's claim and cells are there before its search begins, so of two near documents at least one meets the other.
-//! Who meets a pending claim either sees its end or ends it by compare-and-set, and a claim that was ended can only
-//! commit after a new announcement and a new search, which meets us. Every compare-and-set compares the whole claim, with
-//! its ticket (whose it is) and its timestamp (its incarnation), so nobody ends or commits a claim that it has not seen.
+//! # Correctness
+//! A claim and its cells are written before the claimant's search begins, so of two near documents
+//! at least one meets the other. A claimant that meets a pending claim either sees its end or ends
+//! it by compare-and-set. An ended claim can commit only after a new announcement and a new search,
+//! which meets the first claimant. Every compare-and-set compares the whole claim, with its ticket
+//! (the owner) and its timestamp (the incarnation), so no claimant changes a claim it has not seen.
 //!
-//! Tickets order all claims in the same way for everybody, so waiting makes no circle, and the earliest one is never kept
-//! waiting. Leases are for progress alone: one that runs out early, by whatever clock, costs a second search and nothing
-//! else. A claimant believes the deadline in the claim, and its own clock where that takes longer than a lease.
+//! Tickets order all claims alike for all writers, so waiting makes no circle, and the earliest
+//! claim never waits. Leases are for progress alone: a lease that runs out early, by any clock,
+//! costs a second search and nothing else. To a claimant a lease has run out after the deadline in
+//! the claim, or after the claimant has known the claim for longer than a lease by its own clock.
 //!
-//! Looking first is for speed: most duplicates are of documents that have long been there, and end with nothing written.
+//! The first look is for speed: most duplicates are of old documents, and end without a write.
 //!
-//! Cells bear the timestamp of their claim, which exceeds all that the document had before. Those of a claim that was
-//! aborted lead nowhere and are swept later, with all that are not newer: those of whoever overtook it stay.
+//! Cells bear the timestamp of their claim, which exceeds all earlier ones of the document. Cells
+//! of an aborted claim lead nowhere. They are swept later, together with cells of the same or
+//! lesser timestamps, so the cells of a claim that overtook the aborted one stay.
 //!
-//! This module decides and does nothing: a [`Claimant`] says what to do next and is told what came of it. The walk over
-//! all interleavings is in `explore`.
+//! This module decides and does nothing itself: a [`Claimant`] names the next step and is told its
+//! outcome. The walk over all interleavings is in `explore`.
 
 #[cfg(test)]
 mod explore;
@@ -49,10 +53,10 @@ use std::collections::BTreeMap;
 use super::rule;
 use crate::{Document, DocumentId, Insertion, Match, Rule, Sketch, Source};
 
-/// Whose turn it is: the smaller one goes first. Only that all see the same order matters, not what it is.
+/// The rank of a claim: the smaller ticket goes first. Its order must be the same for all writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket {
-    /// Milliseconds, by the clock of whoever drew it.
+    /// The time of the draw in milliseconds, by the clock of the owner.
     pub time: i64,
     /// A random number for each batch.
     pub owner: u64,
@@ -60,121 +64,121 @@ pub struct Ticket {
     pub number: u32,
 }
 
-/// How far a claim has come.
+/// The state of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Its owner is at work, or dead.
+    /// The owner is at work, or dead.
     Pending,
-    /// Withdrawn, or ended by somebody else.
+    /// The owner has withdrawn the claim, or another claimant has ended it.
     Aborted,
     /// The document is there.
     Committed,
-    /// The document was there; whoever removed it leaves the timestamp that the next one has to exceed.
+    /// The document was removed; the claim leaves the timestamp that the next claim must exceed.
     Removed,
 }
 
-/// What a document's row says of the latest claim on it.
+/// The latest claim on a document, as written in the document's row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claim {
-    /// How far it is.
+    /// The state of the claim.
     pub state: State,
-    /// What is to be inserted.
+    /// The sketch to be inserted.
     pub sketch: Sketch,
-    /// Where that comes from.
+    /// The source of the document.
     pub source: Option<Source>,
-    /// A digest of its text, where the store keeps that.
+    /// A digest of the text, where the store keeps texts.
     pub text: Option<u64>,
-    /// That of its cells in the index: its incarnation.
+    /// The timestamp of the claim's cells in the index, which identifies its incarnation.
     pub timestamp: i64,
-    /// Whose turn it is.
+    /// The rank of the claim.
     pub ticket: Ticket,
-    /// When its lease runs out, in milliseconds.
+    /// The end of the lease, in milliseconds.
     pub deadline: i64,
-    /// Whether the row may forget it by itself in time: not where a committed claim stood there before, which could
-    /// show again, and not a removal before what it removed is gone.
+    /// True if the row may forget the claim by itself in time. False over a committed claim, which
+    /// could show again, and for a removal until the removed data are gone.
     pub expires: bool,
 }
 
-/// What a document's row says.
+/// The contents of a document's row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// What the document is found by, if it is there.
+    /// The sketch of the document, if the document is there.
     pub live: Option<Sketch>,
-    /// A digest of the text of that, where the store keeps it.
+    /// A digest of that document's text, where the store keeps texts.
     pub text: Option<u64>,
-    /// The greatest timestamp that it has had, in whatever state.
+    /// The greatest timestamp that the document has had, in any state.
     pub newest: i64,
-    /// The claim on the id, where there is one.
+    /// The claim on the id, if any.
     pub claim: Option<Claim>,
 }
 
-/// What a claimant wants done.
+/// The next step of a claimant, to be done by its store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// Read these rows; after a pause where that is because of somebody who takes his time.
+    /// Read these rows, possibly after a pause for a slower claimant.
     Read {
-        /// Whose.
+        /// The ids of the rows.
         ids: Vec<DocumentId>,
-        /// Whether others are to be given time first.
+        /// True if other claimants are to be given time first.
         after_pause: bool,
     },
-    /// Find the rows of the documents that are there and near this sketch: the nearest is enough.
+    /// Find the rows of committed documents near this sketch: the nearest is enough.
     Look(Sketch),
-    /// Put the claim `to` in place of exactly `from`, in one step that nothing comes between.
+    /// Put the claim `to` in place of exactly `from`, in one atomic step.
     Swap {
-        /// Whose claim.
+        /// The row of the claim.
         id: DocumentId,
-        /// What must be there.
+        /// The claim that must be there before.
         from: Option<Claim>,
-        /// What is there then.
+        /// The claim that is there afterwards.
         to: Claim,
     },
-    /// Write the cells of the own claim, all of them.
+    /// Write all cells of the own claim.
     File(Claim),
-    /// Find the rows of the documents with cells near this sketch, the own one left out: the nearest that is there, and
-    /// all with a claim that is pending.
+    /// Find the rows of documents with cells near this sketch, except the own one: the nearest
+    /// committed document, and all with a pending claim.
     Search(Sketch),
     /// Nothing more: this is the answer.
     Done(Insertion),
 }
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Clone, Debug)]
 pub enum Seen {
     /// Of `Read`, `Look` and `Search`: rows as of one moment each, later than the step.
     Entries(Vec<(DocumentId, Entry)>),
-    /// Of `Swap`: whether it was done. `false` also where nobody knows.
+    /// Of `Swap`: true if it was done, false also if the outcome is unknown.
     Swapped(bool),
     /// Of `File`.
     Filed,
 }
 
-/// One document on its way into the index.
+/// A document on its way into the index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claimant {
     document: Document,
-    /// A digest of its text, where the store keeps that.
+    /// A digest of the text, where the store keeps texts.
     text: Option<u64>,
     rule: Rule,
     ticket: Ticket,
-    /// How long others wait for us, in milliseconds, and we for them.
+    /// The time in milliseconds for which other claimants wait for this one, and this one for them.
     lease: i64,
-    /// As it was announced last.
+    /// The claim as last announced.
     claim: Option<Claim>,
     replaces: bool,
     stage: Stage,
 }
 
-/// Claims that are in the way, and since when we know of them.
+/// Claims in the way, each with the time since which the claimant has known it.
 type Rivals = BTreeMap<DocumentId, (Claim, i64)>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Stage {
-    /// The own row; since when somebody else's claim on it has been in the way.
+    /// Reads the own row. `rival` is another claim in the way, with the time of its first sight.
     Reading {
         rival: Option<(Claim, i64)>,
     },
-    /// For what is near and there; this is what the own row was.
+    /// Looks for near documents; holds the own row as read.
     Looking(Entry),
     Announcing {
         from: Option<Claim>,
@@ -195,20 +199,20 @@ enum Stage {
 }
 
 impl Claimant {
-    /// A document that is to be inserted if nothing is near to it by `rule`.
+    /// A claimant for a document to be inserted if no document is near by `rule`.
     pub fn new(document: Document, rule: Rule, ticket: Ticket, lease: i64) -> Self {
         let stage = Stage::Reading { rival: None };
         Self { document, text: None, rule, ticket, lease, claim: None, replaces: false, stage }
     }
 
-    /// The same, whose text the store keeps: its claims say so by a digest. The text is written before the cells that lead to
-    /// the claim, so all that meet it there can count.
+    /// The same claimant with a digest of the text, where the store keeps texts. The text is
+    /// written before the cells of the claim, so every claimant led there by a cell can count.
     #[must_use]
     pub fn with_text(self, text: Option<u64>) -> Self {
         Self { text, ..self }
     }
 
-    /// What to do next.
+    /// The next step.
     pub fn step(&self) -> Step {
         let own = || self.document.id.clone();
         let swap = |state| {
@@ -239,8 +243,8 @@ impl Claimant {
         }
     }
 
-    /// Goes on with what came of [`step`](Self::step). `now` is in milliseconds. A clock that is set back makes us wait
-    /// for as much longer.
+    /// Goes on with the outcome of [`step`](Self::step). `now` is in milliseconds. A clock set back
+    /// makes the claimant wait longer by the difference.
     pub fn advance(&mut self, seen: Seen, now: i64) {
         let stage = std::mem::replace(&mut self.stage, Stage::Reading { rival: None });
         self.stage = match (stage, seen) {
@@ -269,12 +273,12 @@ impl Claimant {
             (Stage::Announcing { .. } | Stage::Committing | Stage::Withdrawing(_), Seen::Swapped(false)) => {
                 Stage::Reading { rival: None }
             }
-            // An answer to another step than ours: ask again.
+            // The outcome of another step: ask again.
             (stage, _) => stage,
         };
     }
 
-    /// The claim as it was announced last.
+    /// The claim as last announced.
     pub fn claim(&self) -> Option<&Claim> {
         self.claim.as_ref()
     }
@@ -287,7 +291,7 @@ impl Claimant {
         if self.replaces { Insertion::Replaced } else { Insertion::Inserted }
     }
 
-    /// Has read the own row, at first or because a compare-and-set failed.
+    /// Goes on after reading the own row, at first or after a failed compare-and-set.
     fn contend(&mut self, entry: Entry, rival: Option<(Claim, i64)>, now: i64) -> Stage {
         if let Some(claim) = entry.claim.as_ref().filter(|claim| claim.ticket == self.ticket) {
             // The answer to a compare-and-set was lost.
@@ -309,7 +313,7 @@ impl Claimant {
         if self.claim.is_some() { self.announce(entry, now) } else { Stage::Looking(entry) }
     }
 
-    /// Says whether the document is what is there under its id: its sketch, and where texts are kept its text too.
+    /// Returns true if the document is already stored, with its text where texts are kept.
     fn is_there(&self, entry: &Entry) -> bool {
         let Some(live) = entry.live.as_ref().filter(|live| **live == self.document.sketch) else {
             return false;
@@ -326,7 +330,7 @@ impl Claimant {
         }
     }
 
-    /// Claims the own row, which was this.
+    /// Claims the own row, last read as `entry`.
     fn announce(&mut self, entry: Entry, now: i64) -> Stage {
         self.replaces = entry.live.is_some();
         self.claim = Some(Claim {
@@ -342,7 +346,7 @@ impl Claimant {
         Stage::Announcing { from: entry.claim }
     }
 
-    /// Has read rows that are near, all of them or the rivals' again.
+    /// Goes on after reading near rows, all of them or the rivals' again.
     fn resolve(&self, mut rivals: Rivals, entries: Vec<(DocumentId, Entry)>, now: i64) -> Stage {
         if let Some(found) = self.nearest(&entries) {
             return Stage::Withdrawing(found);
@@ -358,13 +362,13 @@ impl Claimant {
         self.turn(rivals, now)
     }
 
-    /// What is there and near.
+    /// The nearest committed document.
     fn nearest(&self, entries: &[(DocumentId, Entry)]) -> Option<Match> {
         let live = |(id, entry): &(DocumentId, Entry)| self.matched(id, entry.live.as_ref()?);
         entries.iter().filter_map(live).min_by(|a, b| (a.nearness, &a.id).cmp(&(b.nearness, &b.id)))
     }
 
-    /// Waits for the earlier ones, aborts the later ones, and commits when there are no more.
+    /// Waits for earlier rivals, aborts later ones, and commits without rivals.
     fn turn(&self, rivals: Rivals, now: i64) -> Stage {
         let must_wait =
             |(claim, since): &(Claim, i64)| claim.ticket < self.ticket && !self.is_over(claim, *since, now);

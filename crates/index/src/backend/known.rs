@@ -1,49 +1,53 @@
-//! Every call checks that the store still holds the index that this process has seen first.
+//! The check made by every call: the store still holds the index first seen by this process.
 //!
-//! A server can be emptied under a running process, and another index made in the same place: one whose fingerprints come
-//! from another recipe, so that answers from it would be wrong, and what is written into it would never be found.
+//! A server can be emptied under a running process, and another index made in the same place. The
+//! fingerprints of the other index may come from another recipe, so its answers would be wrong, and
+//! documents written to it would never be found.
 
 use std::sync::OnceLock;
 
 use crate::{Error, ErrorKind, Metadata, Result};
 
-/// The bytes of a metadata record by which a script of Redis knows it: its end, with the identity and the checksum over
-/// all of it. Of an index without an identity of its own it is the checksum that tells.
+/// The length of a seal: the last bytes of a metadata record, by which a script of Redis recognises
+/// the record. They hold the identity and the checksum over the whole record. An index without an
+/// identity of its own is recognised by the checksum.
 const SEAL_LEN: usize = 80;
 
-/// The index that an open store has seen first, and holds its calls to.
+/// The index first seen by an open store, to which the store holds its calls.
 pub struct Known {
-    /// Of the store, for messages.
+    /// The place of the store, for messages.
     place: String,
     seen: OnceLock<Seen>,
 }
 
 struct Seen {
     metadata: Metadata,
-    /// As it is stored, so that mostly bytes are compared and nothing is decoded.
+    /// The stored bytes, so most checks compare bytes and decode nothing.
     record: Vec<u8>,
 }
 
 impl Known {
-    /// Nothing has been seen yet of the index at `place`.
+    /// A store at `place` that has seen no index yet.
     pub fn new(place: impl Into<String>) -> Self {
         Self { place: place.into(), seen: OnceLock::new() }
     }
 
-    /// What the index says of itself, once it has been seen.
+    /// The metadata of the index, once seen.
     pub fn metadata(&self) -> Option<&Metadata> {
         self.seen.get().map(|seen| &seen.metadata)
     }
 
-    /// The end of the metadata record, once it has been seen.
+    /// The end of the metadata record, once seen.
     pub fn seal(&self) -> Option<&[u8]> {
         self.seen.get().map(|seen| &seen.record[seen.record.len().saturating_sub(SEAL_LEN)..])
     }
 
-    /// `record` is what is stored now: `None` before there was an index, and from then on the one that was seen first.
+    /// Checks `record`, the record stored now, against the index seen first, and returns its
+    /// metadata; `None` before there was an index.
     ///
     /// # Errors
-    /// `Replaced` where it is another one, `NotFound` where it has gone, and those of [`Metadata::decode`].
+    /// `Replaced` for another index, `NotFound` where the index has gone, and those of
+    /// [`Metadata::decode`].
     pub fn find(&self, record: Option<&[u8]>) -> Result<Option<&Metadata>> {
         match (self.seen.get(), record) {
             (None, None) => Ok(None),
@@ -53,7 +57,7 @@ impl Known {
                 let metadata = Metadata::decode(record)?;
                 let seen =
                     self.seen.get_or_init(|| Seen { metadata: metadata.clone(), record: record.to_vec() });
-                // Another thread may have seen another one at the same time.
+                // Another thread may have seen another index at the same time.
                 if seen.metadata != metadata {
                     return Err(self.replaced());
                 }
@@ -62,7 +66,8 @@ impl Known {
         }
     }
 
-    /// As [`find`](Self::find), of what `read` gives. What is not there was perhaps read before another thread made it.
+    /// As [`find`](Self::find), for the record given by `read`. A missing record may have been read
+    /// before another thread made the index.
     pub fn find_in<R: AsRef<[u8]>, E: From<Error>>(
         &self,
         read: impl FnOnce() -> Result<Option<R>, E>,
@@ -79,7 +84,7 @@ impl Known {
         self.find(record)?.ok_or_else(crate::store::not_created)
     }
 
-    /// What is there is not what was seen first.
+    /// The error for another index than the one seen first.
     pub fn replaced(&self) -> Error {
         let place = &self.place;
         Error::new(
@@ -90,7 +95,7 @@ impl Known {
         )
     }
 
-    /// Nothing is there any more.
+    /// The error for an index that has gone.
     pub fn gone(&self) -> Error {
         let place = &self.place;
         Error::new(
@@ -116,7 +121,7 @@ mod tests {
             (0..2).map(|_| OpenOptions::default().new_metadata().unwrap().encode().unwrap()).collect();
         let first = known.check(Some(&records[0])).unwrap().clone();
         assert_eq!(known.check(Some(&records[0])).unwrap(), &first);
-        // The same in other bytes.
+        // The same metadata in other bytes.
         assert_eq!(known.check(Some(&[&records[0][..], b"\n"].concat())).unwrap(), &first);
         for (record, kind) in [
             (Some(&records[1][..]), ErrorKind::Replaced),
@@ -128,7 +133,8 @@ mod tests {
         assert_eq!(known.metadata(), Some(&first));
     }
 
-    /// Of two indexes that are alike but for their identities the seals differ, and so they do of two that have none.
+    /// The seals of two indexes differ if only their identities do, and also if neither has an
+    /// identity.
     #[test]
     fn a_seal_tells_indexes_apart() {
         let classic = Some(Profile::Classic);

@@ -1,31 +1,33 @@
-//! When an index was last written to, and whether a writer's clock can be believed by that.
+//! The time of an index's last write, and the trust in a writer's clock by this time.
 //!
-//! A clock that jumps ahead makes everything look expired, and what a write sweeps away is gone for good. So an index that
-//! retains its documents for some time notes when it was written to. A clock that is much ahead of that is doubted, and
-//! what it calls expired is swept only by the time before. Nothing tells a jump from a rest: so the doubt ends when writes
-//! go on by the same clock as long as it may be ahead, or when a clock agrees with the last write again.
+//! By a clock that jumps ahead every document looks expired, and swept documents are gone for good.
+//! So an index with a retention notes the time of its last write. A clock much ahead of the last
+//! write is doubted: writes by this clock sweep only by the last trusted time. A jump looks like a
+//! rest of the index. The doubt ends when writes by the same clock have gone on for as long as the
+//! clock may be ahead, or when a clock agrees with the last write again.
 
 use std::time::Duration;
 
 use crate::{Clock, Error, ErrorKind, Result, Timestamp};
 
-/// A later time is noted when it is so much later, so that not every write writes it.
+/// The step after which a later time is noted, so most writes do not write the time.
 const STEP_MS_MAX: i64 = 60 * 1000;
 
-/// What an index notes.
+/// The notes of an index about its writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastWrite {
-    /// When it was, by the last clock that was believed. By this it is swept.
+    /// The time of the last write by a trusted clock. Sweeps go by this time.
     pub at: Timestamp,
-    /// The first and the last time of those since then that were too far ahead of it.
+    /// The first and the last time of later writes whose clocks were too far ahead of `at`.
     pub doubted: Option<(Timestamp, Timestamp)>,
 }
 
 impl LastWrite {
-    /// What is noted at a write `now`, after `known`, and whether that is worth writing down.
+    /// Returns the notes of a write at `now`, after `known`, and true if they are worth writing
+    /// down.
     ///
     /// # Errors
-    /// `Unavailable` for a clock that is ahead and was asked to refuse then.
+    /// `Unavailable` for a clock that is ahead and refuses.
     pub fn next(known: Option<Self>, clock: &Clock, now: Timestamp) -> Result<(Self, bool)> {
         let Some(known) = known else { return Ok((Self { at: now, doubted: None }, true)) };
         let ahead_ms_max = clock.ahead_ms_max();
@@ -38,7 +40,8 @@ impl LastWrite {
         check_ahead(clock, now, known.at)?;
         Ok(match known.doubted {
             None => (Self { doubted: Some((now, now)), ..known }, true),
-            // Ahead of that as well: after another rest, in which that has come to be believed.
+            // Ahead of the doubted times too: after another rest, by which the doubted times have
+            // come to be trusted.
             Some((_, last)) if is_ahead_of(last) => (Self { at: last, doubted: Some((now, now)) }, true),
             // Writes have gone on by this clock for so long that it was no jump.
             Some((first, _)) if is_ahead_of(first) => (Self { at: now, doubted: None }, true),
@@ -49,10 +52,10 @@ impl LastWrite {
     }
 }
 
-/// Refuses a clock that is too far ahead of the last write, or warns of it, as it was asked to.
+/// Refuses a clock too far ahead of the last write, or warns of it, as the clock demands.
 ///
 /// # Errors
-/// `Unavailable` where it refuses.
+/// `Unavailable` for a clock that refuses.
 pub fn check_ahead(clock: &Clock, now: Timestamp, last: Timestamp) -> Result<()> {
     let ahead = show(now.as_ms() - last.as_ms());
     if clock.refuses_ahead() {
@@ -93,7 +96,7 @@ mod tests {
 
     const HOUR: i64 = 3_600_000;
 
-    /// Each step: hours by the writer's clock, then by when it is swept.
+    /// Each step: the hour by the writer's clock, then the hour by which the write sweeps.
     #[test]
     fn clocks_that_jump() {
         let at = |hour: i64| Timestamp::new(HOUR * (100_000 + hour)).unwrap();
@@ -104,14 +107,14 @@ mod tests {
             &[(0, 0), (87_600, 0), (87_601, 0), (1, 1), (2, 2)],
             // The same by another clock in turns.
             &[(0, 0), (87_600, 0), (1, 1), (87_625, 1), (2, 2)],
-            // A rest of a week, and then a write now and then: a day later it is believed.
+            // A rest of a week, and then a write now and then: a day later the clock is trusted.
             &[(0, 0), (168, 0), (180, 0), (192, 0), (193, 193), (194, 194), (230, 193 + 1)],
             &[(0, 0), (168, 0), (180, 0), (160, 0), (183, 0), (185, 185)],
-            // Some writes a week: what is swept is a week behind.
+            // Some writes a week: sweeps are a week behind.
             &[(0, 0), (168, 0), (169, 0), (336, 169), (337, 169), (504, 337)],
-            // A jump of less comes after one of more.
+            // A lesser jump comes after a greater one.
             &[(0, 0), (87_600, 0), (168, 0), (180, 0), (193, 193)],
-            // A clock that is behind is believed: nothing has expired by it that has not by the others.
+            // A clock behind is trusted: it expires no document that the others do not.
             &[(0, 0), (-90_000, -90_000), (0, -90_000), (24, -90_000), (25, 25)],
         ];
         let clock = Clock::new(|| 0);

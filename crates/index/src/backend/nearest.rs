@@ -1,4 +1,4 @@
-//! The nearest of what a search finds, of which only so many are asked for.
+//! The nearest matches of a search, up to a limit.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -7,7 +7,7 @@ use minhash::Similarity;
 
 use crate::{DocumentId, Match, Nearness};
 
-/// A match, and what else is known of it. Ordered by nearness, then id.
+/// A match with attached data. Ordered by nearness, then id.
 struct Ranked<T> {
     found: Match,
     known: T,
@@ -39,7 +39,7 @@ impl<T> Ord for Ranked<T> {
     }
 }
 
-/// Never holds more than `limit`, the farthest on top.
+/// The nearest matches so far, at most `limit`, the farthest on top.
 pub struct Nearest<T = ()> {
     ranked: BinaryHeap<Ranked<T>>,
     limit: usize,
@@ -53,27 +53,27 @@ impl Nearest {
 }
 
 impl<T> Nearest<T> {
-    /// Nothing yet, of at most `limit`.
+    /// A collection without matches, for at most `limit`.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self { ranked: BinaryHeap::new(), limit }
     }
 
-    /// Whether a match that is so near may be among the nearest.
+    /// Returns true if a match of this nearness may be among the nearest.
     #[must_use]
     pub fn admits(&self, nearness: Nearness) -> bool {
         self.ranked.len() < self.limit
             || self.limit > 0 && self.ranked.peek().is_none_or(|farthest| nearness <= farthest.found.nearness)
     }
 
-    /// Whether nothing of at most this similarity is among the nearest any more.
+    /// Returns true if no match of at most this similarity is among the nearest any more.
     #[must_use]
     pub fn excludes(&self, at_most: Similarity) -> bool {
         let is_above = |farthest: &Ranked<T>| farthest.found.similarity() > Some(at_most);
         self.ranked.len() >= self.limit && self.ranked.peek().is_some_and(is_above)
     }
 
-    /// Keeps a match and what is known of it, if it is among the nearest.
+    /// Keeps a match with its data, if it is among the nearest.
     pub fn offer_with(&mut self, found: Match, known: impl FnOnce() -> T) {
         if self.admits(found.nearness) {
             self.ranked.push(Ranked { found, known: known() });
@@ -89,7 +89,7 @@ impl<T> Nearest<T> {
         self.into_known().map(|(found, _)| found).collect()
     }
 
-    /// The matches in their order, with what is known of them.
+    /// The matches in their order, with their data.
     pub fn into_known(self) -> impl Iterator<Item = (Match, T)> {
         self.ranked.into_sorted_vec().into_iter().map(|Ranked { found, known }| (found, known))
     }

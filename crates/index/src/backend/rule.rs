@@ -1,4 +1,4 @@
-//! What inserting and removing mean, once for all stores that decide in this process.
+//! The meaning of insertion and removal, once for all stores that decide in this process.
 
 use minhash::Similarity;
 
@@ -6,18 +6,19 @@ use crate::{
     Counter, Document, DocumentId, Insertion, Match, Rule, Selection, Sketch, StoredDocument, Text, Timestamp,
 };
 
-/// A store in the middle of a write that nobody else can come between.
+/// A store in the middle of a write, which no other writer can interrupt.
 pub trait Shelf {
-    /// Why a step failed.
+    /// The error of a failed step.
     type Error;
 
-    /// The number of `id`, and what is stored under it, also where that has expired and only takes up room.
+    /// Finds the number of `id` and its stored document, including an expired one that still takes
+    /// space.
     fn find(&self, id: &DocumentId) -> Result<Option<(u64, StoredDocument)>, Self::Error>;
 
-    /// Whether a document that was inserted then is still there, as of the beginning of the write.
+    /// Returns true if a document inserted at this time is live, as of the beginning of the write.
     fn is_live(&self, inserted_at: Timestamp) -> bool;
 
-    /// The nearest live document by nearness, then id, leaving out the one numbered `except`.
+    /// Finds the nearest live document by nearness, then id, leaving out the number `except`.
     fn nearest(
         &self,
         sketch: &Sketch,
@@ -25,21 +26,21 @@ pub trait Shelf {
         except: Option<u64>,
     ) -> Result<Option<Match>, Self::Error>;
 
-    /// Says whether the index keeps texts.
+    /// Returns true if the index keeps texts.
     fn keeps_texts(&self) -> Result<bool, Self::Error>;
 
-    /// The text of a document that [`find`](Self::find) has found, where it has one.
+    /// Returns the text of a document found by [`find`](Self::find), if any.
     fn text(&self, id: &DocumentId, number: u64) -> Result<Option<Text>, Self::Error>;
 
     /// Files a document whose id is not there.
     fn put(&mut self, document: &Document) -> Result<(), Self::Error>;
 
-    /// Takes away a document that [`find`](Self::find) has found.
+    /// Removes a document found by [`find`](Self::find).
     fn take(&mut self, id: &DocumentId, number: u64, sketch: &Sketch) -> Result<(), Self::Error>;
 }
 
-/// The rule of [`Store::insert`](crate::Store::insert), and with a rule of nearness that of
-/// [`Store::insert_if_new`](crate::Store::insert_if_new).
+/// Inserts a document by the rule of [`Store::insert`](crate::Store::insert), or with `if_new` by
+/// the rule of [`Store::insert_if_new`](crate::Store::insert_if_new).
 pub fn insert<S: Shelf>(
     shelf: &mut S,
     document: &Document,
@@ -66,11 +67,12 @@ pub fn insert<S: Shelf>(
     Ok(if was_there { Insertion::Replaced } else { Insertion::Inserted })
 }
 
-/// Says whether a document is what is stored under its id already.
+/// Returns true if a document is already stored under its id.
 ///
-/// Two texts may give one sketch, so where texts are kept these decide too: the same bytes are the same text, and so are
-/// texts of which a count finds nothing that differs, where the call brings a way to count. A document that comes without
-/// a text says nothing against the stored one; a stored document without a text gets the one that comes.
+/// Two texts may have one sketch, so where texts are kept the texts must be the same too. Equal
+/// bytes are the same text; so are texts in which a count finds no difference, where the call
+/// brings a counter. A document without a text is the same as the stored one. A stored document
+/// without a text is replaced by one with a text.
 fn is_same<S: Shelf>(
     shelf: &S,
     number: u64,
@@ -89,15 +91,16 @@ fn is_same<S: Shelf>(
     Ok(stored.is_some_and(|stored| is_same_text(&stored, text, counter)))
 }
 
-/// Says whether a text is the stored one, for stores that decide elsewhere: see [`Store::insert`](crate::Store::insert).
+/// Returns true if `text` is the stored text, for stores that decide elsewhere: see
+/// [`Store::insert`](crate::Store::insert).
 #[must_use]
 pub fn is_same_text(stored: &Text, text: &Text, counter: Option<Counter>) -> bool {
     let counts_alike = |counter: Counter| counter.compare(stored, text).similarity == Similarity::ONE;
     stored == text || counter.is_some_and(counts_alike)
 }
 
-/// As [`insert`] with a rule of nearness, where what is there under the document's id neither counts nor stays: as if
-/// it were removed first.
+/// Inserts a document as [`insert`] with `if_new` does, except that the stored version under the
+/// document's id neither counts nor stays, as if it were removed first.
 pub fn replace<S: Shelf>(shelf: &mut S, document: &Document, rule: &Rule) -> Result<Insertion, S::Error> {
     let old = shelf.find(&document.id)?;
     let near = shelf.nearest(&document.sketch, rule, old.as_ref().map(|&(number, _)| number))?;
@@ -119,7 +122,8 @@ pub fn replace<S: Shelf>(shelf: &mut S, document: &Document, rule: &Rule) -> Res
     Ok(if was_there { Insertion::Replaced } else { Insertion::Inserted })
 }
 
-/// The rule of [`Store::remove_if`](crate::Store::remove_if). One that has expired is left to who sweeps.
+/// Removes a document by the rule of [`Store::remove_if`](crate::Store::remove_if). Leaves an
+/// expired document to the sweep.
 pub fn remove<S: Shelf>(shelf: &mut S, id: &DocumentId, selection: &Selection) -> Result<bool, S::Error> {
     let Some((number, stored)) = shelf.find(id)? else { return Ok(false) };
     if !shelf.is_live(stored.inserted_at) || !selection.matches(&stored) {

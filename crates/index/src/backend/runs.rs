@@ -1,9 +1,9 @@
-//! Which documents of a numbered store have expired, also where the clock has gone back.
+//! The expired documents of a numbered store, also where the clock has gone back.
 //!
-//! The numbers are cut into runs. Along a run times never go back, so what has expired of it is what comes first, and one
-//! number says where that ends. A clock that goes back a little, as NTP sets it, begins no run: the document gets the
-//! time of the last one. A clock that goes back further was ahead before, or is behind now: a new run begins, and its
-//! documents expire by their own times.
+//! The numbers are divided into runs. Along a run times never go back, so expired documents come
+//! first, and one number marks their end. A clock that goes back a little, as set by NTP, begins no
+//! run: the document gets the time of the last one. A clock that goes back further was ahead
+//! before, or is behind now: a new run begins, and its documents expire by their own times.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,35 +12,37 @@ use std::ops::{Range, RangeInclusive};
 use crate::retention::Horizon;
 use crate::{Error, ErrorKind, Result, Timestamp};
 
-/// The most runs that begin after the first one. Those whose documents are all gone do not count.
+/// The most runs after the first one. Runs without documents do not count.
 pub const RUNS_MAX: usize = 64;
 
-/// By how much a clock that is behind the last document begins no run where there are few.
+/// The time behind the last document up to which no run begins, while there are few runs.
 const BACK_MS: i64 = 60 * 1000;
 
-/// That time doubles with so many runs more. So clocks that differ by minutes and take turns come to share a run, and
-/// there is room for one that is behind by weeks until there are [`RUNS_MAX`].
+/// The number of further runs that doubles this time. So clocks that differ by minutes and take
+/// turns come to share a run, and a clock behind by weeks finds a place until there are
+/// [`RUNS_MAX`].
 const RUNS_TO_DOUBLE: usize = 4;
 
-/// The numbers that a run begins with, ascending, without that of the first run, which begins before all documents.
+/// The first numbers of all runs, ascending, except the first run, which begins before all
+/// documents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Runs(Vec<u64>);
 
-/// The time of an insertion, and whether a run begins with it.
+/// The time of an insertion, and true if a run begins with it.
 pub(super) type Turn = (Timestamp, bool);
 
 impl Runs {
-    /// Runs that begin with these numbers, if they ascend and are not too many.
+    /// Runs with these first numbers, if they ascend and are not too many.
     pub fn new(begins: Vec<u64>) -> Option<Self> {
         (begins.len() <= RUNS_MAX && begins.is_sorted_by(|a, b| a < b)).then_some(Self(begins))
     }
 
-    /// The numbers that runs begin with.
+    /// The first numbers of the runs.
     pub fn begins(&self) -> &[u64] {
         &self.0
     }
 
-    /// What time an insertion is given `now`, after a last document of the time `last`.
+    /// Returns the time of an insertion at `now`, after a last document of the time `last`.
     ///
     /// # Errors
     /// `Unavailable` where a run would have to begin and there are [`RUNS_MAX`].
@@ -63,14 +65,14 @@ impl Runs {
         Ok((now, true))
     }
 
-    /// A run begins with this number, which is above all others.
+    /// Begins a run with this number, which is above all others.
     pub fn begin(&mut self, number: u64) {
         self.0.push(number);
     }
 
-    /// Joins runs between which times do not go back, because the documents are gone that they went back after or to.
-    /// `before` has the last document below a number and `from` the first one from it on, each with its time. Says
-    /// whether anything was joined.
+    /// Joins runs between which times no longer go back, because the documents on one side are
+    /// gone. `before` returns the last document below a number, and `from` the first one from it
+    /// on, each with its time. Returns true if runs were joined.
     pub fn join<E>(
         &mut self,
         mut before: impl FnMut(u64) -> Result<Option<(u64, Timestamp)>, E>,
@@ -79,7 +81,7 @@ impl Runs {
         let mut kept = Vec::with_capacity(self.0.len());
         for (place, &begin) in self.0.iter().enumerate() {
             let (Some((_, last)), Some((number, first))) = (before(begin)?, from(begin)?) else { continue };
-            // An empty run says nothing that the next one does not.
+            // An empty run adds nothing to the next one.
             let is_empty = self.0.get(place + 1).is_some_and(|&next| number >= next);
             if !is_empty && first < last {
                 kept.push(begin);
@@ -90,8 +92,9 @@ impl Runs {
         Ok(has_joined)
     }
 
-    /// What is live by `horizon`, in a store whose greatest number is `last`. `next` has the first document from a number
-    /// on, and when it was inserted. What had expired in `known`, of an earlier moment, is not looked at again.
+    /// Live documents by `horizon`, in a store whose greatest number is `last`; reuses the expired
+    /// documents in `known`, of an earlier moment. `next` returns the first document from a number
+    /// on, with its time of insertion.
     pub fn live<E>(
         &self,
         horizon: Horizon,
@@ -112,7 +115,7 @@ impl Runs {
     }
 }
 
-/// Where the live documents of each run begin.
+/// The first live document of each run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Live(Vec<Run>);
 
@@ -123,7 +126,7 @@ struct Run {
 }
 
 impl Default for Live {
-    /// Nothing has expired.
+    /// No document has expired.
     fn default() -> Self {
         Self(vec![Run { begin: 0, first_live: 0 }])
     }
@@ -134,7 +137,7 @@ impl Live {
         self.0.binary_search_by_key(&begin, |run| run.begin).ok().map(|place| &self.0[place])
     }
 
-    /// Whether a document of this number is live, if there is one.
+    /// Returns true if the document of this number, if any, is live.
     pub fn contains(&self, number: u64) -> bool {
         match &self.0[..] {
             [run] => number >= run.first_live,
@@ -145,19 +148,19 @@ impl Live {
         }
     }
 
-    /// How many of these numbers, which ascend, are of live documents.
+    /// Counts the live documents among these ascending numbers.
     pub fn n_in(&self, numbers: &[u64]) -> usize {
         let n_below = |bound: u64| numbers.partition_point(|&number| number < bound);
         let n_expired = self.expired().map(|expired| n_below(expired.end) - n_below(expired.start));
         numbers.len() - n_expired.sum::<usize>()
     }
 
-    /// The numbers of what has expired, in ascending stretches. None of them is empty.
+    /// The numbers of expired documents, in ascending stretches, none of them empty.
     pub fn expired(&self) -> impl Iterator<Item = Range<u64>> {
         self.0.iter().map(|run| run.begin..run.first_live).filter(|expired| !expired.is_empty())
     }
 
-    /// The numbers from `from` on that are of live documents, in ascending stretches. None of them is empty.
+    /// The numbers of live documents from `from` on, in ascending stretches, none of them empty.
     pub fn stretches(&self, from: u64) -> impl Iterator<Item = RangeInclusive<u64>> {
         let ends = self.0.iter().skip(1).map(|next| next.begin - 1).chain([u64::MAX]);
         let stretches = self.0.iter().zip(ends).map(move |(run, end)| run.first_live.max(from)..=end);
@@ -165,17 +168,19 @@ impl Live {
     }
 }
 
-/// What is to be swept next of each run: its time, its number, and the number that what has expired ends before.
+/// The next document to sweep of each run: its time, its number, and the end of the run's expired
+/// numbers.
 #[derive(Default)]
 pub struct Oldest(BinaryHeap<Reverse<(Timestamp, u64, u64)>>);
 
 impl Oldest {
-    /// The oldest of these, and where what has expired of its run ends.
+    /// Removes the oldest document, and returns its number and the end of its run's expired
+    /// numbers.
     pub fn pop(&mut self) -> Option<(u64, u64)> {
         self.0.pop().map(|Reverse((_, number, end))| (number, end))
     }
 
-    /// The first document that is left of a run, if it is before `end`.
+    /// Adds the first remaining document of a run, if it is below `end`.
     pub fn push(&mut self, found: Option<(u64, Timestamp)>, end: u64) {
         if let Some((number, at)) = found.filter(|&(number, _)| number < end) {
             self.0.push(Reverse((at, number, end)));
@@ -183,18 +188,19 @@ impl Oldest {
     }
 }
 
-/// Where the live documents begin among the numbers from `from` to `last`, along which times do not go back: all below the
-/// returned number have expired, and all others are live. `next` has the first document from a number on, and when it was
-/// inserted.
+/// Finds the first live number between `from` and `last`, along which times do not go back: all
+/// documents below the returned number have expired, and all others are live. `next` returns the
+/// first document from a number on, with its time of insertion.
 ///
-/// It looks further and further ahead before it bisects, so where little has expired since `from` it asks little.
+/// The search looks further and further ahead before it bisects, so it calls `next` rarely where
+/// few documents have expired since `from`.
 fn first_live<E>(
     horizon: Horizon,
     from: u64,
     last: u64,
     mut next: impl FnMut(u64) -> Result<Option<(u64, Timestamp)>, E>,
 ) -> Result<u64, E> {
-    // None where all from there on are live.
+    // `None` where all documents from there on are live.
     let mut expired_from = |number| {
         let found = next(number)?.filter(|&(number, at)| number <= last && !horizon.is_live(at));
         Ok(found.map(|(number, _)| number))
@@ -206,7 +212,7 @@ fn first_live<E>(
             Some(number) => low = number.saturating_add(1),
             None => high = probe,
         }
-        // Once there is an end in sight, the middle.
+        // Once an end is in sight, the middle.
         probe = (low.saturating_add(step)).min(low + high.saturating_sub(low) / 2);
         step = step.saturating_mul(2);
     }
@@ -221,7 +227,7 @@ mod tests {
     use crate::Retention;
     use crate::testsuite::spread;
 
-    /// Held against looking at every document, for numbers with gaps and times that stand still.
+    /// Compared with a look at every document, for numbers with gaps and times that stand still.
     #[test]
     fn where_the_live_ones_begin() {
         let documents: BTreeMap<u64, Timestamp> =
@@ -248,7 +254,8 @@ mod tests {
         }
     }
 
-    /// A store of runs, held against looking at every document: what is live, how much, and in what order it is swept.
+    /// A store of runs, compared with a look at every document: the live documents, their number,
+    /// and the order of sweeps.
     #[test]
     fn clocks_that_go_back() {
         const MINUTE: i64 = 60_000;
@@ -281,7 +288,7 @@ mod tests {
             let stretched =
                 live.stretches(7).flat_map(|stretch| documents.range(stretch)).map(|(number, _)| *number);
             assert!(stretched.eq(expected.range(7..).copied()));
-            // What has expired by then has expired for a later clock.
+            // Documents expired by then have expired for a later clock.
             let later = Horizon::new(retain, Timestamp::saturating(now + 20 * MINUTE));
             let at_later = |known| runs.live(later, known, number, |from| next(&documents, from)).unwrap();
             assert_eq!(at_later(Some(&live)), at_later(None));
@@ -307,7 +314,8 @@ mod tests {
         assert!(runs.begins().len() > 3);
     }
 
-    /// Clocks that take turns come to share a run; one that is far behind begins its own until there are too many.
+    /// Clocks that take turns come to share a run; one far behind begins its own until there are
+    /// too many.
     #[test]
     fn runs_are_bounded() {
         let at = |minute: i64| Timestamp::new(60_000 * minute).unwrap();

@@ -1,5 +1,5 @@
-//! From the hits of the tables, which know numbers, to matches, which know documents. Shared by every store that
-//! searches in memory; the one place that chooses a layout.
+//! The search in memory: from the hits of the tables, by numbers, to matches, by documents. Shared
+//! by every store that searches in memory; the one place that chooses a layout.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -15,48 +15,48 @@ use crate::backend::runs::Live;
 use crate::sketch::Family;
 use crate::{DocumentId, Error, Features, Glance, Match, Nearness, Neighbours, Result, Rule, Sketch, Text};
 
-/// Empty tables of the layout that this crate uses.
+/// Empty tables of the layout used by this crate.
 pub fn new_tables() -> Box<dyn Tables> {
     Box::new(BucketTables::new())
 }
 
-/// Files a document's number by each of its facets. False, where it is filed already.
+/// Files a document's number by each of its facets. Returns false if it was filed already.
 pub fn file(tables: &mut dyn Tables, sketch: &Sketch, number: u64) -> bool {
     sketch.facets().iter().fold(true, |all, (_, facet)| tables.insert(facet, number) && all)
 }
 
-/// Takes a document's number away from each of its facets. False, where it is not filed there.
+/// Removes a document's number from each of its facets. Returns false if it was not filed there.
 pub fn unfile(tables: &mut dyn Tables, sketch: &Sketch, number: u64) -> bool {
     sketch.facets().iter().fold(true, |all, (_, facet)| tables.remove(facet, number) && all)
 }
 
-/// What stands for a document in tables: what a search reads of it once it has met its number.
+/// The documents behind the numbers in tables: a search reads them once it has met their numbers.
 pub trait Documents {
-    /// Its name.
+    /// The id of a document.
     ///
     /// # Errors
     /// Those of a read; `Corrupt` where there is no such document.
     fn id(&self, number: u64) -> Result<DocumentId>;
 
-    /// By what it is compared.
+    /// The features of a document.
     ///
     /// # Errors
     /// As [`id`](Self::id).
     fn features(&self, number: u64) -> Result<Cow<'_, Features>>;
 
-    /// Its text, where that is kept.
+    /// The text of a document, if kept.
     ///
     /// # Errors
     /// As [`id`](Self::id).
     fn text(&self, number: u64) -> Result<Option<Text>>;
 }
 
-/// How many searches have met more candidates than were judged.
+/// The number of searches with more candidates than were judged.
 #[derive(Debug, Default)]
 pub struct Bounded(AtomicU64);
 
 impl Bounded {
-    /// How many there were.
+    /// The number so far.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -67,11 +67,12 @@ impl Bounded {
     }
 }
 
-/// For each query the `limit` nearest by nearness, then id, and how many there are, of the documents that are
-/// `live`.
+/// Finds for each query the `limit` nearest documents by nearness, then id, among those in `live`,
+/// and counts all near ones.
 ///
-/// All queries go to the tables together, which serve some of them at a time while the memory is slow. What is held is
-/// the answers and one query's work, and where the rule verifies the numbers of all candidates.
+/// All queries go to the tables together, which serve several at a time while the memory is slow.
+/// Memory holds the answers, one query's work, and the numbers of all candidates where the rule
+/// verifies.
 pub fn neighbours(
     tables: &dyn Tables,
     queries: &[Sketch],
@@ -96,7 +97,7 @@ pub fn neighbours(
     Ok(answers)
 }
 
-/// For each query how many are near of those numbers that `counts` is true for.
+/// Counts for each query the near documents among the numbers for which `counts` is true.
 pub fn count(
     tables: &dyn Tables,
     queries: &[Sketch],
@@ -112,7 +113,8 @@ pub fn count(
     Ok(found.into_iter().map(|found| found.n_matches).collect())
 }
 
-/// The nearest by nearness, then id, of those numbers that `counts` is true for, in several tables.
+/// Finds the nearest document by nearness, then id, among the numbers for which `counts` is true,
+/// in several tables.
 pub fn nearest(
     tables: &[&dyn Tables],
     query: &Sketch,
@@ -145,7 +147,8 @@ pub fn nearest(
     Ok(found.into_iter().flat_map(|found| found.matches).next())
 }
 
-/// The simhashes of queries, where they decide alone: then no document has to be read to know how near it is.
+/// The simhashes of queries, where they decide alone: then a document's nearness is known without
+/// reading the document.
 fn by_simhash(queries: &[Sketch], rule: &Rule) -> Option<Vec<Facet>> {
     let decides = |query: &Sketch| match query.facets() {
         [(Family::Simhash, facet)] => Some(facet.clone()),
@@ -184,7 +187,7 @@ fn by_distance(
     Ok((answers, cost))
 }
 
-/// Offers what a table has found by simhashes that decide alone.
+/// Offers a hit of tables where simhashes decide alone.
 fn take(
     nearest: &mut Nearest,
     hit: &Hit<'_>,
@@ -193,7 +196,7 @@ fn take(
 ) -> Result<()> {
     let nearness = Nearness::by_distance(hit.distance);
     let one = |number| {
-        // Looking an id up is what costs; a hit that is farther than all we hold needs no id.
+        // Looking an id up is the cost; a hit farther than all held ones needs no id.
         if nearest.admits(nearness) && counts(number) {
             nearest.offer(Match::new(documents.id(number)?, hit.fingerprint, nearness));
         }
@@ -202,20 +205,20 @@ fn take(
     hit.numbers.iter().copied().try_for_each(one)
 }
 
-/// A document that a facet of a query proposes.
+/// A document proposed by a facet of a query.
 #[derive(Clone, Copy)]
 struct Candidate {
     /// The place of the query.
     query: usize,
     number: u64,
-    /// Whether a simhash proposes it, and in how many bits the facets differ.
+    /// True if a simhash proposes the document, and the number of bits in which the facets differ.
     promise: (bool, Distance),
 }
 
-/// How much of the answer to a query is asked for.
+/// The extent of the answer asked for.
 #[derive(Clone, Copy)]
 enum Asked {
-    /// The nearest so many, and the number of all that are near.
+    /// The nearest `limit`, and the number of all near documents.
     All { limit: usize },
     /// The nearest one alone.
     Nearest,
@@ -230,12 +233,12 @@ impl Asked {
     }
 }
 
-/// What the facets of queries propose.
+/// The candidates proposed by the facets of queries.
 #[derive(Default)]
 struct Candidates {
     proposed: Vec<Candidate>,
     cost: Cost,
-    /// The queries of which some were left.
+    /// The queries with candidates left out.
     bounded: BTreeSet<usize>,
 }
 
@@ -264,15 +267,16 @@ impl Candidates {
         }
     }
 
-    /// Of how many queries some were left.
+    /// The number of queries with candidates left out.
     fn n_bounded(&self) -> u64 {
         self.bounded.len() as u64
     }
 
-    /// Sorts it by queries, each document once, whichever facets proposed it. Of a query with more than the rule has
-    /// looked at the most promising stay.
+    /// Sorts the candidates by queries, each document once, whichever facets proposed it. Of a
+    /// query with more candidates than the rule's bound the most promising stay.
     fn bound(&mut self, n_queries: usize, rule: &Rule) {
-        // Of a single query what is left is not even sorted. A document is proposed once by each family at most.
+        // With a single query the rest is not even sorted. Each family proposes a document at most
+        // once.
         let n_sorted_max =
             rule.candidates_max.filter(|_| n_queries == 1).map(|n_max| n_max * Family::ALL.len());
         if let Some(n_max) = n_sorted_max.filter(|&n_max| self.proposed.len() > n_max) {
@@ -296,11 +300,11 @@ impl Candidates {
         }
     }
 
-    /// What of it is near, once it is [bound](Self::bound).
+    /// Returns the near documents among the [bounded](Self::bound) candidates.
     ///
-    /// Of each query the candidates that are worth a count come in the order of what their signatures promise, so what is equal
-    /// or very similar is counted first, and where the nearest alone is asked for most texts are never read. What is left
-    /// beyond the rule's bound promises least.
+    /// The candidates of a query worth a count come in the order of their signatures' promise. So
+    /// equal and very similar texts are counted first, and where the nearest alone is asked for
+    /// most texts are never read. Candidates beyond the rule's bound promise least.
     fn confirm(
         &mut self,
         queries: &[Sketch],
@@ -317,7 +321,7 @@ impl Candidates {
             let mut nearest = Nearest::new(asked.limit());
             let mut offer = |number: u64, features: &Features, nearness: Nearness, nearest: &mut Nearest| {
                 answer.n_matches += 1;
-                // Looking an id up is what costs; one that is farther than all we hold needs none.
+                // Looking an id up is the cost; a document farther than all held ones needs no id.
                 if nearest.admits(nearness) {
                     nearest.offer(Match::new(documents.id(number)?, features.fingerprint(), nearness));
                 }
@@ -355,7 +359,8 @@ impl Candidates {
     }
 }
 
-/// The buckets of a query are its keys; the candidates of a call are known in sum only.
+/// Shares out the cost of a call. The buckets of a query are its keys; the candidates of a call are
+/// known in sum only.
 fn share_out(cost: Cost, queries: &[Sketch], answers: &mut [Neighbours]) {
     let n_queries = queries.len() as u64;
     for ((n, query), answer) in (0..).zip(queries).zip(answers) {
@@ -372,7 +377,7 @@ mod tests {
     use crate::SketchKind;
     use crate::testsuite::apart;
 
-    /// Documents that are called by their numbers.
+    /// Documents named by their numbers.
     struct Numbered;
 
     impl Documents for Numbered {
@@ -389,7 +394,7 @@ mod tests {
         }
     }
 
-    /// The sum over a call's answers is what the tables say, and one query's is its own.
+    /// The sum over a call's answers is the tables' cost, and each query's buckets are its own.
     #[test]
     fn costs_add_up() {
         let kind = SketchKind::default();

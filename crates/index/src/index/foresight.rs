@@ -1,9 +1,10 @@
-//! What calls of an index would answer, one after another, found out before any of them is made.
+//! The preview of calls: their answers, one after another, before any of them is made.
 
 use super::{Index, NewDocument};
 use crate::{DocumentId, Insertion, Overlay, Result, Rule, Store};
 
-/// The index as it would be after the calls that are made of this; nothing is written. See [`Overlay`].
+/// The index as after the calls made on this preview; nothing is written. See [`Overlay`].
+/// Insertions are decided without a bound on candidates.
 pub struct Foresight<'a> {
     index: &'a Index,
     overlay: Overlay<&'a (dyn Store + 'static)>,
@@ -14,12 +15,12 @@ impl<'a> Foresight<'a> {
         Self { index, overlay: Overlay::new(store) }
     }
 
-    /// By what insertions are decided, without a bound on candidates.
+    /// The rule of insertions, without a bound on candidates.
     fn rule(&self) -> Rule {
         Rule { contained: self.index.contained, ..self.index.rule() }
     }
 
-    /// What [`Index::insert_if_new`] would answer now.
+    /// Returns the answer that [`Index::insert_if_new`] would give now.
     ///
     /// # Errors
     /// Those of a read.
@@ -27,9 +28,10 @@ impl<'a> Foresight<'a> {
         self.overlay.insert_if_new(&self.index.documents(documents), &self.rule())
     }
 
-    /// What [`Index::insert_if_new`] would answer if, before each document, what is stored under its id were removed:
-    /// that neither counts nor stays, also where the document is a duplicate of another one. What has the same sketch
-    /// is `Unchanged` where nothing else is near to it.
+    /// Returns the answer that [`Index::insert_if_new`] would give if, before each document, the
+    /// stored version under its id were removed. The stored version neither counts nor stays, also
+    /// where the document is a duplicate of another one. A document with the stored version's
+    /// sketch is `Unchanged` if no other document is near.
     ///
     /// # Errors
     /// Those of a read.
@@ -37,7 +39,7 @@ impl<'a> Foresight<'a> {
         self.overlay.replace_if_new(&self.index.documents(documents), &self.rule())
     }
 
-    /// What [`Index::remove`] would answer now.
+    /// Returns the answer that [`Index::remove`] would give now.
     ///
     /// # Errors
     /// Those of a read.

@@ -6,7 +6,7 @@ use simhash::{Distance, Table};
 use super::SketchKind;
 use crate::{Error, Result};
 
-/// The stored form, in the metadata of an index. Masks are hexadecimal, because many readers of
+/// The tables of a kind in the metadata of an index. Masks are hexadecimal, because many readers of
 /// JSON keep only 53 bits of a number.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,7 +24,7 @@ struct StoredTable {
 }
 
 impl StoredKind {
-    /// Of a kind, where it has tables.
+    /// The stored form of a kind's tables, if it has any.
     pub(crate) fn of(kind: &SketchKind) -> Option<Self> {
         let stored =
             |table: &Table| StoredTable { flag: table.flag(), mask: format!("{:016x}", table.mask()) };
@@ -35,7 +35,7 @@ impl StoredKind {
         })
     }
 
-    /// Reads it back; what is wrong is told by `damaged`.
+    /// Reads the kind back; `damaged` makes the error for the named part.
     pub(crate) fn decode(&self, damaged: impl Fn(&str) -> Error) -> Result<SketchKind> {
         let mut masks = Vec::new();
         for StoredTable { flag, mask } in &self.tables {

@@ -1,4 +1,4 @@
-//! `memory:`, and what a store there can do.
+//! `memory:`, and the abilities of a store there.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::{CallSizes, Capabilities, Clock, Error, MemoryStore, Mode, Place, Result, Store, TextKeeping};
 
-/// `memory:`, which is not a place that anything could be found in again.
+/// `memory:`, an address to which no later process can return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemoryUri;
 
 impl FromStr for MemoryUri {
     type Err = Error;
 
-    /// Reads what comes after `memory:`.
+    /// Reads the rest of a URL after `memory:`.
     fn from_str(rest: &str) -> Result<Self> {
         if rest.is_empty() { Ok(Self) } else { Err(Error::invalid("memory: takes nothing after the colon")) }
     }

@@ -58,7 +58,7 @@ fn golden() {
     check_golden(&retaining, &expected.replace("9e4ab2b8", "1e1cac59"));
 }
 
-/// With texts, which programs that know version 3 refuse by its version.
+/// An index with texts, which programs that know version 3 refuse by its version.
 #[test]
 fn golden_with_texts() {
     let min_similarity = Some(Similarity::clamped(0.8));
@@ -67,7 +67,7 @@ fn golden_with_texts() {
                  \"0.8\"\n  },\n  \"texts\": \"zstd\",\n  \"recipe\"";
     let expected = GOLDEN.replace("version\": 2", "version\": 4").replace("  \"recipe\"", lines);
     check_golden(&metadata, &expected.replace("9e4ab2b8", "e38c2155"));
-    // What does not fit is damaged, also under a checksum that does.
+    // Fields that do not fit together are damaged, also under a valid checksum.
     let mut without: Stored = serde_json::from_str(&expected).unwrap();
     without.signatures = None;
     without.crc32 = without.checksum().unwrap();
@@ -75,7 +75,8 @@ fn golden_with_texts() {
     assert_eq!(Metadata::decode(&without).unwrap_err().kind(), ErrorKind::Corrupt);
 }
 
-/// Of every profile, as it is written from version 3 on; what needs none of it stays version 2.
+/// The metadata of every profile, as written from version 3 on; an index without any of it stays
+/// version 2.
 #[test]
 fn golden_with_signatures() {
     let tables = GOLDEN
@@ -137,7 +138,7 @@ fn golden_with_bands() {
     }
 }
 
-/// Sealed as it should be, and yet nothing that was ever written.
+/// Metadata with a valid checksum that no program has ever written.
 #[test]
 fn what_does_not_fit_together() {
     let full = Metadata {
@@ -178,7 +179,7 @@ fn what_does_not_fit_together() {
     assert_eq!(newer.kind(), ErrorKind::Mismatch);
 }
 
-/// What programs before version 2 have written is read, and written again as it was. Its identity is a digest.
+/// Metadata of version 1 is read, and written again unchanged. Its identity is a digest.
 #[test]
 fn golden_without_an_identity() {
     let expected = GOLDEN.replace("version\": 2", "version\": 1");
@@ -196,7 +197,7 @@ fn golden_without_an_identity() {
     let retaining = expected.replace("  \"recipe\"", "  \"retain_seconds\": 172800,\n  \"recipe\"");
     let retaining = Metadata::decode(retaining.replace("56256c66", "23ba4e86").as_bytes()).unwrap();
     assert_eq!(retaining.retain, Retention::from_seconds(172_800));
-    // Neither is one version taken for the other.
+    // No version is taken for the other.
     for changed in
         [expected.replace("version\": 1", "version\": 2"), GOLDEN.replace("version\": 2", "version\": 1")]
     {
@@ -212,7 +213,7 @@ fn every_named_scheme_comes_back() {
     }
 }
 
-/// A changed byte is found, or changes nothing but white space.
+/// A changed byte is found, or changes only white space.
 #[test]
 fn one_changed_byte() {
     let example = Metadata { retain: Retention::from_seconds(172_800), ..example() };

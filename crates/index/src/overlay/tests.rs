@@ -4,7 +4,7 @@ use super::*;
 use crate::testsuite::{self, FakeClock, apart, document, id, sketch, within};
 use crate::{Index, OpenOptions, Retention};
 
-/// A base of which a test keeps hold.
+/// A base to which the test keeps a handle.
 #[derive(Clone)]
 struct Base(Arc<MemoryStore>);
 
@@ -16,7 +16,7 @@ impl Deref for Base {
     }
 }
 
-/// The first writes go into the base, and those after them into an overlay over it.
+/// A store whose first writes go to a base, and later ones to an overlay over the base.
 struct Halves {
     base: Base,
     overlay: Overlay<Base>,
@@ -89,7 +89,8 @@ impl Store for Halves {
     }
 }
 
-/// The whole suite, over a base without an index, one that is empty, and some that hold what was written first.
+/// Runs the whole suite over a base without an index, an empty one, and some with the first
+/// documents.
 #[test]
 fn an_overlay_passes_the_suite() {
     for n_for_base in [0, 1, 2, 3, 8, 40] {
@@ -98,7 +99,7 @@ fn an_overlay_passes_the_suite() {
     }
 }
 
-/// What is hidden is neither found nor counted nor in the way, however much of it there is.
+/// Hidden documents are neither found nor counted nor in the way, however many there are.
 #[test]
 fn what_is_hidden_takes_no_place_among_the_nearest() {
     let halves = Halves::new(2, Clock::system());
@@ -125,7 +126,8 @@ fn what_is_hidden_takes_no_place_among_the_nearest() {
     assert_eq!(halves.base.status().unwrap().n_documents, Some(30));
 }
 
-/// An id that others write into the base later, or that comes back there with a clock that is turned back, is not there twice.
+/// An id written to the base later by another process, or visible again by a clock turned back, is
+/// not there twice.
 #[test]
 fn an_id_is_there_once() {
     let clock = FakeClock::at(1_000_000_000);
@@ -154,7 +156,7 @@ fn an_id_is_there_once() {
     }
 }
 
-/// One call for many documents answers as each of them does whose id is removed just before.
+/// One call for many documents answers as single calls do, each after a removal of its id.
 #[test]
 fn what_is_replaced_neither_counts_nor_stays() {
     let mut state = 11_u64;
@@ -164,7 +166,7 @@ fn what_is_replaced_neither_counts_nor_stays() {
     };
     let (rule, mut n_answers) = (within(3), [0; 4]);
     for _ in 0..200 {
-        // Few ids and narrow clusters, so that documents are near to what others have and are about to lose.
+        // Few ids and narrow clusters, so documents are near to old versions about to be replaced.
         let mut some = |n: usize| -> Vec<Document> {
             let mut ids: Vec<u64> = (0..12).collect();
             let document = |_| {

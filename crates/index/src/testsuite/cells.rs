@@ -1,9 +1,10 @@
-//! The index in the order of its cells, in stores that keep it so. The others answer nothing, always.
+//! The index in the order of its cells, in stores that keep this order. Other stores always answer
+//! `None`.
 
 use super::{contents, document, get, id, signed, spread, verifying_metadata};
 use crate::{Cell, Cursor, Document, ErrorKind, Metadata, Segments, SketchKind, Store};
 
-/// Held against the rows of all documents, sorted.
+/// Compares the cells with the rows of all documents, sorted.
 fn check(store: &dyn Store, kind: &SketchKind) {
     let documents = contents(store);
     let cells = documents.iter().flat_map(|document| Cell::of_document(&document.id, &document.sketch));
@@ -22,7 +23,7 @@ fn check(store: &dyn Store, kind: &SketchKind) {
             let found = get(store, std::slice::from_ref(&cell.id)).pop().flatten();
             found.is_some_and(|document| cell.is_of(&document.sketch))
         };
-        // Asking is slow, and most are known to be there.
+        // A read of the document is slow, and most cells are expected.
         let is_expected = |cell: &Cell| expected.binary_search(cell).is_ok() || counts(cell);
         let read: Vec<Cell> = read.into_iter().filter(is_expected).collect();
         assert_eq!(read, expected, "{n_parts} parts, {limit} cells in a page");
@@ -47,7 +48,7 @@ fn read(store: &dyn Store, segments: Segments, limit: usize) -> Option<Vec<Cell>
     Some(cells)
 }
 
-/// Of documents that stay, that were replaced, and that were removed.
+/// The cells of documents that stay, were replaced, and were removed.
 pub(super) fn in_their_order(store: &dyn Store) {
     let kind = SketchKind::default();
     check(store, &kind);
@@ -60,7 +61,7 @@ pub(super) fn in_their_order(store: &dyn Store) {
     check(store, &kind);
 }
 
-/// More documents in a row than a store may hand out at once.
+/// More documents in a row than a store may return at once.
 pub(super) fn all_of_one_row(store: &dyn Store) {
     let alike: Vec<Document> = (0..150).map(|n| document(&format!("it's {n}"), 7)).collect();
     store.insert(&alike).expect("an insertion");
@@ -68,7 +69,7 @@ pub(super) fn all_of_one_row(store: &dyn Store) {
     check(store, &SketchKind::default());
 }
 
-/// Of simhashes, and of signatures of every kind.
+/// The cells of simhashes, and of signatures of every kind.
 pub(super) fn of_every_family(store: &dyn Store) {
     let Metadata { kind, .. } = verifying_metadata();
     let whole = |hash| {

@@ -1,4 +1,4 @@
-//! An index that keeps texts: what is called near was counted, whatever the signatures say.
+//! The cases of an index that keeps texts: near documents are counted, whatever the signatures say.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub(super) const CASES: [fn(&dyn Store); 7] = [
     a_document_without_a_text_is_estimated,
 ];
 
-/// Counts words: the texts of the suite are made of them.
+/// Counts words, of which the texts of the suite are made.
 struct Words;
 
 impl CountTexts for Words {
@@ -47,13 +47,13 @@ impl CountTexts for Words {
     }
 }
 
-/// The way in which the suite counts.
+/// The counter of the suite.
 #[must_use]
 pub fn word_counter() -> Counter {
     Counter::new(&Words)
 }
 
-/// A text of a word for each number.
+/// A text of one word for each number.
 #[must_use]
 pub fn words(numbers: Range<u64>) -> Text {
     let words: Vec<String> = numbers.map(|n| n.to_string()).collect();
@@ -65,7 +65,7 @@ pub(super) fn metadata() -> Metadata {
     Metadata { texts: TextKeeping::Zstd, ..verifying_metadata() }.of_least_version()
 }
 
-/// A store with an index that keeps texts.
+/// Makes an index that keeps texts.
 pub(super) fn create(store: &dyn Store) {
     create_with(store, &metadata());
 }
@@ -74,7 +74,7 @@ fn rule() -> Rule {
     Rule { counter: Some(word_counter()), ..metadata().rule() }
 }
 
-/// A sketch that says the truth about its text.
+/// A sketch whose signature is of its text.
 fn honest(numbers: Range<u64>) -> Sketch {
     signed(numbers.start, numbers.clone()).with_text(Some(words(numbers)))
 }
@@ -143,7 +143,7 @@ fn insertions_are_decided_by_counts(store: &dyn Store) {
     assert!(matches!(&answers[2], Insertion::Duplicate(of) if of.id == id("c") && of.nearness.exact));
 }
 
-/// The forged ones promise most, and count nothing.
+/// Forged signatures promise most, and their texts count nothing.
 fn the_nearest_is_the_one_that_counts_most(store: &dyn Store) {
     let mut documents: Vec<_> = (0..20)
         .map(|n| document(&format!("forged {n}"), forged(0..300, 9_000 * (n + 1)..9_000 * (n + 1) + 300)))
@@ -155,7 +155,7 @@ fn the_nearest_is_the_one_that_counts_most(store: &dyn Store) {
     assert!(matches!(&answer[..], [Insertion::Duplicate(of)] if of.id == id("nearer")), "{answer:?}");
 }
 
-/// Whatever promises a little less is counted later, and some of it never.
+/// Texts of lesser promise are counted later, and some of them never.
 fn an_equal_text_is_counted_before_many_others(store: &dyn Store) {
     let kind = metadata().kind;
     let decoys: Vec<_> = (0..N_DECOYS)
@@ -173,7 +173,8 @@ fn an_equal_text_is_counted_before_many_others(store: &dyn Store) {
         |sketch| store.insert_if_new(&[document("new", sketch)], &rule).expect("an insertion").remove(0);
     let answer = insert(equal());
     assert!(matches!(&answer, Insertion::Duplicate(of) if of.id == id("equal")), "{answer:?}");
-    // One that is equal to none of them comes in, and a store that does not count all says so.
+    // A text equal to none of them is inserted. A store that does not count all of them says so in
+    // its status.
     assert_eq!(insert(signed(7, 0..300).with_text(Some(words(50_000..50_300)))), Insertion::Inserted);
     let n_bounded = store.status().expect("a status").n_bounded;
     assert!(n_bounded.is_none_or(|n| n > 0), "{n_bounded:?}");
@@ -196,12 +197,12 @@ fn a_text_goes_with_its_document(store: &dyn Store) {
     assert_eq!(store.remove_if(&[id("a")], &Selection::default()).expect("a removal"), [true]);
     assert_eq!(text("a"), None);
     assert_eq!(near(store, &honest(500..900)), []);
-    // Nothing of the text is in what a search or a read gives.
+    // Neither searches nor reads return the text.
     let stored = store.get(&[id("long")]).expect("a read").remove(0).expect("it is there");
     assert_eq!(stored.document.sketch.text(), None);
 }
 
-/// A document is unchanged where its text is: a sketch alone does not tell.
+/// A document is unchanged only with the same text: the sketch alone does not tell.
 fn one_sketch_of_two_texts(store: &dyn Store) {
     let text = |name: &str| store.texts(&[id(name)]).expect("a read").remove(0);
     let insert =
@@ -214,10 +215,10 @@ fn one_sketch_of_two_texts(store: &dyn Store) {
     assert_eq!(insert(&untold), Insertion::Inserted);
     assert_eq!(insert(&told), Insertion::Replaced, "its text was not known");
     assert_eq!([insert(&told), if_new(&told)], [Insertion::Unchanged, Insertion::Unchanged]);
-    // One that comes without a text says nothing of it.
+    // A document without a text does not differ from the stored text.
     assert_eq!([insert(&untold), if_new(&untold)], [Insertion::Unchanged, Insertion::Unchanged]);
     assert_eq!(text("a"), Some(words(0..300)));
-    // The same words in other places count as the same.
+    // The same words with other spaces count as the same text.
     let spaced = Text::from(words(0..300).replace(' ', "  "));
     assert_eq!(if_new(&told.clone().with_text(Some(spaced))), Insertion::Unchanged);
     assert_eq!(text("a"), Some(words(0..300)));
@@ -229,7 +230,7 @@ fn one_sketch_of_two_texts(store: &dyn Store) {
     }
     assert_eq!(near(store, &honest(0..300)), []);
     assert_eq!(near(store, &forged(0..300, 1_400..1_700)), [counted("a", 300, [300, 300])]);
-    // And what is near to another document is that one's duplicate, whatever is there under its own id.
+    // A document near another one is a duplicate, whatever is stored under its own id.
     assert_eq!(store.insert(&[document("b", told.clone())]).expect("an insertion"), [Insertion::Inserted]);
     assert!(matches!(if_new(&told), Insertion::Duplicate(of) if of.id == id("b")));
     assert_eq!(text("a"), Some(words(1_400..1_700)));

@@ -1,4 +1,4 @@
-//! Sources, times, and removing by them.
+//! The cases of sources, times, and removals by them.
 
 use super::{FakeClock, apart, contents, create, document, id, near, sketch, within};
 use crate::{Clock, Cursor, Document, Insertion, Selection, Source, Store, StoredDocument, Timestamp};
@@ -30,7 +30,7 @@ fn stored(document: &Document, inserted_at: Timestamp) -> Option<StoredDocument>
     Some(StoredDocument { document: document.clone(), inserted_at })
 }
 
-/// What is written has the time of the writing and the source it came with; what is unchanged keeps both.
+/// A written document has the time of the write and its own source; an unchanged one keeps both.
 fn sources_and_times(store: &dyn Store, clock: &FakeClock) {
     use Insertion::{Inserted, Replaced, Unchanged};
     let (a, b) = (from("a", 0, "one"), document("b", u64::MAX));
@@ -75,7 +75,7 @@ fn by_source(store: &dyn Store, _: &FakeClock) {
     assert!(store.remove_if(&[], &of_source("one")).expect("no removal").is_empty());
 }
 
-/// From the first moment on, and before the second.
+/// A range of times includes its first moment and excludes its last.
 fn by_time(store: &dyn Store, clock: &FakeClock) {
     let names = ["a", "b", "c"];
     let begin = clock.now().as_ms();
@@ -101,7 +101,7 @@ fn by_time(store: &dyn Store, clock: &FakeClock) {
     assert_eq!(contents(store), []);
 }
 
-/// A document that was replaced since somebody listed it is another one.
+/// A document replaced since it was listed is another one.
 fn only_what_matches(store: &dyn Store, clock: &FakeClock) {
     store.insert(&[from("a", 0, "one"), from("b", 0, "one")]).expect("an insertion");
     clock.advance_ms(1_000);

@@ -7,8 +7,8 @@ use crate::{
     Page, Result, Rule, Segments, Selection, Sketch, Status, Store, StoredDocument, Text,
 };
 
-/// Passes every call on to the store below, except that the n-th fails with `Unavailable`. A search for documents is two
-/// calls, either of which may fail.
+/// A store that passes every call on to the store below, except for one, which fails with
+/// `Unavailable`. `near_documents` is two calls, either of which may fail.
 pub struct FailAt {
     store: Box<dyn Store>,
     n_calls: AtomicU64,
@@ -29,7 +29,7 @@ impl FailAt {
         Self { answer_is_lost: true, ..Self::before(store, fails_at) }
     }
 
-    /// How many calls there have been.
+    /// The number of calls so far.
     #[must_use]
     pub fn n_calls(&self) -> u64 {
         self.n_calls.load(Ordering::SeqCst)

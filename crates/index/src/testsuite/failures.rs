@@ -3,7 +3,8 @@
 use super::{FailAt, document, example_metadata, id, within};
 use crate::{Cursor, Document, Error, ErrorKind, Result, Store};
 
-/// Whichever call fails, before its work or after it, repeating it ends in the same contents as no failure.
+/// Repeating any failed call, whether it did its work or not, ends in the same contents as no
+/// failure.
 pub(super) fn every_call_can_fail(open: &dyn Fn() -> Box<dyn Store>) {
     let undisturbed = FailAt::before(open(), u64::MAX);
     let expected = script(&undisturbed);

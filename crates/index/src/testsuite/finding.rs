@@ -1,4 +1,4 @@
-//! Searching and scanning.
+//! The cases of searches and scans.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ fn insert(store: &dyn Store, documents: &[Document]) {
     store.insert(documents).expect("an insertion");
 }
 
-/// One document, and queries at every distance from it around the greatest: the last one found and the first one not.
+/// One document, and queries at every distance around the greatest: the last one found and the
+/// first one not.
 pub(super) fn at_every_distance(store: &dyn Store) {
     let bits = spread(1);
     insert(store, &[document("a", bits)]);
@@ -52,7 +53,7 @@ pub(super) fn in_order_and_cut(store: &dyn Store) {
         assert_eq!(near(store, &sketch(0), apart(3), limit), cut, "limit {limit}");
         assert_eq!(near_documents(store, &sketch(0), apart(3), limit), cut, "limit {limit}");
     }
-    // Answers come in the order of the queries, also of equal ones.
+    // Answers come in the order of the queries, also for equal queries.
     let queries = [u64::MAX, 0b11, 0, 0b11].map(sketch);
     let found = store.near(&queries, &within(0), 10).expect("a search");
     let ids: Vec<Vec<_>> =
@@ -61,7 +62,8 @@ pub(super) fn in_order_and_cut(store: &dyn Store) {
     assert_eq!(store.near(&[], &within(3), 10).expect("no search"), []);
 }
 
-/// A boilerplate page: many documents with one fingerprint are all found, and may be removed one by one.
+/// A boilerplate page: many documents with one fingerprint are all found, and may be removed one by
+/// one.
 pub(super) fn equal_fingerprints(store: &dyn Store) {
     let names: Vec<String> = (0..40).map(|n| format!("{n:02}")).collect();
     insert(store, &names.iter().map(|name| document(name, 7)).collect::<Vec<_>>());
@@ -100,7 +102,7 @@ pub(super) fn pages(store: &dyn Store) {
     assert_eq!(refused.err().map(|error| error.kind()), Some(ErrorKind::InvalidArgument));
 }
 
-/// What stays comes exactly once, whatever happens to the rest between the pages.
+/// A document that stays comes exactly once, whatever changes between the pages.
 pub(super) fn pages_while_it_changes(store: &dyn Store) {
     insert(store, &(0..60).map(|n| document(&format!("{n}"), spread(n))).collect::<Vec<_>>());
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();

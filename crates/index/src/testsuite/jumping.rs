@@ -1,10 +1,11 @@
-//! Documents that stay for some time only, and a clock that jumps ahead and comes back.
+//! The cases of a retention with a clock that jumps ahead and comes back.
 
 use super::retaining::{HOUR_MS, RETAIN_MS, insert, insert_if_new};
 use super::{FakeClock, apart, contents, document, get, id, near, spread};
 use crate::{Insertion, Store};
 
-/// What is found of documents whose fingerprints are `spread(0)` and so on, by every call that reads.
+/// Checks the live documents by every call that reads; the fingerprint of document `n` is
+/// `spread(n)`.
 fn check_live(store: &dyn Store, n_documents: u64, expected: &[u64], when: &str) {
     let of = |n: u64| document(&format!("{n}"), spread(n));
     let mut all: Vec<_> = expected.iter().copied().map(of).collect();
@@ -17,7 +18,8 @@ fn check_live(store: &dyn Store, n_documents: u64, expected: &[u64], when: &str)
     }
 }
 
-/// A jump of the clock ended retention for all that was written after it, where times never went back in a store.
+/// Regression: where a store's times never went back, a jump of the clock ended the retention of
+/// all later documents.
 pub(super) fn a_clock_that_was_ahead(store: &dyn Store, clock: &FakeClock) {
     const TEN_YEARS_MS: i64 = 10 * 365 * 24 * HOUR_MS;
     let of = |n: u64| [document(&format!("{n}"), spread(n))];
@@ -38,7 +40,7 @@ pub(super) fn a_clock_that_was_ahead(store: &dyn Store, clock: &FakeClock) {
     at(RETAIN_MS, &[1, 2], "when the first expires");
     at(RETAIN_MS + HOUR_MS - 1, &[1, 2], "before the third expires");
     at(RETAIN_MS + HOUR_MS, &[1], "when the third expires");
-    // What has expired is swept behind what has not.
+    // Expired documents are swept behind live ones.
     assert_eq!(insert(store, &of(0)), [Insertion::Inserted]);
     check_live(store, 3, &[0, 1], "when something has been swept");
     let (found, n_matches) = near(store, &of(2)[0].sketch, apart(3), 9);
@@ -49,7 +51,7 @@ pub(super) fn a_clock_that_was_ahead(store: &dyn Store, clock: &FakeClock) {
     at(2 * RETAIN_MS + HOUR_MS, &[], "in the end");
 }
 
-/// By a clock that is ahead everything has expired, but it is not swept away for good.
+/// By a clock ahead all documents have expired, but none is swept.
 pub(super) fn nothing_is_lost_to_a_jump(store: &dyn Store, clock: &FakeClock) {
     const JUMP_MS: i64 = 1_000 * HOUR_MS;
     let old: Vec<_> = (0..50).map(|n| document(&format!("{n}"), spread(n))).collect();
@@ -59,7 +61,7 @@ pub(super) fn nothing_is_lost_to_a_jump(store: &dyn Store, clock: &FakeClock) {
     for n in 50..80 {
         let new = document(&format!("{n}"), spread(n));
         assert_eq!(insert_if_new(store, std::slice::from_ref(&new)), [Insertion::Inserted]);
-        // A duplicate of what is not there by this clock.
+        // A duplicate of a document expired by this clock.
         let again = document(&format!("{n}"), spread(n - 50) ^ 1);
         assert_eq!(insert_if_new(store, std::slice::from_ref(&again)), [Insertion::Replaced]);
         assert_eq!(store.remove(std::slice::from_ref(&again.id)).expect("a removal"), [true]);
@@ -73,7 +75,8 @@ pub(super) fn nothing_is_lost_to_a_jump(store: &dyn Store, clock: &FakeClock) {
     check_live(store, 81, &[], "in the end");
 }
 
-/// Times that go back and forth by more than a store smooths over, and removals: each document expires by its own.
+/// Times go back and forth by more than a store smooths over, with removals: each document expires
+/// by its own time.
 pub(super) fn a_clock_that_goes_back_and_forth(store: &dyn Store, clock: &FakeClock) {
     const N: u64 = 24;
     let began = clock.now().as_ms();
@@ -83,7 +86,7 @@ pub(super) fn a_clock_that_goes_back_and_forth(store: &dyn Store, clock: &FakeCl
         (0..N).zip(times).filter(|(_, at)| is_live(at)).map(|(n, _)| n).collect()
     };
     for n in 0..N {
-        // So that nothing expires meanwhile, and is swept before the clock goes back.
+        // Within the retention, so no document expires and is swept before the clock goes back.
         let now = began + (spread(n + 1_000) % RETAIN_MS as u64) as i64;
         clock.advance_ms(now - clock.now().as_ms());
         if n % 5 == 4 {
@@ -100,7 +103,7 @@ pub(super) fn a_clock_that_goes_back_and_forth(store: &dyn Store, clock: &FakeCl
         let answer = if n % 2 == 0 { insert(store, &new) } else { insert_if_new(store, &new) };
         assert_eq!(answer, [Insertion::Inserted], "step {n}");
         let stored = store.get(&[id(&name)]).expect("a document").remove(0).expect("it is there");
-        // A store may take the time of the document before, where that is a little later.
+        // A store may take the time of the document before, if that is a little later.
         let at = stored.inserted_at.as_ms();
         assert!((0..=16 * 60_000).contains(&(at - now)), "step {n}: {} ms later", at - now);
         times.push(Some(at));

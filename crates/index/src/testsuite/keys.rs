@@ -1,4 +1,5 @@
-//! Sketches of another kind than simhash, such as MinHash bands: their keys are to be stored, and never computed.
+//! The cases of sketches of another kind than simhash, such as MinHash bands: a store keeps their
+//! keys, and never computes them.
 
 use simhash::{BucketKey, Fingerprint};
 
@@ -19,17 +20,18 @@ pub(super) fn keys_that_do_not_follow_from_the_fingerprint(store: &dyn Store) {
     let a = document("a", banded(0, &[(1, 0xdead_beef), (14, u32::MAX), (255, 0)]));
     let b = document("b", banded(0, &[(1, 0xdead_beee), (14, 0)]));
     let insertions = store.insert_if_new(&[a.clone(), b.clone()], &within(64)).expect("an insertion");
-    // Equal fingerprints, and no bucket in common: not near.
+    // Equal fingerprints without a common bucket are not near.
     assert_eq!(insertions, [Insertion::Inserted, Insertion::Inserted]);
     assert_eq!(contents(store), [a, b.clone()]);
-    // Found by each of the keys and by no other; the distance is still that of the fingerprints.
+    // Each of the keys finds the document, and no other key does; the distance is still that of the
+    // fingerprints.
     check_near(store, &banded(1, &[(1, 0xdead_beef)]), apart(1), &[("a", 1)]);
     check_near(store, &banded(1, &[(1, 0xdead_beef)]), apart(0), &[]);
     check_near(store, &banded(u64::MAX, &[(14, u32::MAX)]), apart(64), &[("a", 64)]);
     check_near(store, &banded(0, &[(255, 0)]), apart(3), &[("a", 0)]);
     check_near(store, &banded(0, &[(2, 0xdead_beef), (14, 1)]), apart(64), &[]);
     check_near(store, &banded(0, &[(1, 0xdead_beee), (14, u32::MAX)]), apart(3), &[("a", 0), ("b", 0)]);
-    // Those that simhash would give the fingerprint are not theirs.
+    // The keys that simhash would give the fingerprint are not the document's.
     check_near(store, &sketch(0), apart(3), &[]);
     let near_a = document("c", banded(3, &[(255, 0)]));
     let found = Match::new(id("a"), Fingerprint(0), Nearness::by_distance(apart(2)));

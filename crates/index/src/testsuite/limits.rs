@@ -1,4 +1,4 @@
-//! The largest of everything, and one more.
+//! The largest value of everything, and one more.
 
 use simhash::{BucketKey, Fingerprint};
 
@@ -35,8 +35,8 @@ pub(super) fn batches(store: &dyn Store) {
     assert_eq!(contents(store), []);
 }
 
-/// Ids of every length, in particular those that are equal but for the last byte, beyond any length that a store may
-/// use as a key.
+/// Ids of every length, some equal but for the last byte, beyond any length that a store may use as
+/// a key.
 pub(super) fn ids(store: &dyn Store) {
     let mut names: Vec<String> = Vec::new();
     for len in [1, 2, 63, 64, 255, 256, 509, 510, 511, 512, 513, 1023, 1024, MAX_ID_BYTES] {
@@ -55,7 +55,7 @@ pub(super) fn ids(store: &dyn Store) {
     let (found, n_matches) = near(store, &sketch(1), apart(0), usize::MAX);
     assert_eq!(n_matches, all.len() as u64);
     assert!(found.iter().map(|(id, _)| id.as_str()).eq(all.iter().map(|document| document.id.as_str())));
-    // Each is its own: taking one away leaves its neighbours.
+    // Each document is separate: a removal leaves its neighbours.
     for (n, name) in names.iter().enumerate() {
         assert_eq!(store.remove(&[id(name), id(name)]).expect("a removal"), [true, false]);
         assert_eq!(near(store, &sketch(1), apart(0), 0).1, (names.len() - n - 1) as u64);

@@ -1,19 +1,19 @@
-//! An index that is taken away, or made anew, under a process that has it open: a server that was emptied, tables that were
-//! dropped and made again, a replica that has nothing.
+//! The cases of an index removed, or made anew, under a process that has it open: an emptied
+//! server, tables dropped and made again, a replica without data.
 
 use super::{apart, contents, document, example_metadata, id, sketch, within};
 use crate::{Cursor, ErrorKind, Identity, Metadata, Result, Store};
 
-/// Takes an index away, and makes another one where it is given what that says of itself.
+/// Removes an index, and with metadata makes another one in its place.
 pub type Remake = Box<dyn Fn(Option<&Metadata>)>;
 
-/// A store, and what others can do to it.
+/// A store, and the access of other processes to its place.
 pub struct Place {
-    /// Without an index yet.
+    /// A store without an index yet.
     pub store: Box<dyn Store>,
-    /// The index and all that is in it, as another process would.
+    /// Removes or remakes the index and all its contents, as another process would.
     pub remake: Remake,
-    /// Another handle, as another process has one, once `store` is dropped.
+    /// Opens another handle, as in another process, once `store` is dropped.
     pub reopen: Box<dyn Fn() -> Box<dyn Store>>,
 }
 
@@ -47,7 +47,7 @@ fn used_before(place: Place, other: &Metadata) {
     assert_eq!(contents(&*again), [document("c", 5)]);
 }
 
-/// Between the reading of what the index says of itself and the first call.
+/// The index is replaced between the read of its metadata and the first other call.
 fn only_read_before(place: Place, other: &Metadata) {
     (place.remake)(Some(&example_metadata()));
     assert_eq!(place.store.metadata().expect("metadata"), Some(example_metadata()));
@@ -55,7 +55,7 @@ fn only_read_before(place: Place, other: &Metadata) {
     check_fails(&*place.store, ErrorKind::Replaced);
 }
 
-/// An index that was restored is the one that it was.
+/// A restored index is the same index.
 fn the_same_again(place: Place) {
     let Place { store, remake, .. } = place;
     store.create(&example_metadata()).expect("a fresh store can be created");
@@ -66,7 +66,7 @@ fn the_same_again(place: Place) {
     assert_eq!(contents(&*store), [document("a", 0)]);
 }
 
-/// No call answers or writes anything, whether or not there would be anything to do.
+/// No call answers or writes anything, with or without work to do.
 fn check_fails(store: &dyn Store, kind: ErrorKind) {
     fn fails<T>(call: &str, answer: Result<T>, kind: ErrorKind) {
         match answer {
@@ -99,7 +99,7 @@ fn check_fails(store: &dyn Store, kind: ErrorKind) {
         }
         fails("metadata", store.metadata(), kind);
         fails("create", store.create(&example_metadata()), kind);
-        // It fails, or has asked no store.
+        // A status fails, or has asked no store.
         if let Ok(status) = store.status() {
             assert_eq!(status.n_documents, None);
         }

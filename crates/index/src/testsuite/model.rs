@@ -1,22 +1,22 @@
-//! Random operations, held against a model so plain that it can be read.
+//! Random operations, compared with a model simple enough to be checked by reading.
 
 use std::collections::BTreeMap;
 
 use super::{contents, id, signed, sketch, spread, verifying_metadata, within};
 use crate::{Document, DocumentId, Insertion, Match, Rule, Sketch, Store};
 
-/// How many sequences of operations are tried.
+/// The number of random sequences.
 pub(super) const SEEDS: u64 = 20;
 const OPERATIONS: usize = 25;
 
-/// What a store is: sketches under ids.
+/// The model of a store: sketches under ids.
 #[derive(Default)]
 struct Model {
     documents: BTreeMap<DocumentId, Sketch>,
 }
 
 impl Model {
-    /// All that are near, by nearness, then id.
+    /// All near documents, by nearness, then id.
     fn near(&self, query: &Sketch, rule: &Rule) -> Vec<Match> {
         let near = |(id, sketch): (&DocumentId, &Sketch)| {
             Some(Match::new(id.clone(), sketch.fingerprint(), rule.nearness(query, sketch)?))
@@ -44,7 +44,7 @@ impl Model {
     }
 }
 
-/// Few ids and few fingerprints, which are near each other: everything meets everything.
+/// Random draws of few ids and few fingerprints, near each other, so all documents meet.
 struct Draw {
     state: u64,
     verifies: bool,
@@ -61,7 +61,8 @@ impl Draw {
         (0..self.below(4)).fold(centre, |bits, _| bits ^ 1 << (7 * self.below(8)))
     }
 
-    /// Where signatures decide, of sets that overlap by much or by little, some with a simhash.
+    /// Where signatures decide, the sketch of a set; sets overlap by much or by little, some have a
+    /// simhash.
     fn sketch(&mut self) -> Sketch {
         let bits = self.bits();
         if !self.verifies {
@@ -91,7 +92,8 @@ impl Draw {
     }
 }
 
-/// One sequence on an index that verifies or not; every answer must be the model's, and the contents in the end.
+/// Runs one sequence on an index that verifies or not; every answer must be the model's, and so
+/// must the contents in the end.
 pub(super) fn random_operations(store: &dyn Store, seed: u64, verifies: bool) {
     let mut draw = Draw { state: seed << 32, verifies };
     let mut model = Model::default();

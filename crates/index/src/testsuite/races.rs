@@ -1,4 +1,4 @@
-//! Many threads at once. Nothing here depends on who is first, and no case can fail by bad luck.
+//! Many threads at once. No case depends on the order of threads, and none can fail by bad luck.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -31,7 +31,8 @@ pub(super) fn near_duplicates_at_once(store: &dyn Store) {
             .map(|thread| {
                 scope.spawn(move || {
                     let mut kept = Vec::new();
-                    // All of a group are within one bit of its centre, so within two of each other.
+                    // All texts of a group are within one bit of its centre, so within two of each
+                    // other.
                     for group in 0..N_GROUPS {
                         let name = format!("{group} by {thread}");
                         let posted = document(&name, spread(group) ^ 1 << thread);
@@ -55,7 +56,8 @@ pub(super) fn near_duplicates_at_once(store: &dyn Store) {
     }
 }
 
-/// A search sees each document exactly once and in one version, while others are replaced and removed around it.
+/// A search sees each document exactly once and in one version, while others are replaced and
+/// removed around it.
 pub(super) fn searches_beside_writers(store: &dyn Store) {
     store.insert(&[document("stays", 0), document("moves", 1)]).expect("an insertion");
     let done = AtomicBool::new(false);
@@ -65,7 +67,7 @@ pub(super) fn searches_beside_writers(store: &dyn Store) {
                 while !done.load(Ordering::SeqCst) {
                     let (found, _) = near(store, &sketch(0), apart(3), 100);
                     assert!(found.contains(&("stays".to_owned(), 0)), "{found:?}");
-                    // It is always there, under one of two sketches, both of them near.
+                    // The document is always there, under one of two near sketches.
                     assert_eq!(found.iter().filter(|(id, _)| id == "moves").count(), 1, "{found:?}");
                     assert!(found.iter().filter(|(id, _)| id == "blinks").count() <= 1, "{found:?}");
                 }

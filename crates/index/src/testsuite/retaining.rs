@@ -1,4 +1,4 @@
-//! Documents that stay for some time only.
+//! The cases of an index with a retention.
 
 use super::{
     FakeClock, RETAIN, apart, check_near, contents, document, example_metadata, get, id, jumping, near,
@@ -8,7 +8,7 @@ use crate::{Clock, Cursor, Document, Insertion, Match, Metadata, Nearness, Reten
 
 pub(super) const HOUR_MS: i64 = 60 * 60 * 1000;
 
-/// Each on a store of its own.
+/// The number of cases, each on a store of its own.
 pub(super) const N_CASES: usize = 13;
 
 pub(super) const RETAIN_MS: i64 = RETAIN.as_millis() as i64;
@@ -70,7 +70,7 @@ fn to_the_millisecond(store: &dyn Store, clock: &FakeClock) {
     check(&[(&b, 1)]);
     clock.advance_ms(1);
     check(&[]);
-    // And a clock that is turned back sees them again, as nobody has swept.
+    // A clock turned back sees the documents again, because no write has swept them.
     clock.advance_ms(-2);
     check(&[(&a, 0), (&b, 1)]);
 }
@@ -88,7 +88,7 @@ fn what_has_expired_keeps_nothing_out(store: &dyn Store, clock: &FakeClock) {
     assert_eq!(contents(store), [document("b", 1)]);
 }
 
-/// It is a new document, whichever sketch it comes with.
+/// An expired id is a new document, with any sketch.
 fn an_id_comes_again(store: &dyn Store, clock: &FakeClock) {
     insert(
         store,
@@ -110,13 +110,14 @@ fn an_id_comes_again(store: &dyn Store, clock: &FakeClock) {
     assert_eq!(contents(store), []);
 }
 
-/// More has expired than a few calls sweep: what is left of it is as little there as what has gone.
+/// More documents have expired than a few calls sweep: expired documents are invisible, swept or
+/// not.
 fn a_backlog(store: &dyn Store, clock: &FakeClock) {
     let old: Vec<_> = (0..1_000).map(|n| document(&format!("{n:04}"), spread(n))).collect();
     insert(store, &old);
     clock.advance_ms(RETAIN_MS);
     let mut expected = Vec::new();
-    // The youngest, which go last.
+    // The youngest documents, which are swept last.
     for (n, old) in (0..).zip(&old[990..]) {
         assert_eq!(store.remove(std::slice::from_ref(&old.id)).expect("a removal"), [false]);
         check_near(store, &old.sketch, apart(3), &[]);
@@ -140,7 +141,7 @@ fn unchanged_is_not_renewed(store: &dyn Store, clock: &FakeClock) {
     clock.advance_ms(RETAIN_MS - 1);
     assert_eq!(insert(store, &[document("a", 0)]), [Insertion::Unchanged]);
     assert_eq!(insert_if_new(store, &[document("a", 0)]), [Insertion::Unchanged]);
-    // A replacement is.
+    // A replacement renews the time.
     assert_eq!(insert(store, &[document("b", 1)]), [Insertion::Replaced]);
     clock.advance_ms(1);
     assert_eq!(contents(store), [document("b", 1)]);
@@ -150,10 +151,10 @@ fn unchanged_is_not_renewed(store: &dyn Store, clock: &FakeClock) {
     assert_eq!(contents(store), []);
 }
 
-/// Boilerplate that comes all the time: of very many equal ones some have expired, and the others are counted and found.
+/// A steady stream of equal documents: some have expired, and the others are counted and found.
 fn some_of_equal_sketches(store: &dyn Store, clock: &FakeClock) {
     const N: usize = 400;
-    // Small ids last, so that what has expired is not what comes first or last.
+    // Small ids last, so expired documents are neither first nor last by id.
     let name = |n: usize| format!("{:03}", n * 7 % N);
     for n in 0..N {
         insert(store, &[document(&name(n), 9)]);
@@ -161,7 +162,7 @@ fn some_of_equal_sketches(store: &dyn Store, clock: &FakeClock) {
     }
     let elapsed = 1_000 * N as i64;
     for n_expired in [0, 1, 200, 269, 270, 271, N - 1, N] {
-        // The last moment at which one fewer has expired, and the first at which so many have.
+        // The last moment with one fewer expired document, and the first with `n_expired`.
         let to_go = RETAIN_MS + 1_000 * (n_expired as i64 - 1) - elapsed;
         for (shift, n_expired) in [(-1, n_expired.saturating_sub(1)), (0, n_expired)] {
             clock.advance_ms(to_go + shift);
@@ -184,7 +185,7 @@ fn some_of_equal_sketches(store: &dyn Store, clock: &FakeClock) {
     assert_eq!(near(store, &sketch(9), apart(3), 10), (vec![("new".to_owned(), 0)], 1));
 }
 
-/// Of the first half nothing comes, however the pages lie.
+/// The first half has expired and does not come, wherever pages end.
 fn pages(store: &dyn Store, clock: &FakeClock) {
     let all: Vec<_> = (10..50).map(|n| document(&format!("{n}"), spread(n))).collect();
     insert(store, &all[..20]);
@@ -220,7 +221,8 @@ fn removing(store: &dyn Store, clock: &FakeClock) {
     assert_eq!(contents(store), []);
 }
 
-/// Contents that change over and over: a few of each moment, of ids and sketches that come again.
+/// Contents turn over several times: a few documents at each moment, with recurring ids and
+/// sketches.
 fn turn_over(store: &dyn Store, clock: &FakeClock) {
     const STEPS_PER_TURN: i64 = 8;
     let step = |n: i64| -> Vec<Document> {
@@ -250,7 +252,7 @@ fn turn_over(store: &dyn Store, clock: &FakeClock) {
     }
 }
 
-/// The naive answer: what was inserted, when, and whether that is too long ago.
+/// Compares with a naive model: each document, its time, and the comparison with the retention.
 fn random_times(store: &dyn Store, clock: &FakeClock) {
     let mut stored: Vec<(Document, i64)> = Vec::new();
     let mut draw = 77;

@@ -1,4 +1,4 @@
-//! An index that verifies: who proposes makes no difference, the signatures decide.
+//! The cases of an index that verifies: the signatures decide, whichever facet proposes.
 
 use simhash::Fingerprint;
 
@@ -28,7 +28,8 @@ fn insert(store: &dyn Store, documents: &[Document]) {
     store.insert(documents).expect("an insertion");
 }
 
-/// Ids and distances of all that is near, the nearest first, after it was held against every way to ask for it.
+/// Ids and distances of all near documents, the nearest first, after a comparison of every way to
+/// ask for them.
 fn near(store: &dyn Store, query: &Sketch) -> Vec<(String, u32)> {
     let queries = std::slice::from_ref(query);
     let whole = store.near(queries, &rule(), 1_000).expect("a search").remove(0);
@@ -58,7 +59,7 @@ fn check(store: &dyn Store, query: &Sketch, expected: &[(&str, u32)]) {
     assert_eq!(found, expected);
 }
 
-/// Equal simhashes of texts that are not alike are no duplicates, at any length.
+/// Equal simhashes of different texts make no duplicates, at any length.
 fn what_simhashes_propose_is_confirmed(store: &dyn Store) {
     insert(store, &[document("long", signed(1, 0..300)), document("short", signed(1, 0..20))]);
     check(store, &signed(1, 0..300), &[("long", 0)]);
@@ -69,7 +70,7 @@ fn what_simhashes_propose_is_confirmed(store: &dyn Store) {
     check(store, &signed(1, 1_000..1_300), &[]);
 }
 
-/// Texts that are alike are duplicates however far their simhashes are apart.
+/// Similar texts are duplicates at any distance of their simhashes.
 fn what_bands_propose_is_confirmed(store: &dyn Store) {
     insert(store, &[document("long", signed(0, 0..300)), document("short", signed(0, 0..20))]);
     check(store, &signed(u64::MAX, 5..305), &[("long", 64)]);
@@ -77,8 +78,8 @@ fn what_bands_propose_is_confirmed(store: &dyn Store) {
     check(store, &signed(u64::MAX, 2_000..2_300), &[]);
 }
 
-/// Among texts that have much in common one that is near is found, however few may be judged; a store that leaves some
-/// counts it.
+/// Among texts with much in common a near one is found, however few may be judged; a store that
+/// leaves some out counts such searches.
 fn the_most_promising_are_judged(store: &dyn Store) {
     let framed = |n: u64| signed(n * 0x1111, 80 * n..80 * n + 300);
     let names = ["a", "b", "c", "d", "e"];
@@ -95,7 +96,7 @@ fn the_most_promising_are_judged(store: &dyn Store) {
     assert!(n_bounded.is_none_or(|n| n > 0), "{n_bounded:?}");
 }
 
-/// However many documents come before it that its bands and suffix say as much of.
+/// An equal document is found behind any number of documents as promising by bands and suffix.
 fn an_equal_one_is_found_behind_many_others(store: &dyn Store) {
     let kind = verifying_metadata().kind;
     let decoys: Vec<_> = (0..N_DECOYS)
@@ -123,7 +124,7 @@ fn each_document_once_and_the_most_similar_first(store: &dyn Store) {
         ],
     );
     let found = near(store, &signed(0, 0..300));
-    // Of the equal ones the nearest by simhash, then by id; the estimate of another is below 1.
+    // Of equal documents the nearest by simhash, then by id; the estimate of any other is below 1.
     assert_eq!(
         found,
         [("b", 0), ("d", 0), ("a", 16), ("c", 1)].map(|(id, distance)| (id.to_owned(), distance))
@@ -154,7 +155,7 @@ fn inserting_if_new(store: &dyn Store) {
     ];
     let expected = [Insertion::Inserted, Insertion::Inserted, found("a", &like_a, &a), Insertion::Unchanged];
     assert_eq!(store.insert_if_new(&batch, &rule()).expect("an insertion"), expected);
-    // What makes one a duplicate is there by now, and what replaces an own version is none of it.
+    // The original of a duplicate is there by now; an own old version is no original.
     let like_b = signed(3, 505..805);
     assert_eq!(
         store.insert_if_new(&[document("c", like_b.clone())], &rule()).expect("an insertion"),

@@ -1,4 +1,4 @@
-//! Creating, inserting, removing.
+//! The cases of creation, insertion and removal.
 
 use super::{apart, check_near, contents, create, document, example_metadata, get, id, near, sketch, within};
 use crate::{Cursor, Document, ErrorKind, Insertion, Match, Metadata, Nearness, Result, Store};
@@ -45,7 +45,7 @@ pub(super) fn inserting(store: &dyn Store) {
     use Insertion::{Inserted, Replaced, Unchanged};
     assert_eq!(insert(store, &[]), []);
     let (a, b) = (document("a", 0), document("b", 1));
-    // Plain insertion asks for no distance: b is near a.
+    // Plain insertion ignores distances: b is near a.
     assert_eq!(insert(store, &[a.clone(), b.clone()]), [Inserted, Inserted]);
     assert_eq!(insert(store, &[b.clone(), a.clone()]), [Unchanged, Unchanged]);
     let a2 = document("a", u64::MAX);
@@ -53,7 +53,7 @@ pub(super) fn inserting(store: &dyn Store) {
     let answers = insert(store, &[a2.clone(), c.clone(), c.clone(), a2.clone()]);
     assert_eq!(answers, [Replaced, Inserted, Unchanged, Unchanged]);
     assert_eq!(contents(store), [a2.clone(), b.clone(), c.clone()]);
-    // The last one of a batch stays, also where it comes back to the first.
+    // The last version in a batch stays, also if it equals the first.
     assert_eq!(insert(store, &[a.clone(), a2, a.clone()]), [Replaced, Replaced, Replaced]);
     assert_eq!(contents(store), [a.clone(), b, c]);
     check_near(store, &sketch(u64::MAX), apart(3), &[]);
@@ -69,7 +69,7 @@ pub(super) fn inserting_if_new(store: &dyn Store) {
     assert_eq!(insert_if_new(store, std::slice::from_ref(&a), apart(3)), [Inserted]);
     assert_eq!(insert_if_new(store, std::slice::from_ref(&a), apart(3)), [Unchanged]);
     assert_eq!(insert_if_new(store, &[document("b", 0)], apart(3)), [duplicate(&a, apart(0))]);
-    // Exactly at the distance, and one beyond it.
+    // Exactly at the distance, and one beyond.
     assert_eq!(insert_if_new(store, &[document("b", 0b111)], apart(3)), [duplicate(&a, apart(3))]);
     assert_eq!(insert_if_new(store, &[document("b", 0b111)], apart(2)), [Inserted]);
     // Of two at one distance the smaller id, of two distances the nearer.
@@ -77,13 +77,14 @@ pub(super) fn inserting_if_new(store: &dyn Store) {
     assert_eq!(insert(store, std::slice::from_ref(&d)), [Inserted]);
     assert_eq!(insert_if_new(store, &[document("c", 0b1111)], apart(3)), [duplicate(&b, apart(1))]);
     assert_eq!(insert_if_new(store, &[document("c", 0b1_1110)], apart(3)), [duplicate(&d, apart(1))]);
-    // The id is there with another sketch: a near one under another id keeps the old version in place ...
+    // The id is there with another sketch: a near one under another id keeps the old version in
+    // place ...
     let near_b = document("a", 0b11);
     assert_eq!(insert_if_new(store, &[near_b], apart(3)), [duplicate(&b, apart(1))]);
     assert_eq!(contents(store), [a.clone(), b.clone(), d.clone()]);
-    // ... the id is there with the same sketch: it stays, near ones or not ...
+    // ... the id is there with the same sketch: the document stays, with or without near ones ...
     assert_eq!(insert_if_new(store, &[a, b.clone()], apart(3)), [Unchanged, Unchanged]);
-    // ... and else it is replaced.
+    // ... otherwise the document is replaced.
     let a2 = document("a", u64::MAX);
     assert_eq!(insert_if_new(store, std::slice::from_ref(&a2), apart(3)), [Replaced]);
     assert_eq!(contents(store), [a2, b, d]);
@@ -95,7 +96,8 @@ pub(super) fn inserting_if_new_within_a_batch(store: &dyn Store) {
     let (a, b) = (document("a", 0), document("b", 1));
     let answers = insert_if_new(store, &[a.clone(), b.clone(), a.clone(), document("c", u64::MAX)], apart(3));
     assert_eq!(answers, [Inserted, duplicate(&a, apart(1)), Unchanged, Inserted]);
-    // What is replaced earlier in the batch makes no duplicates later in it, committed before or not.
+    // A version replaced earlier in the batch makes no duplicates later in the batch, committed
+    // before or not.
     let moved = document("a", 0xff << 40);
     let answers = insert_if_new(store, &[moved.clone(), b.clone(), document("d", 0xff << 40)], apart(3));
     assert_eq!(answers, [Replaced, Inserted, duplicate(&moved, apart(0))]);
@@ -114,7 +116,7 @@ pub(super) fn an_own_old_version_is_no_duplicate(store: &dyn Store) {
     assert_eq!(insert_if_new(store, &[document("a", 1)], apart(3)), [Replaced]);
     assert_eq!(insert_if_new(store, &[document("a", 3), document("a", 2)], apart(3)), [Replaced, Replaced]);
     assert_eq!(near(store, &sketch(0), apart(3), 10), (vec![("a".to_owned(), 1)], 1));
-    // Another document of the old version's fingerprint does, whichever id comes first.
+    // Another document with the old version's fingerprint does, whichever id comes first.
     let others = [document("c", 0xff << 30), document("d", 0xff << 30)];
     insert(store, &others);
     assert_eq!(
@@ -127,7 +129,8 @@ pub(super) fn an_own_old_version_is_no_duplicate(store: &dyn Store) {
     );
 }
 
-/// a is near b and b is near c, but a is not near c: if the middle comes first it stays alone, else both ends stay.
+/// a is near b and b is near c, but a is not near c: if the middle comes first it stays alone,
+/// otherwise both ends stay.
 pub(super) fn a_chain_in_every_order(store: &dyn Store) {
     let chain = [document("a", 0), document("b", 0b111), document("c", 0b11_1111)];
     for (order, kept) in [
@@ -140,7 +143,7 @@ pub(super) fn a_chain_in_every_order(store: &dyn Store) {
     ] {
         let arriving = order.map(|number| chain[number].clone());
         let kept: Vec<Document> = kept.iter().map(|&number| chain[number].clone()).collect();
-        // One after another and in one batch it is the same.
+        // One by one and in one batch the contents are the same.
         for batch in [1, 3] {
             for documents in arriving.chunks(batch) {
                 insert_if_new(store, documents, apart(3));
@@ -164,6 +167,6 @@ pub(super) fn removing(store: &dyn Store) {
     assert_eq!(store.remove(&[id("c"), id("b"), id("a")]).expect("a removal"), [true, true, true]);
     assert_eq!(contents(store), []);
     check_near(store, &sketch(0), apart(3), &[]);
-    // What is gone keeps nothing out.
+    // A removed document keeps no other one out.
     assert_eq!(insert_if_new(store, &all[1..2], apart(3)), [Insertion::Inserted]);
 }

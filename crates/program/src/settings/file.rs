@@ -1,4 +1,4 @@
-//! The file of settings: what it says for a command, and where.
+//! The file of settings: its settings for a command, with their lines.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use toml::{Table, Value};
 use super::kind::{Kind, is_list};
 use super::{flag, is_configurable, keys};
 
-/// Those that one file is for. What is below the name of another one is not looked at.
+/// Programs that share one file. A table named after another program is not examined.
 const PROGRAMS: [&str; 3] = ["indexer", "query-worker", "pigeonhole"];
 
 pub(super) struct File {
@@ -23,16 +23,17 @@ pub(super) struct File {
     table: Table,
 }
 
-/// What the file says of a flag.
+/// A setting in the file.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) n_line: usize,
-    /// Whether it is in the table of the command itself.
+    /// True if the setting is in the table of the command itself.
     pub(super) is_own: bool,
     value: Value,
 }
 
-/// More than any file of settings has; what has no end, as a device, is not read to it.
+/// Maximum size of a file of settings in bytes. An endless one, such as a device, is not read
+/// further.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 fn read_bounded(path: &Path) -> io::Result<String> {
@@ -50,18 +51,18 @@ impl File {
         let text =
             read_bounded(path).with_context(|| format!("failed to read settings `{}`", path.display()))?;
         let table = text.parse().map_err(|error: toml::de::Error| {
-            // Its own text is several lines, to be looked at.
+            // The error's own text has several lines, for display.
             let n_line = n_line(&text, error.span().map_or(0, |span| span.start));
             anyhow!("bad settings in `{}`, line {n_line}: {}", path.display(), error.message())
         })?;
         Ok(Self { path: path.to_owned(), text, table })
     }
 
-    /// What it says for a command of the program, by its `names`; the nearest table is the strongest. Settings that only
-    /// other commands of the program have are among them.
+    /// Returns the settings for a command of the program, by its `names`; the nearest table wins.
+    /// Settings for other commands of the program are among them.
     ///
     /// # Errors
-    /// A key or a table that no program or command has.
+    /// If a key or a table is unknown to every program and command.
     pub(super) fn settings(
         &self,
         program: &Command,
@@ -81,7 +82,7 @@ impl File {
         Ok(settings)
     }
 
-    /// Takes what is in one table, whose keys are `flags` and the names of `tables`.
+    /// Takes the settings of one table, whose keys are `flags` and the names of `tables`.
     fn take(
         &self,
         place: &[&str],
@@ -119,7 +120,7 @@ impl File {
         Ok(())
     }
 
-    /// The line of a key in a table.
+    /// Returns the line of a key in a table, counted from 1; 0 if the key is not found.
     fn n_line(&self, place: &[&str], key: &str) -> usize {
         let Ok(parsed) = DeTable::parse(&self.text) else { return 0 };
         let mut table = parsed.get_ref();
@@ -134,7 +135,7 @@ impl File {
 }
 
 impl Found {
-    /// What the command line would say.
+    /// Returns the equivalent arguments of a command line.
     pub(super) fn arguments(&self, path: &Path, arg: &Arg) -> anyhow::Result<Vec<OsString>> {
         let (kind, key) = (Kind::of(arg), arg.get_long().unwrap_or_default());
         let values = match &self.value {
@@ -160,13 +161,13 @@ impl Found {
     }
 }
 
-/// The flags of a command and of all that are in it.
+/// Returns the flags of a command and of all commands in it.
 fn flags(command: &Command) -> Vec<&str> {
     let own = keys(command).filter(|_| is_configurable(command)).map(|(key, _)| key);
     own.chain(command.get_subcommands().flat_map(flags)).collect()
 }
 
-/// What may have been meant.
+/// Formats a hint at the most similar known name.
 fn advice(known: &[&str], name: &str) -> String {
     let alike = known.iter().map(|known| (strsim::jaro(known, name), known));
     match alike.max_by(|a, b| a.0.total_cmp(&b.0)) {

@@ -1,4 +1,4 @@
-//! How the value of a flag is written in TOML.
+//! Forms of a flag's value in TOML.
 
 use std::any::TypeId;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Arg, ArgAction};
 use toml::Value;
 
-/// How a setting is written.
+/// Form of a setting in TOML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Boolean,
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// For a message: `integer is expected`.
+    /// Returns the name for a message: `integer is expected`.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Boolean => "boolean",
@@ -49,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// The text that the flag would have; none where the file has a value of another kind.
+    /// Returns the text of the flag's value; `None` if the file has a value of another kind.
     pub(super) fn read(self, value: &Value) -> Option<String> {
         match (self, value) {
             (Self::Boolean, Value::Boolean(is_so)) => Some(is_so.to_string()),
@@ -61,7 +61,7 @@ impl Kind {
         }
     }
 
-    /// What [`read`](Self::read) makes the same text of.
+    /// Returns a value of which [`read`](Self::read) makes the same text.
     pub(super) fn write(self, text: &str) -> Value {
         match self {
             Self::Boolean => text.parse().ok().map(Value::Boolean),
@@ -76,7 +76,7 @@ impl Kind {
     }
 }
 
-/// Whether the flag may be given several times.
+/// Returns true if the flag may be given several times.
 pub(super) fn is_list(arg: &Arg) -> bool {
     matches!(arg.get_action(), ArgAction::Append)
 }

@@ -1,4 +1,4 @@
-//! The settings that hold, as a file.
+//! The effective settings, formatted as a file.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -11,7 +11,7 @@ use super::kind::{Kind, is_list};
 use super::{Settings, definition, keys, leaf};
 use crate::printable::line;
 
-/// TOML, for `--config`: each setting with where it comes from, and what is not set in comments.
+/// Formats TOML for `--config`: each setting with its source, and unset ones as comments.
 impl fmt::Display for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let program = self.command.get_name();
@@ -59,7 +59,7 @@ impl Settings {
         }
     }
 
-    /// Where the value of a flag comes from.
+    /// Returns the source of a flag's value.
     fn origin(&self, key: &str, arg: &Arg) -> String {
         let file = self.file.as_ref().filter(|_| self.from_file.contains_key(key));
         match (file, leaf(&self.matches).value_source(arg.get_id().as_str())) {
@@ -73,7 +73,7 @@ impl Settings {
     }
 }
 
-/// The text, and where it is a URL with a password three stars in its place.
+/// Returns the text, with three stars for the password if it is a URL with one.
 fn without_password(text: &str) -> String {
     let masked = || {
         let (scheme, rest) = text.split_once("://")?;

@@ -54,7 +54,7 @@ fn command() -> Command {
     configurable(Sorter::command())
 }
 
-/// Letters are put on a desk only where that is meant.
+/// Letters are put on a desk only if the command's own table says so.
 const APART: [(&str, &str); 1] = [("file", "desk")];
 
 struct Place(TempDir);
@@ -95,9 +95,9 @@ fn the_nearest_table_and_then_the_flag_hold() {
     assert!(args.unsorted && args.street.is_empty() && args.letters.len() == 1 && args.desk.is_none());
     assert_eq!(place.file("desk = \"a\"\n[sorter]\ndesk = \"b\"", &[]).desk, None);
     assert_eq!(place.file("desk = \"a\"\n[sorter.file]\ndesk = \"b\"", &[]).desk.as_deref(), Some("b"));
-    // What goes only with another one may stand there as it is anyway.
+    // A flag that requires another one may stand there with its default.
     assert_eq!(place.file("manner = \"neat\"", &[]).manner, "neat");
-    // A list that is given is not added to.
+    // A list on the command line replaces the one in the file.
     assert_eq!(place.file("street = \"a\"", &["--street", "b"]).street, ["b"]);
 }
 
@@ -128,7 +128,7 @@ fn what_is_wrong_is_named_with_its_line() {
             assert!(said.contains(part), "{file:?} should say {part:?}: {said}");
         }
     }
-    // The command line's own faults are its own.
+    // Faults of the command line itself stay clap's.
     for args in [&["file", "a", "--holes", "x"][..], &["file"], &["empty", "--street", "a"]] {
         let error = place.read("holes = 3", args).unwrap_err();
         assert!(error.is::<clap::Error>(), "{args:?}: {error:#}");
@@ -157,7 +157,7 @@ fn what_is_shown_is_a_file_that_says_the_same() {
         shown.lines().filter_map(|line| line.split_once("  # ")).map(|(value, _)| value.to_owned()).collect()
     };
     let file = "street = [\"a\", \"b \\\"\\u001b\"]\n[sorter.file]\npace = 9";
-    // It needs no letters.
+    // No letters are needed.
     for args in [&["file", "--print-config", "--holes=0x"][..], &["file", "--holes=0x"]] {
         assert!(place.read(file, args).unwrap_err().is::<clap::Error>());
     }

@@ -1,5 +1,5 @@
-//! An index on the cluster in which much goes on at once while something is done to it, and what it has to be in the
-//! end.
+//! An index on the cluster under load, searches and insertions while a fault occurs, and the checks
+//! of its final state.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,16 +20,16 @@ use crate::support::{
     HbaseCluster, Random, Worker, command, digest, json_lines, made_up_corpus, matches, news, run,
 };
 
-/// Documents of the load.
+/// The number of documents of the load.
 const N: usize = 12_000;
 
-/// Groups of near-duplicates, of which each of two jobs has one.
+/// The number of groups of near-duplicates. Each of two jobs has one document of each.
 const N_GROUPS: usize = 300;
 
-/// The longest that anything here is waited for.
+/// The limit of every wait here.
 const WAIT_MAX: Duration = Duration::from_secs(240);
 
-/// What is loaded, and what comes of it where nothing goes wrong.
+/// The input of the load, and its result without faults.
 struct Expected {
     folder: TempDir,
     digest: String,
@@ -55,7 +55,7 @@ fn expected() -> &'static Expected {
     })
 }
 
-/// The same texts twice, but for their last word, in two orders.
+/// Returns the same texts twice, with different last words, in two orders.
 fn groups() -> [String; 2] {
     let mut random = Random(29);
     let texts: Vec<Vec<String>> = (0..N_GROUPS)
@@ -69,18 +69,18 @@ fn groups() -> [String; 2] {
     })
 }
 
-/// An index with documents, which a worker has open.
+/// An index with documents, open in a worker.
 pub(super) struct Trial {
     cluster: &'static HbaseCluster,
     table: &'static str,
     worker: Worker,
-    /// Each with the status of its answer, and the ids in it.
+    /// Each query with the status of its answer and the ids in it.
     queries: Vec<(Value, (u16, Vec<Value>))>,
 }
 
 impl Trial {
-    /// In tables of this name, with others beside them for the jobs that insert. `script` is done in HBase's shell
-    /// before.
+    /// Makes tables of this name, and others beside them for the insertions, then runs `script` in
+    /// HBase's shell.
     pub(super) fn new(cluster: &'static HbaseCluster, table: &'static str, script: &str) -> Self {
         let create = |more: &str| {
             format!("ENV.update('TABLE' => '{table}{more}', 'REGIONS' => '4')\nload 'schema/create.rb'\n")
@@ -103,8 +103,9 @@ impl Trial {
         Self { cluster, table, worker, queries }
     }
 
-    /// Does something in the middle of a load, searches and insertions, and looks at what came of all; says how many
-    /// searches failed. The load may fail where `is_patient` is false, and is run again then.
+    /// Runs `fault` in the middle of a load, searches and insertions, checks the result, and
+    /// returns the number of failed searches. Unless `is_patient`, the load may fail, and is run
+    /// again then.
     pub(super) fn check(&self, is_patient: bool, fault: &(dyn Fn(&Searches) + Sync)) -> usize {
         let expected = expected();
         let (store, race) = (self.cluster.url(self.table), self.cluster.url(&format!("{}_race", self.table)));
@@ -120,7 +121,7 @@ impl Trial {
         let is_over = AtomicBool::new(false);
         let searches = Searches { n_answered: AtomicUsize::new(0), n_failed: AtomicUsize::new(0) };
         let outcomes = thread::scope(|scope| {
-            // Also where something panics, so that all end.
+            // Dropped in a panic too, so that all threads end.
             let over = Over(&is_over);
             let (sender, in_the_middle) = channel();
             let stdins: Vec<_> = jobs.iter_mut().map(|job| job.stdin.take().unwrap()).collect();
@@ -153,7 +154,7 @@ impl Trial {
         searches.n_failed.into_inner()
     }
 
-    /// Asks again and again. An answer may fail; it may not be another one than before.
+    /// Repeats the queries. An answer may fail, but must not differ from the first one.
     fn search(&self, first: usize, searches: &Searches, is_over: &AtomicBool) {
         for (query, expected) in self.queries.iter().cycle().skip(first * self.queries.len() / 2) {
             if is_over.load(Ordering::Relaxed) {
@@ -170,12 +171,12 @@ impl Trial {
         }
     }
 
-    /// All is there, once, and nothing else.
+    /// Checks that every document is there, once, and nothing else.
     fn look(&self, store: &str, race: &str, kept: &[PathBuf]) {
         let (expected, gateway) = (expected(), self.cluster.hbase.gateway);
         assert_eq!(digest(store), expected.digest);
         assert_eq!(n_cells(gateway, self.table), expected.n_index_rows);
-        // A record and a text each, and the metadata.
+        // A record and a text of each document, and the metadata.
         assert_eq!(n_cells(gateway, &format!("{}_docs", self.table)), 2 * expected.n_documents + 1);
         run("pigeonhole", ["verify", "-q", "--store", store]).expect(0);
         let kept: Vec<_> = kept.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
@@ -191,7 +192,7 @@ impl Trial {
     }
 }
 
-/// Its status, and which of the documents it names that were there before all others.
+/// Returns the status of an answer, and the ids of original documents in it.
 fn ask(worker: &Worker, query: &Value) -> (u16, Vec<Value>) {
     let (status, answer) = worker.post("/v1/query", query);
     let is_old = |id: &Value| id.as_str().is_some_and(|id| !id.starts_with("made-up/"));
@@ -201,14 +202,14 @@ fn ask(worker: &Worker, query: &Value) -> (u16, Vec<Value>) {
     (status, ids)
 }
 
-/// What came of searches so far.
+/// Counts of searches so far.
 pub(super) struct Searches {
     n_answered: AtomicUsize,
     n_failed: AtomicUsize,
 }
 
 impl Searches {
-    /// Until so many more were answered.
+    /// Waits for `n` more answers.
     pub(super) fn wait_for_more(&self, n: usize) {
         let n = self.n_answered.load(Ordering::Relaxed) + n;
         wait_until(&|| self.n_answered.load(Ordering::Relaxed) >= n);
@@ -237,9 +238,10 @@ impl Job {
     }
 }
 
-/// A third at once; the rest in portions, so that there is something to do until it is over; then all that is left.
+/// Writes a third at once, then portions until `is_over`, so that the job stays busy, then the
+/// rest.
 fn feed(mut stdin: ChildStdin, input: &str, in_the_middle: &Sender<()>, is_over: &AtomicBool) {
-    // A job that has ended takes no more, and how it ended is looked at.
+    // A job that has ended reads no more; its exit is checked elsewhere.
     let mut write = |lines: &[&str]| stdin.write_all(lines.concat().as_bytes()).unwrap_or(());
     let lines: Vec<_> = input.split_inclusive('\n').collect();
     let (first, rest) = lines.split_at(lines.len() / 3);
@@ -253,7 +255,7 @@ fn feed(mut stdin: ChildStdin, input: &str, in_the_middle: &Sender<()>, is_over:
     }
 }
 
-/// Says when it is dropped that it is over.
+/// Sets the flag when dropped.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {

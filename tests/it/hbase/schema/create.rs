@@ -1,4 +1,4 @@
-//! `schema/create.rb`: tables with the settings and splits that the library counts on, and refusals.
+//! `schema/create.rb`: tables with the settings and splits that the library requires, and refusals.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -54,7 +54,7 @@ fn splits_are_those_of_the_library() {
     }
 }
 
-/// The settings on which searches or other programs' writes depend, as HBase itself tells them.
+/// A script: prints the settings on which searches or other programs' writes depend, from HBase.
 const DESCRIBE: &str = r##"
 def describe_all(name)
   there = $connection.getAdmin.getDescriptor(TN.valueOf(name))
@@ -209,7 +209,7 @@ ask('namespace', 'create', 'TABLE' => 'somewhere:made', 'REGIONS' => '1')
     assert_eq!(answers["mended by hand"][..2], by_hand);
     let said = &answers["mended by hand"][2..];
     assert!(said.len() == 1 && said[0].contains(&format!("to add it: {add}")), "{said:?}");
-    // Whoever asks for texts is refused until they have a place.
+    // A request for texts is refused until they have a family.
     let refused = answers["by hand with texts"].join("\n");
     assert!(refused.contains(&format!("byhand_docs has no family t; to mend: {add}")), "{refused}");
     check(&answers, "texts by hand", &by_hand);
@@ -272,14 +272,15 @@ fn bad_parameters_make_nothing() {
     }
     check(&answers, "tables", &[]);
 
-    // As an operator sees it: one line, and exit code 1.
+    // An operator sees one line, and exit code 1.
     let refused =
         hbase.shell(&root().join("schema/create.rb"), &[("TABLE", "bad"), ("REGIONS", "0")]).expect(1);
     let lines: Vec<&str> = refused.stdout.lines().filter(|line| !line.is_empty()).collect();
     assert_eq!(lines, ["ERROR PigeonholeCreate::Refused: REGIONS \"0\": a number from 1 to 10000"]);
 }
 
-/// A region never splits inside of a bucket: its next splits are at five bytes, though the rows there have thirteen.
+/// A region never splits within a bucket: the new start has five bytes, though the rows there have
+/// thirteen.
 #[test]
 fn a_region_splits_between_buckets() {
     let Some(hbase) = hbase() else { return };
@@ -299,7 +300,8 @@ say 'starts', starts.call.inspect
     check(&answers, "starts", &[r#"["", "0000000701"]"#]);
 }
 
-/// Fingerprints of real words: of clauses of the shipped corpus, a few at a time, with numbers.
+/// Returns fingerprints of real words: clauses of the shipped corpus, a few at a time, with
+/// numbers.
 fn fingerprints_of_clauses(n: usize) -> BTreeSet<Fingerprint> {
     let news = fs::read_to_string(news()).unwrap();
     let texts = news.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["text"].clone());
@@ -353,13 +355,13 @@ fn regions_fill_evenly() {
     let fingerprints = fingerprints_of_clauses(22_000);
     assert!(fingerprints.len() >= 20_000, "{}", fingerprints.len());
     let (expected, fullest) = count(&fingerprints);
-    // Together, as a few hundred texts of one kind do not fill anything evenly.
+    // Together, because a few hundred texts of one kind fill nothing evenly.
     let of_corpora: BTreeSet<Fingerprint> = corpora().iter().flat_map(|file| of_file(file)).collect();
     if of_corpora.len() > 10_000 {
         count(&of_corpora);
     }
 
-    // And so says HBase, asked by its own regions.
+    // HBase counts the same in its own regions.
     let index = open(hbase, "filled", Profile::Classic, "5c2", N_REGIONS);
     let documents: Vec<(DocumentId, Fingerprint)> =
         fingerprints.iter().enumerate().map(|(i, f)| (id(&i.to_string()), *f)).collect();

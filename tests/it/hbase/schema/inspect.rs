@@ -1,4 +1,4 @@
-//! `schema/inspect.rb`: what it shows is what the library finds and has written.
+//! `schema/inspect.rb`: its output equals the library's results and data.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use simhash::{Fingerprint, RowKey};
 use super::{answers, hex, id, inspect, open};
 use crate::support::{Random, apart, hbase, news, root, run};
 
-/// `near`, by comparing with every document.
+/// `near`, by comparison with every document.
 fn naive_near(documents: &[(DocumentId, Fingerprint)], query: Fingerprint, max_distance: u32) -> Vec<String> {
     let near = documents.iter().map(|(id, fingerprint)| (query.distance(*fingerprint), id, *fingerprint));
     let mut near: Vec<_> = near.filter(|(distance, ..)| *distance <= apart(max_distance)).collect();
@@ -50,8 +50,8 @@ fn inspect_shows_what_the_store_has_written() {
     index.insert(&[overtaken.clone(), (replaced.0.clone(), Fingerprint(0x5555 << 8))]).unwrap();
     index.insert_if_new(std::slice::from_ref(&replaced)).unwrap();
     documents.extend([claimed.clone(), overtaken.clone(), replaced.clone()]);
-    // Ghosts: a cell without a record, one of a removed document, one of a document that has another fingerprint now, and
-    // one whose column is no id. And a record of a version to come.
+    // Ghosts: a cell without a record, one of a removed document, one of a document with a new
+    // fingerprint, and one with a column that is no id. A record of a future version, too.
     let ghosts = format!(
         r#"
 segments = {:?}
@@ -122,9 +122,9 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
     let expected = format!("{:>4}  {:>8}  {last:016x}", masks.len(), last.count_ones());
     assert_eq!(info.last(), Some(&expected));
 
-    // The ghosts lie in a row that a document has, and every fingerprint is counted once.
+    // The ghosts share a row with a document, and every fingerprint is counted once.
     let fingerprints: BTreeSet<Fingerprint> = documents.iter().map(|(_, fingerprint)| *fingerprint).collect();
-    // Two that were replaced linger for two minutes.
+    // Two replaced fingerprints linger for two minutes.
     let expected: Vec<String> =
         (1..=10).map(|flag| format!("{flag:>4}  {:>10}", fingerprints.len() + 2)).collect();
     assert_eq!(count[2..12], expected);
@@ -192,7 +192,7 @@ say 'crc', format('%04x', java.util.zip.CRC32.new.tap {{ |crc| crc.update('later
     );
 }
 
-/// Keys of 32 bits: the first bytes of rows are above 7f, which a shell that took them for text would mangle.
+/// Keys of 32 bits: the first bytes of rows are above 7f, which a shell would mangle as text.
 #[test]
 fn inspect_takes_the_masks_from_the_index() {
     let Some(hbase) = hbase() else { return };
@@ -220,7 +220,7 @@ fn inspect_takes_the_masks_from_the_index() {
     assert_eq!(rows, expected);
 }
 
-/// The script hashes signatures by itself: all rows that the library has written are where it looks for them.
+/// The script hashes signatures by itself, and finds all rows that the library has written.
 #[test]
 fn inspect_knows_the_rows_of_signatures() {
     let Some(hbase) = hbase() else { return };
@@ -294,7 +294,7 @@ put 'later_docs', 'pigeonhole', 'm:metadata', '{"format_version":5}'
     let answers = answers(hbase, "wrong", &script);
     for (i, (command, part)) in cases.iter().enumerate() {
         let lines = &answers[&i.to_string()];
-        // Where there are two commands, they are repeated before their answers.
+        // With two commands, the output repeats each before its answer.
         let errors: Vec<&String> = lines.iter().filter(|line| !line.starts_with("> ")).collect();
         let [error] = errors[..] else { panic!("{command}: {lines:?}") };
         assert!(error.starts_with("ERROR ") && error.contains(part), "{command}: {error}");

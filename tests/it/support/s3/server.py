@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 
-# Settings of whoever runs the tests are for other servers.
+# AWS settings of this environment are for other servers.
 for name in [name for name in os.environ if name.startswith("AWS_")]:
     del os.environ[name]
 is_open = sys.argv[1:] == ["open"]

@@ -1,4 +1,5 @@
-//! How the page looks: what can be measured of it. The drawings in `target/tmp/page` are for people.
+//! Measurable properties of the page's look. The drawings in `target/tmp/page` are for visual
+//! review.
 
 use std::fmt::Write;
 
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use super::{TEXT, edited, explained, find, post_news};
 use crate::support::{Worker, browser};
 
-/// A text of the shipped corpus.
+/// Returns a text of the shipped corpus.
 fn news_text(id: &str) -> String {
     let lines = std::fs::read_to_string(crate::support::news()).unwrap();
     let mut records = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -50,7 +51,7 @@ fn light_and_dark() {
     assert_eq!(page.console(&[422]), [""; 0]);
 }
 
-/// On a telephone nothing makes the page wider than it is, whatever the ids and the words are like.
+/// On a telephone, long ids and words do not make the page wider than the window.
 #[test]
 fn a_narrow_window() {
     let Some(page) = browser() else { return };
@@ -81,8 +82,8 @@ fn a_narrow_window() {
     assert_eq!(page.console(&[]), [""; 0]);
 }
 
-/// An index that keeps every document, near or not, has many near to one text: a few are shown, and what there is to say of
-/// each only when it is opened.
+/// An index that keeps every document has many near one text: the page shows a few, and details
+/// only of opened ones.
 #[test]
 fn a_hundred_matches() {
     let Some(page) = browser() else { return };
@@ -123,7 +124,7 @@ fn a_hundred_matches() {
     assert_eq!(page.console(&[404]), [""; 0]);
 }
 
-/// Two texts of 100 KB that have nothing but words in common, marked while the page goes on answering.
+/// Two texts of 100 KB that share only words are marked while the page stays responsive.
 #[test]
 fn long_texts_do_not_freeze_it() {
     let Some(page) = browser() else { return };
@@ -134,7 +135,7 @@ fn long_texts_do_not_freeze_it() {
     assert!(text(7).len() > 100_000);
     page.paste("#compare-a", &text(7));
     page.paste("#compare-b", &text(2600));
-    // The longest time in which the page did nothing for whoever waits for it.
+    // The longest time in which the page did not react.
     page.script("window.pause = 0; let last = performance.now(); \
                  setInterval(() => { const now = performance.now(); window.pause = Math.max(window.pause, now - last); last = now; }, 10)");
     page.click("#compare-form [type=submit]");

@@ -1,4 +1,4 @@
-//! What the page says when something is missing or wrong.
+//! Messages of the page about missing or wrong things.
 
 use serde_json::json;
 
@@ -77,7 +77,8 @@ fn what_cannot_be_found_is_said_in_words() {
     assert!(page.text("#status").contains("does not answer"));
 }
 
-/// What cannot be sent in a header never reaches the worker, which then seemed to be away, with no way to forget the key.
+/// A key with characters that no header may have never reaches the worker. Before, the worker
+/// seemed to be away, and the page offered no way to forget the key.
 #[test]
 fn a_key_with_quotes() {
     let Some(page) = browser() else { return };
@@ -97,7 +98,7 @@ fn a_key_with_quotes() {
     assert_eq!(page.console(&[401]), [""; 0]);
 }
 
-/// Answers that come late, or not at all once, take the place of none that is newer, and can be asked for again.
+/// A late answer does not replace a newer one, and a failed one can be requested again.
 #[test]
 fn answers_that_come_late_or_not_at_once() {
     let Some(page) = browser() else { return };
@@ -131,7 +132,7 @@ fn answers_that_come_late_or_not_at_once() {
     assert_eq!(page.console(&[404]), [""; 0]);
 }
 
-/// A document that went between the search and the look at it.
+/// A document removed between the search and a look at it.
 #[test]
 fn a_match_that_is_gone() {
     let Some(page) = browser() else { return };

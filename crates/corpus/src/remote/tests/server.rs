@@ -1,4 +1,4 @@
-//! A web server that answers as a test says, well or badly.
+//! A web server with the answers of a test, good or bad.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -8,29 +8,29 @@ use std::time::Duration;
 
 pub(super) struct Server {
     pub(super) base: String,
-    /// What was asked: method, path and the first byte that was wanted.
+    /// Requests received: method, path and first byte wanted.
     pub(super) asked: Arc<Mutex<Vec<String>>>,
 }
 
 pub(super) struct Request {
-    /// Of all requests, from 0.
+    /// Index among all requests, from 0.
     pub(super) n: usize,
     pub(super) method: String,
-    /// The part that is wanted, with its end, if it is not all.
+    /// Part wanted, with its end (exclusive); `None` for the whole.
     range: Option<(usize, usize)>,
 }
 
-/// An answer with contents, or without.
+/// An answer, with or without contents.
 #[derive(Clone)]
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) content: Vec<u8>,
     pub(super) e_tag: Option<&'static str>,
-    /// Whether a part is given where one is asked for.
+    /// True if a part is given on request.
     pub(super) gives_parts: bool,
-    /// After how many bytes the connection is closed.
+    /// Number of bytes after which the connection is closed.
     pub(super) cut: Option<usize>,
-    /// Whether nothing follows those, and the connection stays.
+    /// True if silence follows these bytes instead, on an open connection.
     pub(super) stalls: bool,
 }
 
@@ -55,7 +55,7 @@ impl Server {
         let base = format!("http://{}", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&asked);
-        // It ends with the test's process.
+        // The thread ends with the test's process.
         thread::spawn(move || {
             let answer = Arc::new(answer);
             for stream in listener.incoming() {
@@ -88,7 +88,7 @@ fn serve(stream: &TcpStream, log: &Mutex<Vec<String>>, answer: &dyn Fn(&Request)
         log.len() - 1
     };
     let request = Request { n, method, range };
-    // Whoever asked may have gone.
+    // The client may have gone.
     send(stream, &request, &answer(&request)).unwrap_or(());
 }
 
@@ -110,7 +110,7 @@ fn send(mut stream: &TcpStream, request: &Request, answer: &Answer) -> std::io::
         let cut = answer.cut.filter(|cut| *cut < body.len());
         stream.write_all(&body[..cut.unwrap_or(body.len())])?;
         if answer.stalls && cut.is_some() {
-            // Longer than any test has patience.
+            // Longer than the patience of any test.
             thread::sleep(Duration::from_secs(60));
         }
     }

@@ -1,4 +1,5 @@
-//! The same by html5ever, whose tokenizer is a browser's and takes quadratic time for the attributes of a tag.
+//! The same extraction by html5ever, whose tokenizer is a browser's and takes quadratic time for
+//! the attributes of a tag.
 
 use std::cell::{Cell, RefCell};
 
@@ -63,7 +64,7 @@ impl Text {
     }
 }
 
-/// What pages are made of, and what else may stand anywhere in them.
+/// Pieces of pages, and others that may stand anywhere in them.
 const PIECES: [&str; 64] = [
     "<",
     ">",

@@ -1,26 +1,26 @@
-//! What becomes of the pieces of a page as they are found: text is kept, and of tags only their names count.
+//! Receiver of the pieces of a page: text is kept, and of tags only the names count.
 
 use std::convert::Infallible;
 
 use html5gum::{Emitter, Error, State};
 
-/// Elements inside a line; every other one begins or ends one.
+/// Elements inside a line; every other element begins or ends a line.
 const INLINE: [&[u8]; 31] = [
     b"a", b"abbr", b"acronym", b"b", b"bdi", b"bdo", b"big", b"cite", b"code", b"data", b"del", b"dfn",
     b"em", b"font", b"i", b"img", b"ins", b"kbd", b"mark", b"q", b"s", b"samp", b"small", b"span", b"strong",
     b"sub", b"sup", b"time", b"u", b"var", b"wbr",
 ];
 
-/// As much of a name as tells those that matter from all others.
+/// Length in bytes that tells the names of interest from all others.
 const NAME_BYTES: usize = 16;
 
-/// Appends the text of a page to what is given.
+/// Appends the text of a page to a buffer.
 pub(super) struct Text<'a> {
     text: &'a mut Vec<u8>,
-    /// Inside an element whose text is not shown. Such an element ends with its own end tag alone.
+    /// True inside an element whose text is not shown. Only its own end tag ends such an element.
     is_hidden: bool,
     is_end_tag: bool,
-    /// Of the tag that is being read, as far as it is needed.
+    /// Name of the tag being read, up to `NAME_BYTES`.
     name: Vec<u8>,
     last_start_tag: Vec<u8>,
 }
@@ -47,7 +47,7 @@ impl Emitter for Text<'_> {
     type Token = Infallible;
 
     fn emit_string(&mut self, string: &[u8]) {
-        // A null character comes alone, and is none of the page's.
+        // A null character comes alone, and is no part of the page.
         if !self.is_hidden && string != b"\0" {
             self.text.extend_from_slice(string);
         }

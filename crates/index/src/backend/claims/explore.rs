@@ -1,5 +1,5 @@
-//! Every interleaving of two and three claimants, with crashes at every step, leases that run out at any moment, and
-//! answers that are lost: the product's own [`Claimant`]s over rows in memory.
+//! Every interleaving of two and three claimants, with crashes at every step, leases that run out
+//! at any moment, and lost answers: the product's own [`Claimant`]s over rows in memory.
 
 mod world;
 
@@ -13,10 +13,10 @@ use super::*;
 
 const MAX_DISTANCE: Distance = Distance::of_differing(0b111);
 const LEASE: i64 = 10;
-/// The two moments at which anything happens: every lease is good, every lease has run out.
+/// The two moments of all events: every lease is good, every lease has run out.
 const NOW: i64 = 0;
 const LATER: i64 = 1_000;
-/// How often a claimant may announce itself; runs that need more are cut off.
+/// The number of announcements allowed to a claimant; runs with more are cut off.
 const ANNOUNCEMENTS_MAX: u8 = 3;
 
 /// Ways to get the protocol wrong, each of which the walk has to notice.
@@ -24,27 +24,28 @@ const ANNOUNCEMENTS_MAX: u8 = 3;
 enum Mutation {
     /// Cells are written after searching.
     FileAfterSearch,
-    /// Whoever was aborted commits all the same.
+    /// An aborted claimant commits all the same.
     CommitThoughAborted,
-    /// Whoever was aborted searches again, and only then is pending again.
+    /// An aborted claimant searches again, and only then is pending again.
     SearchBeforePending,
-    /// Compare-and-set compares whose claim it is and how far it has come, not its incarnation.
+    /// Compare-and-set compares the owner and the state of a claim, not its incarnation.
     IgnoreIncarnation,
-    /// Compare-and-set compares how far a claim has come, not whose it is.
+    /// Compare-and-set compares the state of a claim, not its owner.
     IgnoreOwner,
     /// Cells are swept whatever their timestamp.
     SweepAllCells,
-    /// What is pending is swept like what was aborted.
+    /// Pending claims are swept like aborted ones.
     SweepPending,
-    /// A claim on what was removed lets the older version under it show again.
+    /// A claim on a removed document lets the older version under it show again.
     LeaveWhatWasRemoved,
 }
 
-/// Who takes part: for each claimant its process, the number of its document, and its fingerprint.
+/// The participants: for each claimant its process, the number of its document, and its
+/// fingerprint.
 #[derive(Clone, Debug)]
 struct Scenario {
     claimants: Vec<(usize, usize, u64)>,
-    /// Documents that are there before.
+    /// Documents stored before.
     stored: Vec<(usize, u64)>,
     n_losses: u8,
     n_deaths: u8,
@@ -66,7 +67,7 @@ impl Scenario {
         }
     }
 
-    /// With everything that can go wrong.
+    /// The same scenario with every fault.
     fn with_faults(self) -> Self {
         Self { n_losses: 1, n_deaths: u8::MAX, leases_run_out: true, ..self }
     }
@@ -105,12 +106,12 @@ impl Scenario {
     }
 }
 
-/// What a walk came to.
+/// The result of a walk.
 #[derive(Debug, Default)]
 struct Walk {
     n_states: usize,
     n_ends: usize,
-    /// The first thing that must not be.
+    /// The first violation.
     wrong: Option<String>,
 }
 
@@ -152,7 +153,8 @@ fn walk(scenario: &Scenario, mutation: Option<Mutation>) -> Walk {
     walk
 }
 
-/// All that the participant of this number can do or suffer next. Returns whether there was more, which is cut off.
+/// Adds all next worlds by an action or a fault of this participant. Returns true if further ones
+/// were cut off.
 fn successors(
     scenario: &Scenario,
     mutation: Option<Mutation>,
@@ -216,7 +218,7 @@ fn successors(
             next.push(after.told(number, Seen::Filed, NOW));
         }
         Step::Look(_) => {
-            // Nothing depends on it, so one moment will do.
+            // No later step depends on the moment, so one is enough.
             let rows = (0..world.rows.len()).map(|document| (id_of(document), world.rows[document].entry()));
             next.push(world.told(number, Seen::Entries(rows.collect()), NOW));
         }
@@ -248,7 +250,7 @@ fn successors(
     false
 }
 
-/// Fingerprints of two or three documents, by which of them are near: two of a kind, a chain, all three.
+/// Fingerprints of two or three documents, by the near ones: a pair, a chain, all three.
 const PAIR: [u64; 2] = [0, 0b1];
 const CHAIN: [u64; 3] = [0b111, 0, 0b11_1000];
 const CHAIN_FROM_THE_MIDDLE: [u64; 3] = [0, 0b111, 0b11_1000];
@@ -309,7 +311,7 @@ fn removals() {
     holds("two texts over an old version, a removal", &removal(twice));
 }
 
-/// Cells of claims that were aborted are deleted by whoever meets them, at any moment.
+/// Cells of aborted claims are deleted by any participant that meets them, at any moment.
 #[test]
 fn sweeps() {
     let sweep = |scenario: Scenario| Scenario { n_sweeps: 1, leases_run_out: true, ..scenario };
@@ -320,7 +322,7 @@ fn sweeps() {
     holds("one text twice, a sweep and a removal", &both);
 }
 
-/// Two documents of one process, which goes and dies as one.
+/// Two documents of one process, which goes on and dies as one.
 #[test]
 fn batches() {
     let beside = Scenario::new(&[(0, 0, 0), (0, 1, u64::MAX), (1, 2, 2)]);
@@ -329,7 +331,7 @@ fn batches() {
     holds("one that is near to both of a batch", &Scenario { leases_run_out: true, n_deaths: 1, ..between });
 }
 
-/// The walk would notice. Each of these was right until somebody simplified it.
+/// The walk notices each mutation. Each of these steps was right until a simplification.
 #[test]
 fn mutations_are_noticed() {
     let one_text_and_another = Scenario::new(&[(2, 1, 1), (0, 0, 0), (1, 0, 0)]);

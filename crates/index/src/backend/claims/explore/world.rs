@@ -1,4 +1,4 @@
-//! What the claimants act on: rows, cells, and all that is still under way.
+//! The world of the claimants: rows, cells, and all actions still under way.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The version that is there, and its timestamp: the newest one decides.
+    /// The live version and its timestamp: the newest one decides.
     fn live(&self) -> Option<(&Sketch, i64)> {
         let record = self.record.as_ref().map(|(sketch, timestamp)| (sketch, *timestamp));
         match &self.claim {
@@ -43,7 +43,7 @@ pub(super) struct Participant {
     pub(super) n_announcements: u8,
     /// A search between its two halves: the documents whose cells were met.
     pub(super) met: Option<Vec<usize>>,
-    /// What a mutation puts off until the search is over.
+    /// A step put off by a mutation until the search is over.
     pub(super) put_off: Option<Step>,
 }
 
@@ -53,19 +53,19 @@ pub(super) struct World {
     /// Timestamps by document and fingerprint.
     pub(super) cells: BTreeMap<(usize, u64), i64>,
     pub(super) participants: Vec<Participant>,
-    /// Compare-and-sets that may still arrive: those that were given up, and those of removals that let their claims
-    /// expire.
+    /// Compare-and-sets that may still arrive: abandoned ones, and those by which removals let
+    /// their claims expire.
     pub(super) late: Vec<(usize, Option<Claim>, Claim)>,
-    /// How many answers may still be lost, and how many processes may still die.
+    /// The numbers of answers still to be lost, and of processes still to die, at most.
     pub(super) n_losses: u8,
     pub(super) n_deaths: u8,
-    /// How many documents may still be removed by somebody else.
+    /// The number of documents that another process may still remove.
     pub(super) n_removals: u8,
-    /// Those that were.
+    /// The removed documents.
     pub(super) removed: Vec<usize>,
-    /// How many cells may still be swept that lead to a claim which was aborted.
+    /// The number of cells of aborted claims that may still be swept.
     pub(super) n_sweeps: u8,
-    /// Cells that somebody is about to delete: document, fingerprint, and the newest timestamp that he means.
+    /// Cells about to be deleted: document, fingerprint, and the newest timestamp to delete.
     pub(super) doomed: Vec<(usize, u64, i64)>,
 }
 
@@ -80,7 +80,8 @@ impl World {
         let mut after = self.clone();
         let claimant = &mut after.participants[number].claimant;
         claimant.advance(seen, now);
-        // There are two moments only: what begins at the later one has to be able to run out as well.
+        // There are only two moments: a lease that begins at the later one must be able to run out
+        // as well.
         if let (Some(claim), Stage::Announcing { .. }) = (&mut claimant.claim, &claimant.stage) {
             claim.deadline = NOW + LEASE;
             let newest = self.rows[number_of(&claimant.document.id)].entry().newest;
@@ -118,7 +119,7 @@ impl World {
         if !is_same {
             return false;
         }
-        // What the claim said of the document is written into its record before.
+        // The document of the earlier claim is first written into its record.
         match &row.claim {
             Some(Claim { state: State::Committed, sketch, timestamp, .. }) => {
                 row.record = Some((sketch.clone(), *timestamp));
@@ -132,7 +133,7 @@ impl World {
         true
     }
 
-    /// After a compare-and-set has arrived whose answer nobody waits for any more.
+    /// The world after the arrival of a compare-and-set whose answer no process awaits any more.
     pub(super) fn arrived(&self, mutation: Option<Mutation>, number: usize) -> Self {
         let mut after = self.clone();
         let (document, from, to) = after.late.swap_remove(number);
@@ -140,7 +141,8 @@ impl World {
         after
     }
 
-    /// After somebody has removed the document, if it is there; its cells are still to be deleted, and its claim to expire.
+    /// The world after a removal of the document, if it is there; its cells are still to be
+    /// deleted, and its claim to expire.
     pub(super) fn without(&self, document: usize) -> Option<Self> {
         let (sketch, timestamp) = self.rows[document].live()?;
         let mut after = self.clone();
@@ -164,7 +166,7 @@ impl World {
         Some(after)
     }
 
-    /// After somebody has met a cell that leads nowhere.
+    /// The world after a participant has met a cell that leads nowhere.
     pub(super) fn sweeping(&self, mutation: Option<Mutation>, cell: (usize, u64)) -> Option<Self> {
         let (document, bits) = cell;
         let timestamp = self.cells[&cell];
@@ -184,7 +186,7 @@ impl World {
         })
     }
 
-    /// After he has deleted it.
+    /// The world after the deletion of a doomed cell.
     pub(super) fn swept(&self, mutation: Option<Mutation>, number: usize) -> Self {
         let mut after = self.clone();
         let (document, bits, until) = after.doomed.swap_remove(number);
@@ -215,7 +217,7 @@ impl World {
     }
 }
 
-/// What must not be at any moment.
+/// Returns the first violation at any moment.
 pub(super) fn wrong_in(world: &World) -> Option<String> {
     for a in 0..world.rows.len() {
         let Some(fingerprint) = world.live(a) else { continue };
@@ -231,14 +233,14 @@ pub(super) fn wrong_in(world: &World) -> Option<String> {
     None
 }
 
-/// What must not be when nobody can do anything any more.
+/// Returns the first violation once no participant can act any more.
 pub(super) fn wrong_at_the_end(world: &World) -> Option<String> {
     for participant in world.participants.iter().filter(|participant| !participant.is_dead) {
         let own = participant.document();
         let is_removed = |document: usize| world.removed.contains(&document);
         match participant.claimant.step() {
             Step::Done(Insertion::Duplicate(of)) => {
-                // It may have been replaced since.
+                // The original may have been replaced since.
                 if world.live(number_of(&of.id)).is_none() && !is_removed(number_of(&of.id)) {
                     return Some(format!("{own} was dropped for {of:?}, which is not there"));
                 }
@@ -254,7 +256,7 @@ pub(super) fn wrong_at_the_end(world: &World) -> Option<String> {
     None
 }
 
-/// In one bucket with all others: only distances matter here.
+/// A sketch in one bucket with all others: only distances matter here.
 pub(super) fn sketch_of(bits: u64) -> Sketch {
     Sketch::new(Fingerprint(bits), vec![BucketKey { flag: 1, segment: 0 }])
 }
