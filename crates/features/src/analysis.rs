@@ -9,7 +9,8 @@ pub struct Analysis {
     pub terms: Vec<Term>,
     /// The fingerprint of these terms; `None` for a text without features.
     pub fingerprint: Option<Fingerprint>,
-    /// `Σ ±weight` of each bit, least significant first: the nearer to 0, the more easily the bit turns.
+    /// `Σ ±weight` of each bit, least significant first: the nearer to 0, the more easily the bit
+    /// turns.
     pub margins: [i128; 64],
 }
 

@@ -1,4 +1,5 @@
-//! The dictionaries that come with the program: jieba's words (inside jieba-rs) and jieba's idf (`data/`).
+//! The dictionaries that come with the program: jieba's words (inside jieba-rs) and jieba's idf
+//! (`data/`).
 
 use std::sync::LazyLock;
 

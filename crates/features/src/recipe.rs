@@ -22,7 +22,8 @@ const DIACRITICS: &str = "diacritics";
 
 /// Everything that a fingerprint depends on besides the text.
 ///
-/// The digests follow from the other fields and the dictionaries: [`Recipe::with_dictionaries`] fills them in.
+/// The digests follow from the other fields and the dictionaries: [`Recipe::with_dictionaries`]
+/// fills them in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Recipe {
     /// Version of the pipeline, up to [`RECIPE_VERSION`].

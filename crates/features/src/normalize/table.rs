@@ -1,5 +1,5 @@
-//! The table of normal forms: one entry for each character of the Basic Multilingual Plane whose
-//! form is one character, whatever its neighbours.
+//! The table of normal forms, with an entry for each character of the Basic Multilingual Plane: the
+//! character's form, if it is a single character whatever its neighbours.
 
 use std::sync::OnceLock;
 
@@ -38,8 +38,8 @@ impl Entry {
         }
     }
 
-    /// Returns true if the character becomes one character, on neither side of which anything
-    /// composes that stands alone.
+    /// Returns true if the character becomes one character, and composes with no character beside
+    /// it that stands alone too.
     #[inline]
     pub(super) fn stands_alone(self) -> bool {
         self.0 & ALONE != 0
