@@ -1,8 +1,8 @@
 //! Text → fingerprint on one thread, recipe by recipe, beside jieba-rs's own `cut` and `TfIdf` on
 //! the same text.
 //!
-//! `cargo bench -p pigeonhole-features --bench throughput --
-//! FILE.jsonl[.gz]`, or the path in `PIGEONHOLE_BENCH_TEXT`.
+//! `cargo bench -p pigeonhole-features --bench throughput -- FILE.jsonl[.gz]`, or the path in
+//! `PIGEONHOLE_BENCH_TEXT`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 

@@ -1,6 +1,7 @@
 //! Methods to sketch a set in 256 bins, side by side: the time for sets of several sizes, and the
-//! error of the share of bins in which two sets of similarity .8 agree. `cargo bench -p
-//! pigeonhole-minhash --bench methods`.
+//! error of the share of bins in which two sets of similarity .8 agree.
+//!
+//! `cargo bench -p pigeonhole-minhash --bench methods`.
 #![expect(clippy::print_stdout, reason = "the figures are its output")]
 
 use std::hint::black_box;
