@@ -31,10 +31,10 @@ const COMPARE_ALL_MAX: usize = 128;
 /// 5·10^11 pairs.
 ///
 /// For one table of the scheme at a time, the join brings the fingerprints together by the bits
-/// For one table of the scheme at a time, the join brings the fingerprints together by the bits
 /// that must agree, and compares those in one bin. A pair counts only in the first table that
 /// catches it. Where very many fingerprints agree, the join brings these together again, by
 /// `max_distance + 1` blocks of the bits that do vary: a pair must agree in one of the blocks too.
+///
 /// Time is O(n) for each table while buckets are small, plus the pairs. Memory beside the groups is
 /// 8 bytes a fingerprint, and up to 16 more for each fingerprint of a crowded bucket, each time it
 /// is cut again.
