@@ -65,8 +65,8 @@ pub struct TermArgs {
     pub stop_words: Option<PathBuf>,
 }
 
-/// The recipe of fingerprints, as arguments. All are optional: an argument must agree with the
-/// recipe of an existing index, and takes its default for a new one.
+/// The recipe of fingerprints, as arguments. All are optional: one that is given must agree with
+/// the recipe of an existing index, and one left out has its default in a new index.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Text to fingerprint")]
 pub struct RecipeArgs {

@@ -104,9 +104,9 @@ impl Fingerprinter {
     /// others.
     ///
     /// # Errors
-    /// A dictionary whose digest differs from the recipe's, one that is missing, malformed, not
-    /// expected or never read, and a version of the recipe that this program does not follow; each
-    /// error names the field.
+    /// A dictionary with another digest than the recipe's, one that is missing, malformed, not
+    /// expected or never read, and a version of the recipe beyond this program's; each error names
+    /// the field.
     pub fn new(recipe: Recipe, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
         Self::check(&recipe, dictionaries)?;
         let normalizer = Normalizer::new(recipe.normal_form(), recipe.simplify);

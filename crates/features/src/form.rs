@@ -23,8 +23,7 @@ use crate::field::RECIPE_VERSION;
 ///
 /// Version 1 has NFKC, lower case, simplified Chinese and single spaces.
 ///
-/// [`shingles`](crate::shingles) lists the parts of the form that are compared, and the symbols
-/// that count.
+/// [`shingles`](crate::shingles) lists the compared parts of the form, and the symbols that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NormalForm {
     /// The version of the recipe with this form: 1 or 2.

@@ -141,7 +141,7 @@ impl Comparison {
     }
 }
 
-/// The probability that bins of different elements agree in the bits that are kept.
+/// The probability that bins of different elements agree in the kept bits.
 const BYTE_CHANCE: f64 = 1.0 / 256.0;
 const PAIR_CHANCE: f64 = 1.0 / 4.0;
 

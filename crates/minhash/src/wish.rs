@@ -8,7 +8,7 @@ use crate::{BandScheme, Similarity};
 /// Requirements of a scheme.
 ///
 /// Among the schemes that reach the recall, [`cheapest`](Self::cheapest) takes the one with the
-/// least cost in rows that a query reads: for each band a range, which costs as much as
+/// least cost in rows read: for each band a range, which costs as much as
 /// [`RANGE_ROWS`](Self::RANGE_ROWS) rows; the strangers met in the bands; and for each stranger
 /// that the suffix keeps the cost of another range, as its signature must be fetched.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -45,7 +45,7 @@ impl fmt::Display for Distance {
     }
 }
 
-/// A number of bits that no two fingerprints can differ in, or a text that is no number.
+/// A number of bits above 64, or a text that is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidDistance;
 

@@ -18,7 +18,7 @@ pub const MAX_KEY_BITS: u32 = 32;
 /// The greatest distance that a scheme may cover.
 const MAX_DISTANCE_LIMIT: u32 = 7;
 
-/// One table: the bits that must agree, and the flag that numbers it in row keys.
+/// One table: the bits that must agree, and the flag of the table in row keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Table {
     flag: u8,

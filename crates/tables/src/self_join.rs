@@ -88,7 +88,7 @@ impl Join<'_> {
         self.path.pop();
     }
 
-    /// Joins a bin: fingerprints that agree in the mask, and now and then some that do not.
+    /// Joins a bin: fingerprints that agree in the mask, and now and then some others.
     fn bin(&mut self, bin: &mut [u64], mask: u64) {
         if bin.len() <= COMPARE_ALL_MAX {
             return self.compare_all(bin);

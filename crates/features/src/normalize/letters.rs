@@ -107,8 +107,8 @@ fn without_stroke(c: char) -> Option<&'static str> {
 }
 
 /// Returns a simplified character as later data of OpenCC write it. These are the characters that
-/// `TSCharacters.txt` of OpenCC 1.4.2 (Apache-2.0) converts otherwise than that of ferrous-opencc
-/// 0.4.0; no released crate has the later data.
+/// `TSCharacters.txt` of OpenCC 1.4.2 (Apache-2.0) converts otherwise than the file of
+/// ferrous-opencc 0.4.0; no released crate has the later data.
 pub(super) fn later_simplified(c: char) -> char {
     match c {
         '劄' | '箚' => '札',

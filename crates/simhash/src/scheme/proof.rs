@@ -17,7 +17,7 @@ type TableSet = [u64; 4];
 /// hitting set of the masks is larger. The search for a hitting set is exhaustive: it takes a mask
 /// that is not yet hit and tries every bit of the mask. Three rules keep the search short and lose
 /// nothing: bits that lie in the same masks are tried once; a set of bits is tried in one order
-/// only; and a branch ends when even the bits that hit most could not hit the masks that are left.
+/// only; and a branch ends when even the bits that hit most could not hit the masks left.
 pub(super) fn prove(masks: impl Iterator<Item = u64> + Clone, max_distance: u32) -> Result<u32, SchemeError> {
     let mut bits: Vec<(TableSet, u32)> = (0..64)
         .map(|bit| {
