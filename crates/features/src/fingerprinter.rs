@@ -105,8 +105,7 @@ impl Fingerprinter {
     ///
     /// # Errors
     /// A dictionary with another digest than the recipe's, one that is missing, malformed, not
-    /// expected or never read, and a version of the recipe beyond this program's; each error names
-    /// the field.
+    /// expected or never read, and an unknown version of the recipe; each error names the field.
     pub fn new(recipe: Recipe, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
         Self::check(&recipe, dictionaries)?;
         let normalizer = Normalizer::new(recipe.normal_form(), recipe.simplify);
