@@ -29,7 +29,7 @@ const MIN_DF: &str = "min-df";
 pub struct Header {
     /// The number of documents counted: those with at least one term.
     pub n_documents: u64,
-    /// Terms of fewer documents are left out. Counts with a value other than 1 cannot be added to
+    /// Terms of fewer documents are left out. If this is not 1, the counts cannot be added to
     /// others.
     pub min_df: u64,
     /// The values of [`TERM_FIELDS`]; empty for a field that recipes of this version lack.

@@ -112,7 +112,7 @@ fn signatures_say_what_the_sets_say() {
 }
 
 /// No cliff at any length: a pair with J of .8 or more is of one kind, meets in a band, and is
-/// confirmed. By theory .9979 of the long ones at .8 meet, and more above.
+/// confirmed. By theory .9981 of the long ones at .8 meet, and more above.
 #[test]
 fn every_length_with_edits() {
     let mut sketcher = TextSketcher::default();

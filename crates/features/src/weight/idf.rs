@@ -31,8 +31,8 @@ pub(crate) fn of_counts(n: u64, df: u64) -> u32 {
 /// which IEEE 754 fixes to the last bit: the logarithm of the platform's library may differ, and a
 /// fingerprint must not.
 ///
-/// x = 2^e · m with m in [1, 2), and ln m = 2 artanh z = 2 (z + z³/3 + z⁵/5 + …) with z = (m −
-/// 1)/(m + 1) < 1/3; the terms after z³⁹/39 are below 10^-20.
+/// x = 2^e · m with m in [1, 2), and ln m = 2 artanh z = 2 (z + z³/3 + z⁵/5 + …) with
+/// z = (m − 1)/(m + 1) < 1/3; the terms after z³⁹/39 are below 10^-20.
 fn ln(x: f64) -> f64 {
     let (mut m, mut e) = (x, 0.0);
     while m >= 2.0 {
