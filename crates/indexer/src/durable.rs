@@ -21,8 +21,7 @@ use serde_json::value::{RawValue, to_raw_value};
 /// Format of JSON files; format 1 had no checksum.
 const FORMAT: u32 = 2;
 
-/// Wait for a lock that a process killed a moment ago may still hold, so that its restart does not
-/// fail.
+/// Wait for the lock of a process killed a moment ago, so that its restart does not fail.
 const LOCK_WAIT: Duration = Duration::from_secs(3);
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 

@@ -32,7 +32,7 @@ pub(crate) struct Manifest {
     min_similarity: Option<f64>,
     parts: u32,
     results_format: String,
-    /// Number of workers that share the parts, if the run that made the folder knew it.
+    /// Number of workers sharing the parts; `None` if the run that made the folder did not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shards: Option<u32>,
     /// The last write to the index when the folder was made: a copy of the index from before has

@@ -78,7 +78,7 @@ pub(crate) struct Counts {
     pub(crate) numbers_differ: u64,
     /// Duplicates with a fifth or more of their text in no document that stays for them.
     pub(crate) text_lost: u64,
-    /// Duplicates that are parts of documents that stay; only with `--contained`.
+    /// Duplicates contained in documents that stay; only with `--contained`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contained: Option<u64>,
     /// Also kept.

@@ -91,7 +91,7 @@ impl Calls {
         Ok(Self { log, path: path.to_owned(), next, last: next, decided, again, is_old: false })
     }
 
-    /// The decision of the next call: the logged one of a run that broke off, or else that of
+    /// The decision of the next call: the logged one of an interrupted run, or else the result of
     /// `decide`, which is logged.
     pub(crate) fn decide<T: Serialize + DeserializeOwned>(
         &mut self,

@@ -44,8 +44,8 @@ impl Description {
         Self { version: VERSION, command: command.to_owned(), options, inputs, index: None }
     }
 
-    /// Adds all serialized fields of `options`. The name of a field is that of its option, or a
-    /// description of several options that begins with an article.
+    /// Adds all serialized fields of `options`. The name of a field is the option's name, or a
+    /// description of several options, beginning with an article.
     pub(crate) fn with(mut self, options: &impl Serialize) -> anyhow::Result<Self> {
         let options = serde_json::to_value(options).context("failed to write down the options of the job")?;
         let Value::Object(options) = options else { bail!("options are fields, and not {options}") };
