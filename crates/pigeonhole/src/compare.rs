@@ -138,7 +138,7 @@ fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Re
     Ok(())
 }
 
-/// The similarity as an index estimates it from stored features.
+/// A phrase for the similarity by stored features: estimated, compared or counted.
 fn estimated(least: Similarity, counts: bool, a: &Features, b: &Features) -> String {
     match in_common::by_signatures(a, b) {
         Some(Comparison { similarity, basis: Basis::Estimate, .. }) => {

@@ -63,7 +63,7 @@ pub(crate) fn n_by_chance(n: u64) -> f64 {
     n * (n - 1.0) / 2.0 * f64::from(1 + 64 + 64 * 63 / 2 + 64 * 63 * 62 / 6) / 2_f64.powi(64)
 }
 
-/// Random bits, of which exactly `n_bits` are set.
+/// A random mask with exactly `n_bits` bits set.
 pub(crate) fn mask(random: &mut SplitMix64, n_bits: u64) -> u64 {
     let mut mask = 0_u64;
     while u64::from(mask.count_ones()) < n_bits {

@@ -1,4 +1,4 @@
-//! Progress over an index, in documents, because a store does not know bytes.
+//! Progress over an index, in documents: the bytes of a store are not known.
 
 use std::time::{Duration, Instant};
 
