@@ -15,8 +15,8 @@
 //!
 //! A frame torn by a dying run belongs to a call that was not made. A frame cut off later belongs
 //! to a call that was made, and must not be decided again. To tell the two apart, the head counts
-//! the calls with a whole frame before the call. The head is written after its frame is durable,
-//! and need not be durable itself: it is never ahead of the frames.
+//! the frames that were whole before their calls were made. The head is written after its frame is
+//! durable, and need not be durable itself: it is never ahead of the frames.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
