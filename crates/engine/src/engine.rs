@@ -247,17 +247,23 @@ impl Engine {
             documents.clear();
             Ok::<_, Error>(())
         };
-        self.extractor.extract(texts, self.n_threads, |text| text.text, |texts, features| {
-            if have_features.len() + texts.len() > MAX_BATCH {
-                flush(&mut documents, &mut have_features)?;
-            }
-            for (Text { id, source, .. }, features) in texts.iter().zip(features) {
-                have_features.push(features.is_some());
-                let document = |features| NewDocument { id: id.clone(), features, source: source.clone() };
-                documents.extend(features.map(document));
-            }
-            Ok::<_, Error>(())
-        })?;
+        self.extractor.extract(
+            texts,
+            self.n_threads,
+            |text| text.text,
+            |texts, features| {
+                if have_features.len() + texts.len() > MAX_BATCH {
+                    flush(&mut documents, &mut have_features)?;
+                }
+                for (Text { id, source, .. }, features) in texts.iter().zip(features) {
+                    have_features.push(features.is_some());
+                    let document =
+                        |features| NewDocument { id: id.clone(), features, source: source.clone() };
+                    documents.extend(features.map(document));
+                }
+                Ok::<_, Error>(())
+            },
+        )?;
         flush(&mut documents, &mut have_features)?;
         Ok(outcomes)
     }

@@ -130,7 +130,8 @@ mod tests {
 
     fn all(n_chunks: usize, n_threads: usize) -> Vec<usize> {
         let mut results = Vec::new();
-        let uneven = |n_spins: usize| (0..n_spins % 7 * 1_000).fold(0, |sum, n| std::hint::black_box(sum ^ n));
+        let uneven =
+            |n_spins: usize| (0..n_spins % 7 * 1_000).fold(0, |sum, n| std::hint::black_box(sum ^ n));
         let work = |n_done: &mut usize, n: usize| {
             *n_done += 1;
             assert!(*n_done <= n_chunks);

@@ -1,7 +1,7 @@
 //! Text → sketch on one thread, the whole way and its parts.
 //!
-//! `cargo bench -p pigeonhole-features --bench shingles -- FILE.jsonl[.gz]…`, by the newest normal form, or by another:
-//! `PIGEONHOLE_BENCH_FORM=1`, or `folded` for one without diacritics.
+//! `cargo bench -p pigeonhole-features --bench shingles -- FILE.jsonl[.gz]…`, by the newest normal
+//! form, or by another: `PIGEONHOLE_BENCH_FORM=1`, or `folded` for one without diacritics.
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 mod data;

@@ -1,6 +1,8 @@
-//! Text → fingerprint on one thread, recipe by recipe, beside jieba-rs's own `cut` and `TfIdf` on the same text.
+//! Text → fingerprint on one thread, recipe by recipe, beside jieba-rs's own `cut` and `TfIdf` on
+//! the same text.
 //!
-//! `cargo bench -p pigeonhole-features --bench throughput -- FILE.jsonl[.gz]`, or the path in `PIGEONHOLE_BENCH_TEXT`.
+//! `cargo bench -p pigeonhole-features --bench throughput -- FILE.jsonl[.gz]`, or the path in
+//! `PIGEONHOLE_BENCH_TEXT`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
@@ -44,7 +46,7 @@ fn main() {
         drop(black_box(tf_idf.extract_keywords(jieba, text, 200, vec![])));
     }));
 
-    // All in every round, so that a noisy minute does not fall on one of them.
+    // All in every round: a noisy minute does not fall on one of them.
     for _ in 0..=ROUNDS {
         subjects.iter_mut().for_each(|subject| subject.round());
     }
@@ -72,7 +74,7 @@ fn fingerprinter(
     })
 }
 
-/// Something that is done to every text, and how long each round of it took.
+/// A method applied to every text, and the time of each round.
 struct Subject<'t> {
     name: String,
     texts: &'t [String],

@@ -1,4 +1,4 @@
-//! Why a text has the fingerprint it has.
+//! The terms and margins that explain a fingerprint.
 
 use simhash::{Fingerprint, Weight};
 
@@ -7,9 +7,10 @@ use simhash::{Fingerprint, Weight};
 pub struct Analysis {
     /// The terms that count, heaviest first.
     pub terms: Vec<Term>,
-    /// What they make; `None` for a text without features.
+    /// The fingerprint of these terms; `None` for a text without features.
     pub fingerprint: Option<Fingerprint>,
-    /// `Σ ±weight` of each bit, least significant first: the nearer to 0, the more easily the bit turns.
+    /// `Σ ±weight` of each bit, least significant first: the nearer to 0, the more easily the bit
+    /// turns.
     pub margins: [i128; 64],
 }
 
@@ -18,12 +19,13 @@ pub struct Analysis {
 pub struct Term {
     /// The term as it was hashed, in normal form.
     pub text: String,
-    /// How often it occurs.
+    /// The number of occurrences.
     pub count: u32,
-    /// Its inverse document frequency; `None` for a term that the dictionary lacks, and that weighs by the median.
+    /// The inverse document frequency; `None` for a term without an entry in the dictionary, which
+    /// weighs by the median.
     pub idf: Option<f64>,
-    /// What it weighs.
+    /// The weight of the term in this text.
     pub weight: Weight,
-    /// The bits for which it votes.
+    /// The hash of the term: its bits are the term's votes.
     pub hash: u64,
 }

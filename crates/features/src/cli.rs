@@ -8,7 +8,7 @@ use crate::field;
 use crate::recipe::NONE;
 use crate::{Dictionaries, LineError, Recipe, RecipeError, Segmenter, Weights};
 
-/// What of a letter does not count.
+/// The part of a letter that does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Fold {
     /// Marks on letters and strokes through them.
@@ -17,61 +17,68 @@ pub enum Fold {
     None,
 }
 
-/// How texts become terms, which is a part of [`RecipeArgs`].
+/// The part of [`RecipeArgs`] that decides the terms of a text.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Text to fingerprint")]
 pub struct TermArgs {
     /// How texts are cut into terms
     ///
-    /// `jieba` for texts with Chinese in them (other scripts are cut at Unicode word boundaries); `jieba-no-hmm` is
-    /// faster and joins only words that the dictionary has; `words` cuts all scripts there, Chinese, Thai and most of
-    /// Japanese into single characters; `chars:N` takes every N characters in a row; `shingles:N` takes every N words
-    /// in a row and notices their order. It is for simhashes alone: bands and signatures are of character n-grams in
-    /// any language, Japanese, Korean and Thai too, so that with the default profile nothing needs to be given here.
-    /// Where simhashes decide (--verify off), `chars:N` and `shingles:N` find fewer near-duplicates than words do, in
-    /// most texts. [default: jieba, or what --idf was counted with]
+    /// `jieba` for texts with Chinese in them (other scripts are cut at Unicode word boundaries);
+    /// `jieba-no-hmm` is faster and joins only words that the dictionary has; `words` cuts all
+    /// scripts there, Chinese, Thai and most of Japanese into single characters; `chars:N` takes
+    /// every N characters in a row; `shingles:N` takes every N words in a row and notices their
+    /// order. It is for simhashes alone: bands and signatures are of character n-grams in any
+    /// language, Japanese, Korean and Thai too, so that with the default profile nothing needs to
+    /// be given here. Where simhashes decide (--verify off), `chars:N` and `shingles:N` find fewer
+    /// near-duplicates than words do, in most texts. [default: jieba, or what --idf was counted
+    /// with]
     #[arg(long, env = "PIGEONHOLE_SEGMENTER", value_name = "HOW")]
     pub segmenter: Option<Segmenter>,
 
-    /// Whether traditional Chinese counts as its simplified form [default: true, or what --idf was counted with]
+    /// Whether traditional Chinese counts as its simplified form [default: true, or what --idf was
+    /// counted with]
     #[arg(long, env = "PIGEONHOLE_SIMPLIFY", value_name = "true|false")]
     pub simplify: Option<bool>,
 
     /// What of a letter does not count, besides its case: `diacritics`, or `none` [default: none]
     ///
-    /// With `diacritics`, text that was typed without them equals text with them: Vietnamese with đ, Czech, Greek with its
-    /// tonos. In most languages they tell words apart, so it is for corpora that have both.
+    /// With `diacritics`, text that was typed without them equals text with them: Vietnamese with
+    /// đ, Czech, Greek with its tonos. In most languages they tell words apart, so it is for
+    /// corpora that have both.
     #[arg(long, env = "PIGEONHOLE_FOLD", value_name = "WHAT")]
     pub fold: Option<Fold>,
 
     /// Words that jieba should know: `word [frequency] [tag]` a line, in UTF-8
     ///
-    /// Without a frequency the word gets one that makes it win. A word of jieba's with a new frequency keeps the new one.
+    /// Without a frequency the word gets one that makes it win. A word of jieba's with a new
+    /// frequency keeps the new one.
     #[arg(long, env = "PIGEONHOLE_USER_DICT", value_name = "FILE")]
     pub user_dict: Option<PathBuf>,
 
     /// Terms that never count, one a line, in UTF-8 [default: none]
     ///
-    /// They are for simhashes, as --segmenter is. jieba's idf knows the frequent words of Chinese only, so that in
-    /// other languages those weigh most: without them simhashes take fewer unrelated texts for near, and find somewhat
-    /// fewer near ones. With the default profile signatures refuse what is unrelated.
+    /// They are for simhashes, as --segmenter is. jieba's idf knows the frequent words of Chinese
+    /// only, so that in other languages those weigh most: without them simhashes take fewer
+    /// unrelated texts for near, and find somewhat fewer near ones. With the default profile
+    /// signatures refuse what is unrelated.
     #[arg(long, env = "PIGEONHOLE_STOP_WORDS", value_name = "FILE")]
     pub stop_words: Option<PathBuf>,
 }
 
-/// How texts become fingerprints. All are optional: an index knows its recipe, and what is given here must agree with
-/// it; for a new index, what is not given here has its default.
+/// The recipe of fingerprints, as arguments. All are optional: one that is given must agree with
+/// the recipe of an existing index, and one left out has its default in a new index.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Text to fingerprint")]
 pub struct RecipeArgs {
-    /// How texts become terms.
+    /// The arguments that decide the terms of a text.
     #[command(flatten)]
     pub terms: TermArgs,
 
     /// How terms are weighed: `tf-idf`, `levels` or `uniform`
     ///
-    /// `tf-idf`: occurrences × inverse document frequency; `levels`: grades 1 to 5, by the tf-idf weight held against the
-    /// heaviest of the text; `uniform`: every distinct term weighs the same. [default: tf-idf]
+    /// `tf-idf`: occurrences × inverse document frequency; `levels`: grades 1 to 5, by the tf-idf
+    /// weight held against the heaviest of the text; `uniform`: every distinct term weighs the
+    /// same. [default: tf-idf]
     #[arg(long, env = "PIGEONHOLE_WEIGHTS", value_name = "HOW")]
     pub weights: Option<Weights>,
 
@@ -83,12 +90,14 @@ pub struct RecipeArgs {
     #[arg(long, env = "PIGEONHOLE_SEED", value_name = "N")]
     pub seed: Option<u32>,
 
-    /// Inverse document frequencies: what `indexer idf` counted, or a term, a space or tab, and the value a line, in UTF-8 [default: jieba's]
+    /// Inverse document frequencies: what `indexer idf` counted, or a term, a space or tab, and the
+    /// value a line, in UTF-8 [default: jieba's]
     ///
-    /// It is of use where simhashes alone decide (--profile classic --verify off): there counts of your own corpus make
-    /// for fewer false duplicates where that is full of boilerplate, and find fewer true ones. With the default profile
-    /// signatures refuse what is unrelated, and bands find what simhashes miss. A term that the file lacks has its
-    /// median. What was counted goes with the terms that it was counted with: with others it is refused.
+    /// It is of use where simhashes alone decide (--profile classic --verify off): there counts of
+    /// your own corpus make for fewer false duplicates where that is full of boilerplate, and find
+    /// fewer true ones. With the default profile signatures refuse what is unrelated, and bands
+    /// find what simhashes miss. A term that the file lacks has its median. What was counted goes
+    /// with the terms that it was counted with: with others it is refused.
     #[arg(long, env = "PIGEONHOLE_IDF", value_name = "FILE")]
     pub idf: Option<PathBuf>,
 }
@@ -97,8 +106,8 @@ impl RecipeArgs {
     /// Reads the files that the arguments name, every line of them.
     ///
     /// # Errors
-    /// Where a file cannot be read, is not UTF-8, or has a bad line, and where document frequencies were counted of terms
-    /// that the arguments make otherwise.
+    /// A file that cannot be read, is not UTF-8, or has a bad line; and document frequencies of
+    /// terms that the arguments make otherwise.
     pub fn dictionaries(&self) -> Result<Dictionaries, DictionaryFileError> {
         let dictionaries = Dictionaries {
             user_dictionary: self.terms.user_dict.as_deref().map(read).transpose()?,
@@ -109,7 +118,7 @@ impl RecipeArgs {
             let path = if field == field::IDF { &self.idf } else { &self.terms.user_dict };
             DictionaryFileError { path: path.clone().unwrap_or_default(), kind: Kind::Line(source) }
         })?;
-        // Whatever index there is agrees with what is asked for here, or is refused for that.
+        // Any index agrees with the recipe asked for here, or is refused for that.
         self.recipe(&dictionaries).check_counts(&dictionaries).map_err(|source| DictionaryFileError {
             path: self.idf.clone().unwrap_or_default(),
             kind: Kind::CountedOtherwise(source),
@@ -117,7 +126,7 @@ impl RecipeArgs {
         Ok(dictionaries)
     }
 
-    /// The fields of a recipe that were asked for: what must agree with a stored recipe.
+    /// Returns the fields asked for, which must agree with a stored recipe.
     #[must_use]
     pub fn explicit_fields(&self, dictionaries: &Dictionaries) -> BTreeMap<String, String> {
         let asked = [
@@ -136,8 +145,8 @@ impl RecipeArgs {
         fields
     }
 
-    /// The recipe of the arguments, with defaults for those that were not given: document frequencies know how the terms
-    /// were made that they are of.
+    /// Returns the recipe of the arguments. An argument that was not given has its value from the
+    /// header of the document frequencies, or else its default.
     #[must_use]
     pub fn recipe(&self, dictionaries: &Dictionaries) -> Recipe {
         let default = Recipe::default();

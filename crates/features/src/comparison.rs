@@ -1,4 +1,4 @@
-//! Why two texts have different fingerprints, or the same.
+//! The comparison of two fingerprints, term by term.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::{Analysis, Term};
 pub struct Comparison {
     /// The bits in which the fingerprints differ, the most significant first.
     pub bits: Vec<u32>,
-    /// The terms of both texts, those with the greatest weight on either side first.
+    /// The terms of both texts, sorted by their greater weight on either side, heaviest first.
     pub terms: Vec<ComparedTerm>,
 }
 
@@ -21,27 +21,27 @@ pub struct Comparison {
 pub struct ComparedTerm {
     /// The term in normal form.
     pub text: String,
-    /// The bits for which it votes.
+    /// The hash of the term: its bits are the term's votes.
     pub hash: u64,
-    /// What it weighs in a; 0 where it is not among the terms that count.
+    /// The weight in a; 0 for a term that does not count there.
     pub weight_a: Weight,
-    /// What it weighs in b.
+    /// The weight in b; 0 for a term that does not count there.
     pub weight_b: Weight,
-    /// Where it pushes the bits that differ; empty for a term of the same weight in both.
+    /// The pushes to the bits that differ; empty for a term of the same weight in both.
     pub pushes: Vec<Push>,
 }
 
-/// What the difference of a term's weights does to a bit.
+/// The effect of a term's difference of weights on one bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Push {
-    /// Which one.
+    /// The bit, 0 for the least significant.
     pub bit: u32,
-    /// From a's side to b's, rather than the other way.
+    /// True if the push is from a's side to b's, false for the other way.
     pub towards_b: bool,
 }
 
 impl Comparison {
-    /// Compares two texts, or `None` where one has no features.
+    /// Compares two texts. `None` if one has no features.
     #[must_use]
     pub fn new(a: &Analysis, b: &Analysis) -> Option<Self> {
         let from = a.fingerprint?;
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::{Dictionaries, Fingerprinter, Recipe};
 
-    /// The sums of all pushes carry each differing bit over, and only those bits have any.
+    /// The sums of all pushes carry each differing bit over, and no other bit has any.
     #[test]
     fn the_pushes_explain_the_bits() {
         let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();

@@ -1,4 +1,4 @@
-//! The user's dictionaries: their texts, and how their lines are read.
+//! The user's dictionaries: their texts, and the readers of their lines.
 
 use crate::document_frequencies::{self, Header, ReadError, Reader};
 use crate::weight::idf;
@@ -22,11 +22,11 @@ const FREQUENCY_MAX: usize = u32::MAX as usize;
 /// One line of a user dictionary.
 pub(crate) struct UserWord<'t> {
     pub(crate) word: &'t str,
-    /// As given, or `None` for jieba to choose one that makes the word win.
+    /// The frequency given; `None` lets jieba choose one that makes the word win.
     pub(crate) frequency: Option<usize>,
 }
 
-/// The lines of a text without a byte order mark, blank ones left out, numbered from 1.
+/// Returns the lines of a text without a byte order mark, blank ones left out, numbered from 1.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())).filter(|(_, line)| !line.is_empty())
@@ -60,7 +60,8 @@ pub(crate) fn stop_words(text: &str) -> impl Iterator<Item = &str> {
     lines(text).map(|(_, line)| line)
 }
 
-/// Hands every entry of an idf dictionary to `emit`, as (term, fixed-point idf, whether the term is in normal form).
+/// Hands every entry of an idf dictionary to `emit`: the term, its fixed-point idf, and true if the
+/// term is in normal form.
 pub(crate) fn for_each_idf(text: &str, mut emit: impl FnMut(&str, u32, bool)) -> Result<(), LineError> {
     if !document_frequencies::is_one(text) {
         return idf_entries(text).try_for_each(|entry| entry.map(|(term, idf)| emit(term, idf, false)));
@@ -100,7 +101,8 @@ fn idf_entries(text: &str) -> impl Iterator<Item = Result<(&str, u32), LineError
 }
 
 impl Dictionaries {
-    /// Reads every line of every dictionary, so that a bad one is found before it is needed.
+    /// Reads every line of the user dictionary and of the idf, to find a bad one before it is
+    /// needed.
     pub(crate) fn check(&self) -> Result<(), (&'static str, LineError)> {
         if let Some(text) = &self.user_dictionary {
             user_words(text).try_for_each(|line| line.map(drop)).map_err(|e| (field::USER_DICTIONARY, e))?;
@@ -115,7 +117,7 @@ impl Dictionaries {
         Ok(())
     }
 
-    /// What the idf file says of itself, where it is one of document frequencies.
+    /// Returns the header of the idf file, if it is a file of document frequencies.
     pub(crate) fn idf_header(&self) -> Option<Header> {
         let text = self.idf.as_deref().filter(|text| document_frequencies::is_one(text))?;
         Reader::new(text.as_bytes()).ok().map(|reader| reader.header().clone())

@@ -1,4 +1,4 @@
-//! A SHA-256 digest: how a recipe names the dictionaries it was made with.
+//! A SHA-256 digest, by which a recipe names its dictionaries.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,7 +1,9 @@
-//! A file of document frequencies: in how many documents of a corpus each term occurs. `schema/idf.md` has a drawing.
+//! A file of document frequencies: for each term, the number of documents of a corpus with the term
+//! in them. `schema/idf.md` has a drawing.
 //!
-//! It holds counts, not weights, so files of several parts of a corpus add up to that of the whole, to the byte, and
-//! the same file is the dictionary: the loader makes a weight of each count. Terms stand there as they are hashed.
+//! The file holds counts, not weights: files of several parts of a corpus add up to the file of the
+//! whole, to the byte. The same file is the dictionary: the loader makes a weight of each count.
+//! Terms are written in the form in which they are hashed.
 
 mod header;
 mod read;
@@ -11,13 +13,13 @@ pub use header::Header;
 pub use read::{ReadError, Reader};
 pub use write::Writer;
 
-/// How the first line begins; the version follows.
+/// The start of the first line; the version follows.
 const MAGIC: &str = "# pigeonhole document frequencies ";
 
-/// The version of the format, and of how a weight is made of a count.
+/// The version of the format, and of the formula from a count to a weight.
 const VERSION: &str = "1";
 
-/// Whether a dictionary says of itself that it is such a file.
+/// Returns true if the text of a dictionary starts as such a file does.
 pub(crate) fn is_one(text: &str) -> bool {
     text.starts_with(MAGIC)
 }

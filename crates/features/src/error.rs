@@ -1,11 +1,11 @@
-//! Why a recipe, or a dictionary that goes with it, is refused.
+//! Errors of a recipe, and of the dictionaries that go with it.
 
 use std::fmt;
 
 use crate::Digest;
 use crate::field::{RECIPE_VERSION, USER_DICTIONARY};
 
-/// Why no fingerprinter can be built; each kind names the field of the recipe that it is about.
+/// The reason why no fingerprinter can be built; each kind names the recipe's field in question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecipeError {
     /// The recipe was written by another version of the pipeline.
@@ -16,55 +16,55 @@ pub enum RecipeError {
     MissingField(&'static str),
     /// A field's text cannot be read.
     BadValue {
-        /// Which field.
+        /// The field.
         field: &'static str,
-        /// What it says.
+        /// The text of the field.
         value: String,
-        /// What it may say.
+        /// The texts allowed.
         expected: &'static str,
     },
-    /// The dictionary that was given is not the one that the recipe was made with.
+    /// The dictionary given is not the one of the recipe.
     Mismatch {
-        /// Which dictionary.
+        /// The field of the dictionary.
         field: &'static str,
-        /// What the recipe says.
+        /// The digest in the recipe.
         recipe: Digest,
-        /// What was given.
+        /// The digest of the dictionary given.
         given: Digest,
     },
     /// The recipe was made with a dictionary, and none was given.
     NotGiven {
-        /// Which dictionary.
+        /// The field of the dictionary.
         field: &'static str,
-        /// What the recipe says.
+        /// The digest in the recipe.
         recipe: Digest,
     },
     /// A dictionary was given, and the recipe was made without one.
     NotExpected {
-        /// Which dictionary.
+        /// The field of the dictionary.
         field: &'static str,
     },
-    /// A dictionary was given that the recipe's segmenter or weights never read.
+    /// A dictionary was given, and the recipe's segmenter or weights never read it.
     Unused {
-        /// Which dictionary.
+        /// The field of the dictionary.
         field: &'static str,
-        /// What would read it.
+        /// The segmenter or weights that would read the dictionary.
         read_by: &'static str,
     },
-    /// The document frequencies that were given are of terms that the recipe makes otherwise.
+    /// The document frequencies given are of terms that the recipe makes otherwise.
     CountedOtherwise {
-        /// Which field of the recipe differs.
+        /// The field of the recipe that differs.
         field: &'static str,
-        /// What the file of document frequencies says.
+        /// The value in the file of document frequencies.
         counted: String,
-        /// What the recipe says.
+        /// The value in the recipe.
         recipe: String,
     },
     /// A dictionary cannot be read.
     Dictionary {
-        /// Which dictionary.
+        /// The field of the dictionary.
         field: &'static str,
-        /// What is wrong with it.
+        /// The error, with its line.
         source: LineError,
     },
 }
@@ -114,12 +114,12 @@ impl fmt::Display for RecipeError {
 
 impl std::error::Error for RecipeError {}
 
-/// What is wrong with a dictionary, and in which line.
+/// An error in a dictionary, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineError {
-    /// The line, counted from 1; 0 where it is about the whole file.
+    /// The line, counted from 1; 0 for an error of the whole file.
     pub line: usize,
-    /// What is wrong.
+    /// The rule that the line breaks.
     pub reason: &'static str,
     /// The start of the line.
     pub text: String,

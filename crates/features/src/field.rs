@@ -1,14 +1,15 @@
-//! The fields of a recipe: the names under which they are stored, and by which errors speak of them; and the version of all
-//! that they do not say.
+//! The fields of a recipe, by the names that stores and errors use; and the version of everything
+//! that the fields leave open.
 
-/// The version of everything that a recipe's fields do not say: the order of the steps, the normal forms, what counts
-/// as a term, how weights are rounded, the hash. Whoever changes a golden vector raises it.
+/// The version of everything that a recipe's fields leave open: the order of the steps, the normal
+/// forms, the definition of a term, the rounding of weights, the hash. A change to a golden vector
+/// raises this version.
 ///
-/// 2: another [normal form](crate::NormalForm), symbols that count, and a digest of the numbers in a signature. Recipes of
-/// version 1 are followed as ever.
+/// Version 2: another [normal form](crate::NormalForm), symbols that count, and a digest of the
+/// numbers in a signature. Recipes of version 1 are still followed.
 pub const RECIPE_VERSION: u32 = 2;
 
-/// The versions that a recipe may have.
+/// The versions that this program follows.
 pub(crate) const RECIPE_VERSIONS: std::ops::RangeInclusive<u32> = 1..=RECIPE_VERSION;
 
 pub(crate) const VERSION: &str = "version";
@@ -38,7 +39,7 @@ pub(crate) const ALL: [&str; 11] = [
     IDF,
 ];
 
-/// Whether recipes of this version have the field.
+/// Returns true if recipes of this version have the field.
 pub(crate) fn is_of(version: u32, field: &str) -> bool {
     version > 1 || field != FOLD
 }

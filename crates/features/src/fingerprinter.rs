@@ -18,18 +18,19 @@ use crate::terms::{self, TermCounts, WeighedTerm};
 use crate::weight::idf::{self, IdfTable};
 use crate::{Digest, RecipeError, built_in};
 
-/// Makes fingerprints by one recipe. Share it between threads; give each thread a [`Scratch`] of its own.
+/// A maker of fingerprints by one recipe. Share it between threads; give each thread its own
+/// [`Scratch`].
 pub struct Fingerprinter {
     recipe: Recipe,
     normalizer: Normalizer,
-    /// jieba with the words of the user, where there are some.
+    /// jieba with the user's words, if there are any.
     with_user_words: Option<Box<Jieba>>,
     /// Hashes of the stop words.
     stop_words: std::collections::HashSet<u64>,
     idf: IdfTable,
 }
 
-/// Buffers that one thread uses again for every text.
+/// Buffers of one thread, reused for every text.
 #[derive(Default)]
 pub struct Scratch {
     normalized: String,
@@ -37,7 +38,7 @@ pub struct Scratch {
     terms: Vec<WeighedTerm>,
 }
 
-/// Bytes of a buffer that are kept for the next text but one; more than that is given back.
+/// The most bytes of a buffer kept for the next text; a larger buffer is given back.
 const BUFFER_KEPT_MAX: usize = 4 << 20;
 
 impl Scratch {
@@ -55,8 +56,8 @@ impl std::fmt::Debug for Fingerprinter {
 }
 
 impl Fingerprinter {
-    /// Whether [`new`](Self::new) can follow the recipe with these dictionaries, without the time that building takes:
-    /// for a caller that makes something lasting of the recipe first.
+    /// Checks that [`new`](Self::new) can follow the recipe with these dictionaries, without the
+    /// time of building: for a caller that first makes something lasting of the recipe.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -90,7 +91,7 @@ impl Fingerprinter {
         same(field::USER_DICTIONARY, recipe.user_dictionary, available.user_dictionary)?;
         same(field::STOP_WORDS, recipe.stop_words, available.stop_words)?;
         match recipe.idf {
-            // What comes with the program is there without being given.
+            // A built-in dictionary is there without being given.
             Some(idf) if dictionaries.idf.is_none() && available.idf != Some(idf) => {
                 Err(RecipeError::NotGiven { field: field::IDF, recipe: idf })
             }
@@ -99,15 +100,16 @@ impl Fingerprinter {
         recipe.check_counts(dictionaries)
     }
 
-    /// Reads the dictionaries that the recipe needs, and no others.
+    /// Builds the fingerprinter of a recipe: reads the dictionaries that the recipe needs, and no
+    /// others.
     ///
     /// # Errors
-    /// Where a digest of the recipe is not that of the dictionary given, where a dictionary is missing, bad, not expected
-    /// or never read, and where the recipe's version is none that this program follows; each names the field.
+    /// A dictionary with another digest than the recipe's, one that is missing, malformed, not
+    /// expected or never read, and an unknown version of the recipe; each error names the field.
     pub fn new(recipe: Recipe, dictionaries: &Dictionaries) -> Result<Self, RecipeError> {
         Self::check(&recipe, dictionaries)?;
         let normalizer = Normalizer::new(recipe.normal_form(), recipe.simplify);
-        // `check` allows user words for jieba alone.
+        // `check` allows the user's words for jieba alone.
         let user_words = dictionaries.user_dictionary.as_ref();
         let with_user_words =
             user_words.map(|text| with_user_words(text, &normalizer).map(Box::new)).transpose()?;
@@ -132,27 +134,28 @@ impl Fingerprinter {
         Ok(Self { recipe, normalizer, with_user_words, stop_words, idf })
     }
 
-    /// What the fingerprints are made with.
+    /// Returns the recipe of the fingerprints.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// The fingerprint of a text, or `None` for a text without features: an empty one, or one of punctuation only.
+    /// Returns the fingerprint of a text, or `None` for a text without features: an empty one, or
+    /// one of punctuation only.
     #[must_use]
     pub fn fingerprint(&self, text: &str) -> Option<Fingerprint> {
         self.fingerprint_with(&mut Scratch::new(), text)
     }
 
-    /// The same, in buffers that the caller keeps.
+    /// Returns [`fingerprint`](Self::fingerprint), made in buffers that the caller keeps.
     #[must_use]
     pub fn fingerprint_with(&self, scratch: &mut Scratch, text: &str) -> Option<Fingerprint> {
         self.weigh(scratch, text, |_, _| {});
         accumulate(&scratch.terms).fingerprint()
     }
 
-    /// The fingerprint and the signature of a text, each as it is made alone, in the recipe's form and with the sketcher's key.
-    /// Where both are made of the same normal form, it is made once.
+    /// Returns the fingerprint and the signature of a text, each equal to the one made alone, in
+    /// the recipe's form and with the sketcher's key. A normal form that both share is made once.
     #[must_use]
     pub fn fingerprint_and_signature(
         &self,
@@ -170,7 +173,8 @@ impl Fingerprinter {
         (fingerprint, signature)
     }
 
-    /// The terms that decide the fingerprint of a text, heaviest first, and how clearly each bit was decided.
+    /// Returns the terms that decide the fingerprint of a text, heaviest first, and the margin of
+    /// each bit.
     #[must_use]
     pub fn analyze(&self, text: &str) -> Analysis {
         let mut scratch = Scratch::new();
@@ -194,7 +198,8 @@ impl Fingerprinter {
         }
     }
 
-    /// Hands each distinct term of a text to `emit`, in normal form: those whose idf a fingerprint of the text depends on.
+    /// Hands each distinct term of a text to `emit`, in normal form: the terms whose idf decides
+    /// the text's fingerprint.
     pub fn for_each_term(&self, scratch: &mut Scratch, text: &str, mut emit: impl FnMut(&str)) {
         self.count(scratch, text, |_, term, is_first| {
             if is_first {
@@ -211,7 +216,8 @@ impl Fingerprinter {
         terms::weigh(counts, self.recipe.weights, &self.idf, top, terms);
     }
 
-    /// Leaves the terms in `scratch.counts`. `note` sees every occurrence, and whether it is the term's first one.
+    /// Leaves the terms in `scratch.counts`. `note` sees every occurrence, with true for the first
+    /// one of a term.
     fn count(&self, scratch: &mut Scratch, text: &str, mut note: impl FnMut(u64, &str, bool)) {
         let Scratch { normalized, counts, .. } = scratch;
         if normalized.capacity() > BUFFER_KEPT_MAX {
@@ -238,7 +244,7 @@ impl Fingerprinter {
                 jieba::for_each_word(|| self.jieba(), hmm, normalized, &mut count_kept);
             }
             Segmenter::CharNgrams(n) if normalized.contains('\n') => {
-                // Where a line ends does not count.
+                // Line ends do not count.
                 ngrams::for_each_ngram(&normalized.replace('\n', " "), n.into(), &mut count_kept);
             }
             Segmenter::CharNgrams(n) => {

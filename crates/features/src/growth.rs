@@ -2,11 +2,11 @@
 
 use unicode_normalization::char::decompose_compatible;
 
-/// Returns a number of characters that the normal form of a text, and each step on the way to it,
-/// stays within.
+/// Returns an upper bound on the characters of a text's normal form, and of each step on the way to
+/// it.
 ///
-/// One character of three bytes, `U+FDFA`, becomes eighteen. So the length of a text does not tell
-/// what work on it takes.
+/// One character of three bytes, `U+FDFA`, becomes eighteen: the length of a text alone does not
+/// bound the work.
 #[must_use]
 pub fn grown_chars(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(grown).sum() }

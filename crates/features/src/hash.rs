@@ -1,25 +1,25 @@
 //! Term → 64 bits: murmur3 x64_128 (Austin Appleby, public domain), the low 64 bits.
 
-/// Longest term that is hashed here; a longer one goes through the murmur3 crate.
+/// Longest term that is hashed here; the murmur3 crate hashes longer ones.
 const SHORT_MAX: usize = 15;
 
-/// The hash of one term.
+/// Returns the hash of one term.
 ///
-/// Two different terms with an equal hash are one feature: among the 10^6 distinct terms of a large corpus the chance
-/// that any two collide is about 10^12 / 2^65 = 3·10^-8.
+/// Two different terms with an equal hash are one feature: among the 10^6 distinct terms of a large
+/// corpus the chance of any collision is about 10^12 / 2^65 = 3·10^-8.
 #[inline]
 pub(crate) fn term_hash(term: &[u8], seed: u32) -> u64 {
     if term.len() <= SHORT_MAX { short(term, seed) } else { long(term, seed) }
 }
 
-/// The crate's reader, which takes any length.
+/// Hashes a term of any length with the crate's reader.
 fn long(mut term: &[u8], seed: u32) -> u64 {
     let hash = murmur3::murmur3_x64_128(&mut term, seed).expect("reading from memory cannot fail");
     hash as u64
 }
 
-/// The same algorithm for what fits in its tail block: most words do, and without the reader it takes a third of the
-/// time. The names are the reference implementation's.
+/// Hashes a term that fits in murmur3's tail block, as most words do. Without the reader this takes
+/// a third of the time. The names are the reference implementation's.
 #[inline]
 fn short(term: &[u8], seed: u32) -> u64 {
     const C1: u64 = 0x87c3_7b91_1142_53d5;
@@ -35,7 +35,8 @@ fn short(term: &[u8], seed: u32) -> u64 {
     mix(h1).wrapping_add(mix(h2))
 }
 
-/// At most 15 bytes as two little-endian words, zeros after the end, without a copy of unknown length.
+/// Returns at most 15 bytes as two little-endian words, zeros after the end, without a copy of
+/// unknown length.
 #[inline]
 fn tail(term: &[u8]) -> (u64, u64) {
     let word = |at: usize| match term[at..].first_chunk::<8>() {
@@ -55,7 +56,7 @@ fn tail(term: &[u8]) -> (u64, u64) {
         }
         4..=7 => (half(0) | half(len - 4) << (8 * (len - 4)), 0),
         8 => (word(0), 0),
-        // The last eight bytes, shifted so that only those behind the first eight are left.
+        // The last eight bytes, shifted: only those behind the first eight are left.
         _ => (word(0), word(len - 8) >> (8 * (16 - len))),
     }
 }

@@ -1,8 +1,8 @@
-//! Language: from a text to its fingerprint. Normalise, segment, weigh, hash; the sum is [`simhash`]'s.
+//! Language: from a text to its fingerprint. Normalise, segment, weigh, hash; [`simhash`] sums.
 //!
-//! A [`Recipe`] says how, a [`Fingerprinter`] does it. This crate knows nothing of documents, files or stores: texts and
-//! dictionaries come as `&str`, fingerprints leave as 64 bits. (Its arguments for command lines, behind the feature
-//! `cli`, do read dictionary files.)
+//! A [`Recipe`] holds the choices, a [`Fingerprinter`] follows them. This crate knows nothing of
+//! documents, files or stores: texts and dictionaries come as `&str`, fingerprints leave as 64
+//! bits. Only the arguments for command lines, behind the feature `cli`, read dictionary files.
 //!
 //! ```
 //! use pigeonhole_features::{Dictionaries, Fingerprinter, Recipe};

@@ -1,13 +1,14 @@
 //! Normal form of a text: NFKC, case folding, simplified Chinese, single spaces.
 //!
-//! Version 1, in this order: Unicode NFKC; lower case, letter by letter, so that it does not depend on the neighbours (a
-//! final sigma `ς` is written `σ`, or upper-case Greek would not meet lower-case Greek); traditional to simplified
-//! Chinese by OpenCC's phrases and characters, if wanted; every run of white space to one space, none at either end. The
-//! steps of version 2 are those of [`NormalForm`].
+//! Version 1, in this order: Unicode NFKC; lower case, letter by letter, independent of the
+//! neighbours (a final sigma `ς` is written `σ`, or upper-case Greek would not meet lower-case
+//! Greek); traditional to simplified Chinese by OpenCC's phrases and characters, if wanted; every
+//! run of white space to one space, none at either end. The steps of version 2 are those of
+//! [`NormalForm`].
 //!
-//! [`Normalizer::normalize`] must equal `plain`, which asks the libraries for the whole text. It gets most characters
-//! from a table, one look-up each, and hands the libraries only the stretches where a character's form depends on its
-//! neighbours.
+//! [`Normalizer::normalize`] must equal `plain`, which asks the libraries for the whole text. The
+//! normaliser takes most characters from a table, one look-up each. The libraries get only the
+//! stretches where a character's form depends on its neighbours.
 
 mod ignored;
 mod letters;
@@ -30,12 +31,12 @@ pub(crate) struct Normalizer {
 }
 
 impl Normalizer {
-    /// For texts in this form, with simplified Chinese or without.
+    /// Creates a normaliser to this form, with simplified Chinese or without.
     pub(crate) fn new(form: NormalForm, simplify: bool) -> Self {
         Self { form, table: Table::get(form, simplify), simplifier: simplify.then(Simplifier::get) }
     }
 
-    /// The form that texts are brought into.
+    /// The form of the texts that come out.
     pub(crate) fn form(&self) -> NormalForm {
         self.form
     }
@@ -45,9 +46,10 @@ impl Normalizer {
         out.clear();
         out.reserve(text.len() + text.len() / 8);
         let mut open: Option<Stretch> = None;
-        // What comes before `copied` is in `out`; what comes after stays as it is, and is copied in one piece.
+        // Input before `copied` is in `out`; unchanged input after `copied` is copied in one piece,
+        // later.
         let mut copied = 0;
-        // Where the last character that stood alone starts, in `text` and in `out`.
+        // The start of the last character that stood alone, in `text` and in `out`.
         let mut previous = Mark { input: 0, output: 0 };
         let mut after_space = true;
         for (input, c) in text.char_indices() {
@@ -98,8 +100,8 @@ impl Normalizer {
         }
     }
 
-    /// Makes `out` end where it ended at `from`, with what comes before `copied` in it already, and writes the
-    /// libraries' answer for what follows up to `end`.
+    /// Cuts `out` back to its end at `from`, or fills it up to there from `copied` on, and appends
+    /// the libraries' answer for the input from there to `end`.
     fn redo(&self, text: &str, copied: usize, from: Mark, end: usize, out: &mut String) {
         match text.get(copied..from.input) {
             Some(unchanged) => out.push_str(unchanged),
@@ -109,7 +111,7 @@ impl Normalizer {
     }
 }
 
-/// A run of Han characters, or of characters that the table cannot answer for, or both.
+/// A run of Han characters, of characters that need the libraries, or of both.
 struct Stretch {
     from: Mark,
     by_library: bool,
@@ -121,13 +123,13 @@ struct Mark {
     output: usize,
 }
 
-/// No character before this one is in OpenCC's dictionaries.
+/// The first character that may be in OpenCC's dictionaries.
 const HAN_MIN: char = '\u{2e80}';
 
 /// White space of a normal form.
 const SPACES: [char; 2] = [' ', '\n'];
 
-/// Writes what the libraries make of a text, step by step, after what is there.
+/// Appends the normal form of `text` as the libraries give it, step by step.
 fn write_plain(text: &str, form: NormalForm, simplifier: Option<&Simplifier>, out: &mut String) {
     let folded = if form.is_first() {
         text.nfkc().flat_map(char::to_lowercase).map(fold_sigma).collect()
@@ -166,7 +168,8 @@ fn fold_sigma(c: char) -> char {
     if c == 'ς' { 'σ' } else { c }
 }
 
-/// A line feed for what ends a line, a space for other white space, and all others as they are.
+/// Returns a line feed for a character that ends a line, a space for other white space, and all
+/// others unchanged.
 fn line_end(c: char) -> char {
     match c {
         '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => '\n',
@@ -175,7 +178,8 @@ fn line_end(c: char) -> char {
     }
 }
 
-/// Appends a character; white space only after something else, and a run of it as one character.
+/// Appends a character; white space only after something else, and a run of white space as one
+/// character.
 fn push(c: char, out: &mut String) {
     if !c.is_whitespace() || !out.is_empty() && !out.ends_with(SPACES) {
         out.push(c);

@@ -1,22 +1,26 @@
-//! The numbers of a text, in their order: what two texts may differ in although nearly all of their n-grams are equal.
+//! The numbers of a text, in their order: two texts may differ in these although nearly all of
+//! their n-grams are equal.
 //!
-//! They are read from the text in its newest [normal form](crate::NormalForm), and written as decimals: without zeros in
-//! front, with a point, without separators of thousands and without a sign.
+//! Numbers are read from the text in its newest [normal form](crate::NormalForm), and written as
+//! decimals: with a point, without leading zeros, separators of thousands and signs.
 //!
-//! - **Digits** of any script, in a row. `,` and `.` between digits join them: one `,` before exactly three digits, or
-//!   several of a kind before three digits each, separate thousands (`1,000,000`, `1.000.000`); of two kinds the last, once,
-//!   is the point (`1,000.50`, `1.000,50`); one alone is the point (`3,14`, `9.30`), also `.` before three digits. What
-//!   fits none of these is several numbers: `23.11.2026`, `1.2.3`, `1,2,3`. Zeros at the end of a fraction count: `3.10`
-//!   is not `3.1`. Arabic `٬` is as `,`, and `٫` as `.`. Chinese units after them multiply: `3万` is `30000`, `1.5亿`.
-//! - **Chinese numerals** in a row, two and more: with units as they are spoken (`二十三`, `一百零五`, `两千`, `三百五`),
-//!   or digit by digit (`二〇二四`), and with `点` and digits a fraction (`三点五`). What is no well-formed number is none,
-//!   as `万一`, `千万`, `三三两两` and `一一`; nor is a row of digits for banks (`壹贰`) without a unit.
-//! - **One numeral** by itself is a number where its neighbours say so: after `第`, `分之`, `星期`, `周` or `礼拜`; `一` to
-//!   `十` before `月`, `日`, `号` or `分之`; and `二` to `十`, not `一`, before a word of measure as `人` and `年`. So
-//!   `一些`, `统一`, `三国` and `十分` have none.
+//! - **Digits** of any script, in a row. `,` and `.` between digits join the digits. One `,` before
+//!   exactly three digits separates thousands, as do several of a kind before three digits each
+//!   (`1,000,000`, `1.000.000`). Of two kinds the last, once, is the point (`1,000.50`,
+//!   `1.000,50`). One alone is the point (`3,14`, `9.30`), also `.` before three digits. Anything
+//!   else is several numbers: `23.11.2026`, `1.2.3`, `1,2,3`. Zeros at the end of a fraction count:
+//!   `3.10` is not `3.1`. Arabic `٬` is read as `,`, and `٫` as `.`. Chinese units after the digits
+//!   multiply: `3万` is `30000`, `1.5亿`.
+//! - **Chinese numerals** in a row, two and more: with units as spoken (`二十三`, `一百零五`, `两千`,
+//!   `三百五`), or digit by digit (`二〇二四`), and with `点` and digits a fraction (`三点五`). A row that is
+//!   no well-formed number is none, as `万一`, `千万`, `三三两两` and `一一`; nor is a row of digits for
+//!   banks (`壹贰`) without a unit.
+//! - **One numeral** by itself is a number where its neighbours make it one: after `第`, `分之`, `星期`,
+//!   `周` or `礼拜`; `一` to `十` before `月`, `日`, `号` or `分之`; and `二` to `十`, not `一`, before a word
+//!   of measure as `人` and `年`. `一些`, `统一`, `三国` and `十分` hold no number.
 //!
-//! `½` is a 1 and a 2, and an exponent is digits like others: that is what NFKC makes of them. Numbers in words of other
-//! languages are none.
+//! `½` is a 1 and a 2, and the digits of an exponent are digits like others: NFKC writes both this
+//! way. Numbers in words of other languages are not read.
 
 mod chinese;
 mod decimal;
@@ -29,11 +33,11 @@ use crate::normalize::Normalizer;
 pub(crate) use chinese::is_numeral;
 pub(crate) use decimal::is_digit;
 
-/// A longer row of Chinese numerals is no number.
+/// The most Chinese numerals in a row that are read as a number.
 const NUMERALS_MAX: usize = 64;
 
-/// The numbers of a text as decimals, in their order: to show in which two texts differ. Equal sequences have an equal
-/// [`digest`].
+/// Returns the numbers of a text as decimals, in their order: to show in which two texts differ.
+/// Equal sequences have an equal [`digest`].
 ///
 /// ```
 /// use pigeonhole_features::numbers;
@@ -47,8 +51,8 @@ pub fn sequence(text: &str) -> Vec<String> {
     numbers
 }
 
-/// A digest of the numbers of a text in their order: 0 where there are none, and of two other sequences the same for one
-/// pair in 2^32.
+/// Returns a digest of the numbers of a text in their order: 0 for a text without numbers. Two
+/// different sequences collide for one pair in 2^32.
 #[must_use]
 pub fn digest(text: &str) -> u32 {
     let mut digest = Digest::default();
@@ -72,7 +76,8 @@ fn for_each(normal_form: &str, mut emit: impl FnMut(&str)) {
     }
 }
 
-/// Hands the numbers that begin at `at` to `emit`, and tells where the next one may begin. `buffer` is for writing them.
+/// Hands the numbers that begin at `at` to `emit`, written in `buffer`. Returns the place where the
+/// next one may begin.
 fn read(text: &str, at: usize, buffer: &mut String, emit: &mut impl FnMut(&str)) -> usize {
     match text[at..].chars().next() {
         Some(c) if is_digit(c) => decimal::read(text, at, buffer, emit),
@@ -80,7 +85,7 @@ fn read(text: &str, at: usize, buffer: &mut String, emit: &mut impl FnMut(&str))
     }
 }
 
-/// The digest of a sequence of numbers, as they come.
+/// The digest of a sequence of numbers, fed one by one.
 #[derive(Clone, Debug, Default)]
 pub struct Digest {
     state: u64,
@@ -93,7 +98,7 @@ impl Digest {
         self.state = 0;
     }
 
-    /// Adds the numbers that begin at this place of a text in normal form, and tells where the next one may begin.
+    /// Adds the numbers that begin at `at`. Returns the place where the next one may begin.
     #[inline(never)]
     pub(crate) fn read(&mut self, normal_form: &str, at: usize) -> usize {
         if let Some((number, end)) = decimal::read_plain(normal_form, at) {
@@ -113,7 +118,7 @@ impl Digest {
         self.state = next(self.state, number);
     }
 
-    /// Of the sequence so far.
+    /// Returns the digest of the sequence so far: 0 for none.
     #[must_use]
     pub fn get(&self) -> u32 {
         match (self.state, (self.state >> 32) as u32) {
@@ -123,13 +128,13 @@ impl Digest {
     }
 }
 
-/// The state after one number more.
+/// Returns the state after one number more.
 fn next(mut state: u64, number: &str) -> u64 {
     let (words, rest) = number.as_bytes().as_chunks::<8>();
     for word in words {
         state = hash_words(state, u64::from_be_bytes(*word));
     }
-    // At most seven bytes are left, so that their number has a place on top.
+    // At most seven bytes are left: the top byte is free for the number of them.
     let last = rest.iter().fold(rest.len() as u64, |word, &byte| word << 8 | u64::from(byte));
     hash_words(state, last)
 }

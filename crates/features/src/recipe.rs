@@ -1,5 +1,5 @@
-//! What a fingerprint was made with, down to the dictionaries: two fingerprints may be compared only where the two
-//! recipes are equal.
+//! The recipe of a fingerprint, down to the dictionaries: two fingerprints may be compared only
+//! where the two recipes are equal.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -11,37 +11,39 @@ use crate::document_frequencies::Header;
 use crate::field::{self, RECIPE_VERSION, RECIPE_VERSIONS};
 use crate::{Dictionaries, Digest, NormalForm, RecipeError, Segmenter, Weights, built_in};
 
-/// How many of the heaviest terms are kept unless the recipe says otherwise.
+/// The number of heaviest terms kept by default.
 pub(crate) const DEFAULT_TOP_TERMS: u32 = 200;
 
-/// What stands for "no dictionary" in the stored fields.
+/// The value of a stored field for "no dictionary", and for diacritics kept.
 pub(crate) const NONE: &str = "none";
 
-/// What stands for folded diacritics.
+/// The value of the field [`field::FOLD`] for folded diacritics.
 const DIACRITICS: &str = "diacritics";
 
 /// Everything that a fingerprint depends on besides the text.
 ///
-/// The digests follow from the other fields and the dictionaries: [`Recipe::with_dictionaries`] fills them in.
+/// The digests follow from the other fields and the dictionaries: [`Recipe::with_dictionaries`]
+/// fills them in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Recipe {
     /// Version of the pipeline, up to [`RECIPE_VERSION`].
     pub version: u32,
-    /// Whether traditional Chinese is converted to simplified.
+    /// True if traditional Chinese is converted to simplified.
     pub simplify: bool,
-    /// Whether diacritics are left out: see [`NormalForm::fold_diacritics`]. Recipes of version 1 keep them.
+    /// True if diacritics are left out: see [`NormalForm::fold_diacritics`]. Recipes of version 1
+    /// keep them.
     pub fold_diacritics: bool,
-    /// How a text is cut into terms.
+    /// The method to cut a text into terms.
     pub segmenter: Segmenter,
-    /// How a term is weighed.
+    /// The method to weigh terms.
     pub weights: Weights,
-    /// How many of the heaviest terms count; 0 for all.
+    /// The number of heaviest terms that count; 0 for all.
     pub top_terms: u32,
     /// Seed of the hash of terms, and from version 2 on of n-grams.
     pub seed: u32,
     /// The built-in segmentation dictionary, where the segmenter uses one.
     pub dictionary: Option<Digest>,
-    /// The user's additions to it.
+    /// The user's additions to the segmentation dictionary.
     pub user_dictionary: Option<Digest>,
     /// Terms that never count.
     pub stop_words: Option<Digest>,
@@ -50,8 +52,8 @@ pub struct Recipe {
 }
 
 impl Default for Recipe {
-    /// jieba with its model for unknown words, tf-idf with jieba's idf, the 200 heaviest terms, seed 0, no dictionaries
-    /// of the user's.
+    /// jieba with its model for unknown words, tf-idf with jieba's idf, the 200 heaviest terms,
+    /// seed 0, no dictionaries of the user's.
     fn default() -> Self {
         Self {
             version: RECIPE_VERSION,
@@ -71,13 +73,13 @@ impl Default for Recipe {
 }
 
 impl Recipe {
-    /// The form that texts are brought into.
+    /// Returns the form into which texts are brought.
     #[must_use]
     pub fn normal_form(&self) -> NormalForm {
         NormalForm { version: self.version, fold_diacritics: self.fold_diacritics && self.version > 1 }
     }
 
-    /// The key by which the [seed](Self::seed) has n-grams hashed.
+    /// Returns the key of the n-gram hash, derived from the [seed](Self::seed).
     #[must_use]
     pub fn ngram_key(&self) -> [u64; 2] {
         match self.seed {
@@ -86,11 +88,13 @@ impl Recipe {
         }
     }
 
-    /// The same recipe with the four digests that follow from `segmenter`, `weights` and `dictionaries`.
+    /// Returns the same recipe with the four digests that follow from `segmenter`, `weights` and
+    /// `dictionaries`.
     ///
     /// ```
     /// use pigeonhole_features::{Dictionaries, Recipe, Segmenter, Weights};
-    /// let plain = Recipe { segmenter: Segmenter::Words, weights: Weights::Uniform, ..Recipe::default() };
+    /// let plain =
+    ///     Recipe { segmenter: Segmenter::Words, weights: Weights::Uniform, ..Recipe::default() };
     /// let plain = plain.with_dictionaries(&Dictionaries::default());
     /// assert_eq!((plain.dictionary, plain.idf), (None, None));
     /// ```
@@ -108,7 +112,7 @@ impl Recipe {
         }
     }
 
-    /// The recipe as text, one entry a field: what an index stores and compares.
+    /// Returns the recipe as text, one entry a field: an index stores and compares these.
     #[must_use]
     pub fn fields(&self) -> BTreeMap<String, String> {
         let digest =
@@ -132,8 +136,8 @@ impl Recipe {
         .collect()
     }
 
-    /// The header of a file of the document frequencies of this recipe's terms, of which `n_documents` were counted. Terms of
-    /// fewer documents than `min_df` are left out.
+    /// Returns the header of a file with the document frequencies of this recipe's terms, counted
+    /// in `n_documents` documents. Terms of fewer documents than `min_df` are left out.
     #[must_use]
     pub fn counts_header(&self, n_documents: u64, min_df: u64) -> Header {
         Header::of_fields(&self.fields(), n_documents, min_df)
@@ -152,11 +156,12 @@ impl Recipe {
         }
     }
 
-    /// Reads what [`Recipe::fields`] wrote.
+    /// Reads the output of [`Recipe::fields`].
     ///
     /// # Errors
-    /// [`RecipeError::UnknownField`], [`RecipeError::MissingField`] and [`RecipeError::BadValue`], and
-    /// [`RecipeError::Version`] for a version that this program does not make: its other fields may mean other things.
+    /// [`RecipeError::UnknownField`], [`RecipeError::MissingField`] and [`RecipeError::BadValue`],
+    /// and [`RecipeError::Version`] for a version that this program does not make: its other fields
+    /// may mean other things.
     pub fn from_fields(fields: &BTreeMap<String, String>) -> Result<Self, RecipeError> {
         let version = parse(fields, field::VERSION, "a whole number")?;
         if !RECIPE_VERSIONS.contains(&version) {
@@ -181,7 +186,7 @@ impl Recipe {
         })
     }
 
-    /// The digest of the whole recipe: SHA-256 over `field=value` lines, sorted by field.
+    /// Returns the digest of the whole recipe: SHA-256 over `field=value` lines, sorted by field.
     #[must_use]
     pub fn digest(&self) -> Digest {
         let lines: String = self.fields().iter().map(|(field, value)| format!("{field}={value}\n")).collect();
@@ -193,7 +198,8 @@ fn text<'f>(fields: &'f BTreeMap<String, String>, field: &'static str) -> Result
     fields.get(field).map(String::as_str).ok_or(RecipeError::MissingField(field))
 }
 
-/// A field is what its value prints as: `+1`, `01` and the like would make two texts of one recipe.
+/// Parses a field, which must equal the text form of its value: `+1`, `01` and the like would make
+/// two texts of one recipe.
 fn parse<T: FromStr + Display>(
     fields: &BTreeMap<String, String>,
     field: &'static str,
@@ -287,7 +293,7 @@ mod tests {
         let mut fields = whole;
         fields.insert("colour".to_owned(), "red".to_owned());
         assert_eq!(Recipe::from_fields(&fields), Err(RecipeError::UnknownField("colour".to_owned())));
-        // Of a later version nothing but the version is believed.
+        // Of an unknown version, nothing but the version is read.
         for version in [0, 3] {
             fields.insert(field::VERSION.to_owned(), version.to_string());
             assert_eq!(Recipe::from_fields(&fields), Err(RecipeError::Version(version)));

@@ -1,4 +1,4 @@
-//! Where a normalised text is cut into terms.
+//! Segmentation: cuts a normalised text into terms.
 
 pub(crate) mod jieba;
 pub(crate) mod ngrams;
@@ -8,19 +8,22 @@ pub(crate) mod words;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a text is cut into terms. Its text form is `jieba`, `jieba-no-hmm`, `words`, `chars:N` or `shingles:N`.
+/// A method to cut a text into terms. Its text form is `jieba`, `jieba-no-hmm`, `words`, `chars:N`
+/// or `shingles:N`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Segmenter {
     /// jieba's words for Han text, words as in [`Segmenter::Words`] for the rest.
     Jieba {
-        /// Whether jieba's hidden Markov model joins characters into words that its dictionary lacks.
+        /// True if jieba's hidden Markov model joins characters into words that the dictionary
+        /// lacks.
         hmm: bool,
     },
-    /// Words as of UAX #29, which takes each Han character for a word.
+    /// Words as of UAX #29, where each Han character is a word.
     Words,
-    /// Every run of so many characters that holds a letter or digit, white space and punctuation included.
+    /// Every run of this many characters with a letter or digit in it, white space and punctuation
+    /// included.
     CharNgrams(u8),
-    /// Every run of so many words, joined by a space.
+    /// Every run of this many words, joined by a space.
     Shingles(u8),
 }
 
@@ -73,13 +76,14 @@ impl FromStr for Segmenter {
     }
 }
 
-/// Whether a term counts: it must hold a letter or a digit of some script.
+/// Returns true if a term counts: if it holds a letter or a digit of some script.
 #[inline]
 pub(crate) fn is_wordlike(term: &str) -> bool {
     term.chars().any(is_letter_or_digit)
 }
 
-/// `char::is_alphanumeric`, with a quick answer for what is most frequent in Chinese text.
+/// Returns `char::is_alphanumeric`, with a quick answer for the most frequent characters of Chinese
+/// text.
 #[inline]
 pub(crate) fn is_letter_or_digit(c: char) -> bool {
     match c {
@@ -88,8 +92,8 @@ pub(crate) fn is_letter_or_digit(c: char) -> bool {
     }
 }
 
-/// What most often stands beside Han: of General Punctuation and of CJK Symbols and Punctuation, what is no letter,
-/// digit or mark and stands in no word or number.
+/// Returns true for the punctuation most often beside Han: characters of General Punctuation and of
+/// CJK Symbols and Punctuation that are no letter, digit or mark and stand in no word or number.
 #[inline]
 pub(crate) fn is_punctuation(c: char) -> bool {
     matches!(c, '\u{201c}'..='\u{2023}' | '\u{2026}' | '\u{3001}'..='\u{3004}' | '\u{3008}'..='\u{3020}')

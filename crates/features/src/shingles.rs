@@ -1,40 +1,47 @@
 //! From a text to the sets by which it is compared, and their sketches: character n-grams, hashed.
 //!
-//! 1. **Characters.** The text in [normal form](crate::NormalForm). Letters, digits and marks stay; what is between them
-//!    becomes one space, and none beside Han, kana and hangul. So white space and punctuation do not count, and of the
-//!    symbols only those [that carry meaning](#symbols). Where nothing stays, symbols do, of three and more of a kind in a
-//!    row two, and only equality counts.
-//! 2. **Short kind**, up to [`SHORT_MAX`] different bigrams: the set of bigrams, compared exactly. A text of one bigram, or of
-//!    one character, is filed by its hash, and beside a longer one of this kind it is a set of one.
-//! 3. **Long kind**, from [`LONG_MIN`] different bigrams on: the set of n-grams, of four characters where they start at Han, kana
-//!    or hangul, else of five, compared by estimate. Symbols do not count in them: one more or less among a thousand
-//!    letters changes nothing of what a text is about.
+//! 1. **Characters.** The text in [normal form](crate::NormalForm). Letters, digits and marks stay.
+//!    Everything between them becomes one space, and none beside Han, kana and hangul. White space
+//!    and punctuation do not count, and of the symbols only those [with a meaning](#symbols). A
+//!    text of symbols alone is compared by these, for equality only: three and more of a kind in a
+//!    row are two.
+//! 2. **Short kind**, up to [`SHORT_MAX`] different bigrams: the set of bigrams, compared exactly.
+//!    A text of one bigram, or of one character, is filed by its hash; beside a longer text of this
+//!    kind it is a set of one.
+//! 3. **Long kind**, from [`LONG_MIN`] different bigrams on: the set of n-grams, compared by
+//!    estimate. An n-gram has four characters if it starts at Han, kana or hangul, else five.
+//!    Symbols do not count here: one more or less among a thousand letters changes nothing of the
+//!    subject of a text.
 //!
-//! A text with [`LONG_MIN`] to [`SHORT_MAX`] is of both kinds. Two texts with a Jaccard similarity of bigrams of .8 or more have
-//! at least .8 as many bigrams as each other; so the one has at most 50 where the other has at most 40, and they meet as short
-//! ones. Beyond that both have more than 40, and meet as long ones.
+//! A text with [`LONG_MIN`] to [`SHORT_MAX`] is of both kinds. Two texts with a Jaccard similarity
+//! of bigrams of .8 or more have at least .8 as many bigrams as each other. If one has at most 40,
+//! the other has at most 50, and the two meet as short ones. Otherwise both have more than 40, and
+//! meet as long ones.
 //!
 //! Sets, not multisets: `哈哈哈` equals `哈哈哈哈哈哈`, and `1000` equals `10000`. The [numbers] of a text
-//! tell the latter apart, and a signature of version 2 has their digest. Two texts are the same in normal form where their
-//! [`codes`](TextSketcher::codes) are.
+//! tell the latter apart, and a signature of version 2 has their digest. Two texts with equal
+//! [`codes`](TextSketcher::codes) are the same in normal form.
 //!
 //! # Symbols
 //!
-//! Of the normal form's version 2. One or two symbols in a row are looked at together, three and more are decoration. They
-//! stand *beside* the nearest letter or digit in their line, if only white space and punctuation are between the two, and
-//! *at* it where nothing is. They count, without a space beside them,
+//! These are rules of the normal form's version 2. One or two symbols in a row are looked at
+//! together, three and more are decoration. Symbols stand *beside* the nearest letter or digit in
+//! their line, if only white space and punctuation are between the two, and *at* it where nothing
+//! is. Symbols count, without a space beside them,
 //!
 //! | symbols | where |
 //! |---|---|
-//! | `+` `#` `%` `‰` | at the end of a Latin or other letter that is not CJK, or of a digit: `C++`, `C#`, `100%` |
+//! | `+` `#` `%` `‰` | at the end of a digit, or of a letter that is not CJK: `C++`, `C#`, `100%` |
 //! | `%` `‰` and signs of currencies | beside a digit: `5 %`, `$5`, `5 €` |
 //! | `<` `>` `=` | at the start of a digit: `<5` |
-//! | `+` `*` `&` `@` `^` `<` `>` `=` | between two letters or digits, at both or at none: `a<b`, `12 + 7`, `Q&A`. Not `<` and `>` between two CJK characters, which are brackets there |
+//! | `+` `*` `&` `@` `^` `=` | between two letters or digits, at both or at none: `12 + 7`, `Q&A` |
+//! | `<` `>` | the same, but not between two CJK characters, where they are brackets: `a<b` |
 //! | `/` | between two digits, at both or at none |
-//! | other mathematical operators (`×`, `÷`, `±`, `≤`, `≠`, `∈`, U+2200 to U+22FF and so on) | everywhere |
+//! | other operators (`×`, `÷`, `±`, `≤`, `≠`, `∈`, U+2200 to U+22FF and so on) | everywhere |
 //!
-//! All other punctuation and symbols do not: quotes, dashes (the minus among them), brackets, bullets, `|`, `~`, arrows of Unicode and
-//! pictures; nor does what begins or ends a line with white space beside it, as bullets and the signs of quoted mail do.
+//! All other punctuation and symbols do not: quotes, dashes (the minus among them), brackets,
+//! bullets, `|`, `~`, arrows of Unicode and pictures. Nor do symbols that begin or end a line with
+//! white space beside them, as bullets and the signs of quoted mail do.
 
 pub(crate) mod characters;
 mod count;
@@ -62,13 +69,13 @@ pub const SHORT_MAX: usize = 50;
 /// Fewest different bigrams of a text of the long kind.
 pub const LONG_MIN: usize = 41;
 
-/// How texts become sketches. Two sketches may be compared only where this is equal.
+/// The version of the method from texts to sketches: only sketches of one version may be compared.
 pub const SHINGLES_VERSION: u32 = 1;
 
-/// Bytes of a buffer that are kept for the next text; more than that is given back.
+/// The most bytes of a buffer kept for the next text; a larger buffer is given back.
 const BUFFER_KEPT_MAX: usize = 4 << 20;
 
-/// Makes sketches of texts, one after the other, in buffers that it keeps: one a thread.
+/// A maker of sketches of texts, one after the other, in buffers of its own: one a thread.
 ///
 /// ```
 /// use pigeonhole_features::shingles::TextSketcher;
@@ -87,7 +94,7 @@ pub struct TextSketcher {
     classes: &'static Classes,
     normalized: String,
     characters: Characters,
-    /// The characters of a long text without symbols, where it has some.
+    /// The characters of a long text without its symbols, if it has symbols.
     letters: Vec<Code>,
     numbers: numbers::Digest,
     bigrams: grams::FewDistinct,
@@ -95,7 +102,7 @@ pub struct TextSketcher {
 }
 
 impl Default for TextSketcher {
-    /// By the newest form.
+    /// A sketcher to the newest form.
     fn default() -> Self {
         Self::new(NormalForm::default())
     }
@@ -108,7 +115,7 @@ impl std::fmt::Debug for TextSketcher {
 }
 
 impl TextSketcher {
-    /// Empty buffers, for texts that are brought into this form.
+    /// Creates a sketcher that brings texts into this form.
     #[must_use]
     pub fn new(form: NormalForm) -> Self {
         Self {
@@ -124,32 +131,35 @@ impl TextSketcher {
         }
     }
 
-    /// The form that texts are brought into.
+    /// Returns the form into which texts are brought.
     #[must_use]
     pub fn form(&self) -> NormalForm {
         self.normalizer.form()
     }
 
-    /// Brings texts into this form from now on, in the same buffers.
+    /// Sets the form of the texts from now on; the buffers stay.
     pub fn set_form(&mut self, form: NormalForm) {
         if form != self.form() {
             (self.normalizer, self.classes) = (Normalizer::new(form, true), Classes::get(form));
         }
     }
 
-    /// Hashes n-grams with this key from now on: signatures that were made with different keys have nothing in common. The
-    /// key of a new sketcher is 0, which everybody knows. Counts of n-grams, and the digest of numbers, depend on no key.
+    /// Sets the key of the n-gram hash from now on: signatures made with different keys have
+    /// nothing in common. The key of a new sketcher is 0, which is public. Counts of n-grams, and
+    /// the digest of numbers, depend on no key.
     pub fn set_key(&mut self, key: [u64; 2]) {
         self.key = key;
     }
 
-    /// Replaces `out` by the normal form of a text, as [`codes_of_normal_form`](Self::codes_of_normal_form) takes it.
+    /// Replaces `out` by the normal form of a text, for
+    /// [`codes_of_normal_form`](Self::codes_of_normal_form).
     pub fn normal_form(&mut self, text: &str, out: &mut String) {
         self.normalizer.normalize(text, out);
     }
 
-    /// The characters of a text that are compared: two texts that have some are the same in normal form where these are
-    /// equal. A text without any is compared by the hash of its symbols, [`ShingleSets::equality`].
+    /// Returns the characters of a text that are compared. Two texts with equal codes, of which
+    /// there must be some, are the same in normal form. A text without codes is compared by the
+    /// hash of its symbols, [`ShingleSets::equality`].
     pub fn codes(&mut self, text: &str) -> &[Code] {
         let mut normal_form = std::mem::take(&mut self.normalized);
         self.normalizer.normalize(text, &mut normal_form);
@@ -159,14 +169,14 @@ impl TextSketcher {
         self.characters.codes()
     }
 
-    /// The same of a text in this normal form.
+    /// Returns [`codes`](Self::codes) of a text that is in this normal form.
     pub fn codes_of_normal_form(&mut self, normal_form: &str) -> &[Code] {
         self.read(normal_form);
         self.characters.codes()
     }
 
-    /// The signature of a text of any length: what it is filed under follows from it. `None` of one that is empty or white
-    /// space only, which has nothing to be compared by.
+    /// Returns the signature of a text of any length, from which its filings follow. `None` for an
+    /// empty text or one of white space only, which has nothing to compare.
     pub fn signature(&mut self, text: &str) -> Option<Signature> {
         let mut normal_form = std::mem::take(&mut self.normalized);
         self.normalizer.normalize(text, &mut normal_form);
@@ -176,15 +186,17 @@ impl TextSketcher {
         signature
     }
 
-    /// The characters that are compared of the text whose signature was made last, as a text; `None` where it has none, and
-    /// symbols are compared. From them [`grams_of_reduced`](Self::grams_of_reduced) makes what [`grams`](Self::grams)
-    /// makes of the text, in a small part of the time.
+    /// Returns, as a text, the compared characters of the text whose signature was made last.
+    /// `None` for a text without any, which is compared by its symbols.
+    /// [`grams_of_reduced`](Self::grams_of_reduced) makes the same [`grams`](Self::grams) of them
+    /// as of the text, in a small part of the time.
     #[must_use]
     pub fn reduced(&self) -> Option<String> {
         Some(self.characters.text()).filter(|text| !text.is_empty())
     }
 
-    /// The same of a text that is in this normal form, with simplified Chinese.
+    /// Returns [`signature`](Self::signature) of a text that is in this normal form, with
+    /// simplified Chinese.
     pub fn signature_of_normal_form(&mut self, normal_form: &str) -> Option<Signature> {
         self.read(normal_form);
         // The first version has no numbers.
@@ -212,7 +224,7 @@ impl TextSketcher {
         signature
     }
 
-    /// The n-grams themselves, for exact counts where the texts are at hand.
+    /// Returns the n-grams themselves, for exact counts where the texts are at hand.
     pub fn grams(&mut self, text: &str) -> Grams {
         self.normalizer.normalize(text, &mut self.normalized);
         let normal_form = std::mem::take(&mut self.normalized);
@@ -223,13 +235,13 @@ impl TextSketcher {
         grams
     }
 
-    /// The same by what [`reduced`](Self::reduced) made of a text in this form.
+    /// Returns [`grams`](Self::grams) of a text in this form from its [`reduced`](Self::reduced).
     pub fn grams_of_reduced(&mut self, reduced: &str) -> Grams {
         self.characters.read_text(self.classes, reduced);
         Grams::new(self.characters.codes(), "", self.classes)
     }
 
-    /// The sets of hashes, for exact joins of whole corpora.
+    /// Returns the sets of hashes, for exact joins of whole corpora.
     pub fn sets(&mut self, text: &str) -> ShingleSets {
         self.normalizer.normalize(text, &mut self.normalized);
         let normal_form = std::mem::take(&mut self.normalized);
@@ -266,7 +278,7 @@ impl TextSketcher {
     }
 }
 
-/// What a text without letters is compared by, by its normal form.
+/// Returns the hash by which a text without letters is compared, from its normal form.
 fn symbols(normal_form: &str, classes: &Classes, key: grams::Key) -> Option<u64> {
     let symbols = characters::symbols_of(normal_form, classes);
     (!symbols.is_empty()).then(|| grams::hash_all(&symbols, key))

@@ -1,11 +1,11 @@
-//! The distinct terms of one text: how often each occurs, then what each weighs.
+//! The distinct terms of one text: first the number of occurrences, then the weight of each.
 
 use crate::Weights;
 use crate::hash::mix;
 use crate::weight::{idf::IdfTable, levels};
 
-/// Counts occurrences by term hash. Linear probing on the hash itself; what one text leaves behind is cleared in time
-/// proportional to its own terms, not to the largest text ever seen.
+/// Counts of occurrences by term hash, with linear probing on the hash itself. Clearing takes time
+/// proportional to the terms of the last text, not to the largest text ever seen.
 pub(crate) struct TermCounts {
     slots: Vec<Count>,
     /// The taken slots, in order of first occurrence.
@@ -22,7 +22,7 @@ struct Count {
 /// Slots of an empty table.
 const SLOTS_MIN: usize = 1 << 10;
 
-/// Slots that are kept for the next text; more than that is given back.
+/// The most slots kept for the next text; a larger table is given back.
 const SLOTS_KEPT_MAX: usize = 1 << 18;
 
 impl Default for TermCounts {
@@ -42,7 +42,7 @@ impl TermCounts {
         }
     }
 
-    /// Counts one occurrence; says whether it is the first one.
+    /// Counts one occurrence. Returns true for the first one of a term.
     #[inline]
     pub(crate) fn add(&mut self, hash: u64) -> bool {
         let slot = self.slot(hash);
@@ -67,7 +67,7 @@ impl TermCounts {
         })
     }
 
-    /// Where `hash` is, or would go.
+    /// Returns the slot of `hash`, or the free slot for it.
     #[inline]
     fn slot(&self, hash: u64) -> usize {
         let mask = self.slots.len() - 1;
@@ -99,9 +99,9 @@ pub(crate) struct WeighedTerm {
     pub(crate) weight: u32,
 }
 
-/// Fills `terms` with the `top` heaviest of the counted terms (all where `top` is 0), in no order. Of equally heavy ones
-/// those that [`heaviest_first`] puts first, so that the choice is the same on every machine. A term of weight 0 decides
-/// nothing and is left out.
+/// Fills `terms` with the `top` heaviest of the counted terms (all if `top` is 0), unsorted.
+/// [`heaviest_first`] chooses among equally heavy ones: the choice is the same on every machine. A
+/// term of weight 0 decides nothing and is left out.
 pub(crate) fn weigh(
     counts: &TermCounts,
     weights: Weights,
@@ -128,11 +128,11 @@ pub(crate) fn weigh(
     }
 }
 
-/// The order in which terms are kept and shown: heaviest first, and of equally heavy ones in the order of their mixed
-/// hashes.
+/// The sort key by which terms are kept and shown: heaviest first, then by mixed hash.
 ///
-/// Not of the hashes themselves: a choice of the lowest would leave the top bits of all chosen terms 0, and so those of
-/// the fingerprint. The mix is one to one, so the order is total.
+/// Not by the hash itself: a choice of the lowest would leave the top bits of all chosen terms 0,
+/// and with them the top bits of the fingerprint. The mix is one to one, which makes the order
+/// total.
 pub(crate) fn heaviest_first(term: &WeighedTerm) -> (std::cmp::Reverse<u32>, u64) {
     (std::cmp::Reverse(term.weight), mix(term.hash))
 }

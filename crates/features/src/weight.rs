@@ -1,4 +1,4 @@
-//! What a term weighs.
+//! The weights of terms.
 
 pub(crate) mod idf;
 pub(crate) mod levels;
@@ -6,16 +6,18 @@ pub(crate) mod levels;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a term is weighed. Its text form is `tf-idf`, `levels` or `uniform`.
+/// A method to weigh terms. Its text form is `tf-idf`, `levels` or `uniform`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Weights {
-    /// Occurrences × inverse document frequency; a term that the idf dictionary lacks has the dictionary's median.
+    /// Occurrences × inverse document frequency. A term without an entry in the idf dictionary has
+    /// the dictionary's median.
     TfIdf,
-    /// The classic five grades of importance: 1 to 5, in equal steps of the tf-idf weight of the text's heaviest term.
+    /// The classic five grades of importance: 1 to 5, in equal steps of the tf-idf weight of the
+    /// text's heaviest term.
     Levels,
     /// Every distinct term weighs 1.
     ///
-    /// With a limit on the number of terms, those whose mixed hashes are lowest are kept: a random sample, but the same
+    /// A limit on the number of terms keeps the lowest mixed hashes: a random sample, but the same
     /// one wherever the same terms are.
     Uniform,
 }

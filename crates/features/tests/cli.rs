@@ -1,4 +1,4 @@
-//! The arguments for a recipe: what they read, what they ask for, and what they say of a bad file.
+//! The arguments for a recipe: the files read, the fields asked for, and the errors of a bad file.
 #![cfg(feature = "cli")]
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 

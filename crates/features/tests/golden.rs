@@ -1,6 +1,7 @@
 //! Fixed texts under fixed recipes have fixed fingerprints.
 //!
-//! The texts are article 1 of the Universal Declaration of Human Rights in many languages, and some of our own.
+//! The texts are article 1 of the Universal Declaration of Human Rights in many languages, and some
+//! of our own.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ fn read(name: &str) -> Value {
     serde_json::from_str(&text).expect("the golden file is JSON")
 }
 
-/// The file of a version of the recipe. Those of older versions never change.
+/// Returns the file of a version of the recipe. Files of older versions never change.
 fn golden_name(version: u32) -> &'static str {
     if version == 1 { "fingerprints.json" } else { "fingerprints-2.json" }
 }
@@ -61,7 +62,7 @@ fn recipes(version: u32) -> Vec<(&'static str, Recipe, Dictionaries)> {
     recipes
 }
 
-/// What the golden file would say if it were written now.
+/// Returns the golden file as it would be written now.
 fn now(version: u32) -> Value {
     let texts: BTreeMap<String, String> = serde_json::from_value(read("texts.json")).expect("texts by name");
     let recipes: BTreeMap<&str, Value> = recipes(version)
@@ -115,7 +116,7 @@ fn check(version: u32, now: &Value) {
     assert_eq!(&golden, now, "a recipe or a text is not in the golden file.{EXPLANATION}");
 }
 
-/// What texts are compared by, of either version.
+/// The signatures of texts, of either version.
 #[test]
 fn signatures_are_what_they_were() {
     let texts: BTreeMap<String, String> = serde_json::from_value(read("texts.json")).expect("texts by name");

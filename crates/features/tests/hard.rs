@@ -1,4 +1,4 @@
-//! Input that nobody writes: everything must end soon, with an answer, in memory of the order of the text.
+//! Unnatural input: everything must end soon, with an answer, in memory of the order of the text.
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 #![expect(clippy::print_stdout, reason = "the slow one reports its times")]
 
@@ -6,7 +6,7 @@ use pigeonhole_features::{Dictionaries, Fingerprinter, Recipe, Segmenter, Weight
 
 const MB: usize = 1 << 20;
 
-/// Texts of about `len` bytes, each bad for something.
+/// Returns texts of about `len` bytes, each hard for some part.
 fn texts(len: usize) -> Vec<(&'static str, String)> {
     let of = |piece: &str| piece.repeat(len / piece.len());
     let counted = |piece: fn(usize) -> String| {
@@ -88,7 +88,7 @@ fn a_quarter_of_a_megabyte_of_each() {
 #[test]
 #[ignore = "takes minutes"]
 fn a_hundred_megabytes_of_each() {
-    // Those whose time does not grow with an n of 255.
+    // The fingerprinters whose time does not grow with an n of 255.
     check(100 * MB, &fingerprinters()[..3]);
 }
 
@@ -107,7 +107,7 @@ fn a_text_without_features_has_no_fingerprint() {
     }
 }
 
-/// A huge text must leave nothing behind in the buffers that changes the next one.
+/// A huge text must leave nothing in the buffers that changes the next one.
 #[test]
 fn scratch_is_as_good_as_new() {
     let mut scratch = pigeonhole_features::Scratch::new();

@@ -1,5 +1,5 @@
-//! The whole pipeline against a slow and plain one: the libraries on the whole text, strings as terms, no table, no
-//! fixed tricks.
+//! The whole pipeline against a slow and plain one: the libraries on the whole text, strings as
+//! terms, no table, no fixed tricks.
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -18,7 +18,8 @@ use unicode_segmentation::UnicodeSegmentation;
 static T2S: LazyLock<OpenCC> = LazyLock::new(|| OpenCC::from_config(BuiltinConfig::T2s).unwrap());
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
-/// That of version 2 is held against the libraries beside the normalizer; here it is what terms are cut from.
+/// The normal form of version 1 by the libraries. Version 2 is tested against the libraries beside
+/// the normaliser; here its form is taken as given.
 fn normalize(text: &str, recipe: &Recipe) -> String {
     if recipe.version > 1 {
         assert!(recipe.simplify, "no sketcher keeps traditional Chinese");
@@ -113,7 +114,7 @@ fn murmur(term: &str, seed: u32) -> u64 {
     murmur3::murmur3_x64_128(&mut term.as_bytes(), seed).unwrap() as u64
 }
 
-/// What decides between equally heavy terms: MurmurHash3's `fmix64` of the hash.
+/// The rank among equally heavy terms: MurmurHash3's `fmix64` of the hash.
 fn rank(hash: u64) -> u64 {
     let hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -175,7 +176,7 @@ impl Pair {
         Self { recipe, fingerprinter, jieba, stop_words, idf, median }
     }
 
-    /// (weight, hash, text, count) of each term that counts, heaviest first.
+    /// Returns (weight, hash, text, count) of each term that counts, heaviest first.
     fn naive(&self, text: &str) -> Vec<(u64, u64, String, u64)> {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for term in terms(&self.recipe, &self.jieba, &self.stop_words, text) {
@@ -330,7 +331,7 @@ proptest! {
     }
 }
 
-/// Real texts, where they are at hand: `shared/corpora` beside the work tree. They are not part of the project.
+/// Real texts, if at hand: `shared/corpora` beside the work tree, which is not part of the project.
 #[test]
 fn real_texts() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora");
@@ -340,7 +341,7 @@ fn real_texts() {
             continue;
         };
         let lines = std::io::read_to_string(flate2::read::MultiGzDecoder::new(file)).unwrap();
-        // A spread of them: the plain pipeline is slow.
+        // A spread of the texts: the plain pipeline is slow.
         for line in lines.lines().step_by(lines.lines().count() / 40 + 1) {
             let document: serde_json::Value = serde_json::from_str(line).unwrap();
             let text: String = document["text"].as_str().unwrap().chars().take(4000).collect();

@@ -1,4 +1,4 @@
-//! A fingerprinter follows its recipe to the letter, or says which field it cannot follow.
+//! A fingerprinter follows its recipe to the letter, or names the field that it cannot follow.
 
 use pigeonhole_features::{Dictionaries, Digest, Fingerprinter, Recipe, RecipeError, Segmenter, Weights};
 
@@ -89,11 +89,12 @@ fn dictionaries_have_their_effect() {
     let analysis = Fingerprinter::new(recipe, &all).unwrap().analyze("the free 鸽巢原理, 鴿巢原理 unknown");
     let terms: Vec<_> =
         analysis.terms.iter().map(|t| (t.text.as_str(), t.count, t.idf, t.weight.0)).collect();
-    // `the` is a stop word, `free` weighs nothing, and the median of 2.5, 0 and 1 is for the unknown.
+    // `the` is a stop word, `free` weighs nothing, and the median of 2.5, 0 and 1 is for the
+    // unknown.
     assert_eq!(terms, [("鸽巢原理", 2, Some(2.5), 5120), ("unknown", 1, None, 1024)]);
 }
 
-/// It used to be said that a fingerprint of 0 stands for "no features"; it is a fingerprint like any other.
+/// A fingerprint of 0 does not stand for "no features"; it is a fingerprint like any other.
 #[test]
 fn one_word_has_the_fingerprint_of_its_hash() {
     let fingerprinter = Fingerprinter::new(Recipe::default(), &Dictionaries::default()).unwrap();
@@ -103,7 +104,8 @@ fn one_word_has_the_fingerprint_of_its_hash() {
     shared_between_threads(&fingerprinter);
 }
 
-/// Of equally heavy terms those with the lowest hashes were kept, so the top bits of every fingerprint were 0.
+/// Among equally heavy terms, a choice of the lowest hashes would make the top bits of every
+/// fingerprint 0.
 #[test]
 fn the_choice_among_equally_heavy_terms_favours_no_bit() {
     let text: String = (0..20_000).map(|i| format!("w{i} ")).collect();

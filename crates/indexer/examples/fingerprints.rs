@@ -1,10 +1,11 @@
-//! Fingerprints without texts, as Parquet: what `indexer import` takes, for measurements.
+//! Makes Parquet files of fingerprints without texts: input of `indexer import`, for measurements.
 //!
 //! ```text
 //! cargo run --release --locked -p indexer --example fingerprints -- N SEED FILE.parquet
 //! ```
-//! Columns are id, an integer that ascends, and fingerprint, an unsigned one. Three in ten differ in up to three bits
-//! from an earlier one; the others are random. Those of `scale` have near-duplicates in known numbers.
+//! The columns are `id`, an ascending integer, and `fingerprint`, an unsigned integer. Three in ten
+//! fingerprints differ in up to three bits from an earlier one; the others are random. The example
+//! `scale` makes near-duplicates in known numbers.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong here ends a measurement")]
 
@@ -16,7 +17,7 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [n, seed, path] = &args[..] else { panic!("usage: fingerprints N SEED FILE.parquet") };
     let mut random = SplitMix64(seed.parse().unwrap());
-    // The earlier ones are those of the same row group.
+    // Earlier fingerprints are taken from the same row group.
     made::write(path, n.parse().unwrap(), |first, end| {
         let mut fingerprints: Vec<u64> = Vec::new();
         for i in 0..end - first {

@@ -1,11 +1,12 @@
-//! Makes a corpus of any size from the paragraphs of real ones, for measuring: JSON Lines on standard output.
+//! Makes a corpus of any size from the paragraphs of real ones, for measurements. Prints JSON
+//! Lines.
 //!
 //! ```text
 //! cargo run --release -p indexer --example synthetic -- BYTES SEED CORPUS…
 //! ```
-//! A document is 4 to 24 paragraphs of one corpus (JSON Lines, plain or gzip, text in `text`), drawn at random. Three in ten
-//! are one of the 100,000 before them once more, with none to three of their paragraphs changed in two characters. The same
-//! arguments make the same bytes.
+//! A document is 4 to 24 paragraphs of one corpus (JSON Lines, plain or gzip, text in `text`),
+//! drawn at random. Three in ten documents repeat one of the 100,000 before them, with none to
+//! three paragraphs changed in two characters. The same arguments make the same bytes.
 
 #![expect(clippy::disallowed_methods, reason = "what it makes goes to a file or a measurement")]
 #![expect(clippy::unwrap_used, reason = "what goes wrong here ends a measurement")]
@@ -19,10 +20,10 @@ use std::path::Path;
 use flate2::read::MultiGzDecoder;
 use serde_json::{Value, json};
 
-/// Shorter paragraphs are headings and the like.
+/// Drops shorter paragraphs: headings and the like.
 const PARAGRAPH_CHARS_MIN: usize = 60;
 
-/// Documents that may come once more.
+/// The number of latest documents that may be repeated.
 const LATEST: usize = 100_000;
 
 fn main() {
@@ -38,7 +39,7 @@ fn main() {
         let (corpus, paragraphs) = if is_repeated {
             latest[random.below(0..latest.len())].clone()
         } else {
-            // The bigger corpora come as much more often.
+            // Draws a corpus in proportion to its size.
             let corpus = corpus_of(&corpora, random.below(0..n_paragraphs));
             let len = corpora[corpus].paragraphs.len();
             (corpus, (0..random.below(4..25)).map(|_| random.below(0..len)).collect())
@@ -67,7 +68,7 @@ fn main() {
     output.flush().unwrap();
 }
 
-/// The corpus in which the `n`th of all paragraphs is.
+/// The corpus of the `n`th of all paragraphs.
 fn corpus_of(corpora: &[Corpus], n: usize) -> usize {
     let mut end = 0;
     let ends = corpora.iter().map(|corpus| {
@@ -77,7 +78,7 @@ fn corpus_of(corpora: &[Corpus], n: usize) -> usize {
     ends.take_while(|&end| end <= n).count()
 }
 
-/// Puts two characters of one paragraph in the place of two of another.
+/// Replaces two characters of `paragraph` by two of `other`.
 fn with_two_of(paragraph: &str, other: &str, random: &mut Random) -> String {
     let mut chars: Vec<char> = paragraph.chars().collect();
     let other: Vec<char> = other.chars().collect();
@@ -110,7 +111,7 @@ impl Corpus {
     }
 }
 
-/// splitmix64.
+/// The splitmix64 generator.
 struct Random(u64);
 
 impl Random {

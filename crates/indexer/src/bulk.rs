@@ -1,6 +1,6 @@
-//! Rows for HBase's bulk load: byte strings sorted with bounded memory, and the folder that they are written to.
+//! Rows for HBase's bulk load: byte strings sorted in bounded memory, and the folder for them.
 //!
-//! The files are drawn in `schema/rows.md`; `deploy/hbase/BulkLoad.java` reads them.
+//! `schema/rows.md` draws the files; `deploy/hbase/BulkLoad.java` reads them.
 
 mod folder;
 mod row_file;
@@ -13,6 +13,6 @@ use row_file::RowFiles;
 pub(crate) use versions::{Version, encode};
 pub(crate) use writer::Writer;
 
-/// What is said where sorting fails.
+/// Context of an error while sorting.
 pub(crate) const SORTING: &str =
     "failed to sort in the folder of rows; the same command again makes the rows anew";

@@ -1,7 +1,7 @@
-//! `dedup --clusters`: which documents hang together by near-duplicates.
+//! `dedup --clusters`: groups of documents connected by near-duplicates.
 //!
-//! Nothing here decides what is dropped. Who is near to whom is known at the end of the run only, so until then the
-//! documents are held, without their texts.
+//! Clusters do not decide which documents are dropped. All near pairs are known only at the end of
+//! the run, so until then the documents are held, without their texts.
 
 mod cluster;
 mod documents;
@@ -21,12 +21,12 @@ use crate::pairs::say_bounded;
 use crate::pipeline::Fingerprinted;
 use crate::report::Clustered;
 
-/// What becomes of chained clusters.
+/// Treatment of chained clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chains {
-    /// It stays one, and says that it is chained.
+    /// The cluster stays whole, and is marked as chained.
     Report,
-    /// Each document that stays makes a cluster with those dropped for it.
+    /// Each kept document makes a cluster with the documents dropped for it.
     Split,
 }
 
@@ -43,9 +43,9 @@ impl Clusters {
         Self { file, chains, limits: Limits::default(), join: Join::of(index), documents: Noted::default() }
     }
 
-    /// Takes note of what became of a document.
+    /// Notes a document and its verdict.
     pub(crate) fn add(&mut self, document: &Fingerprinted, verdict: &Verdict) -> anyhow::Result<()> {
-        // Without features it is near to nothing.
+        // A document without features is near to none.
         let Some(features) = &document.features else { return Ok(()) };
         let dropped_for = match verdict {
             Verdict::Kept => None,
@@ -54,9 +54,9 @@ impl Clusters {
         self.documents.add(&document.id, Features { text: None, ..features.clone() }, dropped_for)
     }
 
-    /// Finds the clusters, writes them in the order of their first documents, and puts the file in its place. The index has
-    /// what documents were dropped for that it had before; the texts are those of the documents that were noted, in
-    /// their order.
+    /// Finds the clusters, writes them in the order of their first documents, and moves the file
+    /// into its place. `index` has the earlier documents for which others were dropped; `texts` has
+    /// the texts of the noted documents, in their order.
     pub(crate) fn finish(self, index: Option<&Index>, texts: &dyn Texts) -> anyhow::Result<Clustered> {
         let Self { mut file, chains, limits, join, documents } = self;
         let documents = documents.close(index)?;

@@ -1,8 +1,10 @@
-//! Collecting: files are taken as they appear, what is near to what is known is dropped, and the rest filed away.
+//! Takes files as they appear, drops items near to known ones, and files the rest away.
 //!
-//! It goes in rounds. A round takes files ([`watch`]), decides about their items as a job with a journal ([`sink`]), sorts
-//! those that stay into files by source and half day ([`results`]), and makes all of these visible ([`round`]). Each step
-//! is durable before the next one begins, and doing it again changes nothing; so whoever is killed goes on where it was.
+//! The collector works in rounds. A round takes files ([`watch`]), decides about their items as a
+//! job with a journal ([`sink`]), sorts the kept items into files by source and half day
+//! ([`results`]), and makes all of these files visible ([`round`]). Each step is durable before the
+//! next one begins, and repeating a step changes nothing: a killed collector continues at the same
+//! step.
 
 mod options;
 mod parquet;
@@ -32,14 +34,14 @@ const POLL: Duration = Duration::from_millis(500);
 /// Time between two looks for a signal.
 const STOP_POLL: Duration = Duration::from_millis(50);
 
-/// A round begins before its time when this much waits, as it is stored.
+/// Stored bytes of waiting files that start a round early.
 const WAITING_BYTES: u64 = 64 << 20;
 
-/// How long to wait before a round that failed is tried again, at first and at most.
+/// Pause before a failed round is repeated: the first, and the longest.
 const RETRY: Duration = Duration::from_secs(5);
 const RETRY_MAX: Duration = Duration::from_secs(300);
 
-/// One round after another, until told to stop, or until nothing waits if that is asked for.
+/// Runs rounds until stopped; with `once`, until no file waits.
 pub(crate) fn collect(
     options: &CollectOptions,
     folder: &mut WatchFolder,
@@ -63,7 +65,8 @@ pub(crate) fn collect(
         match rounds.next(folder, stop) {
             Ok(false) if options.once => return Ok(()),
             Ok(_) => retry = RETRY,
-            // What is wrong from the beginning is for a person to see, unless it may pass, as a full disk does.
+            // An error in the first round is reported to the user, unless it may pass, like a full
+            // disk.
             Err(error) if options.once || error.is::<Stopped>() => return Err(error),
             Err(error) if rounds.is_first() && !error.chain().any(|cause| cause.is::<io::Error>()) => {
                 return Err(error);
@@ -80,7 +83,7 @@ pub(crate) fn collect(
     }
 }
 
-/// Waits, or is told to stop.
+/// Waits for `time`, or returns early if the job is to stop.
 fn pause(time: Duration, stop: &Stop) -> Result<(), Stopped> {
     let until = Instant::now() + time;
     while Instant::now() < until {
@@ -90,7 +93,7 @@ fn pause(time: Duration, stop: &Stop) -> Result<(), Stopped> {
     stop.check()
 }
 
-/// A line about a round, for a person.
+/// Prints a line about a round for the user.
 fn say(name: &str, n_files: usize, report: &Report) {
     complain(format_args!(
         "round {name}: {} {}, {} read, {}",

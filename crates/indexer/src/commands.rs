@@ -44,7 +44,7 @@ pub(crate) enum Task {
     IdfMerge(IdfMergeOptions),
 }
 
-/// Says how many records were rejected.
+/// Runs a command and returns the number of rejected records.
 pub(crate) fn run(task: &Task) -> anyhow::Result<u64> {
     let report = match task {
         Task::Fingerprint(options) => fingerprint::run(options)?,
@@ -61,7 +61,7 @@ pub(crate) fn run(task: &Task) -> anyhow::Result<u64> {
     Ok(report.n_rejected)
 }
 
-/// Says why nothing happens, where a journal says that the job is done and its `outputs` and rejects are there.
+/// Reports that the journal marks the job as done. Fails if `outputs` or the rejects have changed.
 fn say_done<'a>(
     job: &Job,
     outputs: impl Iterator<Item = (&'static str, &'a Path)>,

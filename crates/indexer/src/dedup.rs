@@ -1,7 +1,7 @@
-//! Deduplication: which documents stay, and what is made of that.
+//! Deduplication: decides which documents stay, and writes the results.
 //!
-//! What near means, and what becomes of an id that comes twice, is in [`rule`]. Documents come to it in the order of
-//! the input (here) or the best first ([`best_first`]). What is decided of each goes to the [`results`].
+//! The [`rule`] defines near documents and repeated ids. Documents come to it in the order of the
+//! input (here) or the best first ([`best_first`]). Its verdicts go to the [`results`].
 
 mod best_first;
 mod decide;
@@ -33,19 +33,19 @@ use crate::pipeline::Item;
 use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
 
-/// What a checkpoint has to hold.
+/// The command's part of a checkpoint.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Saved {
     pub(crate) counts: Deduplicated,
     n_kept_bytes: u64,
     n_calls: u64,
-    /// Where everything is decided beforehand: how many documents have been written or rejected since, and how many
-    /// not.
+    /// If all verdicts precede the writing: the number of documents written or rejected since, and
+    /// the number left.
     n_taken: usize,
     n_left: usize,
 }
 
-/// Decides about one document after another.
+/// Decides documents in the order of the input.
 pub(crate) struct Deduplication {
     rule: Rule,
     pending: Pending,
@@ -90,7 +90,7 @@ impl Deduplication {
         Self { rule, pending: Pending::default(), results }
     }
 
-    /// Decides what is pending, in the order of the input.
+    /// Decides the pending items, in the order of the input.
     fn flush(&mut self, rejects: &mut Rejects) -> anyhow::Result<()> {
         let items = self.pending.take();
         if items.is_empty() {

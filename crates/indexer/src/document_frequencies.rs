@@ -1,8 +1,8 @@
-//! Counting in how many documents each term occurs, in bounded memory.
+//! Counts the documents in which each term occurs, in bounded memory.
 //!
-//! Counts that do not fit into memory are written to temporary files, which are of the format of the result: the file of
-//! a part of the corpus. So adding up what was set aside, and adding up the parts that several runs have counted, are one
-//! thing. The format is `features`' own.
+//! Counts beyond the memory go to temporary files in the format of the result, each the file of a
+//! part of the corpus. Thus one merge adds up temporary files and the parts counted by several
+//! runs. The crate `features` defines the format.
 
 mod merge;
 mod runs;
@@ -20,26 +20,26 @@ use features::document_frequencies::{Header, Writer};
 use crate::output::{Output, Role};
 use crate::report::Frequencies;
 
-/// The file that a command leaves.
+/// The result file of a command.
 pub(crate) struct Target {
     output: Output,
     min_df: u64,
 }
 
 impl Target {
-    /// A file without the terms of fewer documents.
+    /// Creates a file that leaves out terms of fewer than `min_df` documents.
     pub(crate) fn create(path: &Path, min_df: u64) -> anyhow::Result<Self> {
         Role::Frequencies.of(path).with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(Self { output: Output::create(path)?, min_df })
     }
 
-    /// Writes the sum of some parts, of which there is one at least.
+    /// Writes the sum of parts, at least one.
     pub(crate) fn write_sum(self, parts: Vec<Part>) -> anyhow::Result<Frequencies> {
         let header = merge::header_of_sum(&parts)?;
         self.write(header, |emit| merge::merge(parts, emit))
     }
 
-    /// Writes what `counts` hands out, sorted by term.
+    /// Writes the pairs that `counts` emits, sorted by term.
     pub(crate) fn write(
         mut self,
         mut header: Header,

@@ -1,6 +1,7 @@
-//! Small files that outlive the process and the machine: whole or not there, and written by one process at a time.
+//! Small files that survive a crash of the process or the machine: whole or absent, and with one
+//! writing process at a time.
 //!
-//! Files of JSON say which format they are of and have a checksum of their content, as it is written:
+//! JSON files state their format, and have a checksum of the content as written:
 //!
 //! ```text
 //! {"format":2,"crc32":"0a1b2c3d","content":…}
@@ -17,14 +18,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-/// Of files of JSON; those of the first one had no checksum.
+/// Format of JSON files; format 1 had no checksum.
 const FORMAT: u32 = 2;
 
-/// A process that was killed a moment ago may hold its lock still, and whoever starts it again should not fail for that.
+/// Wait for the lock of a process killed a moment ago, so that its restart does not fail.
 const LOCK_WAIT: Duration = Duration::from_secs(3);
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// Locks a file until what is returned is closed; none where another process has it.
+/// Locks a file until the returned file is closed. Returns `None` if another process holds the
+/// lock.
 pub(crate) fn lock(path: &Path) -> io::Result<Option<File>> {
     let lock = File::create(path)?;
     let begun = Instant::now();
@@ -46,14 +48,14 @@ struct Sealed<'a> {
     content: &'a RawValue,
 }
 
-/// Puts a file in its place as a whole.
+/// Writes a JSON file atomically.
 pub(crate) fn write_json(path: &Path, content: &impl Serialize) -> io::Result<()> {
     let content = to_raw_value(content)?;
     let sealed = Sealed { format: FORMAT, crc32: &checksum(&content), content: &content };
     write(path, &serde_json::to_vec(&sealed)?)
 }
 
-/// As [`write_json`], whatever is in it.
+/// Writes a file atomically, like [`write_json`].
 pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
@@ -65,7 +67,7 @@ pub(crate) fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     sync(folder.unwrap_or(Path::new(".")))
 }
 
-/// What is in the file, if it is there; an error where that is not what was written.
+/// Reads a JSON file; `None` if it is missing. Fails if the content differs from the written one.
 pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     let bytes = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -77,7 +79,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T
 fn unsealed<T: DeserializeOwned>(bytes: &[u8]) -> io::Result<T> {
     let invalid = |why| io::Error::new(io::ErrorKind::InvalidData, why);
     let sealed: Sealed<'_> = serde_json::from_slice(bytes).map_err(|error| {
-        // One of the first format is JSON all the same.
+        // The first format is JSON, too.
         match serde_json::from_slice::<serde_json::Map<_, _>>(bytes) {
             Ok(object) if !object.contains_key("content") => {
                 invalid("an earlier version of this program has written it, without a checksum".to_owned())
@@ -106,8 +108,8 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a folder, and those that it is to be in, whose names outlive the machine: that of the
-/// folder also where an earlier run has made it, which may have died before it was durable.
+/// Makes a folder and its missing ancestors, with durable names. The name of the folder itself is
+/// made durable even if it exists: an earlier run may have died before.
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     let is_new = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.is_dir();
     let new: Vec<&Path> = folder.ancestors().take_while(is_new).collect();
@@ -119,7 +121,8 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     })
 }
 
-/// As [`sync`]; a folder that is closed to us was there before, with all that is in it on the way.
+/// Like [`sync`], but accepts a folder that we may not open: it existed before, with the whole path
+/// below it.
 fn sync_or_closed(folder: &Path) -> io::Result<()> {
     match sync(folder) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
@@ -127,7 +130,7 @@ fn sync_or_closed(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes durable which files there are in a folder.
+/// Makes the entries of a folder durable.
 pub(crate) fn sync(folder: &Path) -> io::Result<()> {
     #[cfg(test)]
     SYNCED.with_borrow_mut(|synced| synced.push(folder.to_owned()));
@@ -136,7 +139,7 @@ pub(crate) fn sync(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 thread_local! {
-    /// The folders that this thread has made durable, for tests: nothing else tells.
+    /// The folders made durable by this thread, for tests: no other sign shows it.
     pub(crate) static SYNCED: std::cell::RefCell<Vec<std::path::PathBuf>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
@@ -151,7 +154,7 @@ mod tests {
         SYNCED.take();
         create_folder(&c).unwrap();
         assert_eq!(SYNCED.take(), [place.path(), &a, &b, &b]);
-        // Once more: who has made it may have died before.
+        // An earlier run may have died before the name was durable.
         create_folder(&c).unwrap();
         assert_eq!(SYNCED.take(), [b]);
     }

@@ -1,11 +1,11 @@
-//! The beginning of a text, for people.
+//! Excerpts of texts for people.
 
 use unicode_width::UnicodeWidthChar;
 
-/// The beginning of a text as one line that is safe to print, of so many columns of a terminal, before the mark that there
-/// is more: control characters and runs of white space become one space.
+/// The beginning of a text as one printable line of at most `n_columns_max` terminal columns,
+/// followed by `…` if cut. Control characters and runs of white space become one space.
 ///
-/// An excerpt of an excerpt is that of the text, as long as it is not the longer of the two.
+/// An excerpt of an excerpt equals that of the text, unless it is the longer of the two.
 pub(crate) fn excerpt(text: &str, n_columns_max: usize) -> String {
     let mut excerpt = String::new();
     let mut n_columns = 0;

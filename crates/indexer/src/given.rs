@@ -1,15 +1,15 @@
-//! Features that records bring along, held against what an index needs of a document.
+//! Features given in records, checked against the needs of an index.
 
 use corpus::{Given, GivenFields, Told};
 use index::{Features, Metadata, Profile, Text, TextKeeping};
 use minhash::Signature;
 use simhash::Fingerprint;
 
-/// Says that fingerprints alone are enough, and where.
+/// Advice for records of fingerprints alone.
 pub(crate) const FINGERPRINTS_ALONE: &str =
     "fingerprints alone go into an index that is made with --profile classic --verify off";
 
-/// What an index files documents by and confirms them with, and where the records have it.
+/// Features by which an index files and confirms documents, and their fields in the records.
 #[derive(Clone, Debug)]
 pub(crate) struct Needs {
     profile: Profile,
@@ -19,21 +19,21 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
-    /// Those of an index.
+    /// The needs of an index.
     pub(crate) fn of(metadata: &Metadata, fields: &GivenFields) -> Self {
         let (profile, signs) = (metadata.kind.profile(), metadata.min_similarity.is_some());
         let keeps_texts = metadata.texts != TextKeeping::None;
         Self { profile, signs, keeps_texts, fields: fields.clone() }
     }
 
-    /// The features of a document, without what the index has no use for; the error is why it cannot be one of the
-    /// index.
+    /// The features of a document that the index uses. The error says why the document does not fit
+    /// the index.
     pub(crate) fn features(&self, given: &Given) -> Result<Features, String> {
         let (fingerprint, signature) = (&self.fields.fingerprint_field, &self.fields.signature_field);
         let simhash = match (&given.fingerprint, self.profile) {
             (_, Profile::Minhash) => None,
             (Told::Is(bits), _) => Some(Fingerprint(*bits)),
-            // A text of symbols only has none.
+            // A text of symbols only has no fingerprint.
             (Told::Null, Profile::Full) => None,
             (Told::Null, Profile::Classic) => {
                 return Err(format!("field {fingerprint} holds null, and the index files documents by it"));
@@ -62,7 +62,7 @@ impl Needs {
                 ));
             }
         };
-        // A record without a text becomes a document without one: estimates decide about it.
+        // A record without a text becomes a document without one, decided by estimates.
         let text = match &given.text {
             Told::Is(text) if self.keeps_texts => Some(Text::from(&**text)),
             _ => None,
@@ -92,7 +92,7 @@ mod tests {
         let (f, s) = (Some(Fingerprint(5)), Some(signature.clone()));
         for (profile, verify, fingerprint, signature, expected) in [
             (Profile::Classic, Some(false), Told::Is(5), Told::NoField, Ok((f, None))),
-            // What it would not have of a text it does not take.
+            // The index leaves out features it does not make of texts.
             (Profile::Classic, Some(false), Told::Is(5), bytes(), Ok((f, None))),
             (Profile::Classic, Some(false), Told::Null, bytes(), Err("field \"f\" holds null")),
             (Profile::Classic, Some(false), Told::NoField, bytes(), Err("--fingerprint-field")),

@@ -1,5 +1,5 @@
-//! One run over the input: everything that can be refused is refused before anything is written, then every record goes
-//! through the pipeline to a [`Sink`].
+//! One run over the input. All checks precede the first write; then every record goes through the
+//! pipeline to a [`Sink`].
 
 mod options;
 mod survey;
@@ -32,54 +32,55 @@ use crate::table::{Schema, Table};
 
 pub(crate) use self::options::{JobOptions, SourceOptions};
 
-/// What a command does with the records.
+/// The consumer of the records of a command.
 pub(crate) trait Sink {
     /// Takes the next record, in the order of the input.
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()>;
 
-    /// Decides all that it has taken, makes its files durable and adds them to `lengths`; says what else it needs to go
-    /// on from here. A command that has no journal is never asked.
+    /// Decides all taken records, makes the files durable and adds their lengths to `lengths`.
+    /// Returns the rest of the command's state. Not called for a command without a journal.
     fn checkpoint(&mut self, _: &mut Rejects, _: &mut Lengths) -> anyhow::Result<Value> {
         Ok(Value::Null)
     }
 
-    /// The last write to the index that it writes into: one that does not have it is not gone on
-    /// with.
+    /// The last write to the index of the command. An index without this write is refused when the
+    /// job resumes.
     fn last_write(&self) -> index::Result<Option<WriteMark>> {
         Ok(None)
     }
 
-    /// Whether it is done where all records were rejected. Elsewhere that is more likely the wrong field or format, and
-    /// good results of an earlier run shall not give way to nothing.
+    /// Returns true if the run is done even if all records were rejected. For most commands such a
+    /// run more likely has the wrong field or format, and must not replace good results of an
+    /// earlier run by nothing.
     fn may_be_empty(&self) -> bool {
         false
     }
 
-    /// Called once after the last record, and where there is a journal after a checkpoint; puts its files in their
-    /// places and says what became of the records that it took.
+    /// Moves the files into their places and returns the counts. Called once after the last record,
+    /// and with a journal after a checkpoint.
     fn finish(&mut self, rejects: &mut Rejects) -> anyhow::Result<Counts>;
 }
 
-/// A run that is ready to begin.
+/// A run ready to begin.
 pub(crate) struct Job {
     inputs: Inputs,
     fields: Fields,
-    /// Where records bring their features along.
+    /// The needs of the index, for records with given features.
     needs: Option<Needs>,
     n_threads: usize,
     shard: Option<Shard>,
     progress: Progress,
     rejects: Rejects,
     journal: Option<Journal>,
-    /// When a pass before the run began, if there was one.
+    /// Begin of a pass before the run; `None` without one.
     surveyed_from: Option<Instant>,
 }
 
 impl Job {
-    /// Opens the inputs and checks that they and the command's `outputs` do not get into each other's way.
+    /// Opens the inputs, and checks them and the command's `outputs` for conflicts.
     ///
-    /// No output may go into the directory of the `store`. Where there is a journal, its description says which job it
-    /// is of, but for the inputs.
+    /// No output may lie in the directory of the `store`. The description of a journal comes
+    /// without the inputs, which are added here.
     pub(crate) fn new(
         options: &JobOptions,
         outputs: &[&Path],
@@ -111,7 +112,7 @@ impl Job {
             Journal::open(journal, job)
         });
         let journal = journal.transpose()?;
-        // A bar and results in one terminal would be drawn into each other.
+        // A progress bar and results would overwrite each other in one terminal.
         let results_in_terminal =
             outputs.iter().any(|path| is_stdout(path)) && program::stdout().is_terminal();
         let progress = Progress::new(&inputs, *quiet || results_in_terminal);
@@ -134,18 +135,18 @@ impl Job {
         Ok(Self { inputs, fields, needs, n_threads, shard, progress, rejects, journal, surveyed_from })
     }
 
-    /// Has a record without an id get a unique one.
+    /// Gives a record without an id a unique one.
     pub(crate) fn with_unique_ids(mut self, ids: RoundIds) -> Self {
         self.fields = self.fields.with_made_ids(MadeIds::Unique(ids));
         self
     }
 
-    /// Takes the features that records bring along, as far as an index needs them.
+    /// Takes the features given in records, as far as an index needs them.
     pub(crate) fn with_needs(self, needs: Needs) -> Self {
         Self { needs: Some(needs), ..self }
     }
 
-    /// Where a command may say something while it runs.
+    /// The console for messages during the run.
     pub(crate) fn console(&self) -> Console {
         self.progress.console()
     }
@@ -154,7 +155,8 @@ impl Job {
         self.journal.as_ref()
     }
 
-    /// Opens an index that stays: the one that an earlier run of the job has begun with must be there.
+    /// Opens an index on disk or behind a server. A resumed job requires the index with which it
+    /// began.
     pub(crate) fn with_index<T>(&self, open: impl FnOnce(Mode) -> anyhow::Result<T>) -> anyhow::Result<T> {
         if !self.journal.as_ref().is_some_and(Journal::was_begun) {
             return open(Mode::CreateIfMissing);
@@ -163,17 +165,17 @@ impl Job {
             .context("a job goes on with the index that it was begun with; where that was moved, put it back")
     }
 
-    /// Refuses to go on with another index than the one that the job began with.
+    /// Refuses another index than the one with which the job began.
     pub(crate) fn hold_to(&mut self, index: &Index) -> anyhow::Result<()> {
         self.journal.as_mut().map_or(Ok(()), |journal| journal.hold_to(index))
     }
 
-    /// Whether it takes one part of the documents only.
+    /// Returns true if the run takes only one part of the documents.
     pub(crate) fn has_part(&self) -> bool {
         self.shard.is_some()
     }
 
-    /// What the job did, if it was done before this run.
+    /// The report of a job that was done before this run.
     pub(crate) fn done(&self) -> Option<Report> {
         match &self.journal.as_ref()?.checkpoint().stage {
             Stage::Done(report) => Some(report.clone()),
@@ -181,33 +183,33 @@ impl Job {
         }
     }
 
-    /// A file of results for `role`, as far as the job has got with it.
+    /// The output file of `role`, resumed at the checkpoint.
     pub(crate) fn output(&self, role: &'static str, path: &Path) -> anyhow::Result<Output> {
         self.journal.as_ref().map_or_else(|| Output::create(path), |journal| journal.output(role, path))
     }
 
-    /// The table that goes to `path`, in the format that its name says, as far as the job has got with it.
+    /// The table at `path` in the format of its name, resumed at the checkpoint.
     pub(crate) fn table<S: Schema>(&self, path: &Path) -> anyhow::Result<Table<S>> {
         Table::open(path, self.journal.as_ref())
     }
 
-    /// The file for the documents that stay, which takes them in the format that its name says.
+    /// The file for kept documents, in the format of its name.
     pub(crate) fn kept_output(&mut self, path: &Path) -> anyhow::Result<KeptOutput> {
         KeptOutput::new(path, &mut self.inputs, self.journal.as_ref())
     }
 
-    /// What was found where inputs were looked for, and is not read.
+    /// Files found while looking for inputs, and not read.
     pub(crate) fn left_out(&self) -> &LeftOut {
         &self.inputs.left_out
     }
 
-    /// The paths that are read.
+    /// The paths of the inputs.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &Path> {
         self.inputs.paths()
     }
 
-    /// Runs over all records: rejects those that cannot be read, and gives the others to `sink`.
-    /// Without an `extractor` they have no features: the command knows those.
+    /// Runs over all records: rejects the unreadable ones, passes the others to `sink`. Without an
+    /// `extractor` the documents have no features: the command knows those.
     pub(crate) fn run(
         self,
         extractor: Option<&Extractor>,
@@ -297,14 +299,15 @@ impl Job {
     }
 }
 
-/// Everything up to here is decided and durable, and a run that breaks off goes on from here.
+/// Takes a checkpoint: all records so far are decided and durable, and a resumed run continues
+/// here.
 fn take_checkpoint(
     journal: &mut Journal,
     so_far: &mut Checkpoint,
     sink: &mut impl Sink,
     rejects: &mut Rejects,
 ) -> anyhow::Result<()> {
-    // It may reject what it had put off.
+    // The checkpoint of the sink may reject records decided only now.
     so_far.command = sink.checkpoint(rejects, &mut so_far.lengths)?;
     let last_write = sink.last_write().context("failed to ask the index for its last write")?;
     so_far.last_write = last_write.or(so_far.last_write);
@@ -312,7 +315,7 @@ fn take_checkpoint(
     journal.save(so_far.clone())
 }
 
-/// Refuses what a later run could not read or write again.
+/// Refuses inputs and outputs that a resumed run could not read or write again.
 fn check_repeatable(input: &InputOptions, outputs: &[&Path]) -> anyhow::Result<()> {
     let is_list_on_stdin = input.files_from.as_deref().is_some_and(is_stdout);
     ensure!(
@@ -332,7 +335,7 @@ fn check_repeatable(input: &InputOptions, outputs: &[&Path]) -> anyhow::Result<(
     Ok(())
 }
 
-/// Refuses to write where only inputs are read: what was not meant for this machine would lie in a folder called `s3:`.
+/// Refuses remote places for outputs and indexes. A remote name would make a local folder `s3:`.
 pub(crate) fn refuse_remote<'a>(
     places: impl Iterator<Item = &'a Path>,
     store: Option<&'a str>,
@@ -347,9 +350,10 @@ pub(crate) fn refuse_remote<'a>(
     )
 }
 
-/// Refuses to write over an input, which would lose what is not written, and two outputs in one place.
+/// Refuses an output in the place of an input, which would destroy its records, and two outputs in
+/// one place.
 fn check_paths<'a>(inputs: impl Iterator<Item = &'a Path>, outputs: &[&Path]) -> anyhow::Result<()> {
-    // What is not there yet is nobody's input.
+    // A missing file is no input.
     let inputs: Vec<PathBuf> = inputs.filter_map(|path| path.canonicalize().ok()).collect();
     let mut taken: Vec<PathBuf> = Vec::new();
     for output in outputs {
@@ -360,7 +364,7 @@ fn check_paths<'a>(inputs: impl Iterator<Item = &'a Path>, outputs: &[&Path]) ->
             output.display()
         );
         ensure!(!taken.contains(&place), "two outputs go to {}; name a file for each", output.display());
-        // Whatever is no file takes any number of writers: /dev/null, a pipe.
+        // Anything but a regular file takes any number of writers: `/dev/null`, a pipe.
         if is_stdout(output) || place.is_file() || !place.exists() {
             taken.push(place);
         }

@@ -1,22 +1,23 @@
-//! How far a job has come, in a directory of its own, so that the same command goes on after a crash, a kill or a stop.
+//! The progress of a job, in a directory of its own: the same command resumes the job after a
+//! crash, a kill or a stop.
 //!
 //! ```text
-//! job.json         what the job is; any other one is refused
-//! checkpoint.json  how far it is: where in the input, the counts, and how long each file was
-//! kept.log         the documents that `dedup` has kept, of which those up to the checkpoint count
-//! rows.log         where in the input they are, if the output is made from that at the end
-//! duplicates.log   the rows of --duplicates, if that is made from them at the end
-//! calls.log        what was decided about each call of a store since the checkpoint, written before the call is made
-//! lock             locked while a run is at it
+//! job.json         description of the job; any other job is refused
+//! checkpoint.json  progress: position in the input, counts, and the length of each file
+//! kept.log         documents kept by `dedup`; those up to the checkpoint count
+//! rows.log         their positions in the input, if the output is made from the input at the end
+//! duplicates.log   rows of --duplicates, if the table is made from them at the end
+//! calls.log        decisions of each call of a store since the checkpoint, written before the call
+//! lock             locked during a run
 //! ```
 //!
-//! Checkpoints are taken after records that the input alone decides, not at moments. So a run that was broken off goes on
-//! as if nothing had happened: it does again what came after the last checkpoint, in the same portions, and writes the
-//! same bytes.
+//! The input alone determines the records after which checkpoints are taken, not the time. A
+//! resumed run repeats all after the last checkpoint in the same portions, and writes the same
+//! bytes as an undisturbed run.
 //!
-//! All of it may be moved meanwhile. Outputs are known by what they are for, not by where they are, and each file has
-//! checksums: a job goes on as it was, or is refused where something is missing or damaged. What should be known and is not
-//! is never taken for nothing.
+//! All files may be moved meanwhile. The journal knows outputs by their roles, not by their places,
+//! and each file has checksums: a job resumes exactly, or is refused because a file is missing or
+//! damaged. A missing file never counts as an empty one.
 
 mod calls;
 mod description;
@@ -57,47 +58,48 @@ const ROWS: &str = "rows.log";
 const CALLS: &str = "calls.log";
 const LOCK: &str = "lock";
 
-/// The logs of tables that are made at the end, by the options that ask for these.
+/// Logs of tables made at the end, by the options of the tables.
 const TABLES: [(&str, &str); 1] = [(DUPLICATES, "duplicates.log")];
 
-/// What only helps to go on.
+/// Files needed only to resume.
 const LOGS: [&str; 4] = [KEPT, ROWS, TABLES[0].1, CALLS];
 
-/// A checkpoint is due after this much text, however few the records: some seconds of work.
+/// Bytes of text after which a checkpoint is due, however few the records: some seconds of work.
 const CHECKPOINT_TEXT_BYTES: u64 = 64 << 20;
 
-/// The journal of one job, which no other process writes meanwhile.
+/// The journal of one job, locked against other processes.
 pub(crate) struct Journal {
     folder: PathBuf,
     job: Job,
-    /// By an earlier run.
+    /// True if an earlier run has begun the job.
     was_begun: bool,
     checkpoint: Checkpoint,
     n_records_max: u64,
-    /// Until this is closed.
+    /// Holds the lock until dropped.
     _lock: File,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Job {
-    /// Part of the names of files that are not whole yet, so that two jobs with one output do not share them.
+    /// Part of the names of partial files, so that two jobs with one output do not share them.
     name: String,
     description: Description,
-    /// Without its file the job would be taken for one that has done nothing yet. There may be one a moment before it says so.
+    /// True if the checkpoint file must exist: a missing one would make the job look new. The file
+    /// exists a moment before the flag is set.
     has_checkpoint: bool,
     /// The last write to the index before the job began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_write: Option<WriteMark>,
 }
 
-/// All that is needed to go on.
+/// The complete state of a job between two records.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Checkpoint {
     pub(crate) stage: Stage,
     pub(crate) position: Position,
     pub(crate) n_read: u64,
     pub(crate) n_text_bytes: u64,
-    /// Of short texts, where these are counted.
+    /// Number of short texts, if these are counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) n_short: u64,
     pub(crate) n_rejected: u64,
@@ -105,10 +107,10 @@ pub(crate) struct Checkpoint {
     pub(crate) n_named: u64,
     pub(crate) time: Duration,
     pub(crate) lengths: Lengths,
-    /// The last write to the index, which it must have still.
+    /// The last write to the index, which a resumed job requires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) last_write: Option<WriteMark>,
-    /// What the command itself has to remember.
+    /// The state of the command itself.
     pub(crate) command: serde_json::Value,
 }
 
@@ -116,13 +118,13 @@ pub(crate) struct Checkpoint {
 pub(crate) enum Stage {
     #[default]
     Reading,
-    /// Everything is written; what is left to do is to move the outputs to their places.
+    /// All outputs are written; they remain to be moved into their places.
     Written,
     Done(Report),
 }
 
 impl Journal {
-    /// Opens the journal of a job, or makes one in a folder that is empty or not there yet.
+    /// Opens the journal of a job, or makes one in an empty or missing folder.
     pub(crate) fn open(options: &JournalOptions, description: Description) -> anyhow::Result<Self> {
         let JournalOptions { folder, checkpoint_records } = options;
         let failed = || format!("failed to open the journal {}", folder.display());
@@ -132,7 +134,7 @@ impl Journal {
         let lock = durable::lock(&folder.join(LOCK)).with_context(failed)?.with_context(|| {
             format!("another run is at work with the journal {}; wait for it", folder.display())
         })?;
-        // No other process writes to it any more.
+        // Reads again under the lock, which excludes other writers.
         let found = read_job(&folder)?;
         let was_begun = found.is_some();
         let mut job = match found {
@@ -140,7 +142,8 @@ impl Journal {
                 for name in LOGS {
                     durable::remove(&folder.join(name)).with_context(failed)?;
                 }
-                // The same again where a run dies before it has begun.
+                // The name depends only on the folder: a run that dies before it begins is repeated
+                // under the same name.
                 let name = format!("{:08x}", crc32fast::hash(folder.as_os_str().as_encoded_bytes()));
                 Job { name, description, has_checkpoint: false, last_write: None }
             }
@@ -164,12 +167,16 @@ impl Journal {
         Ok(Self { folder, job, was_begun, checkpoint, n_records_max: *checkpoint_records, _lock: lock })
     }
 
-    /// Whether an earlier run has begun the job: then what it works with is there.
+    /// Returns true if an earlier run has begun the job: then its files exist.
     pub(crate) fn was_begun(&self) -> bool {
         self.was_begun
     }
 
-    /// Holds the job to the index that it began with.
+    /// Binds the job to the index with which it began.
+    ///
+    /// # Errors
+    ///
+    /// If `index` was made anew or restored from a copy older than the checkpoint.
     pub(crate) fn hold_to(&mut self, index: &Index) -> anyhow::Result<()> {
         let is_this = self.job.description.hold_to(&index.metadata().identity.to_string());
         ensure!(
@@ -197,12 +204,12 @@ impl Journal {
         Ok(())
     }
 
-    /// How far the job is.
+    /// The last checkpoint.
     pub(crate) fn checkpoint(&self) -> &Checkpoint {
         &self.checkpoint
     }
 
-    /// Whether there is anything left to decide.
+    /// Returns true while records remain to be decided.
     pub(crate) fn is_reading(&self) -> bool {
         self.checkpoint.stage == Stage::Reading
     }
@@ -211,7 +218,7 @@ impl Journal {
         &self.folder
     }
 
-    /// The output for `role` that goes to `path`, as it was at the checkpoint.
+    /// The output of `role` at `path`, resumed at the checkpoint.
     pub(crate) fn output(&self, role: &'static str, path: &Path) -> anyhow::Result<Output> {
         let path = place_of(path);
         let resumed = || Resumed { job: &self.job.name, role, advice: self.advice() };
@@ -220,7 +227,7 @@ impl Journal {
             Stage::Written => {
                 let reached = self.reached(role)?;
                 match Output::resume(path.clone(), reached, &resumed()) {
-                    // Moved to its place before the run broke off.
+                    // The output was moved into its place before the run broke off.
                     Err(_) if reached.is_some_and(|reached| reached.is_at(&path).unwrap_or(false)) => {
                         Output::in_place(path)
                     }
@@ -231,18 +238,19 @@ impl Journal {
         })
     }
 
-    /// The output for `role` that goes to `path`, which is made at the end of the job, as often as it takes.
+    /// The output of `role` at `path` that is made at the end of the job, and anew by each resumed
+    /// run.
     pub(crate) fn output_at_the_end(&self, role: &'static str, path: &Path) -> anyhow::Result<Output> {
         Output::resume(place_of(path), None, &Resumed { job: &self.job.name, role, advice: self.advice() })
     }
 
-    /// How far an output was at the checkpoint, if there has been one.
+    /// The state of an output at the checkpoint; `None` without a checkpoint.
     fn reached(&self, role: &str) -> anyhow::Result<Option<Reached>> {
         let crc32 = self.checkpoint.lengths.get(&sum_of(role)).and_then(|&crc32| u32::try_from(crc32).ok());
         Ok(self.len_of(role)?.map(|len| Reached { len, crc32 }))
     }
 
-    /// How long a file was at the checkpoint, if there has been one.
+    /// The length of a file at the checkpoint; `None` without a checkpoint.
     fn len_of(&self, role: &str) -> anyhow::Result<Option<u64>> {
         let len = self.checkpoint.lengths.get(role).copied();
         ensure!(
@@ -253,7 +261,7 @@ impl Journal {
         Ok(len)
     }
 
-    /// What the command remembered, if it has been at a checkpoint.
+    /// The command's state at the checkpoint; `None` without a checkpoint.
     pub(crate) fn command<T: DeserializeOwned>(&self) -> anyhow::Result<Option<T>> {
         if !self.job.has_checkpoint {
             return Ok(None);
@@ -262,43 +270,44 @@ impl Journal {
         serde_json::from_value(command).map(Some).with_context(|| self.unreadable(CHECKPOINT))
     }
 
-    /// The documents kept up to the checkpoint go to `take`, batch by batch.
+    /// Opens the log of kept documents. Passes those up to the checkpoint to `take`, batch by
+    /// batch.
     pub(crate) fn kept_log(&self, len: u64, take: impl FnMut(kept::Batch)) -> anyhow::Result<KeptLog> {
         KeptLog::open(&self.folder.join(KEPT), len, take).with_context(|| self.unreadable(KEPT))
     }
 
-    /// The rows kept up to the checkpoint go to `take`.
+    /// Opens the log of kept rows. Passes those up to the checkpoint to `take`.
     pub(crate) fn rows_log(&self, take: impl FnMut(Vec<Row>)) -> anyhow::Result<RowsLog> {
         let len = self.len_of(ROWS)?;
         RowsLog::open(&self.folder.join(ROWS), len, take).with_context(|| self.unreadable(ROWS))
     }
 
-    /// The rows up to the checkpoint of the table that `option` asks for.
+    /// Opens the log of the table of `option`, cut to the checkpoint.
     pub(crate) fn table_log(&self, option: &'static str) -> anyhow::Result<TableLog> {
         let log = TABLES.iter().find(|(of, _)| *of == option);
         let (_, name) = *log.with_context(|| format!("{option} goes with no journal"))?;
         TableLog::open(&self.folder.join(name), name, self.len_of(name)?, self.unreadable(name))
     }
 
-    /// The calls since the checkpoint, at which there had been `n_calls`.
+    /// Opens the log of calls at the checkpoint, before which `n_calls` calls were made.
     pub(crate) fn calls(&self, n_calls: u64) -> anyhow::Result<Calls> {
         let path = self.folder.join(CALLS);
         let calls = if self.was_begun { Calls::open(&path, n_calls) } else { Calls::create(&path) };
         calls.with_context(|| self.unreadable(CALLS))
     }
 
-    /// The job begins, or goes on: nothing can refuse it any more.
+    /// Marks the job as begun, once no check can refuse it any more.
     pub(crate) fn begin(&self) -> anyhow::Result<()> {
         self.write_json(JOB, &self.job)
     }
 
-    /// Whether it is time for the next checkpoint.
+    /// Returns true if the next checkpoint is due.
     pub(crate) fn is_due(&self, n_read: u64, n_text_bytes: u64) -> bool {
         n_read - self.checkpoint.n_read >= self.n_records_max
             || n_text_bytes - self.checkpoint.n_text_bytes >= CHECKPOINT_TEXT_BYTES
     }
 
-    /// From here on the job goes on from this checkpoint. What it speaks of must be durable.
+    /// Saves a checkpoint, at which the job resumes from now on. All files in it must be durable.
     pub(crate) fn save(&mut self, checkpoint: Checkpoint) -> anyhow::Result<()> {
         self.write_json(CHECKPOINT, &checkpoint)?;
         self.checkpoint = checkpoint;
@@ -309,7 +318,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Everything is in its place. What only helped to go on is removed.
+    /// Marks the job as done, with all outputs in their places, and removes the logs.
     pub(crate) fn finish(&mut self, report: &Report) -> anyhow::Result<()> {
         self.save(Checkpoint { stage: Stage::Done(report.clone()), ..self.checkpoint.clone() })?;
         for name in LOGS {
@@ -319,7 +328,8 @@ impl Journal {
         Ok(())
     }
 
-    /// The first of the `outputs`, each with its role, that is not what the job has left, and what is wrong with it.
+    /// The first of `outputs`, each with its role, that differs from the result of the job, with
+    /// the difference.
     pub(crate) fn changed_output<'a>(
         &self,
         outputs: impl IntoIterator<Item = (&'static str, &'a Path)>,
@@ -336,7 +346,7 @@ impl Journal {
         })
     }
 
-    /// What to do where the job cannot go on.
+    /// Advice for a job that cannot resume.
     pub(crate) fn advice(&self) -> &'static str {
         self.job.description.advice()
     }
@@ -351,7 +361,7 @@ impl Journal {
     }
 }
 
-/// The job that a folder is the journal of, if it has begun; refuses what is no journal.
+/// Reads the job of a journal, if it has begun. Refuses other folders.
 fn read_job(folder: &Path) -> anyhow::Result<Option<Job>> {
     let job = read_json(
         folder,
@@ -367,7 +377,7 @@ fn read_job(folder: &Path) -> anyhow::Result<Option<Job>> {
                 "the journal {} has no {JOB} any more; put back a copy of it",
                 folder.display()
             );
-            // What a run has made that died before it began. Nothing was decided by then.
+            // A run that died before it began has left these files; it had decided nothing.
             let is_ours = [LOCK, JOB_NEW].iter().chain(&LOGS).any(|ours| name == **ours);
             ensure!(is_ours, "{} is no journal and not empty; name a new folder", folder.display());
         }

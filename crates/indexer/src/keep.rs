@@ -1,4 +1,4 @@
-//! Which document of those that are near to each other stays.
+//! Choice of the document that stays among near ones.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +10,10 @@ use serde::{Serialize, Serializer};
 
 use crate::numbers::Grouped;
 
-/// Whichever of two near documents comes first here stays.
+/// An order of documents: of two near documents, the first one stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
-    /// In the input.
+    /// In the order of the input.
     First,
     Longest,
     Newest,
@@ -22,7 +22,7 @@ pub(crate) enum Keep {
 }
 
 impl Keep {
-    /// What documents must be ranked by, if not by their order.
+    /// The ranking of documents; `None` for the order of the input.
     pub(crate) fn rank_by(&self, time_field: Option<&FieldPath>) -> anyhow::Result<Option<RankBy>> {
         ensure!(*self == Self::Newest || time_field.is_none(), "--time-field needs --keep newest");
         Ok(match self {
@@ -34,7 +34,7 @@ impl Keep {
     }
 }
 
-/// Policies as the report on the screen has them; nothing where they are the usual ones.
+/// Rows of the printed report about the policies; no row for a default one.
 pub(crate) struct Rows<'a> {
     pub(crate) keep: &'a Keep,
     pub(crate) n_unranked: Option<u64>,
@@ -74,14 +74,14 @@ impl FromStr for Keep {
     }
 }
 
-/// As it is given.
+/// Serializes the value of the flag.
 impl Serialize for Keep {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-/// As it is given.
+/// Writes the value of the flag.
 impl fmt::Display for Keep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! Where the documents go that stay, in the format that the output's name says.
+//! The output of kept documents, in the format of its name.
 
 mod parquet;
 mod row_set;
@@ -23,7 +23,7 @@ pub(crate) enum KeptOutput {
 }
 
 impl KeptOutput {
-    /// Refuses what the inputs cannot be written as, and has them make what the output needs.
+    /// Refuses inputs that cannot be written in the format, and configures `inputs` for the output.
     pub(crate) fn new(path: &Path, inputs: &mut Inputs, journal: Option<&Journal>) -> anyhow::Result<Self> {
         let format = format_of(path)?;
         for (input, found) in inputs.formats() {
@@ -64,7 +64,7 @@ impl KeptOutput {
         Ok(Self::Lines(output))
     }
 
-    /// Whether it wants the line that stands for a document.
+    /// Returns true if the output needs the lines of documents.
     pub(crate) fn takes_lines(&self) -> bool {
         matches!(self, Self::Lines(_))
     }
@@ -79,7 +79,7 @@ impl KeptOutput {
         }
     }
 
-    /// Makes durable what there is, and adds how much that is.
+    /// Makes the written part durable, and adds its length.
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         match self {
             Self::Lines(output) => output.checkpoint(lengths),
@@ -87,7 +87,7 @@ impl KeptOutput {
         }
     }
 
-    /// Puts the whole file in its place.
+    /// Moves the whole file into its place.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         match self {
             Self::Lines(output) => output.finish(),
@@ -96,7 +96,7 @@ impl KeptOutput {
     }
 }
 
-/// What is to be written; JSON Lines where the name does not say.
+/// The format by the name of the output; JSON Lines for other names.
 fn format_of(path: &Path) -> anyhow::Result<Format> {
     let written = Role::Kept.of(path).with_context(|| format!("{} cannot be written", path.display()))?;
     Ok(match written {
@@ -107,7 +107,7 @@ fn format_of(path: &Path) -> anyhow::Result<Format> {
     })
 }
 
-/// The columns of the first file of CSV, which all of them have, and whether it begins with a byte order mark.
+/// The columns common to all CSV files, and true if the first file begins with a byte order mark.
 fn common_columns(inputs: &mut Inputs, delimiter: u8) -> anyhow::Result<(Delimited, bool)> {
     let headers = inputs.headers()?;
     let mut headers = headers.into_iter();

@@ -1,7 +1,8 @@
-//! The batch job: reads a corpus and prints its fingerprints, writes them into an index, or drops near-duplicates.
+//! The batch job: reads a corpus and prints its fingerprints, writes them into an index, or drops
+//! near-duplicates.
 //!
-//! Blocking threads throughout, with a bound on every queue: one thread reads, all cores fingerprint, and one puts the
-//! results to use in the order of the input.
+//! Blocking threads throughout, with a bound on every queue: one thread reads, all cores
+//! fingerprint, and one consumes the results in the order of the input.
 #![forbid(unsafe_code)]
 
 mod bulk;
@@ -50,8 +51,8 @@ use crate::cli::{Cli, Command};
 use crate::rejects::AllRejected;
 use crate::stop::Stopped;
 
-/// Runs the command line of this process: 0 all done, 1 some records were rejected, 2 could not run, above 128 told to
-/// stop while there is a journal.
+/// Runs the command line of this process. Exit codes: 0 all done, 1 some records were rejected, 2
+/// could not run, above 128 stopped by a signal while there is a journal.
 #[must_use]
 pub fn main() -> ExitCode {
     corpus::install_hook();
@@ -61,20 +62,21 @@ pub fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let is_coloured = program::stderr().is_terminal();
-    // A store that waits for its server says so.
+    // Reports waits of a store for its server.
     tracing_subscriber::fmt()
         .with_max_level(LevelFilter::WARN)
         .with_writer(move || LogLines::new(program::stderr_exact(), is_coloured))
         .with_ansi(is_coloured)
         .finish()
-        // What it tries again is tried again here, too, and said once in the end.
+        // Silences the retries of `hdfs_native`: this program retries, too, and reports a final
+        // failure once.
         .with(Targets::new().with_default(LevelFilter::WARN).with_target("hdfs_native", LevelFilter::OFF))
         .init();
     let may_break_off = matches!(cli.command, Command::Fingerprint(_) | Command::Manual(_));
     match run(cli) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
-        // Whoever reads has seen enough, as in `indexer fingerprint … | head`.
+        // The reader has seen enough, as in `indexer fingerprint … | head`.
         Err(error) if may_break_off && is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             if let Some(stopped) = error.downcast_ref::<Stopped>() {
@@ -82,13 +84,13 @@ pub fn main() -> ExitCode {
                 return ExitCode::from(stopped.exit_code());
             }
             progress::complain(format_args!("{}", program::error(&error)));
-            // All was read, and to do it again would not help.
+            // All records were read, and a repetition would not help.
             ExitCode::from(if error.is::<AllRejected>() { 1 } else { 2 })
         }
     }
 }
 
-/// Says how many records were rejected.
+/// Runs the command and returns the number of rejected records.
 fn run(cli: Cli) -> anyhow::Result<u64> {
     if let Command::Manual(command) = &cli.command {
         command.run(Cli::command_line(), &mut program::stdout())?;

@@ -1,4 +1,4 @@
-//! The binary `indexer`; everything it does is in the library.
+//! The binary `indexer`, a shell around the library.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! A run that would need more memory than it may have: said while it runs, and ended in order.
+//! Memory limits of a run: warns before the run outgrows them, and stops the run in order.
 
 use std::error::Error;
 use std::fmt;
@@ -7,24 +7,26 @@ use program::{MemoryLimits, MemoryUse};
 
 use crate::numbers::megabytes;
 
-/// What a run takes before this share of its input mostly stays as it is: dictionaries, buffers, caches.
+/// Share of the input after which the initial growth of memory is over: dictionaries, buffers,
+/// caches.
 const SHARE_OF_START: f64 = 0.1;
 
-/// From this share on the growth since then tells what the whole takes.
+/// Share of the input from which on the growth since then predicts the total.
 const SHARE_THAT_TELLS: f64 = 0.25;
 
-/// Less of a limit than this part is taken by what does not grow.
+/// Fixed memory takes less than one part in `PART_THAT_TELLS` of a limit.
 const PART_THAT_TELLS: u64 = 4;
 
-/// Watches the memory of this process beside its limits.
+/// Compares the memory of this process with its limits.
 pub(crate) struct Watch {
     limits: MemoryLimits,
-    /// The share of the input that was read at the end of the start, and the bytes that the process had.
+    /// The share of the input read at the end of the initial growth, and the memory at that time in
+    /// bytes.
     start: Option<(f64, u64)>,
     has_warned: bool,
 }
 
-/// The run has come near the limit of its memory, and has stopped.
+/// The error of a run stopped near its memory limit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutOfMemory {
     used: MemoryUse,
@@ -32,18 +34,19 @@ pub(crate) struct OutOfMemory {
 }
 
 impl Watch {
-    /// Watches from now on.
+    /// Starts to watch.
     pub(crate) fn new() -> Self {
         Self { limits: MemoryLimits::of_process(), start: None, has_warned: false }
     }
 
-    /// An error where so little is left that the run must stop.
+    /// Fails if so little memory is left that the run must stop.
     pub(crate) fn check(&self, has_journal: bool) -> Result<(), OutOfMemory> {
         let used = self.limits.nearest().filter(|used| used.is_near_limit());
         used.map_or(Ok(()), |used| Err(OutOfMemory { used, has_journal }))
     }
 
-    /// A warning, once, where the whole input will take more than there is, at the rate since the start.
+    /// Returns a warning, once, if the whole input will exceed the limit at the present rate of
+    /// growth.
     pub(crate) fn foresee(&mut self, share_read: f64) -> Option<String> {
         if self.has_warned || !(SHARE_OF_START..1.0).contains(&share_read) {
             return None;
@@ -67,13 +70,13 @@ impl Watch {
     }
 }
 
-/// Bytes at the end of an input, where they grow by the share of it that was read.
+/// Bytes at the end of the input, extrapolated from two shares of the input and the bytes at each.
 fn at_end((share_before, before): (f64, u64), (share_now, now): (f64, u64)) -> f64 {
     let grown = now.saturating_sub(before) as f64;
     before as f64 + grown * (1.0 - share_before) / (share_now - share_before)
 }
 
-/// Ways out for the user.
+/// Advice for the user.
 const WAYS_OUT: &str =
     "give it more, or take --profile minhash, which needs less, or an index in HBase (--store)";
 

@@ -132,22 +132,12 @@ impl StoreOptions {
     /// Opens the index at `uri`, or where the mode allows creates it as the options say, and builds what its
     /// recipe needs. That a new index is made is said unless `is_quiet`: a slip in its name would go unseen, and all
     /// that the index that was meant knows be taken for new.
-    pub(crate) fn open_or_make(
-        &self,
-        uri: &str,
-        mode: Mode,
-        is_quiet: bool,
-    ) -> anyhow::Result<Engine> {
+    pub(crate) fn open_or_make(&self, uri: &str, mode: Mode, is_quiet: bool) -> anyhow::Result<Engine> {
         self.open(uri, mode, is_quiet, |options| options)
     }
 
     /// The same, for documents that come without their texts: a new index keeps none unless that is asked for.
-    pub(crate) fn open_without_texts(
-        &self,
-        uri: &str,
-        mode: Mode,
-        is_quiet: bool,
-    ) -> anyhow::Result<Engine> {
+    pub(crate) fn open_without_texts(&self, uri: &str, mode: Mode, is_quiet: bool) -> anyhow::Result<Engine> {
         self.open(uri, mode, is_quiet, |options| Options { without_texts: true, ..options })
     }
 

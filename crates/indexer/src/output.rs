@@ -1,7 +1,7 @@
-//! Files that are whole or not there: written beside their place and moved into it at the end.
+//! Files that are whole or absent: written beside their place and moved into it at the end.
 //!
-//! What belongs to a job with a journal is written under a fixed name, and cut back to where the journal says when the job
-//! goes on.
+//! An output of a job with a journal is written under a fixed name. A resumed job cuts it back to
+//! its length at the checkpoint.
 
 mod names;
 mod partial;
@@ -20,33 +20,35 @@ pub(crate) use names::{ResultsFormat, Role, Written};
 use partial::{Journalled, Partial};
 pub(crate) use partial::{Reached, is_at_work};
 
-/// How long each output is, by what it is for: the option that asks for it. Where it is may change.
-/// Beside it is the [checksum](sum_of) of so much of it, where its bytes have none of their own.
+/// Length of each output, by role: the option that asks for it. The key is not its place, which may
+/// change. Beside the length is the [checksum](sum_of) of these bytes, unless the format has
+/// checksums of its own.
 pub(crate) type Lengths = BTreeMap<String, u64>;
 
-/// What the checksum of an output is called among the lengths.
+/// The key of an output's checksum among the lengths.
 pub(crate) fn sum_of(role: &str) -> String {
     format!("crc32 of {role}")
 }
 
-/// The name that stands for standard output.
+/// The name for standard output.
 pub(crate) const STDOUT: &str = "-";
 
-/// What outputs are for, as a journal calls them: the option that asks for it.
+/// Roles of outputs in a journal: the options that ask for them.
 pub(crate) const OUTPUT: &str = "--output";
 pub(crate) const DUPLICATES: &str = "--duplicates";
 pub(crate) const CLUSTERS: &str = "--clusters";
 pub(crate) const PAIRS: &str = "--pairs";
 pub(crate) const REJECTS: &str = "--rejects";
 
-/// Packed bytes that are held before they are written.
+/// Buffered packed bytes.
 const PACKED_BYTES: usize = 64 << 10;
 
 pub(crate) fn is_stdout(path: &Path) -> bool {
     path.as_os_str() == STDOUT
 }
 
-/// Whether it is a name of a file that this process has open, as `/dev/stdout`: what that is may not be replaced.
+/// Returns true if the path names an open file of this process, like `/dev/stdout`, which must not
+/// be replaced.
 fn is_open_file(path: &Path) -> bool {
     let folders = ["/dev/fd", "/proc/self/fd", "/proc/thread-self/fd"];
     path == Path::new("/dev/stdout")
@@ -54,7 +56,7 @@ fn is_open_file(path: &Path) -> bool {
         || path.parent().is_some_and(|folder| folders.iter().any(|open| folder == Path::new(open)))
 }
 
-/// Prints what a person is to see of a job that is done. A reader who has gone away changes nothing about that.
+/// Prints results of a finished job. A reader that has closed the pipe is no error.
 pub(crate) fn print_to_stdout(what: &impl fmt::Display) -> anyhow::Result<()> {
     match write!(program::stdout(), "{what}") {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -64,8 +66,8 @@ pub(crate) fn print_to_stdout(what: &impl fmt::Display) -> anyhow::Result<()> {
     }
 }
 
-/// The same path for the same place, whether or not there is a file yet. A link is followed, so that it stays, and what it
-/// leads to is replaced.
+/// The canonical path of a file, even if the file does not exist yet. Follows a link, so that the
+/// link stays and its target is replaced.
 pub(crate) fn place_of(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -74,26 +76,26 @@ pub(crate) fn place_of(path: &Path) -> PathBuf {
     })
 }
 
-/// A file being written, gzip where its name ends in `.gz` and zstd where it ends in `.zst`, or standard output for `-`.
+/// A file being written, gzip if its name ends in `.gz` and zstd if it ends in `.zst`, or standard
+/// output for `-`.
 ///
-/// What a name that is not a regular file leads to (`/dev/null`, a pipe) is written directly: it cannot be replaced.
+/// Anything but a regular file (`/dev/null`, a pipe) is written directly: it cannot be replaced.
 pub(crate) struct Output {
     path: PathBuf,
-    /// What it is for, where it belongs to a job with a journal.
+    /// The role in a job with a journal; otherwise empty.
     role: &'static str,
     writer: Writer,
     is_new: bool,
-    /// Whether its name beside its place may not be durable yet, where a checkpoint is to speak of
-    /// it.
+    /// True until the name of the partial file is durable, which a checkpoint requires.
     is_unnamed: bool,
 }
 
-/// Whose output is gone on with.
+/// Identity of an output of a resumed job.
 pub(crate) struct Resumed<'a> {
-    /// Part of the name of the file that is not whole yet.
+    /// Part of the name of the partial file.
     pub(crate) job: &'a str,
     pub(crate) role: &'static str,
-    /// What to do where that is not possible.
+    /// Advice for an output that cannot resume.
     pub(crate) advice: &'static str,
 }
 
@@ -101,19 +103,19 @@ enum Writer {
     Direct(BufWriter<Box<dyn Write + Send>>),
     Plain(BufWriter<Partial>),
     Packed(Box<Packed>),
-    /// Whole, and where it belongs.
+    /// Whole and in its place.
     InPlace,
 }
 
-/// A packed file, in parts each of which is packed by itself: readers take all of them as one.
+/// A file of parts packed one by one: readers take all parts as one file.
 struct Packed {
     part: Part,
-    /// Whether anything is in it.
+    /// True if the part has content.
     is_begun: bool,
     file: BufWriter<Partial>,
 }
 
-/// What gzip calls a member and zstd a frame.
+/// A part: a member of gzip, a frame of zstd.
 enum Part {
     Gzip(GzEncoder<Vec<u8>>),
     Zstd(zstd::Encoder<'static, Vec<u8>>),
@@ -127,7 +129,7 @@ impl Output {
             let writer = Writer::Direct(BufWriter::new(Box::new(file)));
             return Ok(Self { path: path.to_owned(), role: "", writer, is_new: true, is_unnamed: true });
         }
-        // A link stays, and what it leads to is replaced.
+        // A link stays, and its target is replaced.
         ensure!(
             !path.is_symlink() || path.exists(),
             "{} is a link that leads to nothing; name the file itself",
@@ -145,7 +147,7 @@ impl Output {
         Ok(Self { path: path.to_owned(), role: "", writer, is_new: true, is_unnamed: true })
     }
 
-    /// Goes on with the file that a job began, as it was at a checkpoint; without one it begins.
+    /// Opens the partial file of a job as of a checkpoint; creates it without one.
     pub(crate) fn resume(
         path: PathBuf,
         reached: Option<Reached>,
@@ -193,7 +195,7 @@ impl Output {
         Ok(Self { path, role, writer, is_new, is_unnamed: true })
     }
 
-    /// One that is whole already.
+    /// An output that is whole already.
     pub(crate) fn in_place(path: PathBuf) -> Self {
         Self { path, role: "", writer: Writer::InPlace, is_new: false, is_unnamed: false }
     }
@@ -202,29 +204,29 @@ impl Output {
         &self.path
     }
 
-    /// Whether nothing of it was written by an earlier run.
+    /// Returns true if no earlier run has written to the output.
     pub(crate) fn is_new(&self) -> bool {
         self.is_new
     }
 
-    /// What to report when a write to it failed.
+    /// The error for a failed write.
     pub(crate) fn failed(&self, error: io::Error) -> anyhow::Error {
         anyhow!(error).context(format!("failed to write {}", self.path.display()))
     }
 
-    /// Makes durable what was written, and adds to `lengths` how much that is.
+    /// Makes the written bytes durable, and adds their number to `lengths`.
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         let file = match &mut self.writer {
             Writer::Direct(_) | Writer::InPlace => return Ok(()),
             Writer::Plain(file) => Ok(file),
-            // What the packer holds back depends on all before it, so a part ends here.
+            // Ends the part: the state of the packer depends on all bytes before.
             Writer::Packed(packed) => packed.end_part().map(|()| &mut packed.file),
         };
         let written = file.and_then(|file| {
             file.flush()?;
             file.get_ref().file().sync_data()?;
             if self.is_unnamed {
-                // A checkpoint is going to say that it is there.
+                // The checkpoint will say that the file exists.
                 crate::durable::sync(folder_of(&self.path))?;
                 self.is_unnamed = false;
             }
@@ -236,8 +238,9 @@ impl Output {
         Ok(())
     }
 
-    /// Moves the file to its place. Without this an error leaves nothing of it, unless it belongs to a journal; a killed
-    /// process leaves `.NAME.….partial`, which nobody else reads.
+    /// Moves the file into its place. If this is not called because of an error, the partial file
+    /// is removed, unless it belongs to a journal. A killed process leaves `.NAME.….partial`, which
+    /// no other program reads.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let path = self.path;
         let finish = || -> io::Result<()> {
@@ -256,7 +259,7 @@ impl Output {
                 Partial::Temporary(file) => file.persist(&path).map_err(|error| error.error).map(|_| ()),
                 Partial::Journalled(journalled) => {
                     fs::rename(&journalled.path, &path)?;
-                    // The journal is going to say that it is there.
+                    // The journal will say that the file exists.
                     File::open(folder_of(&path))?.sync_all()
                 }
             }
@@ -266,7 +269,7 @@ impl Output {
 }
 
 impl Writer {
-    /// Packs or not, as the name of its place says.
+    /// Packs the file by the suffix of its place.
     fn to_file(path: &Path, file: Partial) -> io::Result<Self> {
         let file = BufWriter::new(file);
         let suffix = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
@@ -286,12 +289,12 @@ impl Part {
 
     fn zstd() -> io::Result<Self> {
         let mut encoder = zstd::Encoder::new(Vec::new(), zstd::DEFAULT_COMPRESSION_LEVEL)?;
-        // Who unpacks it is told of a flipped bit, as with gzip.
+        // The checksum reveals a flipped bit while unpacking, as with gzip.
         encoder.include_checksum(true)?;
         Ok(Self::Zstd(encoder))
     }
 
-    /// A new one of the same kind.
+    /// A new part of the same kind.
     fn next(&self) -> io::Result<Self> {
         match self {
             Self::Gzip(_) => Ok(Self::gzip()),
@@ -306,7 +309,7 @@ impl Part {
         }
     }
 
-    /// What is packed and not yet in the file.
+    /// Packed bytes not written to the file yet.
     fn packed(&mut self) -> &mut Vec<u8> {
         match self {
             Self::Gzip(encoder) => encoder.get_mut(),
@@ -323,8 +326,8 @@ impl Part {
 }
 
 impl Packed {
-    /// Ends the part that is on its way. Only of an empty file it may be empty too: without any it would be no packed
-    /// file.
+    /// Ends the current part. An empty part is written only for an empty file, which needs one to
+    /// be a packed file.
     fn end_part(&mut self) -> io::Result<()> {
         if self.is_begun || self.file.stream_position()? == 0 {
             self.is_begun = false;

@@ -1,7 +1,7 @@
-//! Pairs of near documents as files have them; and `dedup --pairs`: which documents of the run are near to each other, every pair
-//! once.
+//! Rows of near pairs, and `dedup --pairs`: all pairs of near documents of a run, each pair once.
 //!
-//! Those of a run are known at its end only, so until then the documents are held, without their texts.
+//! The pairs of a run are known only at its end, so until then the documents are held, without
+//! their texts.
 
 use engine::clusters::{COMPARED_MAX, CROWD_MIN, Groups, Join, Texts};
 use engine::join::NearPair;
@@ -16,13 +16,14 @@ use crate::table::{Columns, Schema, Table};
 
 pub(crate) enum PairsFile {}
 
-/// Two documents: those of a run the first of the input first, those of an index the lesser id.
+/// Two near documents: of a run, the one that is first in the input; of an index, the one with the
+/// lesser id first.
 #[derive(Clone, Copy)]
 pub(crate) struct Pair<'a> {
     a: &'a DocumentId,
     b: &'a DocumentId,
     nearness: Nearness,
-    /// Of which document `b` is a copy, where that is known.
+    /// The document of which `b` is a copy, if known.
     copy_of: Option<&'a DocumentId>,
 }
 
@@ -63,7 +64,7 @@ impl Pairs {
         Self { table, join: Join::of(index), ids: Vec::new(), features: Vec::new() }
     }
 
-    /// Takes note of a document, kept or dropped. One without features is near to nothing.
+    /// Notes a document, kept or dropped. A document without features is near to none.
     pub(crate) fn add(&mut self, document: &Fingerprinted) {
         if let Some(features) = &document.features {
             self.ids.push(document.id.clone());
@@ -71,11 +72,11 @@ impl Pairs {
         }
     }
 
-    /// Finds the pairs, writes them as they are found, and puts the file in its place. The texts are those of the documents
-    /// that were added, in their order.
+    /// Finds the pairs, writes them as found, and moves the file into its place. `texts` has the
+    /// texts of the added documents, in their order.
     ///
-    /// The copies of a document come first, each beside the first of them; the pairs after them are of documents that are no
-    /// copies.
+    /// First come the copies, each paired with the first document of the same text; then the pairs
+    /// of documents that are no copies.
     pub(crate) fn finish(self, texts: &dyn Texts) -> anyhow::Result<()> {
         let Self { mut table, join, ids, features } = self;
         let groups = Groups::counted(&features, join.rule(), texts)?;
@@ -97,7 +98,7 @@ impl Pairs {
     }
 }
 
-/// Says of how many texts not all pairs were compared for an output.
+/// Reports the number of texts for which not all pairs were compared.
 pub(crate) fn say_bounded(option: &str, n_bounded: usize) {
     if n_bounded > 0 {
         complain(format_args!(

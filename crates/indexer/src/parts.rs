@@ -1,7 +1,8 @@
-//! A folder of results in parts, each a file that is whole or not there. What is there is not made again, so whoever is killed
-//! goes on with the same command, and several workers fill one folder.
+//! A folder of results in parts, each a file that is whole or absent. Existing parts are not made
+//! again: the same command resumes a killed run, and several workers fill one folder.
 //!
-//! A file beside them says of what index the parts are and how they were made: parts of something else are refused.
+//! A manifest states the index of the parts and their options. Parts of another index or other
+//! options are refused.
 
 use std::fs;
 use std::io::{self, Write};
@@ -15,47 +16,47 @@ use crate::output::is_at_work;
 
 const MANIFEST: &str = "manifest.json";
 
-/// Of the file that says what the parts are.
+/// Version of the manifest.
 const FORMAT: u32 = 1;
 
-/// What the parts are, for people too. All but the store decides what is in them.
+/// Attributes of the parts, readable for people, too. All but `store` determine the content.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Manifest {
     format: u32,
-    /// Which index, whatever its URL.
+    /// Identity of the index, independent of its URL.
     index: String,
-    /// Its URL, as the run was given it that made the folder.
+    /// URL of the index in the run that made the folder.
     store: String,
     max_distance: u32,
     min_similarity: Option<f64>,
     parts: u32,
     results_format: String,
-    /// How many workers share the parts, where the one that made the folder was told so.
+    /// Number of workers sharing the parts; `None` if the run that made the folder did not know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shards: Option<u32>,
-    /// The last write to the index when the folder was begun: a copy that was made before it has
+    /// The last write to the index when the folder was made: a copy of the index from before has
     /// other pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_write: Option<WriteMark>,
 }
 
-/// What is asked for.
+/// Attributes requested by the run.
 pub(crate) struct Asked<'a> {
     pub(crate) index: String,
     pub(crate) last_write: Option<WriteMark>,
     pub(crate) store: &'a str,
     pub(crate) max_distance: u32,
     pub(crate) min_similarity: Option<f64>,
-    /// As many as there are where they were begun, or else as many.
+    /// Number of parts; `None` for that of the folder, or `n_parts_default` for a new one.
     pub(crate) n_parts: Option<u32>,
     pub(crate) n_parts_default: u32,
-    /// Of how many workers it is one, where it takes every so many part.
+    /// Number of workers, of which this one takes every `n_shards`th part; `None` for all parts.
     pub(crate) n_shards: Option<u32>,
     pub(crate) suffix: &'static str,
 }
 
-/// The folder.
+/// An open folder of parts.
 pub(crate) struct Parts {
     path: PathBuf,
     n_parts: u32,
@@ -64,7 +65,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Makes the folder, or goes on with one that was made for the same.
+    /// Makes the folder, or opens one of the same attributes.
     pub(crate) fn open(path: &Path, asked: &Asked<'_>) -> anyhow::Result<Self> {
         crate::durable::create_folder(path)
             .with_context(|| format!("failed to make the folder {}", path.display()))?;
@@ -82,7 +83,7 @@ impl Parts {
         Ok(Self { path: path.to_owned(), n_parts, suffix, last_write })
     }
 
-    /// Refuses an index that was put back to a copy which is older than the folder.
+    /// Refuses an index restored from a copy older than the folder.
     pub(crate) fn hold_to(&self, index: &Index) -> anyhow::Result<()> {
         let has_written = self.last_write.map_or(Ok(true), |then| index.has_written(&then));
         ensure!(
@@ -102,7 +103,7 @@ impl Parts {
         &self.path
     }
 
-    /// Where a part is, or is to be.
+    /// The path of a part, whether it exists or not.
     pub(crate) fn path_of(&self, part: u32) -> PathBuf {
         self.path.join(format!("part-{part:05}.{}", self.suffix))
     }
@@ -111,14 +112,14 @@ impl Parts {
         self.path_of(part).exists()
     }
 
-    /// Removes what runs that were killed have left of files that are there by now. Another run may
-    /// be at work on one.
+    /// Removes partial files of killed runs whose parts exist by now. Skips files to which another
+    /// run writes.
     pub(crate) fn tidy(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.path)? {
             let name = entry?.file_name();
             let name = name.to_string_lossy();
             let of_whom = name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial"));
-            // What is between the two is the file's own name, a dot and what tells several apart.
+            // The file's name, a dot and a part that distinguishes several files.
             let of_whom = of_whom.and_then(|name| name.rsplit_once('.')).map(|(whole, _)| whole);
             let path = self.path.join(&*name);
             if of_whom.is_some_and(|whole| self.path.join(whole).exists()) && !is_at_work(&path) {
@@ -144,7 +145,7 @@ impl Asked<'_> {
         }
     }
 
-    /// What the folder has and what is asked for, where that differs.
+    /// The first difference between the folder and the request: its name, and both values.
     fn difference(&self, there: &Manifest) -> Option<(&'static str, String, String)> {
         let ours = self.manifest();
         let similarity = |manifest: &Manifest| format!("{:?}", manifest.min_similarity.unwrap_or(0.0));
@@ -168,7 +169,7 @@ impl Asked<'_> {
     }
 }
 
-/// What the folder says it has, if it says so.
+/// Reads the manifest; `None` if there is none.
 fn read(path: &Path) -> anyhow::Result<Option<Manifest>> {
     let file = path.join(MANIFEST);
     let bytes = match fs::read(&file) {
@@ -186,14 +187,14 @@ fn read(path: &Path) -> anyhow::Result<Option<Manifest>> {
     Ok(Some(manifest))
 }
 
-/// Says what the folder is for, unless another worker has just done so.
+/// Writes the manifest, unless another worker was faster.
 fn begin(path: &Path, asked: &Asked<'_>) -> anyhow::Result<Manifest> {
     let failed = || format!("failed to begin the folder {}", path.display());
     for entry in fs::read_dir(path).with_context(failed)? {
         let name = entry.with_context(failed)?.file_name();
         let name = name.to_string_lossy();
         if !name.starts_with('.') {
-            // Whoever was faster has written that first.
+            // Another worker has written its manifest first.
             let manifest = read(path)?;
             return manifest.with_context(|| {
                 format!("{} has other files ({name}); name a new folder for the pairs", path.display())
@@ -252,10 +253,10 @@ mod tests {
         let parts = Parts::open(path, &asked("one", Some(4))).unwrap();
         assert_eq!((parts.len(), parts.has(3)), (4, false));
         assert_eq!(parts.path_of(3), path.join("part-00003.jsonl"));
-        // As many parts as it was begun with, from wherever the index is asked.
+        // The folder has its original number of parts, from any URL of the index.
         let again = Asked { store: "hbase://h:1/x", ..asked("one", None) };
         assert_eq!(Parts::open(path, &again).unwrap().len(), 4);
-        // One worker does what the others have left.
+        // One worker completes the parts that others have left.
         Parts::open(path, &Asked { n_shards: None, ..asked("one", None) }).unwrap();
         for (asked, part) in [
             (asked("other", None), "of the index one (embedded:x), and these are of the index other"),

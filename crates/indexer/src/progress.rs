@@ -1,4 +1,4 @@
-//! What a person sees while it runs, all of it on stderr: a bar on a terminal, a line now and then elsewhere.
+//! Progress of a run on stderr: a bar on a terminal, otherwise a line now and then.
 
 mod parts;
 mod scanned;
@@ -16,18 +16,18 @@ use crate::numbers::{Grouped, megabytes, megabytes_per_second};
 pub(crate) use self::parts::PartsProgress;
 pub(crate) use self::scanned::Scanned;
 
-/// Time between two lines where stderr is no terminal.
+/// Time between two lines without a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How far a run has come.
+/// Progress over the input.
 pub(crate) struct Progress {
     start: Instant,
-    /// What earlier runs of the job took.
+    /// Time of earlier runs of the job.
     before: Duration,
     next_line: Instant,
     n_bytes_read: Arc<AtomicU64>,
     n_bytes: Option<u64>,
-    /// Which of several passes over the input this is; empty where there is one.
+    /// Name of the current pass over the input; empty if there is only one.
     pass: &'static str,
     view: View,
 }
@@ -39,7 +39,7 @@ enum View {
     Nothing,
 }
 
-/// Where to say something to a person while a bar may be drawn.
+/// Prints messages without overwriting a progress bar.
 #[derive(Clone)]
 pub(crate) struct Console(View);
 
@@ -73,14 +73,15 @@ impl Progress {
         }
     }
 
-    /// The run itself begins now; what came before was preparation, but for what earlier runs of the job took.
+    /// Starts the clock of the run itself, without the preparations before; `before` is the time of
+    /// earlier runs of the job.
     pub(crate) fn start(&mut self, before: Duration) {
         self.before = before;
         self.start = Instant::now();
         self.next_line = self.start + LINE_INTERVAL;
     }
 
-    /// The input is read from its beginning now, as the pass of this name.
+    /// Begins a pass from the beginning of the input.
     pub(crate) fn begin_pass(&mut self, name: &'static str) {
         self.pass = name;
         self.n_bytes_read.store(0, Ordering::Relaxed);
@@ -93,18 +94,18 @@ impl Progress {
         Console(self.view.clone())
     }
 
-    /// Time at work.
+    /// Working time.
     pub(crate) fn elapsed(&self) -> Duration {
         self.before + self.start.elapsed()
     }
 
-    /// The share of the input that has been read, where its length is known.
+    /// The share of the input read so far; `None` if its length is not known.
     pub(crate) fn share_read(&self) -> Option<f64> {
         let n_bytes = self.n_bytes.filter(|&n_bytes| n_bytes > 0)?;
         Some(self.n_bytes_read.load(Ordering::Relaxed) as f64 / n_bytes as f64)
     }
 
-    /// Shows how far it is, if it is time for that again.
+    /// Updates the display, if an update is due.
     pub(crate) fn show(&mut self, n_documents: u64) {
         let n_bytes_read = self.n_bytes_read.load(Ordering::Relaxed);
         match &self.view {

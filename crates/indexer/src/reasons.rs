@@ -1,8 +1,9 @@
-//! Why records were rejected, in kinds: reasons that differ only in an id, a number or a position are one.
+//! Counts of rejections by kind: reasons that differ only in an id, a number or a position are of
+//! one kind.
 
 use crate::top::Top;
 
-/// Kinds that are told apart at once; a bound on memory.
+/// Bound on the kinds counted at once.
 const KINDS_MAX: usize = 1000;
 
 #[derive(Clone, Debug)]
@@ -25,7 +26,8 @@ impl Reasons {
     }
 }
 
-/// A reason with `N` for each number, and `"…"` for whatever is quoted; names of fields stay, for they are few.
+/// The kind of a reason: `N` for each number, `"…"` for each quotation. Field names stay, because
+/// they are few.
 fn kind(reason: &str) -> String {
     let mut kind = String::new();
     let mut rest = reason;
@@ -46,7 +48,8 @@ fn kind(reason: &str) -> String {
     kind
 }
 
-/// Where the quotes end that `text` begins with, if it does; a backslash takes the next character's meaning away.
+/// The end of the quotation with which `text` begins; `None` if there is none. A backslash escapes
+/// the next character.
 fn end_of_quotes(text: &str) -> Option<usize> {
     let inside = text.strip_prefix('"')?;
     let mut is_escaped = false;

@@ -1,4 +1,4 @@
-//! Records that could not be taken: counted, named on stderr, and written to a file where one was asked for.
+//! Rejected records: counted, named on stderr, and written to a file on request.
 
 use std::error::Error;
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::output::{Output, REJECTS};
 use crate::progress::Console;
 use crate::reasons::Reasons;
 
-/// How many records are named on stderr.
+/// Number of records named on stderr.
 const NAMED_MAX: u64 = 5;
 
-/// Of so many records none could be taken, and no output was put in its place.
+/// The error of a run that rejected all of this many records, and so replaced no output.
 #[derive(Debug)]
 pub(crate) struct AllRejected(pub(crate) u64);
 
@@ -38,7 +38,7 @@ pub(crate) struct Rejects {
 }
 
 impl Rejects {
-    /// Goes on from a checkpoint of the job, if it has a journal.
+    /// Starts at the checkpoint of the job, if it has a journal.
     pub(crate) fn new(
         path: Option<&Path>,
         console: Console,
@@ -59,32 +59,33 @@ impl Rejects {
         })
     }
 
-    /// Takes note of a record that could not be taken.
+    /// Rejects a record.
     pub(crate) fn reject(&mut self, origin: &Origin, number: u64, reason: &str) -> anyhow::Result<()> {
         self.n_rejected += 1;
         self.reasons.add(reason);
         self.name("rejected", origin, number, reason)
     }
 
-    /// Names a record without features. That is no fault of its own, so it does not count as rejected.
+    /// Names a record without features. It does not count as rejected, because the record is valid.
     pub(crate) fn not_indexed(&mut self, origin: &Origin, number: u64) -> anyhow::Result<()> {
         self.name("not_indexed", origin, number, "the text has no features")
     }
 
-    /// Names a document of an index that another one was to have. It is no record, so it does not count as rejected.
+    /// Names a document of an index that is missing in another one. It does not count as rejected,
+    /// because it is no record.
     pub(crate) fn missing(&mut self, id: &DocumentId) -> anyhow::Result<()> {
         self.say("missing", format_args!("{id}"), "");
         self.write(&json!({ "kind": "missing", "id": id.as_str() }))
     }
 
-    /// Makes the file durable, and adds what is to be known of it.
+    /// Makes the file durable, and adds counts and length to the checkpoint.
     pub(crate) fn checkpoint(&mut self, checkpoint: &mut Checkpoint) -> anyhow::Result<()> {
         checkpoint.n_rejected = self.n_rejected;
         checkpoint.n_named = self.n_named;
         self.file.as_mut().map_or(Ok(()), |file| file.checkpoint(&mut checkpoint.lengths))
     }
 
-    /// Why records were rejected so far.
+    /// Reasons of the rejections so far.
     pub(crate) fn reasons(&self) -> &Reasons {
         &self.reasons
     }
@@ -93,7 +94,7 @@ impl Rejects {
         self.n_rejected
     }
 
-    /// Puts the file in its place and says how many records were rejected.
+    /// Moves the file into its place. Returns the number of rejected records.
     pub(crate) fn finish(self) -> anyhow::Result<u64> {
         if let Some(file) = self.file {
             file.finish()?;

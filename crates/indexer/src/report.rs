@@ -1,4 +1,4 @@
-//! What a run did, in the end.
+//! The results of a run.
 
 use std::fmt;
 use std::ops::AddAssign;
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::numbers::{Grouped, is_zero, megabytes, megabytes_per_second};
 
-/// Counts of one run. Every record read is in exactly one of them.
+/// Counts of one run. Each record read is in exactly one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) counts: Counts,
     pub(crate) n_read: u64,
     pub(crate) n_rejected: u64,
-    /// Of the texts, in UTF-8.
+    /// Bytes of all texts in UTF-8.
     pub(crate) n_text_bytes: u64,
-    /// Records whose texts are [short](crate::short_texts::SHORT), where these are counted.
+    /// Records with [short](crate::short_texts::SHORT) texts, if these are counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) n_short: u64,
     /// Files that were found and not read.
@@ -26,7 +26,7 @@ pub(crate) struct Report {
     pub(crate) time: Duration,
 }
 
-/// What became of the documents that were not rejected.
+/// Counts of the documents that were not rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Counts {
     Fingerprinted { n: u64, n_without_features: u64 },
@@ -35,61 +35,61 @@ pub(crate) enum Counts {
     Counted { n: u64, n_without_features: u64, frequencies: Frequencies },
 }
 
-/// What became of documents that were to be indexed.
+/// Counts of an indexing run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Indexed {
     pub(crate) n_new: u64,
     pub(crate) n_unchanged: u64,
     pub(crate) n_replaced: u64,
-    /// Were in the index; their text has no features any more.
+    /// Documents of the index whose text has no features any more.
     pub(crate) n_removed: u64,
     pub(crate) n_without_features: u64,
 }
 
-/// What became of documents of which duplicates were to be dropped.
+/// Counts of a deduplication.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Deduplicated {
     pub(crate) n_kept: u64,
     pub(crate) n_duplicates: u64,
-    /// Kept too.
+    /// Also kept.
     pub(crate) n_without_features: u64,
-    /// Of all these, how many had nothing to be ranked by, where that decides which documents stay.
+    /// Documents without a rank, kept or dropped; `None` unless ranks decide.
     pub(crate) n_unranked: Option<u64>,
-    /// Of the duplicates, those of what the index had under their own ids, where that counts.
+    /// Duplicates near to the index's document of their own id; `None` unless ids are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) n_unchanged: Option<u64>,
-    /// Of the duplicates, those with other numbers than the document that stays.
+    /// Duplicates with other numbers than the document that stays.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) n_numbers_differ: u64,
-    /// Of the duplicates, those of which a fifth or more is in no document that stays for them.
+    /// Duplicates with a fifth or more of their text in no document that stays for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) n_text_lost: u64,
-    /// Of the duplicates, those that are a part of the document that stays, and not similar to it.
+    /// Duplicates contained in the document that stays, but not similar to it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) n_contained: u64,
-    /// Of the duplicates, those that came again under their id.
+    /// Duplicates repeated under the same id.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) n_repeated: u64,
-    /// Where they were asked for.
+    /// `None` without `--clusters`.
     pub(crate) clusters: Option<Clustered>,
 }
 
-/// What was found of clusters.
+/// Counts of clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Clustered {
-    /// As they are written.
+    /// Number of written clusters.
     pub(crate) n: u64,
-    /// Those in which two documents are not near each other, before they are split.
+    /// Clusters with two documents that are not near, before they are split.
     pub(crate) n_chained: u64,
     pub(crate) is_split: bool,
 }
 
-/// What a file of document frequencies holds.
+/// Counts of a file of document frequencies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Frequencies {
     pub(crate) n_documents: u64,
     pub(crate) n_terms: u64,
-    /// Of so many documents at least a term had to be.
+    /// Least number of documents of a written term.
     pub(crate) min_df: u64,
     pub(crate) n_written: u64,
     /// SHA-256 of the file, by which a recipe names it.
@@ -132,7 +132,7 @@ impl AddAssign<&Report> for Report {
 }
 
 impl Report {
-    /// What became of the records, on one line.
+    /// The counts of the records in one line.
     pub(crate) fn summary(&self) -> String {
         let rows = self.counts.rows().into_iter().map(|(name, n, _)| (name, n));
         let rows = rows.chain([("rejected", self.n_rejected)]);
@@ -141,12 +141,12 @@ impl Report {
 }
 
 impl Counts {
-    /// What became of documents of which duplicates were dropped.
+    /// The counts of a deduplication; zeros for other runs.
     pub(crate) fn deduplicated(&self) -> Deduplicated {
         if let Self::Deduplicated(counts) = self { *counts } else { Deduplicated::default() }
     }
 
-    /// Name, number, and a remark that is made where the number is not 0.
+    /// Rows of name, number, and a remark for numbers other than 0.
     fn rows(&self) -> Vec<(&'static str, u64, &'static str)> {
         match *self {
             Self::Fingerprinted { n, n_without_features } => {
@@ -161,7 +161,7 @@ impl Counts {
             ],
             Self::Deduplicated(counts) => {
                 let unchanged = |n| ("  unchanged", n, "of these: near to their own earlier versions");
-                // A row of its own has only what happened.
+                // A row appears only for a number other than 0.
                 let some = |name, n, remark| (n > 0).then_some((name, n, remark));
                 let numbers = "of these: --same-numbers keeps them";
                 let contained = "of these: parts of documents that stay, by --contained";
@@ -208,7 +208,7 @@ impl fmt::Display for Report {
         if let Counts::Counted { frequencies, .. } = &self.counts {
             write!(f, "{frequencies}")?;
         }
-        // Documents that are in an index without a text have brought their features along.
+        // Indexed documents without texts came with their features.
         if let Counts::Indexed(Indexed { n_new, n_unchanged, n_replaced, .. }) = self.counts
             && self.n_text_bytes == 0
             && n_new + n_unchanged + n_replaced > 0

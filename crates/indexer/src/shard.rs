@@ -1,7 +1,7 @@
-//! The part of the documents that one of several workers takes.
+//! The part of the documents for one of several workers.
 //!
-//! By a hash of the id, and not by where a record stands: a document that comes twice comes to the same worker, which
-//! finds that out. Workers need not even list the files in the same order.
+//! A hash of the id decides, not the position of a record: a document that comes twice comes to the
+//! same worker, which detects the repetition. Workers may even list the files in different orders.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,23 +9,23 @@ use std::str::FromStr;
 /// One of several equal parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shard {
-    /// From 0.
+    /// Number of the part, from 0.
     n: u32,
     n_shards: u32,
 }
 
 impl Shard {
-    /// How many there are.
+    /// The number of all parts.
     pub(crate) fn n_shards(self) -> u32 {
         self.n_shards
     }
 
-    /// Whether it has this one of several parts that are counted from 0.
+    /// Returns true if the shard has `part`, of parts counted from 0.
     pub(crate) fn takes(self, part: u32) -> bool {
         part % self.n_shards == self.n
     }
 
-    /// Whether a document of this id, or whatever else names a record, is in it.
+    /// Returns true if the shard has the document of this id, or the record of another name.
     pub(crate) fn holds(self, name: &str) -> bool {
         crc32fast::hash(name.as_bytes()) % self.n_shards == self.n
     }

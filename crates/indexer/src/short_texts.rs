@@ -1,11 +1,12 @@
-//! Whether the texts of a run are such that the profile of the index misses most of what is to be found, which is said
-//! once.
+//! A warning about runs of mostly short texts, of which a classic index misses many
+//! near-duplicates.
 //!
-//! A word that differs moves the more bits of a simhash the shorter its text is, so of short texts simhashes alone find
-//! few. In the corpora that were measured they find .08 to .54 of the near-duplicates where the middle text has fewer
-//! than 1,000 characters, and .77 to .95 where it has 3,400 and more (one of three where there are no more); of pieces
-//! of one length .33 to .64 at 250 characters, .53 to .76 at 1,000 and .75 to .89 at 2,000 (README.md of this crate,
-//! "Which one stays"). So at 1,000 a quarter is missed at least.
+//! A different word moves the more bits of a simhash the shorter its text is, so simhashes alone
+//! find few of the short near-duplicates. In the measured corpora, they find .08 to .54 of the
+//! near-duplicates if the median text has fewer than 1,000 characters. They find .77 to .95 if it
+//! has 3,400 and more (one of three if there are no more). Of pieces of one length they find .33 to
+//! .64 at 250 characters, .53 to .76 at 1,000 and .75 to .89 at 2,000 (README.md of this crate,
+//! "Which one stays"). Thus at 1,000 characters they miss a quarter at least.
 
 use index::{Index, Profile};
 
@@ -16,23 +17,23 @@ use crate::report::Report;
 /// Texts of fewer characters are short.
 pub(crate) const SHORT: usize = 1_000;
 
-/// Of fewer documents it is not said: what a trial or a sample has says little of a corpus.
+/// Least number of documents for a warning: a trial or a sample says little about a corpus.
 const DOCUMENTS_MIN: u64 = 1_000;
 
-/// Whether it makes a difference for an index how long its texts are.
+/// Returns true if an index misses short near-duplicates, so that their number matters.
 pub(crate) fn matter(index: &Index) -> bool {
     index.kind().profile() == Profile::Classic
 }
 
-/// Says what a run over mostly short texts should be run with, where that is something else. `uri` is where the index
-/// stays, which keeps its profile.
+/// Warns about a run over mostly short texts, with a better profile. `uri` is the place of an index
+/// that outlives the run, and so keeps its profile.
 pub(crate) fn warn(report: &Report, uri: Option<&str>) {
     if let Some(what) = warning(report.n_read, report.n_short, uri) {
         complain(format_args!("{what}"));
     }
 }
 
-/// `n_short` is 0 where it makes no difference.
+/// The warning, if any. `n_short` is 0 for an index to which short texts do not matter.
 fn warning(n_read: u64, n_short: u64, uri: Option<&str>) -> Option<String> {
     if n_read < DOCUMENTS_MIN || n_short * 2 <= n_read {
         return None;

@@ -1,4 +1,4 @@
-//! Sorting more byte strings than memory holds: sorted runs in files without names, merged in the end.
+//! Sorts more byte strings than memory holds: sorted runs in nameless files, merged at the end.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -7,31 +7,31 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-/// Runs that are merged into one as soon as there are so many of them: each is an open file and a buffer.
+/// Runs of a level that are merged into one. Each is an open file and a buffer.
 const FAN_IN: usize = 64;
 
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// Takes byte strings and gives them back in their order, each as often as it was given.
+/// Takes byte strings and returns all of them in their order, with repetitions.
 pub(crate) struct Sorter {
     folder: PathBuf,
     n_bytes_max: usize,
     items: Items,
-    /// By how often what is in them was merged. So each string is written once for each time that the runs before it are
-    /// [`FAN_IN`] times as many.
+    /// Runs by the number of merges before. Each string is written once for each level, and a run
+    /// of one level holds [`FAN_IN`] runs of the level before.
     levels: Vec<Vec<File>>,
 }
 
 /// All strings, ascending.
 pub(crate) struct Sorted {
     sources: BinaryHeap<Source>,
-    /// Whether the first source's item was given away.
+    /// True once the first source's item was returned.
     is_taken: bool,
 }
 
 impl Sorter {
-    /// Its files go into `folder`, and vanish with the process. Memory is bounded by `n_bytes_max`, and by [`FAN_IN`]
-    /// buffers for each level.
+    /// A sorter with its files in `folder`, which vanish with the process. Memory is bounded by
+    /// `n_bytes_max`, and by [`FAN_IN`] buffers for each level.
     pub(crate) fn new(folder: &Path, n_bytes_max: usize) -> Self {
         let n_bytes_max = n_bytes_max.min(u32::MAX as usize);
         Self { folder: folder.to_owned(), n_bytes_max, items: Items::default(), levels: Vec::new() }
@@ -54,7 +54,7 @@ impl Sorter {
         Ok(Sorted::of(sources))
     }
 
-    /// Writes a run, and where that makes it due merges those of its level.
+    /// Writes a run, and merges the runs of each level that is full.
     fn spill(&mut self, source: Source) -> io::Result<()> {
         let mut sorted = Sorted::of(vec![source]);
         for level in 0.. {
@@ -94,7 +94,7 @@ impl Sorted {
     }
 }
 
-/// Each string after its length, in a file that has no name.
+/// Writes each string after its length into a nameless file.
 fn write_run(folder: &Path, sorted: &mut Sorted) -> io::Result<File> {
     let mut writer = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile_in(folder)?);
     while let Some(item) = sorted.next()? {
@@ -113,7 +113,8 @@ struct Items {
     entries: Vec<Entry>,
 }
 
-/// Where a string is. Its first bytes decide nearly all comparisons, without a look at the others.
+/// The place of a string. Its first bytes decide nearly all comparisons, without access to the
+/// others.
 #[derive(Clone, Copy)]
 struct Entry {
     prefix: u64,
@@ -147,7 +148,7 @@ impl Items {
     }
 }
 
-/// Strings that ascend, and which of them is next.
+/// Ascending strings with a position.
 enum Source {
     Memory { items: Items, next: usize },
     Run { reader: BufReader<File>, item: Vec<u8>, is_at_end: bool },
@@ -194,7 +195,7 @@ impl Source {
     }
 }
 
-/// The least item is the greatest source: a heap has that one on top.
+/// Reversed, because a heap has the greatest source on top: that of the least item.
 impl Ord for Source {
     fn cmp(&self, other: &Self) -> Ordering {
         other.current().cmp(self.current())
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(folder.path().read_dir().unwrap().count(), 0, "no file has a name");
     }
 
-    /// Held against the standard library's, in memory, in some runs, and in runs of runs.
+    /// Compares with a sort of the standard library: in memory, in some runs, and in runs of runs.
     #[test]
     fn all_come_back_in_their_order() {
         let mut state = 1_u64;
@@ -242,7 +243,8 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize
         };
-        // Many are equal, or in their first eight bytes, or begin with another one, or with zeros.
+        // Many are equal in full or in their first eight bytes, or continue another one, or begin
+        // with zeros.
         let mut item = || {
             let len = random() % 14;
             (0..len).map(|_| [0, 1, 1, 255][random() % 4]).collect::<Vec<u8>>()

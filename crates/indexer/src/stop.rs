@@ -1,4 +1,4 @@
-//! Being told to stop, by Ctrl-C or SIGTERM, while there is a journal to go on from.
+//! Stops a run in order on Ctrl-C or SIGTERM, if it has a journal.
 
 use std::error::Error;
 use std::fmt;
@@ -9,21 +9,21 @@ use std::sync::{Arc, OnceLock};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// Whether somebody has told this process to stop.
+/// The signal that this process has received, if any.
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
     signal: Arc<AtomicUsize>,
 }
 
-/// The run was told to stop, and has, at a checkpoint.
+/// The error of a run stopped by a signal, at a checkpoint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopped {
     signal: u8,
 }
 
 impl Stop {
-    /// From here on the first signal is only noted; the second one ends the process at once, as one does without this.
-    /// Whoever asks again hears of the same signals.
+    /// Notes the first signal from now on; the second one ends the process at once, as the first
+    /// one does otherwise. All callers share the same signals.
     pub(crate) fn listen() -> io::Result<Self> {
         static LISTENING: OnceLock<Stop> = OnceLock::new();
         if let Some(listening) = LISTENING.get() {
@@ -36,7 +36,7 @@ impl Stop {
     fn register() -> io::Result<Self> {
         let (told, signal) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         for number in [SIGINT, SIGTERM] {
-            // In this order: the first signal finds nothing noted yet.
+            // In this order, the first signal meets a false flag, and so does not end the process.
             flag::register_conditional_default(number, Arc::clone(&told))?;
             flag::register(number, Arc::clone(&told))?;
             flag::register_usize(number, Arc::clone(&signal), number as usize)?;
@@ -44,7 +44,7 @@ impl Stop {
         Ok(Self { signal })
     }
 
-    /// An error once somebody has.
+    /// Fails once a signal was received.
     pub(crate) fn check(&self) -> Result<(), Stopped> {
         match self.signal.load(Ordering::SeqCst) {
             0 => Ok(()),
@@ -54,7 +54,7 @@ impl Stop {
 }
 
 impl Stopped {
-    /// As shells say it of a program that a signal has ended.
+    /// The exit code that shells give to a program ended by the signal.
     pub(crate) fn exit_code(self) -> u8 {
         128 + self.signal
     }

@@ -1,7 +1,7 @@
-//! Results that are rows under named columns, as JSON Lines, CSV, TSV or Parquet: the name of the file says which.
+//! Results as rows under named columns, in JSON Lines, CSV, TSV or Parquet by the name of the file.
 //!
-//! A [`Schema`] names the columns and says where their values come from, a line for each. What type a column has, and
-//! whether it may be without a value, follows from the type of its values in Rust.
+//! A [`Schema`] names the columns and their values, one line for each. The type of a column in Rust
+//! determines its type in the file, and whether a row may lack a value.
 
 mod cell;
 mod lines;
@@ -21,29 +21,29 @@ use self::parquet::ParquetTable;
 use crate::journal::Journal;
 use crate::output::{Lengths, Output, Role, Written};
 
-/// Which columns a table has, in which order. JSON Lines have them in the order of their names.
+/// Columns of a table, in their order. JSON Lines sort them by name.
 pub(crate) trait Schema: 'static {
-    /// What a row is made of.
+    /// The data of a row.
     type Row<'a>: Copy;
 
-    /// What the file is for.
+    /// The role of the file.
     const ROLE: Role;
-    /// The option that asks for it.
+    /// The option for the file.
     const OPTION: &'static str;
-    /// Whether JSON Lines say null where there is no value, in place of leaving it out.
+    /// True if JSON Lines have null for a missing value, instead of no field.
     const WRITES_NULL: bool = false;
 
-    /// Names every column, with what it takes from a row.
+    /// Names every column, with its value from a row.
     fn columns<'a>(to: &mut impl Columns<'a, Self::Row<'a>>);
 }
 
-/// What takes the columns of a [`Schema`].
+/// Consumer of the columns of a [`Schema`].
 pub(crate) trait Columns<'a, Row> {
     /// Takes the next column. Names are unique.
     fn column<V: Value<'a>>(&mut self, name: &'static str, value: impl FnOnce(Row) -> V);
 }
 
-/// A table that is being written.
+/// A table being written.
 pub(crate) struct Table<S> {
     format: Format,
     schema: PhantomData<fn(S)>,
@@ -54,34 +54,34 @@ enum Format {
     Parquet(Box<ParquetTable>),
 }
 
-/// A column, by what a file has to know of it.
+/// A column as described in a file.
 struct Column {
     name: &'static str,
     kind: Kind,
-    /// Whether a row may be without a value of it.
+    /// True if a row may lack a value.
     is_optional: bool,
 }
 
-/// What the values of a column are.
+/// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// UTF-8.
     Text,
-    /// Of 64 bits, with a sign.
+    /// 64 bits, signed.
     Integer,
-    /// Of 64 bits.
+    /// 64 bits.
     Float,
     Boolean,
-    /// 64 bits: without a sign in Parquet, and elsewhere 16 hexadecimal digits.
+    /// 64 bits: unsigned in Parquet, 16 hexadecimal digits elsewhere.
     Bits,
-    /// Elsewhere than in Parquet in base64.
+    /// Bytes in Parquet, base64 elsewhere.
     Bytes,
-    /// Milliseconds since 1970; elsewhere than in Parquet RFC 3339 in UTC.
+    /// Milliseconds since 1970 in Parquet, RFC 3339 in UTC elsewhere.
     Time,
 }
 
 impl<S: Schema> Table<S> {
-    /// Begins the table at `path`, or goes on with it where the journal has it.
+    /// Begins the table at `path`, or resumes it at the checkpoint of the journal.
     pub(crate) fn open(path: &Path, journal: Option<&Journal>) -> anyhow::Result<Self> {
         let written = S::ROLE.of(path).with_context(|| format!("{} cannot be written", path.display()))?;
         let mut columns = Vec::new();
@@ -107,7 +107,7 @@ impl<S: Schema> Table<S> {
         }
     }
 
-    /// Makes durable what there is, and adds how much that is.
+    /// Makes the written part durable, and adds its length.
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         match &mut self.format {
             Format::Lines(lines) => lines.checkpoint(lengths),
@@ -115,7 +115,7 @@ impl<S: Schema> Table<S> {
         }
     }
 
-    /// Puts the whole file in its place; where there is a journal, after a checkpoint.
+    /// Moves the whole file into its place; with a journal, after a checkpoint.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         match self.format {
             Format::Lines(lines) => lines.finish(),

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Counts things; exact until there are more different ones than it has room for.
+/// Counts things, exactly until there are more distinct ones than it has room for.
 ///
-/// Then the rarer half is forgotten. What is frequent all along stays, and a thing that was forgotten and comes again
-/// begins anew, so a count is never too high.
+/// Then it forgets the rarer half. Things that are frequent throughout stay. A forgotten thing that
+/// comes again starts at one, so a count is never too high.
 #[derive(Clone, Debug)]
 pub(crate) struct Top<T> {
     counts: HashMap<T, u64>,
@@ -16,7 +16,7 @@ pub(crate) struct Top<T> {
 }
 
 impl<T: Clone + Eq + Hash + Ord> Top<T> {
-    /// With room for `n_max` different things.
+    /// A counter with room for `n_max` distinct things.
     pub(crate) fn new(n_max: usize) -> Self {
         Self { counts: HashMap::new(), n_max, is_exact: true }
     }
@@ -33,14 +33,15 @@ impl<T: Clone + Eq + Hash + Ord> Top<T> {
         self.counts.insert(thing, 1);
     }
 
-    /// The `n` most frequent, with how often they came; of those equally frequent the lesser first.
+    /// The `n` most frequent things with their counts; the lesser first among equally frequent
+    /// ones.
     pub(crate) fn first(&self, n: usize) -> Vec<(T, u64)> {
         let mut all: Vec<(&T, u64)> = self.counts.iter().map(|(thing, &count)| (thing, count)).collect();
         all.sort_unstable_by_key(|&(thing, count)| (Reverse(count), thing));
         all.into_iter().take(n).map(|(thing, count)| (thing.clone(), count)).collect()
     }
 
-    /// Whether nothing was ever forgotten.
+    /// Returns true if no thing was forgotten.
     pub(crate) fn is_exact(&self) -> bool {
         self.is_exact
     }

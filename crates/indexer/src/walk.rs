@@ -1,6 +1,8 @@
-//! The cells of an index in their order, part by part: from a store that keeps them so, or sorted here.
+//! The cells of an index in their order, part by part, from a store with this order, or sorted
+//! here.
 //!
-//! What has to be sorted is read once, by documents, and goes into a file without a name, which vanishes with the process.
+//! To sort, all documents are read once. The sorted cells go into a nameless file, which vanishes
+//! with the process.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,44 +15,44 @@ use simhash::{ROW_KEY_LEN, RowKey};
 
 use crate::sorter::{Sorted, Sorter};
 
-/// Memory for what is sorted.
+/// Memory of the sorter.
 const SORTED_BYTES_MAX: usize = 256 << 20;
 
-/// What is read at once of the file of sorted cells.
+/// Bytes read at once from the file of sorted cells.
 const PAGE_BYTES: usize = 256 << 10;
 
-/// The most cells that the walk reads at once of a store that has an order. A row has a cell for each of its
-/// documents, so this is more than the rows of a page.
+/// Bound on the cells read at once from a store with an order. A row has a cell for each of its
+/// documents, so the bound exceeds the number of rows in a page.
 const PAGE_CELLS: usize = 65_536;
 
 /// The parts of an index.
 pub(crate) struct Walk<'a> {
     index: &'a Index,
     parts: Vec<Segments>,
-    /// Where the store has no order.
+    /// `None` if the store keeps the order.
     sorted: Option<SortedCells>,
 }
 
 /// Cells in a file, each after its length in four bytes.
 struct SortedCells {
     file: File,
-    /// Where each part begins, and where the last one ends.
+    /// The offset of each part, and the end of the last one.
     places: Vec<u64>,
 }
 
-/// Whether a store keeps the index in the order of its cells.
+/// Returns true if the store keeps the index in the order of its cells.
 pub(crate) fn is_in_order(index: &Index) -> index::Result<bool> {
     Ok(index.cells(Segments::ALL, &Cursor::start(), 1)?.is_some())
 }
 
 impl<'a> Walk<'a> {
-    /// Of an index that its store keeps in order.
+    /// A walk over an index that its store keeps in order.
     pub(crate) fn in_order(index: &'a Index, parts: Vec<Segments>) -> Self {
         Self { index, parts, sorted: None }
     }
 
-    /// Reads all documents, and sorts in `folder` those of their cells that are in a part which is `wanted`. `progress` is
-    /// called with the number of documents read so far.
+    /// Reads all documents, and sorts in `folder` their cells in the `wanted` parts. Passes the
+    /// number of documents read so far to `progress`.
     pub(crate) fn sorted(
         index: &'a Index,
         parts: Vec<Segments>,
@@ -128,7 +130,7 @@ impl SortedCells {
         Ok(Self { file: file.into_inner()?, places })
     }
 
-    /// The cells from a place on that lie in one page, and sets the place behind them.
+    /// Reads the cells of one page from `place` on, and advances `place` beyond them.
     fn read(&self, place: &mut u64, end: u64) -> io::Result<Vec<Cell>> {
         let len = (end - *place).min(PAGE_BYTES as u64) as usize;
         let mut bytes = vec![0; len];
@@ -163,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// Of long ids, so that a part is more than a page of the file.
+    /// Long ids make a part longer than a page of the file.
     #[test]
     fn what_is_sorted_comes_part_by_part() {
         let options =

@@ -1,5 +1,7 @@
-//! Ways to sketch a set in 256 bins, side by side: time for sets of several sizes, and the error of the share of bins in
-//! which two sets of similarity .8 agree. `cargo bench -p minhash --bench methods`.
+//! Methods to sketch a set in 256 bins, side by side: the time for sets of several sizes, and the
+//! error of the share of bins in which two sets of similarity .8 agree.
+//!
+//! `cargo bench -p pigeonhole-minhash --bench methods`.
 #![expect(clippy::print_stdout, reason = "the figures are its output")]
 
 use std::hint::black_box;
@@ -12,7 +14,7 @@ const SIZES: [usize; 6] = [5, 20, 60, 300, 3_000, 30_000];
 const SHARED: f64 = 0.8;
 const ROUNDS: usize = 5;
 const ROUND_MS: u128 = 100;
-/// Pairs of which the error is taken.
+/// Pairs over which the error is taken.
 const N_PAIRS: u64 = 400;
 
 type Method = (&'static str, fn(&[u64]) -> [u64; N_BINS]);
@@ -54,7 +56,7 @@ fn main() {
     println!("| binomial | {} |", SIZES.map(|_| format!("{binomial:.4}")).join(" | "));
 }
 
-/// Some 100,000 elements in sets of this size.
+/// Returns some 100,000 elements in sets of this size.
 fn sets(size: usize) -> Vec<Vec<u64>> {
     let n_sets = (100_000 / size).max(4) as u64;
     (0..n_sets).map(|set| (0..size as u64).map(|i| hash_words(i, set + 1)).collect()).collect()
@@ -69,7 +71,7 @@ fn time_ns(size: usize, method: fn(&[u64]) -> [u64; N_BINS]) -> f64 {
     })
 }
 
-/// Processor time a set, in the median round.
+/// Returns the processor time a set, in the median round.
 fn median_ns(n_sets: usize, mut work: impl FnMut()) -> f64 {
     let started = Instant::now();
     let now = || cpu_seconds().unwrap_or_else(|| started.elapsed().as_secs_f64());
@@ -88,14 +90,15 @@ fn median_ns(n_sets: usize, mut work: impl FnMut()) -> f64 {
     rounds[ROUNDS / 2]
 }
 
-/// Processor time of this thread, where Linux tells: that of a shared machine's other work is not in it.
+/// Returns the processor time of this thread, without other work on a shared machine; `None` where
+/// Linux does not report it.
 fn cpu_seconds() -> Option<f64> {
     let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: u64 = schedstat.split(' ').next()?.parse().ok()?;
     Some(nanoseconds as f64 / 1e9)
 }
 
-/// Standard deviation and bias, over pairs whose union has `size` elements.
+/// Returns the standard deviation and the bias, over pairs whose union has `size` elements.
 fn error(size: usize, method: fn(&[u64]) -> [u64; N_BINS]) -> String {
     let n_shared = (size as f64 * SHARED).round() as usize;
     let errors: Vec<f64> = (0..N_PAIRS)
@@ -117,7 +120,7 @@ fn fast_similarity(elements: &[u64]) -> [u64; N_BINS] {
     *Bins::of(elements).expect("no set is empty").values()
 }
 
-/// Each bin has a hash of its own (Broder 1997).
+/// MinHash with a hash for each bin (Broder 1997).
 fn independent(elements: &[u64]) -> [u64; N_BINS] {
     std::array::from_fn(|bin| {
         let seed = hash_words(bin as u64, 77);
@@ -125,7 +128,8 @@ fn independent(elements: &[u64]) -> [u64; N_BINS] {
     })
 }
 
-/// Li, Owen and Zhang, NIPS 2012; an empty bin takes from a bin that its own hash chooses (Shrivastava, ICML 2017).
+/// One-permutation hashing (Li, Owen and Zhang, NIPS 2012); an empty bin takes from a bin that its
+/// own hash chooses (Shrivastava, ICML 2017).
 fn one_permutation(elements: &[u64]) -> [u64; N_BINS] {
     const EMPTY: u64 = u64::MAX;
     let mut bins = [EMPTY; N_BINS];
@@ -143,7 +147,8 @@ fn one_permutation(elements: &[u64]) -> [u64; N_BINS] {
     })
 }
 
-/// Ertl, 2017 (arXiv:1706.05698), algorithm 3, with the value's integer part kept beside it.
+/// SuperMinHash (Ertl, 2017, arXiv:1706.05698), algorithm 3, with the value's integer part kept
+/// beside the value.
 fn super_min_hash(elements: &[u64]) -> [u64; N_BINS] {
     let mut values = [u64::MAX; N_BINS];
     let (mut permutation, mut drawn_for) = ([0_u16; N_BINS], [usize::MAX; N_BINS]);

@@ -1,4 +1,5 @@
-//! Bands of bins: which must agree for two sets to meet, and the 64 bits that filter what met.
+//! Bands of bins, of which one must agree for two sets to meet, and the 64 bits that filter the
+//! sets met.
 
 use std::fmt;
 
@@ -7,59 +8,61 @@ use crate::hash::hash_words;
 use crate::lines::Lines;
 use crate::{Bins, Similarity};
 
-/// A bucket: the number of a band above the first flag, and a hash of the low byte of each of its bins.
+/// A bucket: the number of a band above the first flag, and a hash of the low byte of each of its
+/// bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BandKey {
-    /// Which band, 1 to 255.
+    /// The flag of the band, 1 to 255.
     pub flag: u8,
     /// The hash of its bins.
     pub segment: u32,
 }
 
-/// Bands of so many rows each, over the first bins of a sketch, and a suffix from the 64 bins that follow.
+/// Bands of so many rows each, over the first bins of a sketch, and a suffix from the next 64 bins.
 ///
-/// Two sets *meet* where all bins of some band agree, and their suffixes differ in at most so many
-/// bits: at similarity `s` with the probability [`recall`](Self::recall), (1 − (1 − s^rows)^bands)
-/// · P(Bin(64, (1 − s) / 2) ≤ max distance) where no two bands have a bin in common. A scheme
-/// [`over`](Self::over) fewer bins has bands that do, and computes what that costs.
+/// Two sets *meet* if all bins of some band agree, and their suffixes differ in at most
+/// [`suffix_distance_max`](Self::suffix_distance_max) bits. At similarity `s` the probability is
+/// [`recall`](Self::recall): (1 − (1 − s^rows)^bands) · P(Bin(64, (1 − s) / 2) ≤ max distance) if
+/// no two bands have a bin in common. A scheme [`over`](Self::over) fewer bins has bands with a bin
+/// in common, and computes the loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct BandScheme<const BINS: usize> {
     first_flag: u8,
     lines: Lines,
-    /// The suffix is made of the bins from here on.
+    /// The first bin of the suffix.
     band_bins: u32,
     suffix_distance_max: u32,
 }
 
-/// Why there is no such scheme.
+/// The reason why there is no such scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BandSchemeError {
     /// No bands, or bands of no rows.
     Nothing,
     /// Bands and suffix need more bins than a sketch has.
     Bins {
-        /// So many are needed.
+        /// Bins needed.
         needed: u64,
-        /// So many there are.
+        /// Bins of the sketch.
         bins: usize,
     },
-    /// So few bins do not make so many bands, even of bins in common.
+    /// The bins are too few for the bands, even with bins in common.
     Overlap {
-        /// How many bands are asked for.
+        /// The number of bands asked for.
         bands: u32,
-        /// Of so many bins each.
+        /// Bins of each band.
         rows: u32,
-        /// Over the first so many bins.
+        /// Bins for all bands.
         bins: u32,
     },
     /// The flags are not all from 1 to 255.
     Flags {
-        /// The first one.
+        /// The first flag.
         first: u8,
-        /// How many.
+        /// The number of bands.
         bands: u32,
     },
-    /// More than 64 bits cannot differ.
+    /// The distance is above the 64 bits of a suffix.
     Distance(u32),
 }
 
@@ -93,7 +96,8 @@ impl fmt::Display for BandSchemeError {
 impl std::error::Error for BandSchemeError {}
 
 impl BandScheme<256> {
-    /// For long documents: 16 bands of 5 rows, flags 64 to 79, at most 16 bits. It finds .9981 of the pairs at J = .8.
+    /// Returns the scheme of long documents: 16 bands of 5 rows, flags 64 to 79, at most 16 bits.
+    /// It finds .9981 of the pairs at J = .8.
     #[must_use]
     pub fn long() -> Self {
         Self::new(64, 16, 5, 16).unwrap_or_else(|_| unreachable!("a test makes it"))
@@ -101,7 +105,8 @@ impl BandScheme<256> {
 }
 
 impl BandScheme<128> {
-    /// For short documents: 16 bands of 4 rows, flags 128 to 143, at most 17 bits. It finds .9997 of the pairs at J = .8.
+    /// Returns the scheme of short documents: 16 bands of 4 rows, flags 128 to 143, at most 17
+    /// bits. It finds .9997 of the pairs at J = .8.
     #[must_use]
     pub fn short() -> Self {
         Self::new(128, 16, 4, 17).unwrap_or_else(|_| unreachable!("a test makes it"))
@@ -109,8 +114,8 @@ impl BandScheme<128> {
 }
 
 impl<const BINS: usize> BandScheme<BINS> {
-    /// `bands` of `rows` each under the flags from `first_flag` on, and suffixes that may differ in `suffix_distance_max`
-    /// of 64 bits.
+    /// Creates a scheme of `bands` of `rows` each under the flags from `first_flag` on, and of
+    /// suffixes that may differ in `suffix_distance_max` of 64 bits.
     ///
     /// # Errors
     /// See [`BandSchemeError`].
@@ -125,7 +130,7 @@ impl<const BINS: usize> BandScheme<BINS> {
         }
         let needed = u64::from(bands) * u64::from(rows);
         let fits = needed + SUFFIX_BITS as u64 <= BINS as u64;
-        // What does not fit into 32 bits does not fit, and is refused with what is needed.
+        // A number above 32 bits does not fit, and is refused with the bins needed.
         let band_bins = u32::try_from(needed).unwrap_or(u32::MAX);
         if !fits {
             let needed = needed + SUFFIX_BITS as u64;
@@ -134,9 +139,9 @@ impl<const BINS: usize> BandScheme<BINS> {
         Self::over(first_flag, band_bins, bands, rows, suffix_distance_max)
     }
 
-    /// The same over the first `band_bins` bins, whether bands need all of them or more: bands have
-    /// bins of their own where these suffice, else at most one bin in common with each other band.
-    /// The suffix is made of the bins after `band_bins`.
+    /// Creates the same over the first `band_bins` bins, which may be more or fewer than the bands
+    /// need. Bands have bins of their own if these suffice, else at most one bin in common with
+    /// each other band. The suffix is made of the bins after `band_bins`.
     ///
     /// # Errors
     /// See [`BandSchemeError`].
@@ -168,39 +173,40 @@ impl<const BINS: usize> BandScheme<BINS> {
         Ok(Self { first_flag, lines, band_bins, suffix_distance_max })
     }
 
-    /// The flag of the first band; the others follow it.
+    /// The flag of the first band; the others follow.
     #[must_use]
     pub fn first_flag(&self) -> u8 {
         self.first_flag
     }
 
-    /// How many bands there are: so many rows a document is filed under, and so many ranges a query reads.
+    /// The number of bands: of rows under which a document is filed, and of ranges that a query
+    /// reads.
     #[must_use]
     pub fn bands(&self) -> u32 {
         self.lines.bands()
     }
 
-    /// How many bins of a band must agree.
+    /// The number of bins of a band, all of which must agree.
     #[must_use]
     pub fn rows(&self) -> u32 {
         self.lines.rows()
     }
 
-    /// In how many bits suffixes may differ.
+    /// The most bits in which suffixes may differ.
     #[must_use]
     pub fn suffix_distance_max(&self) -> u32 {
         self.suffix_distance_max
     }
 
-    /// Where a set is filed, one key a band, ascending by flag.
+    /// Returns the keys of a set, one a band, ascending by flag.
     #[must_use]
     pub fn keys(&self, bins: &Bins<BINS>) -> Vec<BandKey> {
-        // Of a signature no more is known.
+        // A signature keeps no more than the low byte.
         let bytes = bins.values().map(|value| value as u8);
         self.keys_of(&bytes)
     }
 
-    /// The same, from the low byte of each bin.
+    /// Returns [`keys`](Self::keys) from the low byte of each bin.
     pub(crate) fn keys_of(&self, bytes: &[u8]) -> Vec<BandKey> {
         let key = |band: u32| {
             let hash = self.lines.bins(band).fold(0, |hash, bin| hash_words(hash, u64::from(bytes[bin])));
@@ -210,28 +216,30 @@ impl<const BINS: usize> BandScheme<BINS> {
         (0..self.bands()).map(key).collect()
     }
 
-    /// The lowest bit of each of the 64 bins after those of the bands, the first bin's on top.
+    /// Returns the lowest bit of each of the 64 bins after those of the bands, the first bin's on
+    /// top.
     #[must_use]
     pub fn suffix(&self, bins: &Bins<BINS>) -> u64 {
         let from = self.band_bins as usize;
         bins.values()[from..from + SUFFIX_BITS].iter().fold(0, |suffix, value| suffix << 1 | value & 1)
     }
 
-    /// Whether two sets meet: in a band, and with suffixes that are near.
+    /// Returns true if two sets meet: in a band, and with suffixes that are near.
     #[must_use]
     pub fn meet(&self, a: &Bins<BINS>, b: &Bins<BINS>) -> bool {
         (self.suffix(a) ^ self.suffix(b)).count_ones() <= self.suffix_distance_max
             && self.keys(a).iter().zip(&self.keys(b)).any(|(a, b)| a == b)
     }
 
-    /// With what probability two sets of this similarity meet: in a band, and with suffixes that are near.
+    /// Returns the probability that two sets of this similarity meet: in a band, and with suffixes
+    /// that are near.
     #[must_use]
     pub fn recall(&self, similarity: Similarity) -> f64 {
         self.met_in_a_band(similarity) * kept_by_suffix(self.suffix_distance_max, similarity)
     }
 
-    /// With what probability two sets of this similarity agree in all bins of some band, whatever
-    /// their suffixes.
+    /// Returns the probability that two sets of this similarity agree in all bins of some band,
+    /// whatever their suffixes.
     #[must_use]
     pub fn met_in_a_band(&self, similarity: Similarity) -> f64 {
         self.lines.met(similarity)
@@ -239,7 +247,7 @@ impl<const BINS: usize> BandScheme<BINS> {
 }
 
 impl<const BINS: usize> fmt::Display for BandScheme<BINS> {
-    /// Bands, rows and distance, as `16x5-16`.
+    /// Writes bands, rows and distance, as `16x5-16`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}x{}-{}", self.bands(), self.rows(), self.suffix_distance_max)
     }
@@ -253,7 +261,7 @@ mod tests {
         Bins::of(&elements.map(|i| hash_words(i, seed)).collect::<Vec<_>>()).unwrap()
     }
 
-    /// Fixed: stored rows are made of them.
+    /// Fixed: stored rows are made of these.
     #[test]
     fn golden_vectors() {
         let (long, short) = (BandScheme::long(), BandScheme::short());

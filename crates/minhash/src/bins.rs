@@ -1,29 +1,33 @@
-//! The bins of a sketch: fast similarity sketching (Dahlgaard, Knudsen and Thorup, FOCS 2017, section 3).
+//! The bins of a sketch: fast similarity sketching (Dahlgaard, Knudsen and Thorup, FOCS 2017,
+//! section 3).
 //!
-//! Rounds of throws: in round `i` each element is thrown into one bin, with a value between `i` and `i + 1`. A bin keeps its
-//! least value, so a later round only matters to bins that are empty until then, and the rounds end when none is. From round
-//! `BINS` on, bin `i - BINS` gets a value of every element, so that `2 · BINS` rounds always suffice. The share of bins in
-//! which two sets agree is an unbiased estimate of their Jaccard similarity, and for fewer elements than bins its variance
-//! is below that of as many independent MinHashes.
+//! Elements are thrown in rounds: in round `i` each element goes into one bin, with a value between
+//! `i` and `i + 1`. A bin keeps its least value: a later round only matters to bins still empty,
+//! and the rounds end when none is. From round `BINS` on, bin `i - BINS` gets a value of every
+//! element: `2 · BINS` rounds always suffice. The share of bins in which two sets agree is an
+//! unbiased estimate of their Jaccard similarity. For fewer elements than bins its variance is
+//! below that of as many independent MinHashes.
 
 use crate::hash::{GOLDEN, SECRET, fold};
 
-/// The round of a value is above this bit, so that values of earlier rounds are less.
+/// The position of the round in a value, above the other bits: values of earlier rounds are less.
 const ROUND_SHIFT: u32 = 52;
 const VALUE_MASK: u64 = (1 << ROUND_SHIFT) - 1;
 pub(crate) const EMPTY: u64 = u64::MAX;
 
-/// A sketch: for each bin the least value that an element of the set has there. `BINS` is a power of two from 2 to 256.
+/// A sketch: for each bin the least value of the set's elements there. `BINS` is a power of two
+/// from 2 to 256.
 ///
-/// Two bins of the same number hold the same value where the least element of both sets is the same one, which is so with
-/// the probability of their Jaccard similarity. The values depend on the set alone: not on its order, repeats or the machine.
+/// Two sets have the same value in a bin if the least element of both is the same one. The
+/// probability of this is their Jaccard similarity. The values depend on the set alone: not on its
+/// order, repeats or the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Bins<const BINS: usize> {
     values: [u64; BINS],
 }
 
 impl<const BINS: usize> Bins<BINS> {
-    /// How far an element is shifted down to its bin of a round.
+    /// The shift from an element to its bin of a round.
     const BIN_SHIFT: u32 = {
         assert!(BINS.is_power_of_two() && BINS >= 2 && BINS <= 256, "2 to 256 bins, a power of two");
         u64::BITS - BINS.trailing_zeros()
@@ -31,7 +35,7 @@ impl<const BINS: usize> Bins<BINS> {
 
     pub(crate) const NONE: Self = Self { values: [EMPTY; BINS] };
 
-    /// The sketch of a set of elements, or `None` of the empty set.
+    /// Returns the sketch of a set of elements; `None` for the empty set.
     #[must_use]
     pub fn of(elements: &[u64]) -> Option<Self> {
         let mut bins = Self::NONE;
@@ -47,7 +51,7 @@ impl<const BINS: usize> Bins<BINS> {
         &self.values
     }
 
-    /// Round 0: an element is its own hash.
+    /// Throws the elements of round 0, where an element is its own hash.
     pub(crate) fn first_throws(&mut self, elements: &[u64]) {
         for &element in elements {
             let bin = &mut self.values[(element >> Self::BIN_SHIFT) as usize];
@@ -55,12 +59,12 @@ impl<const BINS: usize> Bins<BINS> {
         }
     }
 
-    /// Whether a further round is needed.
+    /// Returns true if a further round is needed.
     pub(crate) fn has_empty(&self) -> bool {
         self.values.contains(&EMPTY)
     }
 
-    /// All further rounds, after round 0 saw the same set. Repeats cost time only.
+    /// Throws all further rounds, after round 0 saw the same set. Repeats cost time only.
     pub(crate) fn fill(&mut self, elements: &[u64]) {
         let mut n_empty = self.values.iter().filter(|&&value| value == EMPTY).count();
         if n_empty == 0 || elements.is_empty() {
@@ -80,14 +84,14 @@ impl<const BINS: usize> Bins<BINS> {
         for (round, bin) in (BINS as u64..).zip(&mut self.values) {
             if *bin == EMPTY {
                 let least = elements.iter().map(|&element| throw(element, round) & VALUE_MASK).min();
-                // Which bin it is tells of the round.
+                // The number of the bin tells the round.
                 *bin = (BINS as u64) << ROUND_SHIFT | least.unwrap_or(0);
             }
         }
     }
 }
 
-/// The hash of an element in a round: an element is well mixed already, so that one step does.
+/// Returns the hash of an element in a round. One step suffices: an element is well mixed already.
 #[inline]
 fn throw(element: u64, round: u64) -> u64 {
     fold(element ^ round.wrapping_mul(GOLDEN), SECRET[0])
@@ -138,7 +142,8 @@ mod tests {
         }
     }
 
-    /// The share of equal bins is unbiased, and its variance at most that of independent MinHashes.
+    /// The share of equal bins is unbiased, and its variance about that of independent MinHashes at
+    /// most.
     #[test]
     fn bias_and_variance() {
         for (n, shared) in
@@ -148,7 +153,7 @@ mod tests {
             const SEEDS: u64 = 400;
             let estimates: Vec<f64> = (0..SEEDS)
                 .map(|seed| {
-                    // The union has n elements; those that are not shared are halved between the two.
+                    // The union has n elements; the unshared ones are halved between the two.
                     let union: Vec<u64> = (0..n).map(|i| hash_words(i, seed + 1000)).collect();
                     let (common, rest) = union.split_at(shared as usize);
                     let (a, b) = rest.split_at(rest.len() / 2);
@@ -182,7 +187,7 @@ mod tests {
             prop_assert_eq!(Bins::<256>::of(&elements), bins);
         }
 
-        /// The least value of a union is the lesser of both, so bins merge.
+        /// The least value of a union is the lesser of both: bins merge.
         #[test]
         fn a_union_is_the_lesser_of_both(a in proptest::collection::vec(any::<u64>(), 1..300),
             b in proptest::collection::vec(any::<u64>(), 1..300)) {

@@ -1,21 +1,21 @@
-//! The S-curve: how likely two sets of a similarity meet.
+//! The S-curve: the probability that two sets of a similarity meet.
 
 use crate::Similarity;
 
 /// Bits of a suffix, each from a bin of its own.
 pub(crate) const SUFFIX_BITS: usize = 64;
 
-/// The probability that all rows of some band agree: 1 − (1 − s^rows)^bands (Leskovec, Rajaraman and Ullman, "Mining of Massive
-/// Datasets", section 3.4.2).
+/// Returns the probability that all rows of some band agree: 1 − (1 − s^rows)^bands (Leskovec,
+/// Rajaraman and Ullman, "Mining of Massive Datasets", section 3.4.2).
 #[must_use]
 pub fn met_by_bands(bands: u32, rows: u32, similarity: Similarity) -> f64 {
-    // 1 - (1 - x)^bands without loss where x is small.
+    // 1 - (1 - x)^bands without loss for small x.
     let agreeing = similarity.get().powf(f64::from(rows));
     -(f64::from(bands) * (-agreeing).ln_1p()).exp_m1()
 }
 
-/// The probability that suffixes differ in at most so many of 64 bits. A bit differs where its bins do, with 1 − s, and
-/// then half of the time.
+/// Returns the probability that suffixes differ in at most `distance_max` of 64 bits. The bins of a
+/// bit differ with 1 − s, and the bit then differs half of the time.
 #[must_use]
 pub fn kept_by_suffix(distance_max: u32, similarity: Similarity) -> f64 {
     let differs = (1.0 - similarity.get()) / 2.0;

@@ -1,22 +1,23 @@
-//! From a signature to where its document is filed.
+//! The filing of a document, made from its signature.
 
 use crate::BandKey;
 
-/// What a suffix is made of, which says in how many bits those of near documents differ.
+/// The source of a suffix, which decides the number of bits in which suffixes of near documents
+/// differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SetKind {
     /// Bits of the sketch of a long document.
     Long,
     /// Bits of the sketch of a short document.
     Short,
-    /// The hash of a document of which only equality counts.
+    /// The hash of a document, for equality only.
     Whole,
 }
 
-/// One way in which a document is filed: its buckets, and the 64 bits that filter what is met there.
+/// One filing of a document: its buckets, and the 64 bits that filter the documents met there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Filing {
-    /// What the suffix is made of.
+    /// The source of the suffix.
     pub kind: SetKind,
     /// The bits that follow the bucket in a row key.
     pub suffix: u64,

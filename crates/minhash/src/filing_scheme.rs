@@ -1,4 +1,4 @@
-//! How signatures are filed in an index: bands that follow from the similarity at which documents
+//! The filing of signatures in an index: bands that follow from the similarity at which documents
 //! are near.
 
 use std::fmt;
@@ -8,31 +8,30 @@ use crate::filing::{Filing, SetKind};
 use crate::signature::BYTE_BINS;
 use crate::{BandKey, BandScheme, Bins, LONG_BINS, Signature, Similarity, hash_words};
 
-/// Bins of a short sketch: those of bands and suffix.
+/// Bins of a short sketch: the bins of the bands and of the suffix.
 pub const SHORT_BINS: usize = 128;
 
-/// The first bins of a short sketch, which bands are made of.
+/// The first bins of a short sketch, which make the bands.
 pub(crate) const SHORT_BAND_BINS: usize = SHORT_BINS - 64;
 
-/// The flags of the bands of long documents begin here, those of short ones at the next, and there
-/// are at most so many of each.
+/// The first flags of the bands of long and of short documents, and the most bands of each.
 const LONG_FLAG: u8 = 64;
 const SHORT_FLAG: u8 = 128;
 const BANDS_MAX: u32 = 64;
 
-/// The flag of documents of which only equality counts.
+/// The flag of documents for which only equality counts.
 const WHOLE_FLAG: u8 = 192;
 
 /// The name of the scheme without bands.
 const WHOLE: &str = "whole";
 
-/// From which similarity on which bands are used: steps of .05 from .5 on.
+/// The similarities from which on bands are used, in steps of .05 from .5 on.
 ///
-/// Each scheme is the one with the least [cost](crate::Wish::cost), of at most 64 bands over the 80
-/// bins of which a signature keeps a byte, or over 64 bins of a short sketch, that finds the
-/// [promised](FilingScheme::promise) share of the pairs at its step; a test computes all of them
-/// again. The short one of .8 is older than the formula, and stays because indexes are filed by it:
-/// it finds more and reads more than it need.
+/// Each scheme finds the [promised](FilingScheme::promise) share of the pairs at its step with the
+/// least [cost](crate::Wish::cost): of the schemes of at most 64 bands over the 80 bins of which a
+/// signature keeps a byte, or over 64 bins of a short sketch. A test computes all of them again.
+/// The short scheme of .8 is older than the formula, and stays because indexes are filed by it: it
+/// finds more and reads more than needed.
 const STEPS: [(f64, &str); 11] = [
     (0.5, "47x3-25/50x3-25"),
     (0.55, "33x3-23/35x3-23"),
@@ -47,11 +46,11 @@ const STEPS: [(f64, &str); 11] = [
     (1.0, WHOLE),
 ];
 
-/// How the signatures of an index are filed: long and short documents by bands of their own, or all
-/// by a hash of the whole.
+/// The scheme by which the signatures of an index are filed: long and short documents by bands of
+/// their own, or all by a hash of the whole.
 ///
-/// Its name, which can be parsed back, is that of the two band schemes, as `16x5-16/16x4-17`, or
-/// `whole`. The default is that of a similarity of .8.
+/// The name, which can be parsed back, is made of the two band schemes, as `16x5-16/16x4-17`, or
+/// `whole`. The default is the scheme of a similarity of .8.
 ///
 /// ```
 /// use pigeonhole_minhash::{FilingScheme, Similarity};
@@ -72,7 +71,7 @@ impl Default for FilingScheme {
     }
 }
 
-/// A name that no filing scheme has.
+/// A name of no filing scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilingSchemeError(String);
 
@@ -90,16 +89,17 @@ impl fmt::Display for FilingSchemeError {
 impl std::error::Error for FilingSchemeError {}
 
 impl FilingScheme {
-    /// Every document under a hash of all of its signature: equal ones meet, and no others.
+    /// Files every document under a hash of all of its signature: equal ones meet, and no others.
     pub const WHOLE: Self = Self { bands: None };
 
-    /// The similarities at which the scheme changes, ascending.
+    /// Returns the similarities at which the scheme changes, ascending.
     pub fn steps() -> impl Iterator<Item = Similarity> {
         STEPS.iter().map(|(step, _)| Similarity::clamped(*step))
     }
 
-    /// The scheme for documents that are near from a similarity on: that of the last step at or
-    /// below it. Below .5 it is that of .5, which finds less there than is promised.
+    /// Returns the scheme for documents that are near from a similarity on: the scheme of the last
+    /// step at or below it. Below .5 this is the scheme of .5, which finds less there than
+    /// promised.
     #[must_use]
     pub fn for_similarity(similarity: Similarity) -> Self {
         let [first, ..] = STEPS;
@@ -108,32 +108,32 @@ impl FilingScheme {
         name.parse().unwrap_or_else(|_| unreachable!("a test parses all of them"))
     }
 
-    /// Which share of the pairs at a similarity the scheme for it finds at least: .998 from .8 on
-    /// and .99 below, where each share that is missed less costs far more candidates.
+    /// Returns the least share of the pairs at a similarity that its scheme finds: .998 from .8 on
+    /// and .99 below, where a smaller share of misses costs far more candidates.
     #[must_use]
     pub fn promise(similarity: Similarity) -> f64 {
         if similarity.get() >= 0.8 { 0.998 } else { 0.99 }
     }
 
-    /// The bands of long documents; none where all are filed by a hash.
+    /// The bands of long documents; `None` if all are filed by a hash.
     #[must_use]
     pub fn long(&self) -> Option<&BandScheme<LONG_BINS>> {
         self.bands.as_ref().map(|(long, _)| long)
     }
 
-    /// The bands of short documents; none where all are filed by a hash.
+    /// The bands of short documents; `None` if all are filed by a hash.
     #[must_use]
     pub fn short(&self) -> Option<&BandScheme<SHORT_BINS>> {
         self.bands.as_ref().map(|(_, short)| short)
     }
 
-    /// How many buckets a long document is filed under, each of which a query reads.
+    /// Returns the number of buckets of a long document, each of which a query reads.
     #[must_use]
     pub fn n_keys(&self) -> usize {
         self.long().map_or(1, |scheme| scheme.bands() as usize)
     }
 
-    /// In how many of 64 bits suffixes of documents that meet differ at most.
+    /// Returns the most bits of 64 in which suffixes of documents that meet differ.
     #[must_use]
     pub fn suffix_distance_max(&self, kind: SetKind) -> u32 {
         let of_kind = match kind {
@@ -144,7 +144,7 @@ impl FilingScheme {
         of_kind.unwrap_or(0)
     }
 
-    /// The kind of the documents that are filed under a flag, where any are.
+    /// Returns the kind of the documents that are filed under a flag; `None` for a flag not in use.
     #[must_use]
     pub fn kind_of_flag(&self, flag: u8) -> Option<SetKind> {
         let holds = |first: u8, bands: Option<u32>| {
@@ -160,8 +160,8 @@ impl FilingScheme {
         }
     }
 
-    /// With what probability two documents of a similarity meet: two long ones or two short ones,
-    /// whichever meet less often.
+    /// Returns the probability that two documents of a similarity meet: two long ones or two short
+    /// ones, whichever meet less often.
     #[must_use]
     pub fn recall(&self, similarity: Similarity) -> f64 {
         match &self.bands {
@@ -170,9 +170,9 @@ impl FilingScheme {
         }
     }
 
-    /// With what probability two documents of a similarity share a band, whatever their suffixes: how
-    /// many of those are found that are asked for although they are less similar than the scheme is
-    /// made for. Of two long ones or two short ones, whichever meet less often.
+    /// Returns the probability that two documents of a similarity share a band, whatever their
+    /// suffixes: the share found of the pairs below the similarity of the scheme, if a caller asks
+    /// for such pairs. For two long ones or two short ones, whichever meet less often.
     #[must_use]
     pub fn met_in_a_band(&self, similarity: Similarity) -> f64 {
         match &self.bands {
@@ -181,9 +181,9 @@ impl FilingScheme {
         }
     }
 
-    /// Where the document of a signature is filed: by its set, by its sketch or by both, else by
-    /// its hash. Two documents meet where filings of one kind share a bucket and their suffixes are
-    /// near.
+    /// Returns the filings of the document of a signature: by its set, by its sketch or by both,
+    /// else by its hash. Two documents meet if filings of one kind share a bucket and their
+    /// suffixes are near.
     #[must_use]
     pub fn filings(&self, signature: &Signature) -> Vec<Filing> {
         let Some((long, short)) = &self.bands else { return vec![by_hash(signature.hash_of_all())] };
@@ -208,9 +208,9 @@ fn by_hash(hash: u64) -> Filing {
 }
 
 impl Signature {
-    /// The 64 bits of each kind that the document has, by which suffixes of any bands are made: a
-    /// document that is near in them may be near. Where all are filed by a hash, these are not what
-    /// they are filed with.
+    /// Returns the 64 bits of each kind of the document, from which the suffixes of any bands are
+    /// made: a document that is near in these bits may be near. Documents filed by a hash have
+    /// another suffix.
     #[must_use]
     pub fn suffixes(&self) -> Vec<(SetKind, u64)> {
         let of_long = self.first_bins().map(|(_, suffix)| (SetKind::Long, suffix));
@@ -219,14 +219,14 @@ impl Signature {
         [of_long, of_short, of_whole].into_iter().flatten().collect()
     }
 
-    /// Of the small set a sketch, by which short documents are filed.
+    /// Returns a sketch of the small set, by which short documents are filed.
     pub(crate) fn short_bins(&self) -> Option<Bins<SHORT_BINS>> {
-        // A set is sketched by what is kept of it.
+        // The sketch is made of the elements as the signature keeps them.
         let elements: Vec<u64> = self.elements()?.map(|element| hash_words(element, 0)).collect();
         Bins::of(&elements)
     }
 
-    /// A hash of all of it: the one that it consists of, where only equality counts.
+    /// Returns a hash of the whole signature; for the kind of equality, the hash in it.
     fn hash_of_all(&self) -> u64 {
         let word = |bytes: &[u8]| bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
         let bytes = self.as_bytes();
@@ -260,7 +260,7 @@ impl FromStr for FilingScheme {
             ))
         };
         let scheme = bands().map(|bands| Self { bands: Some(bands) });
-        // There is one name for each, so that equal names are equal schemes.
+        // Each scheme has one name: equal schemes have equal names.
         scheme.filter(|scheme| scheme.to_string() == name).ok_or_else(|| FilingSchemeError(name.to_owned()))
     }
 }

@@ -1,7 +1,8 @@
-//! The mixer: multiply 64 by 64 bits, and fold the 128 of the product into 64.
+//! The mixer: multiplies 64 by 64 bits, and folds the 128 bits of the product into 64.
 //!
-//! The step and the constants are those of wyhash, final version 4 (Wang Yi, public domain): each constant is odd, prime,
-//! and has 32 ones with an even number of zeros between them. Only the step is taken over, not the function.
+//! The step and the constants are those of wyhash, final version 4 (Wang Yi, public domain): each
+//! constant is odd, prime, and has 32 ones with an even number of zeros between them. Only the step
+//! is taken over, not the function.
 
 /// wyhash's default secret.
 pub(crate) const SECRET: [u64; 4] =
@@ -10,16 +11,17 @@ pub(crate) const SECRET: [u64; 4] =
 /// 2^64 divided by the golden ratio, odd: its multiples are far from each other.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The low half of the product, xor the high half.
+/// Returns the low half of the product, xor the high half.
 #[inline]
 pub(crate) const fn fold(a: u64, b: u64) -> u64 {
     let product = a as u128 * b as u128;
     product as u64 ^ (product >> 64) as u64
 }
 
-/// 64 well-mixed bits of two words: an element of a set from what it stands for.
+/// Returns 64 well-mixed bits of two words: an element of a set from the words that it stands for.
 ///
-/// Fixed for good: sketches that are stored were made with it. It is no defence against a search for collisions.
+/// Fixed for good: stored sketches were made with this hash. It is no defence against a search for
+/// collisions.
 #[inline]
 #[must_use]
 pub const fn hash_words(a: u64, b: u64) -> u64 {

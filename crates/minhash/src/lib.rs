@@ -1,8 +1,8 @@
-//! Sets: how similar two are, sketched in few bytes. What a sketch is, which bands of it must agree for two sets to meet,
-//! and the signature by which a pair that met is confirmed.
+//! Sets: their similarity, sketched in few bytes; the bands of a sketch by which two sets meet; and
+//! the signature by which a pair that met is confirmed.
 //!
-//! An element is 64 bits that some hash made ([`hash_words`] will do). This crate has no dependencies and knows nothing
-//! of text, documents, files or networks.
+//! An element is 64 bits of some hash ([`hash_words`] will do). This crate has no dependencies and
+//! knows nothing of text, documents, files or networks.
 //!
 //! ```
 //! use pigeonhole_minhash::{BandScheme, Signature, Sketcher, hash_words};
@@ -34,7 +34,7 @@ mod size;
 mod sketcher;
 mod wish;
 
-/// Runs what the README shows.
+/// Runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,11 +1,10 @@
-//! Which bins a band is made of: runs of bins of its own, or lines of squares where the bins are
-//! too few for that.
+//! The bins of each band: runs of bins of its own, or lines of squares if the bins are too few.
 //!
 //! A square has `rows²` bins. Its lines are its rows, its columns and its diagonals (which go on at
-//! the other side), each of `rows` bins; two of them have one bin in common at most. So `b` bins
-//! make `3 · rows · ⌊b / rows²⌋` bands where `⌊b / rows⌋` have no bin in common. They are dealt out
-//! in this order: the first row of each square, the second of each, …, then the columns, then the
-//! diagonals. Fixed for good: stored keys are made of them.
+//! the other side), each of `rows` bins; two lines have one bin in common at most. In this way `b`
+//! bins make `3 · rows · ⌊b / rows²⌋` bands, and only `⌊b / rows⌋` without a bin in common. Lines
+//! are dealt out in this order: the first row of each square, the second of each, …, then the
+//! columns, then the diagonals. Fixed for good: stored keys are made of these bins.
 
 use crate::Similarity;
 use crate::curve::met_by_bands;
@@ -13,8 +12,8 @@ use crate::curve::met_by_bands;
 /// Rows, columns and diagonals.
 const DIRECTIONS: u32 = 3;
 
-/// The most rows of bands that have bins in common. The states of [`missed_in_square`] are 4^rows;
-/// and where bands want more rows than that, few of them do.
+/// The most rows of bands with bins in common. [`missed_in_square`] has 4^rows states; and where
+/// bands want more rows, few bands suffice.
 const SQUARE_ROWS_MAX: u32 = 5;
 
 /// Bands of `rows` bins each over the first `bins`.
@@ -22,12 +21,12 @@ const SQUARE_ROWS_MAX: u32 = 5;
 pub(crate) struct Lines {
     bands: u32,
     rows: u32,
-    /// 0: each band has bins of its own.
+    /// The number of squares; 0 if each band has bins of its own.
     squares: u32,
 }
 
 impl Lines {
-    /// `None` where so many bins have no so many bands.
+    /// Returns `None` if `bins` are too few for the bands.
     pub(crate) fn new(bins: u32, bands: u32, rows: u32) -> Option<Self> {
         if u64::from(bands) * u64::from(rows) <= u64::from(bins) {
             return Some(Self { bands, rows, squares: 0 });
@@ -47,7 +46,7 @@ impl Lines {
         self.rows
     }
 
-    /// The bins of a band, in the order in which they are hashed.
+    /// Returns the bins of a band, in the order in which they are hashed.
     pub(crate) fn bins(&self, band: u32) -> impl Iterator<Item = usize> {
         let Self { rows, squares, .. } = *self;
         (0..rows).map(move |n| {
@@ -65,7 +64,8 @@ impl Lines {
         })
     }
 
-    /// The probability that all bins of some band agree, each of which does with this one.
+    /// Returns the probability that all bins of some band agree, with the similarity as the
+    /// probability of each bin.
     pub(crate) fn met(&self, similarity: Similarity) -> f64 {
         let Self { bands, rows, squares } = *self;
         if squares == 0 {
@@ -79,8 +79,8 @@ impl Lines {
     }
 }
 
-/// The probability that none of the first `lines` of a square agrees in all its bins: exactly, row
-/// after row, over which columns and diagonals may still agree.
+/// Returns the probability that none of the first `lines` of a square agrees in all its bins:
+/// exactly, row after row, over the columns and diagonals that may still agree.
 fn missed_in_square(rows: u32, lines: u32, agrees: f64) -> f64 {
     let used = |direction: u32| (1_usize << lines.saturating_sub(direction * rows).min(rows)) - 1;
     let all = (1_usize << rows) - 1;
@@ -151,14 +151,14 @@ mod tests {
         }
     }
 
-    /// Squares are apart from each other, and of some a line more is used.
+    /// Squares are independent of each other, and of some a line more is used.
     #[test]
     fn squares_multiply() {
         let at = Similarity::clamped(0.5);
         let missed = |bands, bins| 1.0 - Lines::new(bins, bands, 3).unwrap().met(at);
         let (one, two) = (missed(5, 9), missed(6, 9));
         assert!((missed(11, 18) - one * two).abs() < 1e-12 && (missed(10, 18) - one * one).abs() < 1e-12);
-        // Bins in common let less be found than bins of one's own would.
+        // Bins in common find less than bins of one's own.
         let (apart, in_common) = (1.0 - met_by_bands(40, 3, at), missed(40, 80));
         assert!(in_common > apart && in_common < 2.5 * apart, "{in_common} {apart}");
     }

@@ -1,6 +1,8 @@
-//! The bytes by which two documents that met are compared: exactly where the sets are small, else by estimate.
+//! Signatures: the bytes by which two documents that met are compared, exactly for small sets, else
+//! by estimate.
 //!
-//! The layout is drawn in `schema/signature.md`. Every reader may rely on what [`Signature::decode`] lets through.
+//! The layout is drawn in `schema/signature.md`. Every reader may rely on the checks of
+//! [`Signature::decode`].
 
 mod maker;
 
@@ -10,10 +12,11 @@ use crate::{Bins, Similarity};
 
 pub use maker::Maker;
 
-/// How many bins a long sketch has.
+/// The number of bins of a long sketch.
 pub const LONG_BINS: usize = 256;
 
-/// Of the first bins, which bands are made of, a byte is kept; of each of the others two bits.
+/// The number of first bins, which make the bands and of which a byte is kept; two bits are kept of
+/// each other bin.
 pub(crate) const BYTE_BINS: usize = 80;
 const PAIR_BINS: usize = LONG_BINS - BYTE_BINS;
 const SKETCH_LEN: usize = BYTE_BINS + PAIR_BINS / 4;
@@ -22,7 +25,7 @@ const SIZE_LEN: usize = 3;
 const LONG_LEN: usize = SIZE_LEN + SKETCH_LEN;
 /// Bytes of an element of a small set.
 const ELEMENT_LEN: usize = 3;
-/// As many elements as a small set may have.
+/// The most elements of a small set.
 const SMALL_SET_MAX: usize = 255;
 
 /// The version in the high half of the first byte: without numbers, or with them.
@@ -36,12 +39,13 @@ const BOTH: u8 = 4;
 /// Bytes of the digest of the numbers, after the first byte.
 const NUMBERS_LEN: usize = 4;
 
-/// What of a document is kept to find it and to confirm a pair: 9 to 893 bytes, 128 for a long one, and 4 more with a digest
-/// of its numbers.
+/// The part of a document that is kept to find it and to confirm a pair: 4 to 893 bytes, 128 for a
+/// long one, and 4 more with a digest of its numbers.
 ///
-/// One of four kinds: a hash, where only equality counts; the whole set as 24-bit hashes, where it is small; the size of
-/// the set and its sketch, 8 bits of each of 80 bins and 2 bits of each of 176; or the last two, of a document that is near
-/// the border of both. Where it is filed follows from it: see [`FilingScheme::filings`](crate::FilingScheme::filings).
+/// There are four kinds: a hash, for equality only; the whole set as 24-bit hashes, for a small
+/// one; the size of the set and its sketch, 8 bits of each of 80 bins and 2 bits of each of 176; or
+/// the last two, for a document near the border of both. The filings of the document follow from
+/// its signature: see [`FilingScheme::filings`](crate::FilingScheme::filings).
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Signature {
     bytes: Box<[u8]>,
@@ -50,13 +54,13 @@ pub struct Signature {
 /// Bytes that are no signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignatureError {
-    /// The first byte names a kind or version that this program does not know; or there is none.
+    /// The first byte names a kind or version that this program does not know, or is missing.
     UnknownKind(Option<u8>),
-    /// So many bytes are none of this kind.
+    /// A signature of this kind cannot have this length.
     Length {
         /// The first byte.
         kind: u8,
-        /// How many bytes there are.
+        /// The number of bytes.
         len: usize,
     },
     /// The elements of a small set do not ascend.
@@ -84,13 +88,13 @@ impl fmt::Display for SignatureError {
 
 impl std::error::Error for SignatureError {}
 
-/// What two signatures were compared by.
+/// The method by which two signatures were compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Basis {
     /// Hashes of the whole: the similarity is 1 or 0, and wrongly 1 for one pair in 2^64.
     Equality,
-    /// Both whole sets. A hash of 24 bits stands for an element, so of two sets of 40 elements one in 10,000 pairs has a
-    /// count that is off by one.
+    /// Both whole sets. Elements are 24-bit hashes: of two sets of 40 elements one in 10,000 pairs
+    /// has a count that is off by one.
     Sets,
     /// An estimate from bins: see [`Comparison::deviation`].
     Estimate,
@@ -100,32 +104,33 @@ pub enum Basis {
     NoCommonKind,
 }
 
-/// How similar two documents are by their signatures.
+/// The similarity of two documents by their signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// Jaccard: what is in both, of what is in either.
+    /// Jaccard: the elements in both, by the elements in either.
     pub similarity: Similarity,
-    /// What is in both, of what is in a: 1 where a is contained in b.
+    /// The elements in both, by the elements of a: 1 if a is contained in b.
     pub share_of_a: Similarity,
-    /// What is in both, of what is in b.
+    /// The elements in both, by the elements of b.
     pub share_of_b: Similarity,
-    /// What they were compared by.
+    /// The method of the comparison.
     pub basis: Basis,
 }
 
 impl Comparison {
-    /// Whether the similarity is no estimate.
+    /// Returns true if the similarity is no estimate.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.basis != Basis::Estimate
     }
 
-    /// The standard deviation of the estimate of a similarity.
+    /// Returns the standard deviation of the estimate of a similarity.
     ///
-    /// A bin of which b bits are kept agrees with the probability P = J + (1 − J) / 2^b, so the deviation is
-    /// √(80 P₈ (1 − P₈) + 176 P₂ (1 − P₂)) / (256 − 80/256 − 176/4): .0208 at J = .9, .0280 at .8, .0325 at .7, .0354 at .6, .0370
-    /// at .5, .0273 at 0. Of sets of fewer elements than bins it is down to a third less. Two bits of many bins tell more about
-    /// similarities of .5 and above than four bits of half as many (Li and König, WWW 2010, section 3).
+    /// A bin with b bits kept agrees with the probability P = J + (1 − J) / 2^b. The deviation is
+    /// √(80 P₈ (1 − P₈) + 176 P₂ (1 − P₂)) / (256 − 80/256 − 176/4): .0208 at J = .9, .0280 at .8,
+    /// .0325 at .7, .0354 at .6, .0370 at .5, .0273 at 0. For sets of fewer elements than bins it
+    /// is down to a third less. Two bits of many bins tell more about similarities of .5 and above
+    /// than four bits of half as many (Li and König, WWW 2010, section 3).
     #[must_use]
     pub fn deviation(similarity: Similarity) -> f64 {
         let variance = |n_bins: usize, chance: f64| {
@@ -136,52 +141,56 @@ impl Comparison {
     }
 }
 
-/// How often bins of different elements agree in the bits that are kept.
+/// The probability that bins of different elements agree in the kept bits.
 const BYTE_CHANCE: f64 = 1.0 / 256.0;
 const PAIR_CHANCE: f64 = 1.0 / 4.0;
 
-/// As many bins agree by chance where nothing is in common: 44.3125.
+/// The number of bins that agree by chance if nothing is in common: 44.3125.
 const AGREEING_BY_CHANCE: f64 = BYTE_BINS as f64 * BYTE_CHANCE + PAIR_BINS as f64 * PAIR_CHANCE;
 
-/// By so many more agree where all is in common: 211.6875.
+/// The number of further bins that agree if all is in common: 211.6875.
 const ESTIMATE_SCALE: f64 = LONG_BINS as f64 - AGREEING_BY_CHANCE;
 
 /// The elements of a small set, ascending.
 type Set<'s> = &'s [[u8; ELEMENT_LEN]];
 
 impl Signature {
-    /// For a document that equals another or does not: any 64-bit hash of it.
+    /// Makes the signature of a document that equals another or does not, from any 64-bit hash of
+    /// the document.
     #[must_use]
     pub fn equality(hash: u64) -> Self {
         Maker::default().equality(hash)
     }
 
-    /// The whole set of a short document, or `None` for the empty set and for one of more than 255 elements.
+    /// Makes the signature of a short document, with its whole set; `None` for the empty set and
+    /// for one of more than 255 elements.
     #[must_use]
     pub fn short(elements: &[u64]) -> Option<Self> {
         Maker::default().short(elements)
     }
 
-    /// The sketch of a long document and the size of its set, which is taken for 2^24 − 1 where it is more.
+    /// Makes the signature of a long document, with its sketch and the size of its set. A size
+    /// above 2^24 − 1 is kept as 2^24 − 1.
     #[must_use]
     pub fn long(bins: &Bins<LONG_BINS>, size: u64) -> Self {
         Maker::default().long(bins, size)
     }
 
-    /// Both, for a document that is compared with short ones and with long ones; `None` as of [`short`](Self::short).
+    /// Makes the signature, with both, of a document that is compared with short ones and with long
+    /// ones; `None` as of [`short`](Self::short).
     #[must_use]
     pub fn both(bins: &Bins<LONG_BINS>, size: u64, elements: &[u64]) -> Option<Self> {
         Maker::default().both(bins, size, elements)
     }
 
-    /// The same with a digest of the document's numbers, which is for telling documents apart that are otherwise similar:
-    /// nothing is found or compared by it here.
+    /// Returns the signature with a digest of the document's numbers, which tells apart documents
+    /// that are otherwise similar. Nothing is found or compared by the digest here.
     #[must_use]
     pub fn with_numbers(self, digest: u32) -> Self {
         Maker { numbers: Some(digest) }.copy(self.kind(), self.body())
     }
 
-    /// The digest of the document's numbers, where one was kept.
+    /// The digest of the document's numbers, if one was kept.
     #[must_use]
     pub fn numbers(&self) -> Option<u32> {
         let digest = self.bytes[1..].first_chunk()?;
@@ -196,7 +205,7 @@ impl Signature {
         self.bytes[0] & 0xf
     }
 
-    /// What follows the first byte in either version.
+    /// Returns the bytes after the first byte and the digest.
     fn body(&self) -> &[u8] {
         &self.bytes[if self.has_numbers() { 1 + NUMBERS_LEN } else { 1 }..]
     }
@@ -207,7 +216,7 @@ impl Signature {
         &self.bytes
     }
 
-    /// Reads stored bytes back; any bytes give a signature or an error.
+    /// Reads stored bytes back. Any bytes give a signature or an error.
     ///
     /// # Errors
     /// See [`SignatureError`].
@@ -243,8 +252,9 @@ impl Signature {
         Ok(Self { bytes: bytes.into() })
     }
 
-    /// How similar the documents of two signatures are, whatever their versions: exactly if both have a set or a hash, else
-    /// by estimate. Where both have numbers, a hash and a set are compared as sets: the hash is that of the only element.
+    /// Returns the similarity of the documents of two signatures, whatever their versions: exactly
+    /// if both have a set or a hash, else by estimate. If both have numbers, a hash and a set are
+    /// compared as sets: the hash is that of the only element.
     #[must_use]
     pub fn compare(a: &Self, b: &Self) -> Comparison {
         if let Some((a, b)) = Self::sets(a, b) {
@@ -265,13 +275,13 @@ impl Signature {
         Comparison { similarity, share_of_a: similarity, share_of_b: similarity, basis }
     }
 
-    /// What is estimated where the kept bits of so many bins agree.
+    /// Returns the estimate for `n_bins` bins whose kept bits agree.
     #[must_use]
     pub fn similarity_of_agreeing(n_bins: u32) -> Similarity {
         Similarity::clamped((f64::from(n_bins) - AGREEING_BY_CHANCE) / ESTIMATE_SCALE)
     }
 
-    /// The sets of both, if they are compared as sets.
+    /// Returns the sets of both, if they are compared as sets.
     fn sets<'s>(a: &'s Self, b: &'s Self) -> Option<(Set<'s>, Set<'s>)> {
         match (a.set(), b.set()) {
             (Some(a), Some(b)) => Some((a, b)),
@@ -289,30 +299,31 @@ impl Signature {
         }
     }
 
-    /// What of a hash is kept of an element of a set.
+    /// Returns the bytes of a hash that a set would keep of its only element.
     fn only_element(&self) -> Option<Set<'_>> {
         (self.kind() == EQUALITY).then(|| self.body()[8 - ELEMENT_LEN..].as_chunks().0)
     }
 
-    /// The elements of a small set, ascending, of 24 bits each.
+    /// Returns the elements of a small set, ascending, of 24 bits each.
     pub(crate) fn elements(&self) -> Option<impl Iterator<Item = u64> + Clone> {
         Some(self.set()?.iter().map(|&[a, b, c]| u64::from(u32::from_be_bytes([0, a, b, c]))))
     }
 
-    /// A byte of each of the first bins, and one bit of each of the 64 after them, the first on top.
+    /// Returns a byte of each of the first bins, and one bit of each of the 64 after them, the
+    /// first on top.
     pub(crate) fn first_bins(&self) -> Option<(&[u8], u64)> {
         let (bytes, pairs) = self.sketch()?.1.split_at(BYTE_BINS);
         let low_bits = |byte: u8| u64::from(byte >> 3 & 8 | byte >> 2 & 4 | byte >> 1 & 2 | byte & 1);
         Some((bytes, pairs[..16].iter().fold(0, |suffix, &byte| suffix << 4 | low_bits(byte))))
     }
 
-    /// The hash, where only equality counts.
+    /// Returns the hash of a signature of equality.
     pub(crate) fn hash(&self) -> Option<u64> {
         let hash = <[u8; 8]>::try_from(self.body()).ok()?;
         (self.kind() == EQUALITY).then(|| u64::from_be_bytes(hash))
     }
 
-    /// Size and bits of the bins.
+    /// Returns the size, and the kept bits of the bins.
     fn sketch(&self) -> Option<(f64, &[u8])> {
         if !matches!(self.kind(), LONG | BOTH) {
             return None;
@@ -330,7 +341,7 @@ impl fmt::Debug for Signature {
     }
 }
 
-/// How many elements are in both of two ascending lists.
+/// Returns the number of elements in both of two ascending lists.
 fn n_common(mut a: &[[u8; ELEMENT_LEN]], mut b: &[[u8; ELEMENT_LEN]]) -> usize {
     let mut n = 0;
     while let ([first_a, rest_a @ ..], [first_b, rest_b @ ..]) = (a, b) {
@@ -345,7 +356,7 @@ fn n_common(mut a: &[[u8; ELEMENT_LEN]], mut b: &[[u8; ELEMENT_LEN]]) -> usize {
     n
 }
 
-/// In how many bins the bits that are kept agree.
+/// Returns the number of bins whose kept bits agree.
 fn agreeing(a: &[u8], b: &[u8]) -> u32 {
     const LOW_OF_BYTES: u32 = u32::MAX / 255;
     const LOW_OF_PAIRS: u32 = u32::MAX / 3;
@@ -363,9 +374,10 @@ fn agreeing(a: &[u8], b: &[u8]) -> u32 {
     LONG_BINS as u32 - bytes.chain(pairs).map(u32::count_ones).sum::<u32>()
 }
 
-/// Of P = J + (1 − J) / 2^b the J (Li and König, "b-bit minwise hashing", WWW 2010, theorem 1, for sets that are small beside
-/// the 2^64 elements there might be), each bin counted alike, which for J from .5 on is near the least variance; and of J and
-/// the sizes what is common: J / (1 + J) · (|A| + |B|).
+/// Estimates J from P = J + (1 − J) / 2^b (Li and König, "b-bit minwise hashing", WWW 2010, theorem
+/// 1, for sets that are small beside the 2^64 possible elements). Each bin counts alike, which for
+/// J from .5 on is near the least variance. The number of common elements follows from J and the
+/// sizes: J / (1 + J) · (|A| + |B|).
 fn estimate(agreeing: u32, size_a: f64, size_b: f64) -> Comparison {
     let similarity = Signature::similarity_of_agreeing(agreeing);
     let n_common = similarity.get() / (1.0 + similarity.get()) * (size_a + size_b);

@@ -1,8 +1,9 @@
-//! How similar two sets are.
+//! The similarity of two sets.
 
 use std::fmt;
 
-/// A share from 0 to 1, such as the Jaccard similarity of two sets: what they have in common, of what either has.
+/// A share from 0 to 1, such as the Jaccard similarity of two sets: the number of common elements
+/// by the number of elements in either.
 ///
 /// Shown with four decimals.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
@@ -11,31 +12,31 @@ pub struct Similarity(f64);
 impl Similarity {
     /// Nothing in common.
     pub const ZERO: Self = Self(0.0);
-    /// The same.
+    /// Everything in common.
     pub const ONE: Self = Self(1.0);
 
-    /// `None` for what is not from 0 to 1.
+    /// Returns `None` for a share outside 0 to 1.
     #[must_use]
     pub fn new(share: f64) -> Option<Self> {
         // -0.0 becomes 0.0.
         (0.0..=1.0).contains(&share).then_some(Self(share + 0.0))
     }
 
-    /// The nearest from 0 to 1, 0 for what is no number.
+    /// Returns the nearest share from 0 to 1, 0 for NaN.
     #[must_use]
     pub fn clamped(share: f64) -> Self {
         Self(if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) + 0.0 })
     }
 
-    /// The Jaccard similarity of two sets of `size_a` and `size_b` elements, `n_common` of which are in both. Two empty
-    /// sets have 0.
+    /// Returns the Jaccard similarity of two sets of `size_a` and `size_b` elements, `n_common` of
+    /// which are in both. Two empty sets have 0.
     #[must_use]
     pub fn of_sets(n_common: usize, size_a: usize, size_b: usize) -> Self {
         Self::clamped(n_common as f64 / (size_a + size_b).saturating_sub(n_common) as f64)
     }
 
-    /// The share as it is told: an estimate has no more than four decimals. Rounded down, so that only what is the same
-    /// is 1.
+    /// Returns the share for output: an estimate has no more than four decimals. Rounded down: 1 is
+    /// for equal sets only.
     #[must_use]
     pub fn four_decimals(self) -> f64 {
         (self.0 * 1e4 + 1e-5).floor() / 1e4
@@ -49,7 +50,7 @@ impl Similarity {
     }
 }
 
-// It is never "not a number", see the constructors.
+// A share is never NaN, see the constructors.
 impl Eq for Similarity {}
 
 impl std::hash::Hash for Similarity {
@@ -73,7 +74,7 @@ impl Ord for Similarity {
 
 impl fmt::Display for Similarity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Rounded down, so that only what is the same is shown as 1.
+        // Rounded down: 1 is for equal sets only.
         write!(f, "{:.4}", (self.0 * 1e4 + 1e-9).floor() / 1e4)
     }
 }

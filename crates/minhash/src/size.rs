@@ -1,23 +1,25 @@
-//! How many different elements a stream has, in a few KiB and without a jump.
+//! The number of different elements of a stream, in a few KiB and without a jump.
 
 /// Bits of a bitmap: 8 KiB.
 const BITS: usize = 1 << 16;
 
-/// A bitmap that is fuller than that leaves the answer to the next one: 4 elements a bit.
+/// The most bits set in a bitmap that gives the answer, 4 elements a bit; a fuller one leaves the
+/// answer to the next.
 const SET_MAX: usize = BITS - BITS / 50;
 
-/// Bitmap `i` sees the elements of which `6 · i` bits from this one up are zero.
+/// Bitmap `i` sees the elements with `6 · i` zero bits from this bit up.
 const SAMPLE_SHIFT: u32 = 20;
 const SAMPLE_BITS: u32 = 6;
 
 const N_BITMAPS: usize = 3;
 
-/// Linear counting (Whang, Vander-Zanden and Taylor, ACM TODS 15, 1990): each element sets a bit, and of `k` bits set among
-/// `m` the estimate is −m ln(1 − k/m). Beside the bitmap of all elements there is one of every 64th and one of every 4,096th,
-/// for sets that fill the first (Estan, Varghese and Fisk, IMC 2003).
+/// A counter of different elements: linear counting (Whang, Vander-Zanden and Taylor, ACM TODS 15,
+/// 1990). Each element sets a bit, and of `k` bits set among `m` the estimate is −m ln(1 − k/m).
+/// Beside the bitmap of all elements there is one of every 64th and one of every 4,096th, for sets
+/// that fill the first (Estan, Varghese and Fisk, IMC 2003).
 ///
-/// The standard deviation is .3 % and less up to 65,536 elements, .7 % up to 250,000 and 1.7 % above; of a thousand elements
-/// it is 3.
+/// The standard deviation is .3 % and less up to 65,536 elements, .7 % up to 250,000 and 1.7 %
+/// above; for a thousand elements it is 3 elements.
 pub(crate) struct SizeCounter {
     bitmaps: [Box<[u64; BITS / 64]>; N_BITMAPS],
     n_set: [usize; N_BITMAPS],
@@ -63,7 +65,7 @@ impl SizeCounter {
     }
 }
 
-/// Whether the bit of the element was not set before: 1 or 0.
+/// Sets the bit of the element. Returns 1 if the bit was not set before, else 0.
 #[inline]
 fn set(bitmap: &mut [u64; BITS / 64], element: u64) -> usize {
     let word = &mut bitmap[element as usize / 64 % (BITS / 64)];
@@ -72,8 +74,8 @@ fn set(bitmap: &mut [u64; BITS / 64], element: u64) -> usize {
     is_new as usize
 }
 
-/// −m ln(1 − k/m), rounded. By a series, as stored bytes depend on it and libraries' logarithms differ between machines:
-/// −ln(1 − p) = 2 artanh(p / (2 − p)).
+/// Returns −m ln(1 − k/m), rounded. By a series, as stored bytes depend on the result and
+/// libraries' logarithms differ between machines: −ln(1 − p) = 2 artanh(p / (2 − p)).
 fn linear_count(n_set: usize) -> u64 {
     let share = n_set as f64 / BITS as f64;
     let y = share / (2.0 - share);

@@ -1,28 +1,31 @@
-//! A set as it comes, element by element, into bins and a size.
+//! The sketcher of a set: elements come in, bins and a size go out.
 
 use crate::bins::Bins;
 use crate::size::SizeCounter;
 
-/// So many elements are kept for the later rounds, repeats included.
+/// The number of elements kept for the later rounds, repeats included.
 const BUFFER_LEN: usize = 8192;
 
-/// Of so many different elements round 0 leaves a bin of 256 empty once in 30,000 sets.
+/// The number of different elements with which round 0 leaves a bin of 256 empty once in 30,000
+/// sets.
 const DISTINCT_MAX: usize = BUFFER_LEN / 2;
 
-/// What is known of a set.
+/// The sketch and the size of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sketched<const BINS: usize> {
     /// The sketch.
     pub bins: Bins<BINS>,
-    /// How many different elements there are, by an estimate with a standard deviation of .3 % and less up to 65,536 elements,
-    /// .7 % up to 250,000 and 1.7 % above. It depends on the set alone.
+    /// The number of different elements, by an estimate with a standard deviation of .3 % and less
+    /// up to 65,536 elements, .7 % up to 250,000 and 1.7 % above. The estimate depends on the set
+    /// alone.
     pub size: u64,
 }
 
-/// Sketches sets of any size in bounded memory (some 90 KiB), one after the other.
+/// A sketcher of sets of any size in bounded memory (some 90 KiB), one after the other.
 ///
-/// An element takes part in round 0 when it is added. For the later rounds elements are kept, until no bin is empty; of more
-/// than 4,096 different ones, which leave a bin empty once in 30,000 sets, the 4,096 least.
+/// An added element takes part in round 0 at once. Elements are kept for the later rounds until no
+/// bin is empty: of more than 4,096 different ones, which leave a bin empty once in 30,000 sets,
+/// the 4,096 least.
 pub struct Sketcher<const BINS: usize> {
     bins: Bins<BINS>,
     size: SizeCounter,
@@ -43,14 +46,14 @@ impl<const BINS: usize> std::fmt::Debug for Sketcher<BINS> {
 }
 
 impl<const BINS: usize> Sketcher<BINS> {
-    /// A sketcher that has seen nothing.
+    /// Creates a sketcher of an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self { bins: Bins::NONE, size: SizeCounter::new(), buffer: Vec::new(), is_full: false }
     }
 
-    /// Adds elements: 64 well-mixed bits each. One that is there already changes nothing. A hundred at a time take less
-    /// time than one by one.
+    /// Adds elements: 64 well-mixed bits each. An element added before changes nothing. A hundred
+    /// at a time take less time than one by one.
     pub fn extend(&mut self, elements: &[u64]) {
         for elements in elements.chunks(BUFFER_LEN / 2) {
             self.bins.first_throws(elements);
@@ -76,9 +79,9 @@ impl<const BINS: usize> Sketcher<BINS> {
         self.buffer.truncate(DISTINCT_MAX);
     }
 
-    /// The sketch of what was added since the last, or `None` where nothing was.
+    /// Returns the sketch of the elements added since the last call; `None` if there are none.
     pub fn finish(&mut self) -> Option<Sketched<BINS>> {
-        // With more than that the least are taken, whatever the order in which they came.
+        // Of more than that the least are taken, whatever the order in which they came.
         if !self.is_full && self.buffer.len() > DISTINCT_MAX {
             self.make_room();
         }

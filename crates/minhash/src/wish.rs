@@ -1,36 +1,37 @@
-//! The cheapest scheme for what is wished.
+//! The cheapest scheme for a wish.
 
 use std::fmt;
 
 use crate::curve::{SUFFIX_BITS, kept_by_suffix};
 use crate::{BandScheme, Similarity};
 
-/// What is asked of a scheme.
+/// Requirements of a scheme.
 ///
-/// Among the schemes that reach the recall, [`cheapest`](Self::cheapest) takes the one with the least cost in rows that a query
-/// reads: of each band a range, which costs as much as [`RANGE_ROWS`](Self::RANGE_ROWS) rows; the strangers met in the bands; and
-/// for each stranger that the suffix keeps another range's cost, as its signature must be fetched.
+/// Among the schemes that reach the recall, [`cheapest`](Self::cheapest) takes the one with the
+/// least cost in rows read: for each band a range, which costs as much as
+/// [`RANGE_ROWS`](Self::RANGE_ROWS) rows; the strangers met in the bands; and for each stranger
+/// that the suffix keeps the cost of another range, as its signature must be fetched.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wish {
-    /// Pairs of this similarity or more are to be found: above 0.
+    /// The least similarity of the pairs to find: above 0.
     pub similarity: Similarity,
-    /// With at least this probability: below 1.
+    /// The least probability to find such a pair: below 1.
     pub recall: f64,
-    /// How many documents a query does not look for.
+    /// The number of documents that a query does not look for.
     pub n_strangers: f64,
-    /// How similar they are: about .05 for news, .13 for specifications that share a frame (measured, as the similarity at which
-    /// bands would read as many rows as they do).
+    /// The similarity of strangers: about .05 for news, .13 for specifications with a common frame
+    /// (measured: at this similarity the bands would read as many rows as the strangers did).
     pub stranger_similarity: Similarity,
-    /// At most so many bands: of each a document has a row in the index, and a query reads a range.
+    /// The most bands: a document has a row in the index for each, and a query reads a range.
     pub bands_max: u32,
 }
 
-/// Why a wish cannot be met.
+/// The reason why a wish cannot be met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WishError {
-    /// No probability below 1, or a similarity of 0.
+    /// The recall is no probability below 1, or the similarity is 0.
     Impossible,
-    /// The sketch has too few bins for it, or the bands are too few.
+    /// The sketch has too few bins for the recall, or the bands are too few.
     TooFewBins,
 }
 
@@ -53,7 +54,7 @@ impl fmt::Display for WishError {
 impl std::error::Error for WishError {}
 
 impl Default for Wish {
-    /// .998 at .8, among a million strangers of .1, by as many bands as that takes.
+    /// .998 at .8, among a million strangers of .1, with any number of bands.
     fn default() -> Self {
         Self {
             similarity: Similarity::clamped(0.8),
@@ -66,10 +67,10 @@ impl Default for Wish {
 }
 
 impl Wish {
-    /// To ask for a range, or for a record, takes about as long as to read so many rows.
+    /// The rows that are read in about the time of a request for a range, or for a record.
     pub const RANGE_ROWS: f64 = 50.0;
 
-    /// What a query costs by `scheme`, in rows read.
+    /// Returns the cost of a query by `scheme`, in rows read.
     #[must_use]
     pub fn cost<const BINS: usize>(&self, scheme: &BandScheme<BINS>) -> f64 {
         let bands = f64::from(scheme.bands());
@@ -79,18 +80,18 @@ impl Wish {
         Self::RANGE_ROWS * (bands + kept) + strangers
     }
 
-    /// The cheapest scheme that reaches the recall, with its flags from `first_flag` on.
+    /// Returns the cheapest scheme that reaches the recall, with its flags from `first_flag` on.
     ///
     /// # Errors
-    /// Where none does.
+    /// [`WishError`], if no scheme reaches the recall.
     pub fn cheapest<const BINS: usize>(&self, first_flag: u8) -> Result<BandScheme<BINS>, WishError> {
         self.cheapest_of(|bands, rows, distance| BandScheme::new(first_flag, bands, rows, distance).ok())
     }
 
-    /// The same, among the schemes [over](BandScheme::over) the first `band_bins` bins.
+    /// Returns the cheapest among the schemes [over](BandScheme::over) the first `band_bins` bins.
     ///
     /// # Errors
-    /// Where none does.
+    /// [`WishError`], if no scheme reaches the recall.
     pub fn cheapest_over<const BINS: usize>(
         &self,
         first_flag: u8,
@@ -101,7 +102,7 @@ impl Wish {
         })
     }
 
-    /// Of all schemes that can be made of bands, rows and distance.
+    /// Returns the cheapest of all schemes that `scheme` makes of bands, rows and distance.
     fn cheapest_of<const BINS: usize>(
         &self,
         scheme: impl Fn(u32, u32, u32) -> Option<BandScheme<BINS>>,
@@ -118,7 +119,7 @@ impl Wish {
             let met: Vec<(u32, f64)> =
                 schemes.map(|scheme| (scheme.bands(), scheme.met_in_a_band(self.similarity))).collect();
             for &(distance, kept) in &kept {
-                // The fewest bands that do; more would only cost more.
+                // The fewest bands that suffice; more would only cost more.
                 let fewest = met.iter().find(|(_, met)| met * kept >= self.recall);
                 if let Some(scheme) = fewest.and_then(|&(bands, _)| scheme(bands, rows, distance)) {
                     let cost = self.cost(&scheme);

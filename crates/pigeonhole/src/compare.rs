@@ -1,4 +1,4 @@
-//! `pigeonhole compare`: what two texts have in common, whether that makes them near-duplicates, and why.
+//! `pigeonhole compare`: the similarity of two texts, the verdict of an index, and its reasons.
 
 mod why;
 
@@ -8,8 +8,8 @@ use std::path::Path;
 
 use anyhow::{Context, ensure};
 use engine::{Buffers, Engine, Extractor, in_common};
-use features::cli::RecipeArgs;
 use features::Analysis;
+use features::cli::RecipeArgs;
 use index::{Features, Index, MemoryStore, OpenOptions, Rule, SketchKind};
 use minhash::{Basis, Comparison, SetKind, Signature, Similarity};
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     recipe: RecipeArgs,
 }
 
-/// Who decides: an index that is there, or one as it would be made.
+/// The rule of a verdict: that of an existing index, or of a new one.
 struct Judge {
     engine: Engine,
     rule: Rule,
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     }
 }
 
-/// From the verdict to its evidence.
+/// Prints the verdict and its evidence.
 fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Result<()> {
     let Judge { engine, rule } = judge;
     let kind = engine.index().kind();
@@ -138,7 +138,7 @@ fn verdict(judge: &Judge, a: &Side, b: &Side, out: &mut dyn Write) -> anyhow::Re
     Ok(())
 }
 
-/// What is stored says so of the similarity.
+/// A phrase for the similarity by stored features: estimated, compared or counted.
 fn estimated(least: Similarity, counts: bool, a: &Features, b: &Features) -> String {
     match in_common::by_signatures(a, b) {
         Some(Comparison { similarity, basis: Basis::Estimate, .. }) => {
@@ -156,7 +156,7 @@ fn estimated(least: Similarity, counts: bool, a: &Features, b: &Features) -> Str
     }
 }
 
-/// Why the signatures of two texts have nothing in common to compare.
+/// The reason why the signatures of two texts cannot be compared.
 fn incomparable(a: &Features, b: &Features) -> &'static str {
     let is_whole = |features: &Features| {
         let suffixes = features.signature.as_ref().map(Signature::suffixes).unwrap_or_default();
@@ -178,11 +178,11 @@ fn without_simhash(kind: &SketchKind) -> &'static str {
 }
 
 struct Side {
-    /// What was compared: a mistyped file name is a text.
+    /// The source of the text: a mistyped file name counts as a text.
     origin: String,
     text: String,
     features: Features,
-    /// Where it has a simhash.
+    /// `None` without a simhash.
     analysis: Option<Analysis>,
 }
 

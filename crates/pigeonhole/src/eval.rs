@@ -1,4 +1,5 @@
-//! `pigeonhole eval`: what the programs call near-duplicates in a corpus, held against the exact truth.
+//! `pigeonhole eval`: compares the near-duplicates found by the programs in a corpus with the exact
+//! truth.
 
 mod figures;
 mod page;
@@ -103,39 +104,39 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// Near-duplicates, where nothing else is asked for.
+/// Default least similarity of near-duplicates.
 const MIN_SIMILARITY: &str = "0.8";
 
-/// What is evaluated where nothing else is asked for: the default of a new index first.
+/// Default profiles, that of a new index first.
 const PROFILES: [Profile; 3] = [Profile::Full, Profile::Minhash, Profile::Classic];
 
-/// What an index found, and how good that is.
+/// Results of an index, and their quality.
 struct Evaluated {
     variant: Variant,
     found: Found,
-    /// The pairs that it calls near-duplicates, with their true similarities.
+    /// The pairs called near-duplicates, with their true similarities.
     called: Vec<Pair>,
-    /// Those of them that differ in numbers.
+    /// Called pairs with different numbers.
     n_numbers_differ: u64,
     scores: Scores,
     /// All pairs of the ground, by similarity.
     curve: Vec<Bin>,
-    /// Where families are known.
+    /// `None` without families.
     families: Option<FamilyScore>,
     audit: Audit,
 }
 
-/// What the figures are about.
+/// The data for all figures.
 struct Ground<'a> {
     texts: &'a Texts,
     /// All near-duplicates.
     pairs: Vec<Pair>,
-    /// These and the less similar pairs of which there is a curve, ascending by their numbers.
+    /// Near-duplicates and the less similar pairs of the curves, ascending by their numbers.
     related: Related,
-    /// How the exact truth agrees with families, where those are known.
+    /// Agreement of the exact truth with the families; `None` without families.
     families: Option<FamilyScore>,
     asked: Asked,
-    /// Of pairs that were called whether their numbers differ.
+    /// For each called pair: true if the numbers in its texts differ.
     numbers: RefCell<HashMap<(usize, usize), bool>>,
 }
 
@@ -145,7 +146,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let inputs = args.files.clone().options(args.records.clone(), args.ids);
     let asked = asked(&args.recipe, args.min_similarity, args.pairs_max)?;
     let variants = args.variants();
-    // What cannot be asked for is refused before anything is read.
+    // Invalid options are refused before any input is read.
     variants.iter().try_for_each(|variant| variant.open(&asked).map(drop))?;
     let what = What {
         families: args.families.as_ref(),
@@ -258,7 +259,7 @@ impl<'a> Ground<'a> {
         *self.numbers.borrow_mut().entry(numbers(pair)).or_insert_with(|| in_common::numbers_differ(a, b))
     }
 
-    /// Sentences that say what is in no figure, and why.
+    /// Sentences about the documents and pairs in no figure, with the reasons.
     fn left_out(&self) -> Vec<String> {
         let mut left_out = self.texts.left_out();
         left_out.extend(self.related.is_cut.then(|| {

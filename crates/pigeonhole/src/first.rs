@@ -1,8 +1,8 @@
-//! Reading an index in a process of its own, which may die of what it reads.
+//! Reads an index in a process of its own, which may die of damaged pages.
 //!
-//! LMDB believes what is within a page of its file. A page of other bytes can end the process that
-//! reads it (SIGSEGV, SIGBUS, SIGABRT), and no code in that process could prevent it. So what is to
-//! find such pages reads them in a child, and tells when the child dies.
+//! LMDB trusts the content of its pages. A damaged page can end the reading process (SIGSEGV,
+//! SIGBUS, SIGABRT), and no code in that process could prevent this. A command that looks for such
+//! pages therefore reads them in a child process, and reports the death of the child.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -13,16 +13,16 @@ use std::process::{Command, ExitCode, ExitStatus};
 use anyhow::{Context, bail};
 use engine::local_path;
 
-/// Set for the child.
+/// Set in the environment of the child.
 const IS_CHILD: &str = "_PIGEONHOLE_READS_FIRST";
 
-/// The signals by which a process ends that reads what cannot be, and their names.
+/// Signals that end a process reading damaged pages, and their names.
 const OF_DAMAGE: [(i32, &str); 5] =
     [(4, "SIGILL"), (6, "SIGABRT"), (7, "SIGBUS"), (8, "SIGFPE"), (11, "SIGSEGV")];
 
-/// Has a child run this command line, where the index is in a file of this machine; none in the
-/// child, and for other stores. A child that dies of what it reads has found damage, which is
-/// written as one more finding.
+/// Runs this command line in a child process, if the index is in a local file. Returns `None` in
+/// the child itself, and for other stores. The death of a child is damage, and is written as one
+/// more finding.
 pub(crate) fn in_child(store: &str, out: &mut dyn Write) -> anyhow::Result<Option<ExitCode>> {
     let Some(path) = local_path(store).filter(|_| std::env::var_os(IS_CHILD).is_none()) else {
         return Ok(None);
@@ -34,7 +34,7 @@ pub(crate) fn in_child(store: &str, out: &mut dyn Write) -> anyhow::Result<Optio
     told(status, &path, out).map(Some)
 }
 
-/// What the end of the child says.
+/// The exit code that follows from the end of the child.
 fn told(status: ExitStatus, path: &Path, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     if let Some(code) = status.code() {
         return Ok(ExitCode::from(u8::try_from(code).unwrap_or(2)));

@@ -1,4 +1,4 @@
-//! `pigeonhole info`: what an index says of itself.
+//! `pigeonhole info`: prints the attributes of an index.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         let key = key.context("the index has no secret key: it was made without --keyed")?;
         return Ok(writeln!(out, "{}", key.secret())?);
     }
-    // Before anything is printed: it may take long, and fail.
+    // Before any output, because this may take long, and fail.
     let (n_documents, digest) = match args.digest {
         true => index.digest().map(|(n_documents, digest)| (Some(n_documents), Some(digest)))?,
         false => (index.status()?.n_documents, None),

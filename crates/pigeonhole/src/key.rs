@@ -1,4 +1,4 @@
-//! `pigeonhole key`: row keys from and to what people and the HBase shell write.
+//! `pigeonhole key`: converts row keys from and to the notation of people and the HBase shell.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -54,7 +54,8 @@ fn decode(args: &DecodeArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One line a table: flag, segment, the key in hex and in the shell's form, and the shell's scan of its bucket.
+/// Prints one line a table: flag, segment, the key in hex and in the shell's form, and the shell's
+/// scan of its bucket.
 fn encode(args: &EncodeArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let kind: SketchKind = args.scheme.parse()?;
     writeln!(out, "flag  segment   key, and the scan of its bucket in the HBase shell")?;
@@ -79,8 +80,8 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Bytes as the HBase shell prints them (`Bytes.toStringBinary`), which also stand in a double-quoted Ruby string:
-/// what would mean something else there is escaped too.
+/// Bytes in the form of the HBase shell (`Bytes.toStringBinary`), also valid in a double-quoted
+/// Ruby string: characters with another meaning there are escaped, too.
 fn shell_form(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut form, &byte| {
         if byte.is_ascii_graphic() && !br#""\#"#.contains(&byte) {
@@ -92,7 +93,7 @@ fn shell_form(bytes: &[u8]) -> String {
     })
 }
 
-/// Hex digits, or the shell's form.
+/// Parses hex digits, or the shell's form.
 fn parse_bytes(text: &str) -> anyhow::Result<Vec<u8>> {
     let digits = text.as_bytes();
     if digits.len() == 2 * simhash::ROW_KEY_LEN && digits.iter().all(u8::is_ascii_hexdigit) {
@@ -141,7 +142,7 @@ mod tests {
                 assert_eq!(parse_bytes(&hex(&bytes)).unwrap(), bytes);
             }
         }
-        // As the shell itself prints it: with the quotation mark and the number sign as they are.
+        // The shell itself prints the quotation mark and the number sign unescaped.
         assert_eq!(parse_bytes(r#"\x00#"Eg\x89"#).unwrap(), b"\0#\"Eg\x89");
     }
 

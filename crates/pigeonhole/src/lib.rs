@@ -1,4 +1,4 @@
-//! The operator's tool: one file a command, each of which writes what it finds to the writer it is given.
+//! The operator's tool: one file a command. Each command writes its results to the given writer.
 #![forbid(unsafe_code)]
 
 mod compare;
@@ -131,7 +131,7 @@ enum Command {
     Manual(manual::Command),
 }
 
-/// What `-h` shows of a command; all else is in `--help`.
+/// Options shown by `-h`; `--help` shows all.
 const COMMON: [&str; 36] = [
     "all",
     "apply",
@@ -171,17 +171,17 @@ const COMMON: [&str; 36] = [
     "why",
 ];
 
-/// What a file of settings says only in the command's own table: two texts are compared without an index, unless it is
-/// named.
+/// Options that a file of settings sets only in the command's own table: `compare` works without an
+/// index, unless one is named.
 const APART: [(&str, &str); 1] = [("compare", "store")];
 
-/// All that may be asked.
+/// The whole command line.
 fn command_line() -> clap::Command {
     settings::with_short_help(settings::configurable(Cli::command()), &COMMON)
 }
 
-/// Runs the command line of this process: 0 done, 1 some documents to remove were not there or something in the index is
-/// wrong, 2 could not run.
+/// Runs the command line of this process. Exit codes: 0 done, 1 some documents to remove were not
+/// there or an index has findings, 2 could not run.
 #[must_use]
 pub fn main() -> ExitCode {
     let matches = settings::of_this_process(command_line(), &APART);
@@ -209,7 +209,7 @@ pub fn main() -> ExitCode {
     });
     match done {
         Ok(code) => code,
-        // Whoever reads our output has seen enough, as in `pigeonhole … | head`.
+        // The reader has seen enough, as in `pigeonhole … | head`.
         Err(error)
             if error.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe) =>
         {

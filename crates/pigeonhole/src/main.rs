@@ -1,4 +1,4 @@
-//! The binary `pigeonhole`; everything it does is in the library.
+//! The binary `pigeonhole`, a shell around the library.
 
 use std::process::ExitCode;
 

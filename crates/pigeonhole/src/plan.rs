@@ -1,4 +1,4 @@
-//! `pigeonhole plan`: what an index in HBase will take, by a model of measured constants.
+//! `pigeonhole plan`: the resources of an index in HBase, by a model of measured constants.
 
 mod figures;
 mod measured;
@@ -17,10 +17,10 @@ use self::measured::STRANGERS_A_MILLION;
 use self::model::{Load, Machines};
 use self::numbers::{bytes, count};
 
-/// The most documents that the model is asked for: beyond, nothing about it was ever held against anything.
+/// Greatest number of documents for the model, which was never compared with anything larger.
 const DOCUMENTS_MAX: f64 = 1e13;
 
-/// The most of all else.
+/// Greatest value of all rates.
 const RATE_MAX: f64 = 1e9;
 
 /// The headings of the help.
@@ -165,7 +165,7 @@ impl Args {
             ),
         };
         between("--documents", n_documents, 1.0, DOCUMENTS_MAX)?;
-        // An index that is full and has a retention takes in as much as expires.
+        // A full index with a retention takes in as much as expires.
         let inserts_per_second = match (self.inserts_per_second, retain_seconds) {
             (Some(inserts), _) => inserts,
             (None, Some(seconds)) => n_documents / seconds,

@@ -1,4 +1,4 @@
-//! What a person sees while something takes long: a line on stderr now and then.
+//! Progress of a long command: a line on stderr now and then.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Time between two lines.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How far something has come.
+/// Clock of a command's progress.
 pub(crate) struct Progress {
     start: Instant,
     next_line: Instant,
@@ -14,13 +14,13 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// The work begins now.
+    /// Starts the clock.
     pub(crate) fn start(quiet: bool) -> Self {
         let start = Instant::now();
         Self { start, next_line: start + LINE_INTERVAL, quiet }
     }
 
-    /// Says how far it is, if it is time for that again.
+    /// Prints the progress, if a line is due.
     pub(crate) fn show(&mut self, what: fmt::Arguments<'_>) {
         if !self.quiet && Instant::now() >= self.next_line {
             self.next_line = Instant::now() + LINE_INTERVAL;
@@ -28,7 +28,7 @@ impl Progress {
         }
     }
 
-    /// So many a second since the start.
+    /// The rate of `n` items a second since the start.
     pub(crate) fn rate(&self, n: u64) -> u64 {
         let seconds = self.start.elapsed().as_secs_f64();
         if seconds > 0.0 { (n as f64 / seconds) as u64 } else { 0 }

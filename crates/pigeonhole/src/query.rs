@@ -1,4 +1,4 @@
-//! `pigeonhole query`: which documents are near?
+//! `pigeonhole query`: finds the documents near a text or a fingerprint.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -36,7 +36,8 @@ pub(crate) struct Args {
     recipe: RecipeArgs,
 }
 
-/// One line a match, set apart by tabs: the similarity, where the index verifies, then distance, fingerprint and id.
+/// Prints one line a match, separated by tabs: the similarity, if the index verifies, then
+/// distance, fingerprint and id.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     match (&args.text, args.fingerprint) {
         (_, Some(fingerprint)) => {
@@ -49,7 +50,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
         }
         (text, None) => {
             let engine = args.stored.open_with_recipe(&args.recipe)?;
-            let features = engine.extractor().features(&mut Buffers::new(), text.as_deref().unwrap_or_default());
+            let features =
+                engine.extractor().features(&mut Buffers::new(), text.as_deref().unwrap_or_default());
             let why = "the text has no features: it is empty, or holds only punctuation or stop words";
             show(args, engine.index(), features.context(why)?, out)
         }
@@ -59,7 +61,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
 fn show(args: &Args, index: &Index, features: Features, out: &mut dyn Write) -> anyhow::Result<()> {
     let (fingerprint, has_signature) = (features.fingerprint(), features.signature.is_some());
     let max_distance = args.max_distance.unwrap_or(index.max_distance());
-    // A fingerprint by itself has no signature to be confirmed by: what it proposes is shown.
+    // A lone fingerprint has no signature to confirm by: all proposed documents are shown.
     let min_similarity = args.min_similarity.or(index.min_similarity());
     let found =
         index.near(&[features], &Rule { max_distance, min_similarity, ..index.rule() }, args.limit)?;

@@ -1,4 +1,4 @@
-//! `pigeonhole remove`: documents by id, by source, or by when they were inserted.
+//! `pigeonhole remove`: removes documents by id, by source, or by time of insertion.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,7 +15,7 @@ use program::settings::TASK;
 use crate::progress::{Progress, complain};
 use crate::stored::StoredArgs;
 
-/// How many ids that are not there are named on stderr.
+/// Missing ids named on stderr.
 const NAMED_MAX: u64 = 5;
 
 /// Ids in one call of the store.
@@ -61,7 +61,7 @@ pub(crate) struct Args {
     quiet: bool,
 }
 
-/// A time, or how long ago it was.
+/// A time, absolute or relative to now.
 #[derive(Clone, Copy, Debug)]
 enum When {
     At(Timestamp),
@@ -89,7 +89,8 @@ impl When {
     }
 }
 
-/// Removes, and says how many: the exit status is 1 where one that was named was not there.
+/// Removes documents and prints their number. The exit status is 1 if a named document was not
+/// there.
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     let now = Clock::system().now();
     let selection = Selection {
@@ -137,7 +138,7 @@ fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     })
 }
 
-/// Goes through the whole index.
+/// Removes the selected documents in a scan of the whole index.
 fn remove_matching(
     args: &Args,
     index: &Index,
@@ -169,7 +170,7 @@ fn list(stored: &StoredDocument, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{inserted_at}\t{source}\t{}", document.id)
 }
 
-/// Documents that are named one by one.
+/// Removal of documents named one by one.
 struct Named<'a> {
     args: &'a Args,
     index: &'a Index,
@@ -214,7 +215,7 @@ impl Named<'_> {
         Ok(())
     }
 
-    /// Counts one that was not there, and names the first ones.
+    /// Counts a missing document, and names the first ones.
     fn miss(&mut self, what: std::fmt::Arguments<'_>) {
         self.n_missing += 1;
         let selected = if self.selection == Selection::default() { "" } else { ", or not selected" };

@@ -1,5 +1,5 @@
-//! `pigeonhole scheme`: by what documents are filed, what of the near ones is found, what a query costs, and where a
-//! table is split.
+//! `pigeonhole scheme`: prints the keys of documents, the share of near pairs found, the cost of a
+//! query, and the splits of a table.
 
 mod bands;
 mod steps;
@@ -11,7 +11,7 @@ use clap::builder::PossibleValuesParser;
 use index::{Profile, SketchKind};
 use simhash::{Fingerprint, SCHEME_NAMES, TableScheme};
 
-/// Corpus sizes for which the expected candidates are shown.
+/// Powers of ten: corpus sizes for which the expected candidates are printed.
 const SIZES: [i32; 5] = [6, 7, 8, 9, 10];
 
 /// The bands of n-grams, beside the table schemes of simhashes.
@@ -106,7 +106,7 @@ fn one(scheme: &TableScheme, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One line a split, and nothing else, for scripts.
+/// Prints one line a split, and no more, for scripts.
 fn splits(name: &str, n_regions: u32, out: &mut dyn Write) -> anyhow::Result<()> {
     let kind = match name {
         BANDS => SketchKind::default().of_profile(Profile::Minhash)?,
@@ -119,7 +119,7 @@ fn splits(name: &str, n_regions: u32, out: &mut dyn Write) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Expected candidates among 10^`size` fingerprints, with as many digits as say something.
+/// Expected candidates among 10^`size` fingerprints, with as many digits as are significant.
 fn candidates(scheme: &TableScheme, size: i32) -> String {
     let candidates = scheme.expected_candidates(10_f64.powi(size));
     let decimals = if candidates < 100.0 { 2 } else { 0 };

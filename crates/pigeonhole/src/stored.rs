@@ -1,4 +1,4 @@
-//! An existing index, opened for looking at.
+//! An existing index, opened for a look at it.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ impl StoredArgs {
         Self { store, clock: ClockArgs::default() }
     }
 
-    /// Opens it; the caller insists on the given fields of the recipe.
+    /// Opens the index, which must have the given fields of the recipe.
     pub(crate) fn open(&self, recipe: BTreeMap<String, String>) -> anyhow::Result<Index> {
         let clock_ahead_max = self.clock.clock_ahead_max;
         let options =
@@ -33,7 +33,7 @@ impl StoredArgs {
             .with_context(|| format!("failed to open index `{}`", engine::shown(&self.store)))
     }
 
-    /// Opens it together with what its recipe makes of texts, whose dictionaries come from the arguments.
+    /// Opens the index and the extractor of its recipe, with dictionaries from the arguments.
     pub(crate) fn open_with_recipe(&self, recipe: &RecipeArgs) -> anyhow::Result<Engine> {
         let dictionaries = recipe.dictionaries()?;
         let insisted = recipe.explicit_fields(&dictionaries);

@@ -1,4 +1,4 @@
-//! `pigeonhole verify` and `pigeonhole repair`: what is not as it should be in an index, told or mended.
+//! `pigeonhole verify` and `pigeonhole repair`: reports or mends faults of an index.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::first;
 use crate::progress::Progress;
 use crate::stored::StoredArgs;
 
-/// What each kind is, for people who have met one.
+/// Description of each kind of finding, for the help.
 const KINDS: &str = "\
 What can be found:
   unfiled       a document that not all of its buckets lead to, so searches may miss it
@@ -84,7 +84,7 @@ struct ExamineArgs {
     quiet: bool,
 }
 
-/// Looks, and changes nothing.
+/// Examines the index, and changes nothing.
 pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     if let Some(told) = first::in_child(&args.examine.stored.store, out)? {
         return Ok(told);
@@ -101,7 +101,7 @@ pub(crate) fn verify(args: &VerifyArgs, out: &mut dyn Write) -> anyhow::Result<E
     findings.finish()
 }
 
-/// Looks, and mends if it is told to.
+/// Examines the index, and mends it with `--apply`.
 pub(crate) fn repair(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<ExitCode> {
     if let Some(told) = first::in_child(&args.examine.stored.store, out)? {
         return Ok(told);
@@ -123,17 +123,18 @@ pub(crate) fn repair(args: &RepairArgs, out: &mut dyn Write) -> anyhow::Result<E
     findings.finish()
 }
 
-/// How many there are of a kind.
+/// Counts of one kind of finding.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     n_found: u64,
     n_mended: u64,
 }
 
-/// What has been found so far, the first of each kind written out.
+/// The findings so far, the first of each kind written out.
 struct Findings<'a> {
     out: &'a mut dyn Write,
-    /// Nobody reads on, as in `pigeonhole verify … | head`. What is being done is done to its end.
+    /// True once the reader is gone, as in `pigeonhole verify … | head`. The examination still
+    /// completes.
     is_unread: bool,
     counts: BTreeMap<FindingKind, Counts>,
     limit: u64,
@@ -197,7 +198,7 @@ impl Findings<'_> {
         counts.n_mended += u64::from(finding.is_mended);
     }
 
-    /// Counts one, and writes it out at once if it is among the first of its kind.
+    /// Counts a finding, and writes it at once if it is among the first of its kind.
     fn take(&mut self, finding: &Finding) -> io::Result<()> {
         self.count(finding);
         if self.of(finding.kind).n_found > self.limit {
@@ -211,7 +212,7 @@ impl Findings<'_> {
         })
     }
 
-    /// Writes as long as somebody reads.
+    /// Writes until the reader is gone.
     fn print(
         &mut self,
         write: impl FnOnce(&mut dyn Write, &Findings<'_>) -> io::Result<()>,
@@ -228,7 +229,7 @@ impl Findings<'_> {
         Ok(())
     }
 
-    /// Says what to do about what is left.
+    /// Prints advice for the remaining findings.
     fn advise(&mut self, store: &str) -> io::Result<()> {
         let [n_ahead, n_foreign, n_damaged] =
             [FindingKind::Ahead, FindingKind::Foreign, FindingKind::Damaged]
@@ -257,7 +258,7 @@ impl Findings<'_> {
         })
     }
 
-    /// 1 where something is left.
+    /// The exit code: 1 if findings remain.
     fn finish(self) -> anyhow::Result<ExitCode> {
         Ok(if self.n_left() == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
     }

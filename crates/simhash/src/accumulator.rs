@@ -4,20 +4,21 @@ use crate::Fingerprint;
 
 /// The weight of one feature, in fixed point: the unit is the caller's, and only ratios matter.
 ///
-/// Integers, so that a sum does not depend on its order and is the same on every machine.
+/// An integer: the sum of weights is the same in any order and on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Weight(pub u32);
 
-/// Sums ±weight for each of the 64 bits and turns the sums into a [`Fingerprint`].
+/// A sum of ±weight for each of the 64 bits, which becomes a [`Fingerprint`].
 ///
-/// Bit `b` of the result is 1 where `Σ ±w > 0`, with `+w` for a feature whose hash has bit `b` set and `-w` otherwise
-/// (Charikar 2002, section 3; Manku, Jain and Das Sarma, WWW 2007, section 2). Only the positive parts are summed: with
-/// `ones` the sum of the weights that have the bit set and `mass` the sum of all, `Σ ±w = 2·ones − mass`.
+/// Bit `b` of the result is 1 if `Σ ±w > 0`, with `+w` for a feature whose hash has bit `b` set and
+/// `-w` otherwise (Charikar 2002, section 3; Manku, Jain and Das Sarma, WWW 2007, section 2). Only
+/// the positive parts are summed: with `ones` the sum of the weights that have the bit set and
+/// `mass` the sum of all, `Σ ±w = 2·ones − mass`.
 ///
 /// # Why it cannot overflow
-/// Each bit sums in 32 bits for as long as the sum of *all* weights fits in 32 bits; the weight that would not fit
-/// first moves the sums into 128 bits. A bit's sum is at most the sum of all weights, so no 32-bit sum wraps. The
-/// 128-bit sums would need 2^96 additions of the largest weight.
+/// Each bit sums in 32 bits for as long as the sum of *all* weights fits in 32 bits; the weight
+/// that would not fit first moves the sums into 128 bits. A bit's sum is at most the sum of all
+/// weights: no 32-bit sum wraps. The 128-bit sums would need 2^96 additions of the largest weight.
 #[derive(Clone, Debug)]
 pub struct Accumulator {
     /// Sums since the last spill, each at most `pending_mass`.
@@ -27,8 +28,9 @@ pub struct Accumulator {
     mass: u128,
 }
 
-/// `NIBBLE_MASKS[n][i]` is all ones where bit `i` of `n` is set: 16 loads and adds of four lanes each, which every
-/// x86-64 and AArch64 does in one register, where shifting each bit into place needs AVX2 to be quick.
+/// `NIBBLE_MASKS[n][i]` is all ones if bit `i` of `n` is set. An addition takes 16 loads and adds
+/// of four lanes each, which every x86-64 and AArch64 does in one register; shifting each bit into
+/// place needs AVX2 to be quick.
 const NIBBLE_MASKS: [[u32; 4]; 16] = {
     let mut masks = [[0; 4]; 16];
     let mut nibble = 0;
@@ -52,7 +54,7 @@ impl Default for Accumulator {
 }
 
 impl Accumulator {
-    /// An accumulator that has seen nothing.
+    /// Creates an accumulator with nothing added.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -77,7 +79,8 @@ impl Accumulator {
         }
     }
 
-    /// The fingerprint of what was added, or `None` where no weight above zero was: nothing is not fingerprint 0.
+    /// Returns the fingerprint of the features added; `None` without a weight above zero, which is
+    /// not fingerprint 0.
     #[must_use]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         let mass = self.mass + u128::from(self.pending_mass);
@@ -91,7 +94,8 @@ impl Accumulator {
         Some(Fingerprint(bits))
     }
 
-    /// `2·ones − mass` for each bit, least significant first: how strongly each bit was decided, and which way.
+    /// Returns `2·ones − mass` for each bit, least significant first: the sign decides the bit, the
+    /// size shows how clearly.
     #[must_use]
     pub fn margins(&self) -> [i128; 64] {
         let mass = (self.mass + u128::from(self.pending_mass)).cast_signed();

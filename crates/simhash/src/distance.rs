@@ -1,22 +1,22 @@
-//! In how many bits two fingerprints differ.
+//! The number of bits in which two fingerprints differ.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A number of differing bits, 0 to 64: how far apart two fingerprints are, or how far a search looks.
+/// A number of differing bits, 0 to 64: the distance of two fingerprints, or the reach of a search.
 ///
 /// Its text form is the number in decimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Distance(u8);
 
 impl Distance {
-    /// That of equal fingerprints.
+    /// The distance of equal fingerprints.
     pub const ZERO: Self = Self(0);
 
-    /// That of a fingerprint to its complement.
+    /// The distance of a fingerprint to its complement.
     pub const MAX: Self = Self(u64::BITS as u8);
 
-    /// A distance of `n_bits`.
+    /// Creates a distance of `n_bits`.
     ///
     /// # Errors
     /// [`InvalidDistance`] above [`MAX`](Self::MAX).
@@ -24,14 +24,14 @@ impl Distance {
         if n_bits > Self::MAX.as_bits() { Err(InvalidDistance) } else { Ok(Self(n_bits as u8)) }
     }
 
-    /// The distance of two fingerprints whose bits differ where `differing` has ones.
+    /// Returns the distance of two fingerprints whose bits differ where `differing` has ones.
     #[inline]
     #[must_use]
     pub const fn of_differing(differing: u64) -> Self {
         Self(differing.count_ones() as u8)
     }
 
-    /// How many bits.
+    /// The number of bits.
     #[inline]
     #[must_use]
     pub const fn as_bits(self) -> u32 {
@@ -45,7 +45,7 @@ impl fmt::Display for Distance {
     }
 }
 
-/// A number of bits that no two fingerprints can differ in, or a text that is no number.
+/// A number of bits above 64, or a text that is no number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidDistance;
 

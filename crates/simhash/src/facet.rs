@@ -1,21 +1,22 @@
-//! How a document is filed: a fingerprint and the buckets that it is found in.
+//! The filing of a document: a fingerprint and its buckets.
 
 use crate::Fingerprint;
 
 /// One bucket: the table's flag and the segment that the fingerprints in it agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BucketKey {
-    /// Which table, 1 to 255; 0 is kept free.
+    /// The flag of the table, 1 to 255; 0 is kept free.
     pub flag: u8,
     /// The bits that agree, right-aligned.
     pub segment: u32,
 }
 
-/// One way in which a document is filed: 64 bits, and the buckets that it is found in by them.
+/// One filing of a document: 64 bits, and the buckets in which a search finds the document.
 ///
-/// Two facets are compared only where they share a bucket, and match there when their fingerprints are near. For a
-/// simhash the buckets follow from the fingerprint ([`TableScheme::facet`](crate::TableScheme::facet)); for other
-/// kinds they need not, for example MinHash bands, where a band's hash is the segment and its number the flag.
+/// Two facets are compared only if they share a bucket, and match there if their fingerprints are
+/// near. The buckets of a simhash follow from its fingerprint
+/// ([`TableScheme::facet`](crate::TableScheme::facet)). Those of other kinds need not: for MinHash
+/// bands, a band's hash is the segment and its number the flag.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Facet {
     fingerprint: Fingerprint,
@@ -23,7 +24,7 @@ pub struct Facet {
 }
 
 impl Facet {
-    /// Bits filed under `keys`, each of which counts once whatever order they come in.
+    /// Creates a facet of bits filed under `keys`, in any order; repeated keys count once.
     #[must_use]
     pub fn new(fingerprint: Fingerprint, mut keys: Vec<BucketKey>) -> Self {
         keys.sort_unstable();

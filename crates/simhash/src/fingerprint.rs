@@ -5,17 +5,18 @@ use std::str::FromStr;
 
 use crate::Distance;
 
-/// A 64-bit simhash (Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC 2002, section 3).
+/// A 64-bit simhash (Charikar, "Similarity Estimation Techniques from Rounding Algorithms", STOC
+/// 2002, section 3).
 ///
 /// Its text form is exactly 16 hexadecimal digits, most significant first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Fingerprint(pub u64);
 
 impl Fingerprint {
-    /// How many bits a fingerprint has.
+    /// The number of bits of a fingerprint.
     pub const BITS: u32 = u64::BITS;
 
-    /// The Hamming distance: in how many of the 64 bits the two differ.
+    /// Returns the Hamming distance: the number of bits of 64 in which the two differ.
     #[inline]
     #[must_use]
     pub const fn distance(self, other: Self) -> Distance {

@@ -1,7 +1,8 @@
-//! Bits: what a fingerprint is, how far apart two are, which blocks must agree, and how that becomes row keys.
+//! Bits: fingerprints and their distances, the schemes of blocks that must agree, and the row keys
+//! made of these.
 //!
-//! This crate has no dependencies and knows nothing of text, documents, files or networks. What may not change
-//! without a new format version is drawn in `schema/README.md`.
+//! This crate has no dependencies and knows nothing of text, documents, files or networks. The
+//! parts that may not change without a new format version are drawn in `schema/README.md`.
 #![forbid(unsafe_code)]
 
 mod accumulator;
@@ -20,7 +21,7 @@ pub use scheme::{
     MAX_KEY_BITS, SCHEME_NAMES, SchemeError, SplitsError, Table, TableScheme, n_regions_max, splits,
 };
 
-/// Runs what the README shows.
+/// Runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

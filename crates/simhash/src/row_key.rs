@@ -1,4 +1,5 @@
-//! The 13 bytes under which an index entry is stored, and the range of them that a query reads.
+//! The 13 bytes under which an index entry is stored, and the range of such keys that a query
+//! reads.
 
 use std::fmt;
 
@@ -7,14 +8,14 @@ use crate::{BucketKey, Fingerprint};
 /// Length of a row key in bytes: segment (4), flag (1), fingerprint (8).
 pub const ROW_KEY_LEN: usize = 13;
 
-/// `segment: u32 · flag: u8 · fingerprint: u64`, big-endian, so that byte order is bucket order.
+/// `segment: u32 · flag: u8 · fingerprint: u64`, big-endian: byte order is bucket order.
 ///
 /// The layout is drawn in `schema/README.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowKey {
     /// The bits that agree, right-aligned.
     pub segment: u32,
-    /// Which table, 1 to 255.
+    /// The flag of the table, 1 to 255.
     pub flag: u8,
     /// The whole fingerprint.
     pub fingerprint: Fingerprint,
@@ -23,7 +24,7 @@ pub struct RowKey {
 /// Bytes that are not a row key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKeyError {
-    /// Not exactly [`ROW_KEY_LEN`] bytes; holds how many there were.
+    /// Not exactly [`ROW_KEY_LEN`] bytes; holds the number of bytes.
     Length(usize),
     /// Flag 0, which no table has.
     ZeroFlag,
@@ -31,11 +32,11 @@ pub enum RowKeyError {
     UnknownFlag(u8),
     /// The segment is not the one that the fingerprint has under this flag.
     Segment {
-        /// Which table.
+        /// The flag of the table.
         flag: u8,
-        /// What the fingerprint's bits give.
+        /// The segment of the fingerprint's bits.
         expected: u32,
-        /// What the key says.
+        /// The segment in the key.
         got: u32,
     },
 }
@@ -57,19 +58,19 @@ impl fmt::Display for RowKeyError {
 impl std::error::Error for RowKeyError {}
 
 impl RowKey {
-    /// The key under which `fingerprint` is filed in the bucket `key`.
+    /// Creates the key under which `fingerprint` is filed in the bucket `key`.
     #[must_use]
     pub fn new(key: BucketKey, fingerprint: Fingerprint) -> Self {
         Self { segment: key.segment, flag: key.flag, fingerprint }
     }
 
-    /// The bucket it lies in.
+    /// The bucket of the key.
     #[must_use]
     pub fn bucket(self) -> BucketKey {
         BucketKey { flag: self.flag, segment: self.segment }
     }
 
-    /// The stored bytes.
+    /// Returns the stored bytes.
     #[must_use]
     pub fn encode(self) -> [u8; ROW_KEY_LEN] {
         let mut bytes = [0; ROW_KEY_LEN];
@@ -79,8 +80,8 @@ impl RowKey {
         bytes
     }
 
-    /// Reads stored bytes back. Whether flag and segment fit the fingerprint is for
-    /// [`TableScheme::check`](crate::TableScheme::check) to say.
+    /// Reads stored bytes back. Use [`TableScheme::check`](crate::TableScheme::check) to check that
+    /// flag and segment fit the fingerprint.
     ///
     /// # Errors
     /// [`RowKeyError::Length`] and [`RowKeyError::ZeroFlag`].
@@ -106,11 +107,12 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
-    /// The range of one bucket; the only place that builds one.
+    /// Returns the range of one bucket; the only constructor.
     ///
-    /// It ends at the bucket's greatest key with a zero byte after it: the least byte string above that key. "The
-    /// prefix plus one" would end at the same rows, but does not exist for the all-ones prefix, and HBase's prefix
-    /// bloom filter serves a scan only where both ends share the prefix.
+    /// The range ends at the bucket's greatest key with a zero byte after it: the least byte string
+    /// above that key. "The prefix plus one" would end at the same rows, but does not exist for the
+    /// all-ones prefix, and HBase's prefix bloom filter serves a scan only if both ends share the
+    /// prefix.
     #[must_use]
     pub fn of_bucket(key: BucketKey) -> Self {
         let start = RowKey::new(key, Fingerprint(0)).encode();
@@ -131,7 +133,7 @@ impl KeyRange {
         &self.end
     }
 
-    /// Whether a row key of any length lies inside.
+    /// Returns true if a row key of any length lies inside.
     #[must_use]
     pub fn contains(&self, key: &[u8]) -> bool {
         self.start() <= key && key < self.end()
@@ -170,9 +172,10 @@ mod tests {
         assert_eq!(RowKey::decode(&[0; ROW_KEY_LEN]), Err(RowKeyError::ZeroFlag));
     }
 
-    /// A row key has no checksum: what a changed byte can be held against is the fingerprint itself. A change in the
-    /// segment is always found. A change in the fingerprint is found where the table's mask covers the bit, and else
-    /// gives another document's valid key; never the same one, and never a panic.
+    /// A row key has no checksum: a changed byte shows only against the fingerprint itself. A
+    /// change in the segment is always found. A change in the fingerprint is found if the table's
+    /// mask covers the bit, and else gives another document's valid key; never the same one, and
+    /// never a panic.
     #[test]
     fn one_changed_byte() {
         let scheme = TableScheme::default();

@@ -1,4 +1,4 @@
-//! Table schemes: which bits must agree for two fingerprints to meet in a bucket.
+//! Table schemes: the bits that must agree for two fingerprints to meet in a bucket.
 
 mod catalog;
 mod proof;
@@ -12,19 +12,19 @@ use crate::{BucketKey, Distance, Facet, Fingerprint, RowKey, RowKeyError};
 pub use catalog::SCHEME_NAMES;
 pub use splits::{SplitsError, n_regions_max, splits};
 
-/// A key is stored in four bytes.
+/// The most bits of a key, which is stored in four bytes.
 pub const MAX_KEY_BITS: u32 = 32;
 
-/// The greatest distance a scheme may be asked to cover.
+/// The greatest distance that a scheme may cover.
 const MAX_DISTANCE_LIMIT: u32 = 7;
 
-/// One table: the bits that must agree, and the flag that numbers it in row keys.
+/// One table: the bits that must agree, and the flag of the table in row keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Table {
     flag: u8,
     mask: u64,
-    /// One entry for each run of neighbouring bits in `mask`, derived from it: the key is the sum of
-    /// `(bits >> shift) & mask` over the runs.
+    /// One entry for each run of neighbouring bits in `mask`, derived from the mask: the key is the
+    /// sum of `(bits >> shift) & mask` over the runs.
     runs: Box<[Run]>,
 }
 
@@ -68,20 +68,20 @@ impl Table {
         self.mask
     }
 
-    /// How many bits the key has, 1 to 32.
+    /// The number of bits of the key, 1 to 32.
     #[must_use]
     pub fn key_bits(&self) -> u32 {
         self.mask.count_ones()
     }
 
-    /// The masked bits of `fingerprint`, moved together in their order and right-aligned.
+    /// Returns the masked bits of `fingerprint`, moved together in their order and right-aligned.
     #[inline]
     #[must_use]
     pub fn segment(&self, fingerprint: Fingerprint) -> u32 {
         self.runs.iter().fold(0, |segment, run| segment | (fingerprint.0 >> run.shift) as u32 & run.mask)
     }
 
-    /// The bucket that `fingerprint` falls into.
+    /// Returns the bucket of `fingerprint`.
     #[inline]
     #[must_use]
     pub fn key(&self, fingerprint: Fingerprint) -> BucketKey {
@@ -89,10 +89,11 @@ impl Table {
     }
 }
 
-/// A set of tables in which any two fingerprints within [`max_distance`](Self::max_distance) share a bucket.
+/// A set of tables in which any two fingerprints within [`max_distance`](Self::max_distance) share
+/// a bucket.
 ///
-/// That is not a promise but a proof: [`TableScheme::new`] refuses tables that would miss a pair. The parsed form of a
-/// name (`"5c2".parse()`) is one of the [`SCHEME_NAMES`]; the default is `5c2`.
+/// This is proved, not promised: [`TableScheme::new`] refuses tables that would miss a pair. The
+/// parsed form of a name (`"5c2".parse()`) is one of the [`SCHEME_NAMES`]; the default is `5c2`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TableScheme {
     name: String,
@@ -101,7 +102,7 @@ pub struct TableScheme {
     proof_steps: u32,
 }
 
-/// Why a list of masks is no scheme.
+/// The reason why a list of masks is no scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchemeError {
     /// No scheme of this name is known.
@@ -114,9 +115,9 @@ pub enum SchemeError {
     RepeatedFlag(u8),
     /// A key of no bits, or of more than [`MAX_KEY_BITS`].
     KeyBits {
-        /// Which table.
+        /// The flag of the table.
         flag: u8,
-        /// How many bits its mask has.
+        /// The number of bits of the mask.
         bits: u32,
     },
     /// Two fingerprints that differ in exactly these bits share no bucket.
@@ -126,7 +127,7 @@ pub enum SchemeError {
     },
     /// The search neither found such bits nor ruled them out within its bound on steps.
     Unproved {
-        /// How many steps were made.
+        /// The number of steps made.
         steps: u32,
     },
 }
@@ -161,14 +162,15 @@ impl fmt::Display for SchemeError {
 impl std::error::Error for SchemeError {}
 
 impl TableScheme {
-    /// Tables given as flag and mask that together find every pair within `max_distance` (0 to 7).
+    /// Creates a scheme of tables, given as flag and mask, that together find every pair within
+    /// `max_distance` (0 to 7).
     ///
-    /// The proof takes microseconds for schemes of blocks. It is cut off after some tens of milliseconds, which only
-    /// hundreds of masks without any structure have been seen to need; then the scheme is refused although it may be
-    /// complete.
+    /// The proof takes microseconds for schemes of blocks. It is cut off after some tens of
+    /// milliseconds, and the scheme is refused although it may be complete; this was only ever seen
+    /// for hundreds of masks without any structure.
     ///
     /// # Errors
-    /// See [`SchemeError`]; above all [`SchemeError::Misses`], with the bits that show it.
+    /// See [`SchemeError`]; above all [`SchemeError::Misses`], with the bits that show the miss.
     pub fn new(name: &str, max_distance: Distance, masks: &[(u8, u64)]) -> Result<Self, SchemeError> {
         if max_distance.as_bits() > MAX_DISTANCE_LIMIT {
             return Err(SchemeError::MaxDistance(max_distance));
@@ -185,7 +187,7 @@ impl TableScheme {
         Ok(Self { name: name.to_owned(), max_distance, tables, proof_steps })
     }
 
-    /// The name it goes by.
+    /// The name of the scheme.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -203,28 +205,28 @@ impl TableScheme {
         &self.tables
     }
 
-    /// How many steps the proof of completeness took.
+    /// The number of steps that the proof of completeness took.
     #[must_use]
     pub fn proof_steps(&self) -> u32 {
         self.proof_steps
     }
 
-    /// The bucket of `fingerprint` in each table.
+    /// Returns the bucket of `fingerprint` in each table.
     pub fn keys(&self, fingerprint: Fingerprint) -> impl ExactSizeIterator<Item = BucketKey> + '_ {
         self.tables.iter().map(move |table| table.key(fingerprint))
     }
 
-    /// The fingerprint together with its buckets.
+    /// Returns the fingerprint together with its buckets.
     #[must_use]
     pub fn facet(&self, fingerprint: Fingerprint) -> Facet {
         Facet::new(fingerprint, self.keys(fingerprint).collect())
     }
 
-    /// Whether a row key is one that this scheme writes.
+    /// Checks that this scheme writes such a row key.
     ///
     /// # Errors
-    /// [`RowKeyError::UnknownFlag`], or [`RowKeyError::Segment`] where the segment does not follow from the
-    /// fingerprint.
+    /// [`RowKeyError::UnknownFlag`], or [`RowKeyError::Segment`] if the segment does not follow
+    /// from the fingerprint.
     pub fn check(&self, key: RowKey) -> Result<(), RowKeyError> {
         let table = self
             .tables
@@ -238,8 +240,9 @@ impl TableScheme {
         Ok(())
     }
 
-    /// How many stored fingerprints a query is expected to read among `n_fingerprints` uniform ones: each table of `b`
-    /// key bits holds `n / 2^b` of them in a bucket.
+    /// Returns the number of stored fingerprints that a query is expected to read among
+    /// `n_fingerprints` uniform ones: each table of `b` key bits holds `n / 2^b` of them in a
+    /// bucket.
     #[must_use]
     pub fn expected_candidates(&self, n_fingerprints: f64) -> f64 {
         self.tables.iter().map(|table| n_fingerprints / f64::from(table.key_bits()).exp2()).sum()

@@ -1,6 +1,7 @@
-//! Search at size: build, memory, queries and streams. `cargo bench -p pigeonhole-tables --bench search [N] [scheme…]`.
+//! Search at size: build, memory, queries and streams.
+//! `cargo bench -p pigeonhole-tables --bench search [N] [scheme…]`.
 //!
-//! Each line is a process of its own, so that what one leaves behind in the allocator is not the next one's memory.
+//! Each line is a process of its own: no line's memory has leftovers of another in the allocator.
 //! Every planted neighbour must be found, or the bench panics: each figure is one at recall 1.0.
 #![expect(clippy::print_stdout, reason = "the figures are its output")]
 
@@ -19,9 +20,9 @@ const SCHEMES: [&str; 4] = ["5c2", "t6", "t8", "t11"];
 const CORPORA: [&str; 3] = ["uniform", "skewed", "equal"];
 const ROUNDS: usize = 5;
 const BATCH_LEN: usize = 1_000;
-/// What the schemes cover.
+/// The distance that the schemes cover.
 const NEAR: Distance = Distance::of_differing(0b111);
-/// How long one round of queries may take before it is cut short.
+/// The time after which one round of queries is cut short.
 const ROUND_SECONDS: f64 = 2.0;
 
 fn main() {
@@ -113,7 +114,7 @@ fn per_second(rate: f64) -> String {
     if rate >= 1e5 { format!("{:.2} M", rate / 1e6) } else { format!("{rate:.0}") }
 }
 
-/// The median over the rounds. `wanted` is a number that each query must find.
+/// Returns the median over the rounds. `wanted` is a number that each query must find.
 fn queries_per_second(
     tables: &dyn Tables,
     queries: &[Facet],
@@ -140,8 +141,8 @@ fn queries_per_second(
     }))
 }
 
-/// Queries, each followed by an insert where nothing was found: a tenth is near something. The rate, and the
-/// time in µs that 999 of 1,000 inserts keep below.
+/// Runs queries, each followed by an insert if nothing was found: a tenth is near something.
+/// Returns the rate, and the time in µs that 999 of 1,000 inserts keep below.
 fn insert_if_new(tables: &mut BucketTables, scheme: &TableScheme, corpus: &Corpus) -> (f64, f64) {
     let n = corpus.fingerprints.len();
     let n_stream = n / 10;
@@ -187,7 +188,7 @@ fn is_boilerplate(bits: u64) -> bool {
     bits & BOILERPLATE_MASK == BOILERPLATE
 }
 
-/// Resident memory of this process.
+/// Returns the resident memory of this process.
 fn rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("linux");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("linux says VmRSS");

@@ -1,4 +1,5 @@
-//! The general layout: one growing hash table of buckets for each flag. Its parts are drawn in the crate's README.
+//! The general layout: one growing hash table of buckets for each flag. Its parts are drawn in the
+//! crate's README.
 
 mod arena;
 mod bucket;
@@ -18,34 +19,35 @@ use crate::{Cost, Hit, Tables};
 use entries::{Entries, Removed};
 use table::{SegmentProbe, Table};
 
-/// Queries that are served together, so that their misses overlap.
+/// Queries that are served together: their misses overlap.
 const QUERIES_PER_ROUND: usize = 8;
 
-/// Exact search for sketches of any kind, simhash or not: a bucket is whatever a sketch's keys say.
+/// Exact search for sketches of any kind, simhash or not: the keys of a sketch are its buckets.
 ///
-/// An insert or removal costs O(keys), whatever is stored, and none stops to rebuild anything; a query costs O(keys +
-/// candidates). One sketch of 10 keys takes about 140 bytes.
+/// An insert or removal costs O(keys), however much is stored, and none stops to rebuild anything;
+/// a query costs O(keys + candidates). One sketch of 10 keys takes about 140 bytes.
 ///
 /// # Limits
-/// 2^32 different sketches (600 GB at 10 keys each), 2^32 keys a sketch, and 2^34 places in a table; an insert beyond
-/// these panics. The memory of what is removed is used again, but not given back.
+/// 2^32 different sketches (600 GB at 10 keys each), 2^32 − 1 keys a sketch, and 2^34 places in a
+/// table; an insert beyond these panics. Memory of removed sketches is used again, but not given
+/// back.
 #[derive(Clone, Debug, Default)]
 pub struct BucketTables {
     entries: Entries,
-    /// By flag.
+    /// The tables, by flag.
     tables: Vec<Table>,
     /// The entry of a sketch, by a hash of fingerprint and keys.
     catalog: Table,
 }
 
 impl BucketTables {
-    /// Nothing stored, nothing allocated.
+    /// Creates tables with nothing stored and nothing allocated.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads what an insert or removal of this sketch will read, all at once.
+    /// Reads, all at once, memory that an insert or removal of this sketch will read.
     fn touch(&self, sketch: &Facet, hash: u32) {
         let touched = sketch.keys().iter().fold(self.catalog.touch(self.catalog.probe(hash)), |read, key| {
             let table = self.tables.get(usize::from(key.flag));
@@ -54,7 +56,7 @@ impl BucketTables {
         black_box(touched);
     }
 
-    /// The entry of exactly this sketch, fingerprint and keys.
+    /// Returns the entry of exactly this sketch, fingerprint and keys.
     fn find(&self, sketch: &Facet, hash: u32) -> Option<u32> {
         let is_it = |entry: u32| {
             self.entries.fingerprint(entry) == sketch.fingerprint()
@@ -94,7 +96,7 @@ impl BucketTables {
     }
 }
 
-/// Equal sketches have equal hashes, and hardly any others do.
+/// Returns the hash of a sketch. Equal sketches have equal hashes, and hardly any others do.
 fn hash_of(sketch: &Facet) -> u32 {
     let step = |hash: u64, word: u64| {
         let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
@@ -170,8 +172,8 @@ impl Tables for BucketTables {
     }
 }
 
-/// A few queries on their way through the tables together, a stage at a time: what one stage reads for all of them does
-/// not depend on anything else that it reads, so the memory system serves it in parallel.
+/// A few queries on their way through the tables together, a stage at a time. The reads of one
+/// stage do not depend on one another: the memory system serves them in parallel.
 #[derive(Default)]
 struct Round<'a> {
     probes: Vec<(u32, &'a Table, SegmentProbe)>,
@@ -180,7 +182,8 @@ struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    /// Leaves in `found` each stored sketch once for each query that finds it, and returns how many were compared.
+    /// Leaves in `found` each stored sketch once for each query that finds it. Returns the number
+    /// of comparisons.
     fn search(&mut self, tables: &'a BucketTables, queries: &[Facet], max_distance: Distance) -> u64 {
         self.probes.clear();
         self.candidates.clear();
@@ -219,7 +222,7 @@ impl<'a> Round<'a> {
                 self.found.push(Found { query, entry, distance: wanted.distance(stored) });
             }
         }
-        // One that shares several buckets was found in each.
+        // A sketch that shares several buckets was found in each.
         self.found.sort_unstable();
         self.found.dedup();
         n_candidates
@@ -232,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    /// Not to be seen from outside, where two sketches with one hash are too rare to try.
+    /// A unit test, as two sketches with one hash are too rare to find from outside.
     #[test]
     fn a_sketch_with_the_hash_of_another_is_not_taken_for_it() {
         let sketch = |bits, segments: &[u32]| {

@@ -2,10 +2,10 @@
 
 use simhash::Distance;
 
-/// Whether at most `max_distance` bits are set.
+/// Returns true if at most `max_distance` bits are set.
 ///
-/// A plain x86-64 build has no instruction that counts bits. Clearing the lowest set bit a few times takes half as many steps as
-/// counting, and most candidates are far away.
+/// A plain x86-64 build has no instruction that counts bits. Clearing the lowest set bit a few
+/// times takes half as many steps as counting, and most candidates are far away.
 #[inline]
 pub(crate) fn is_within(differing: u64, max_distance: Distance) -> bool {
     let without_lowest = |bits: u64| bits & bits.wrapping_sub(1);

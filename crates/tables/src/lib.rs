@@ -1,4 +1,5 @@
-//! In-memory search for sketches, and the join of a whole corpus with itself. Knows bits only: no documents, no text, no I/O.
+//! In-memory search for sketches, and the join of a whole corpus with itself. The crate knows bits
+//! only: no documents, no text, no I/O.
 #![forbid(unsafe_code)]
 
 mod bucket_tables;
@@ -11,11 +12,11 @@ mod tables;
 pub use bucket_tables::BucketTables;
 pub use naive::NaiveTables;
 pub use self_join::{Groups, Pair, self_join};
-/// Sketches, fingerprints and schemes are its types.
+/// The crate of the sketches, fingerprints and schemes in this one's signatures.
 pub use simhash;
 pub use tables::{Cost, Hit, Tables};
 
-/// Runs what the README shows.
+/// Runs the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

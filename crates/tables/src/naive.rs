@@ -1,4 +1,5 @@
-//! The oracle: every stored sketch is compared with every query. It defines what the other layouts have to answer.
+//! The oracle, which compares every stored sketch with every query. It defines the answers of the
+//! other layouts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ pub struct NaiveTables {
 }
 
 impl NaiveTables {
-    /// Nothing stored.
+    /// Creates tables with nothing stored.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

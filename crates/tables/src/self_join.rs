@@ -1,4 +1,4 @@
-//! All pairs of a corpus: which different fingerprints lie near one another.
+//! The self-join: all pairs of different fingerprints of a corpus that lie near one another.
 
 mod groups;
 mod partition;
@@ -14,30 +14,34 @@ pub use groups::Groups;
 pub struct Pair {
     /// The group of the lesser fingerprint.
     pub first: usize,
-    /// The other one's.
+    /// The group of the greater fingerprint.
     pub second: usize,
     /// The distance between the two, 1 or more.
     pub distance: Distance,
 }
 
-/// Up to this many fingerprints are compared each with each; of more, only those that agree in some block are.
+/// The most fingerprints that are compared each with each; of more, only those that agree in some
+/// block are compared.
 const COMPARE_ALL_MAX: usize = 128;
 
-/// Calls `visit` once, in no particular order, for each pair of groups within the scheme's distance.
+/// Calls `visit` once, in no particular order, for each pair of groups within the scheme's
+/// distance.
 ///
-/// Pairs are of groups, not of documents, so that a million copies of one text are one group and not 5·10^11 pairs.
+/// Pairs are of groups, not of documents: a million copies of one text are one group and not
+/// 5·10^11 pairs.
 ///
-/// One table of the scheme at a time, the fingerprints are brought together by the bits that must agree, and those that
-/// fell into one bin compared; a pair counts in the first table that catches it only. Where very many agree, what differs
-/// in them lies outside those bits, so they are joined in the same way by `max_distance + 1` blocks of the bits that do vary:
-/// one of them must agree too.
+/// For one table of the scheme at a time, the join brings the fingerprints together by the bits
+/// that must agree, and compares those in one bin. A pair counts only in the first table that
+/// catches it. Where very many fingerprints agree, the join brings these together again, by
+/// `max_distance + 1` blocks of the bits that do vary: a pair must agree in one of the blocks too.
 ///
-/// Time is O(n) for each table while buckets are small, plus the pairs. Memory beside the groups is 8 bytes a
-/// fingerprint, and where very many share a bucket up to 16 more for each of those, each time they are cut again.
+/// Time is O(n) for each table while buckets are small, plus the pairs. Memory beside the groups is
+/// 8 bytes a fingerprint, and up to 16 more for each fingerprint of a crowded bucket, each time it
+/// is cut again.
 pub fn self_join(groups: &Groups, scheme: &TableScheme, visit: &mut dyn FnMut(Pair)) {
     let masks = scheme.tables().iter().map(|table| table.mask()).collect();
     let mut join = Join { groups, max_distance: scheme.max_distance(), path: Vec::new(), visit };
-    // Groups differ, so there is nothing at distance 0.
+    // Groups differ: there is nothing at distance 0.
     if scheme.max_distance() > Distance::ZERO {
         join.by_masks(groups.fingerprints(), masks);
     }
@@ -46,24 +50,26 @@ pub fn self_join(groups: &Groups, scheme: &TableScheme, visit: &mut dyn FnMut(Pa
 struct Join<'a> {
     groups: &'a Groups,
     max_distance: Distance,
-    /// How the fingerprints at hand were brought together: by this table, and within it by this block, and so on.
+    /// The steps by which the fingerprints at hand were brought together: by this table, and within
+    /// it by this block, and so on.
     path: Vec<Step>,
     visit: &'a mut dyn FnMut(Pair),
 }
 
-/// Masks of which any pair within the distance agrees in one at least, and the one that is being looked at.
+/// Masks, with an index for the current one. Any pair within the distance agrees in at least one
+/// mask.
 struct Step {
     masks: Vec<u64>,
     current: usize,
 }
 
 impl Step {
-    /// Whether all pairs that differ in these bits at most have met at an earlier mask.
+    /// Returns true if all pairs that differ in these bits at most have met at an earlier mask.
     fn has_met(&self, varying: u64) -> bool {
         self.masks[..self.current].iter().any(|mask| mask & varying == 0)
     }
 
-    /// Whether two fingerprints that differ in these bits meet here and have not met at an earlier mask.
+    /// Returns true if two fingerprints that differ in these bits meet here and at no earlier mask.
     fn is_first(&self, differing: u64) -> bool {
         self.masks[self.current] & differing == 0 && !self.has_met(differing)
     }
@@ -82,7 +88,7 @@ impl Join<'_> {
         self.path.pop();
     }
 
-    /// Joins a bin: fingerprints that agree in the mask, and now and then some that do not.
+    /// Joins a bin: fingerprints that agree in the mask, and now and then some others.
     fn bin(&mut self, bin: &mut [u64], mask: u64) {
         if bin.len() <= COMPARE_ALL_MAX {
             return self.compare_all(bin);
@@ -92,7 +98,7 @@ impl Join<'_> {
             let ones = agreeing.iter().fold(0, |ones, bits| ones | bits);
             let common = agreeing.iter().fold(u64::MAX, |common, bits| common & bits);
             let varying = ones & !common;
-            // Where an earlier mask leaves out all that varies, every pair here has met at that one.
+            // If an earlier mask leaves out all varying bits, every pair here has met at that mask.
             if self.path.iter().any(|step| step.has_met(varying)) {
                 continue;
             }

@@ -1,16 +1,17 @@
-//! What the benchmarks share: texts of a file, and the clock.
+//! Shared by the benchmarks: the texts of a file, and the clock.
 
 use std::io::Read;
 use std::path::Path;
 
-/// Processor time of this thread, where Linux tells: that of a shared machine's other work is not in it.
+/// Returns the processor time of this thread, without other work on a shared machine; `None` where
+/// Linux does not report it.
 pub(crate) fn cpu_seconds() -> Option<f64> {
     let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: u64 = schedstat.split(' ').next()?.parse().ok()?;
     Some(nanoseconds as f64 / 1e9)
 }
 
-/// The `text` of every line.
+/// Returns the `text` of every line.
 pub(crate) fn read(path: &Path) -> Vec<String> {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("failed to read `{}`: {e}", path.display()));
     let mut content = String::new();

@@ -1,4 +1,4 @@
-//! What stands above the terms: of how many documents they are, and how they were made.
+//! The header above the terms: the number of documents, and the recipe of the terms.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,9 +8,9 @@ use super::read::{Lines, ReadError};
 use super::{MAGIC, VERSION};
 use crate::field;
 
-/// The fields of a recipe that decide what its terms are.
+/// The fields of a recipe that decide its terms.
 ///
-/// Stop words are among them: they decide what is a shingle, and of which terms the median is.
+/// Stop words are among them: stop words decide the shingles, and the terms of the median.
 const TERM_FIELDS: [&str; 7] = [
     field::VERSION,
     field::SIMPLIFY,
@@ -27,16 +27,17 @@ const MIN_DF: &str = "min-df";
 /// The header of a file of document frequencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// How many documents were counted: those with a term at least.
+    /// The number of documents counted: those with at least one term.
     pub n_documents: u64,
-    /// Terms of fewer documents are left out. Where this is not 1, the counts cannot be added to others.
+    /// Terms of fewer documents are left out. If this is not 1, the counts cannot be added to
+    /// others.
     pub min_df: u64,
-    /// The values of [`TERM_FIELDS`]; empty for one that recipes of this version lack.
+    /// The values of [`TERM_FIELDS`]; empty for a field that recipes of this version lack.
     terms: [String; TERM_FIELDS.len()],
 }
 
 impl Header {
-    /// For terms that are made by the recipe of these fields.
+    /// Creates the header of terms that are made by the recipe of these fields.
     pub(crate) fn of_fields(fields: &BTreeMap<String, String>, n_documents: u64, min_df: u64) -> Self {
         Self {
             n_documents,
@@ -45,7 +46,8 @@ impl Header {
         }
     }
 
-    /// The first field of the terms in which the two differ: its name, and both values.
+    /// Returns the first field of the terms in which the two headers differ: its name, and both
+    /// values.
     #[must_use]
     pub fn difference<'a>(&'a self, other: &'a Self) -> Option<(&'static str, &'a str, &'a str)> {
         let values = self.terms.iter().zip(&other.terms);
@@ -54,13 +56,13 @@ impl Header {
         fields.find(|(_, a, b)| a != b)
     }
 
-    /// The value of a field of the recipe.
+    /// Returns the value of a field of the recipe.
     #[cfg(feature = "cli")]
     pub(crate) fn term_field(&self, name: &str) -> Option<&str> {
         TERM_FIELDS.iter().position(|&field| field == name).map(|i| self.terms[i].as_str())
     }
 
-    /// Reads it, up to the first term.
+    /// Reads the header, up to the first term.
     pub(super) fn read(lines: &mut Lines<impl BufRead>) -> Result<Self, ReadError> {
         match lines.next()?.strip_prefix(MAGIC) {
             Some(VERSION) => {}
@@ -86,7 +88,7 @@ fn number(lines: &mut Lines<impl BufRead>, name: &str) -> Result<u64, ReadError>
     value(lines, name)?.parse().map_err(|_| lines.error("expected a whole number after the name"))
 }
 
-/// What follows the name in the next line.
+/// Returns the value after the name in the next line.
 fn value<'l>(lines: &'l mut Lines<impl BufRead>, name: &str) -> Result<&'l str, ReadError> {
     lines.next()?;
     let value =
@@ -94,7 +96,7 @@ fn value<'l>(lines: &'l mut Lines<impl BufRead>, name: &str) -> Result<&'l str, 
     value.ok_or_else(|| lines.error("the header is damaged"))
 }
 
-/// As it is written.
+/// The lines of the header.
 impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{MAGIC}{VERSION}")?;

@@ -1,4 +1,4 @@
-//! Reading one, term by term, with nothing believed that was changed since it was written.
+//! The reader, term by term, which refuses a file that was changed after it was written.
 
 use std::fmt;
 use std::io::{self, BufRead};
@@ -9,9 +9,10 @@ use super::Header;
 use super::write::last_line;
 use crate::{Digest, LineError};
 
-/// Reads a file of document frequencies.
+/// A reader of a file of document frequencies.
 ///
-/// What it hands out is right only if it comes to the end without an error: the checksum is in the last line.
+/// The terms handed out are right only if the reader reaches the end without an error: the checksum
+/// is in the last line.
 pub struct Reader<R> {
     header: Header,
     lines: Lines<R>,
@@ -20,12 +21,12 @@ pub struct Reader<R> {
     n_terms: u64,
 }
 
-/// Why a file of document frequencies cannot be read.
+/// The reason why a file of document frequencies cannot be read.
 #[derive(Debug)]
 pub enum ReadError {
     /// The system's reason.
     Io(io::Error),
-    /// It is not what was written.
+    /// The file is not as it was written.
     Damaged(LineError),
 }
 
@@ -44,13 +45,13 @@ impl<R: BufRead> Reader<R> {
         Ok(Self { header: Header::read(&mut lines)?, lines, previous: String::new(), n_terms: 0 })
     }
 
-    /// What stands above the terms.
+    /// The header above the terms.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The next term, and the number of documents it occurs in; `None` at the end of a whole file.
+    /// Returns the next term with the number of its documents; `None` at the end of a whole file.
     ///
     /// # Errors
     /// [`ReadError`].
@@ -73,8 +74,8 @@ impl<R: BufRead> Reader<R> {
         Ok(Some((&self.previous, n_documents)))
     }
 
-    /// Whether the present line is the last one, as it must be. No term's line is like it: 64 digits are too many for a
-    /// count.
+    /// Checks that the present line is the last one. No term's line is like it: 64 digits are too
+    /// many for a count.
     fn finish(&mut self) -> Result<(), ReadError> {
         let line = self.lines.present();
         if !line.starts_with("# terms ") {
@@ -88,14 +89,14 @@ impl<R: BufRead> Reader<R> {
     }
 }
 
-/// The lines of such a file.
+/// The lines of a file of document frequencies.
 pub(super) struct Lines<R> {
     input: R,
-    /// The present one, with its end.
+    /// The present line, with its line end.
     line: Vec<u8>,
-    /// Its number, from 1.
+    /// The number of the present line, from 1.
     number: usize,
-    /// Over all lines before it.
+    /// The hash of all lines before the present one.
     before: Sha256,
 }
 
@@ -115,12 +116,12 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The present line without its end; [`Lines::next`] has seen that it is UTF-8.
+    /// Returns the present line without its line end; [`Lines::next`] has checked its UTF-8.
     pub(super) fn present(&self) -> &str {
         std::str::from_utf8(&self.line).unwrap_or_default().trim_end_matches('\n')
     }
 
-    /// Refuses whatever follows.
+    /// Refuses any line after the last one.
     fn end(&mut self) -> Result<(), ReadError> {
         self.line.clear();
         self.number += 1;
@@ -130,7 +131,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Something is wrong with the present line.
+    /// Returns an error about the present line.
     pub(super) fn error(&self, reason: &'static str) -> ReadError {
         ReadError::Damaged(LineError::new(self.number, reason, &String::from_utf8_lossy(&self.line)))
     }

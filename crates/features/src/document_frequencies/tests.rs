@@ -26,12 +26,12 @@ fn what_was_written_is_read() {
     let text = file(&Recipe::default(), 10, &TERMS);
     let terms = read(text.as_bytes()).unwrap();
     assert!(terms.iter().map(|(term, n)| (term.as_str(), *n)).eq(TERMS));
-    // The drawing shows it whole.
+    // The drawing shows the whole file.
     let drawing = include_str!("../../../../schema/idf.md");
     assert!(drawing.contains(&format!("```\n{text}```")), "schema/idf.md should show\n{text}");
 }
 
-/// As programs before version 2 of the recipe wrote it.
+/// A file as programs before version 2 of the recipe wrote it.
 #[test]
 fn files_of_version_1_of_the_recipe_are_read() {
     let text = file(&Recipe { version: 1, ..Recipe::default() }, 10, &TERMS);
@@ -39,7 +39,7 @@ fn files_of_version_1_of_the_recipe_are_read() {
     assert_eq!(read(text.as_bytes()).unwrap().len(), TERMS.len());
 }
 
-/// The end of what `schema/idf.md` showed.
+/// The end of the file in `schema/idf.md` at version 1.
 const OF_VERSION_1: &str =
     "# terms 5 sha256 931b3092e805a745785ea701158e1a934d12c61f3c69f1b529bbdc13bd7c5971\n";
 
@@ -52,7 +52,7 @@ fn every_changed_byte_and_every_missing_end_is_noticed() {
         let mut bytes = text.clone().into_bytes();
         bytes[i] ^= 1;
         assert!(read(&bytes).is_err(), "byte {i}");
-        // Also where it does not look like one of these files any more.
+        // Even if the text no longer looks like such a file.
         if let Ok(changed) = String::from_utf8(bytes) {
             assert!(dictionaries(changed).check().is_err(), "byte {i}");
         }
@@ -85,7 +85,7 @@ fn what_is_wrong_is_said() {
 
 #[test]
 fn counts_weigh_as_the_terms_that_they_are_of() {
-    // Its terms begin and end with spaces, which a dictionary of `term idf` lines cannot say.
+    // The terms begin and end with spaces, which a dictionary of `term idf` lines cannot say.
     let recipe = Recipe { segmenter: Segmenter::CharNgrams(3), ..Recipe::default() };
     let plain = recipe.clone().with_dictionaries(&Dictionaries::default());
     let counted = file(&plain, 20, &[(" bc", 20), ("ab ", 5), ("b b", 20)]);
@@ -94,7 +94,7 @@ fn counts_weigh_as_the_terms_that_they_are_of() {
     let terms = Fingerprinter::new(recipe, &dictionaries).unwrap().analyze("ab bcd").terms;
     let mut idf: Vec<_> = terms.iter().map(|term| (term.text.as_str(), term.idf, term.weight.0)).collect();
     idf.sort_by(|a, b| a.0.cmp(b.0));
-    // 1 + ln(20 / 5) = 2.386…, and 1 for what is in every document, which is the median, too.
+    // 1 + ln(20 / 5) = 2.386…, and 1 for a term of every document, which is the median, too.
     let expected = [
         (" bc", Some(1.0), 1024),
         ("ab ", Some(2444.0 / 1024.0), 2444),

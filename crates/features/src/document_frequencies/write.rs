@@ -1,4 +1,4 @@
-//! Writing one, term by term.
+//! The writer, term by term.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::Header;
 use crate::Digest;
 
-/// Writes a file of document frequencies. It is whole only after [`Writer::finish`].
+/// A writer of a file of document frequencies. The file is whole only after [`Writer::finish`].
 pub struct Writer<W> {
     output: W,
     hash: Sha256,
@@ -16,10 +16,10 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins with the header.
+    /// Creates a writer, and writes the header.
     ///
     /// # Errors
-    /// Where `output` has one.
+    /// An error of `output`.
     pub fn new(output: W, header: &Header) -> io::Result<Self> {
         let mut writer = Self { output, hash: Sha256::new(), line: Vec::new(), n_terms: 0 };
         write!(writer.line, "{header}")?;
@@ -27,26 +27,26 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Adds a term, which sorts after all before it, and the number of documents it occurs in.
+    /// Adds a term and the number of its documents. Each term must sort after all terms before it.
     ///
     /// # Errors
-    /// Where the output has one.
+    /// An error of the output.
     pub fn push(&mut self, term: &str, n_documents: u64) -> io::Result<()> {
         self.n_terms += 1;
         writeln!(self.line, "{term} {n_documents}")?;
         self.put_line()
     }
 
-    /// How many terms there are.
+    /// The number of terms written.
     #[must_use]
     pub fn n_terms(&self) -> u64 {
         self.n_terms
     }
 
-    /// Ends the file, and gives back the output and the digest by which a recipe names the file.
+    /// Ends the file. Returns the output, and the digest by which a recipe names the file.
     ///
     /// # Errors
-    /// Where the output has one.
+    /// An error of the output.
     pub fn finish(mut self) -> io::Result<(W, Digest)> {
         let so_far = Digest(self.hash.clone().finalize().into());
         writeln!(self.line, "{}", last_line(self.n_terms, so_far))?;
@@ -63,7 +63,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// The last line: how many terms there are, and the checksum of all lines before it.
+/// Returns the last line: the number of terms, and the checksum of all lines before it.
 pub(super) fn last_line(n_terms: u64, digest: Digest) -> String {
     format!("# terms {n_terms} sha256 {digest}")
 }

@@ -1,10 +1,12 @@
-//! Characters that version 2 leaves out of a text.
+//! The characters that version 2 leaves out of a text.
 
-/// Whether a character has no width, is a control, or tells how a word of Arabic or Hebrew is spoken.
+/// Returns true for a character without width, a control, and a sign that only shows how a word of
+/// Arabic or Hebrew is spoken.
 ///
-/// In the words of Unicode 17: `Default_Ignorable_Code_Point`, and the general categories Cf and Cc but for white space;
-/// among these are the fillers of hangul. Then the signs of Arabic above and below letters, but for U+0653 to U+0655,
-/// which make other letters (`أ`), and the tatweel; and the points and accents of Hebrew.
+/// In the words of Unicode 17: `Default_Ignorable_Code_Point`, and the general categories Cf and Cc
+/// but for white space; among these are the fillers of hangul. Further the signs of Arabic above
+/// and below letters, but for U+0653 to U+0655, which make other letters (`أ`), and the tatweel;
+/// and the points and accents of Hebrew.
 pub(super) fn is_ignored(c: char) -> bool {
     match c {
         '\t'..='\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{ac}' => false,

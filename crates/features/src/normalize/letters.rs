@@ -3,8 +3,9 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Hands to `emit` the lower case of the capitals of the lower case of a letter: Unicode's full case folding, but for `ı`,
-/// which becomes `i`, and for Cherokee, whose small letters stand for both.
+/// Hands to `emit` the lower case of the capitals of the lower case of a letter: Unicode's full
+/// case folding, but for `ı`, which becomes `i`, and for Cherokee, whose small letters stand for
+/// both.
 pub(super) fn fold_case(c: char, mut emit: impl FnMut(char)) {
     if has_no_case(c) {
         emit(c);
@@ -13,8 +14,8 @@ pub(super) fn fold_case(c: char, mut emit: impl FnMut(char)) {
     }
 }
 
-/// Whether a character is of a script without capitals: Hebrew to Burmese, hangul to Ethiopic, Canadian syllables to
-/// Tibetan's neighbours, and those of East Asia.
+/// Returns true for the scripts without capitals: Hebrew to Burmese, hangul to Ethiopic, Canadian
+/// syllables to Tibetan's neighbours, and the scripts of East Asia.
 fn has_no_case(c: char) -> bool {
     matches!(c,
         '\u{590}'..='\u{109f}'
@@ -26,14 +27,14 @@ fn has_no_case(c: char) -> bool {
         | '\u{1f000}'..='\u{3ffff}')
 }
 
-/// Appends a folded character; the dot that the small form of `İ` has above an `i` is left out.
+/// Appends a folded character, but not the dot above an `i` that the small form of `İ` has.
 pub(super) fn push_folded(c: char, out: &mut String) {
     if c != '\u{307}' || !out.ends_with('i') {
         out.push(c);
     }
 }
 
-/// The text without marks on letters of the alphabets and without strokes through them.
+/// Returns the text without marks on letters of the alphabets and without strokes through them.
 pub(super) fn without_diacritics(text: &str) -> String {
     let (mut out, mut on_letter) = (String::with_capacity(text.len()), false);
     for c in text.nfd() {
@@ -52,7 +53,7 @@ pub(super) fn without_diacritics(text: &str) -> String {
     out
 }
 
-/// Marks that are put on letters of more than one alphabet.
+/// Returns true for marks in use on letters of more than one alphabet.
 fn is_diacritic(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}'
@@ -62,7 +63,7 @@ fn is_diacritic(c: char) -> bool {
         | '\u{fe20}'..='\u{fe2f}')
 }
 
-/// Latin, Greek, Coptic, Cyrillic and Armenian.
+/// Returns true for letters of Latin, Greek, Coptic, Cyrillic and Armenian.
 fn is_alphabetic_letter(c: char) -> bool {
     matches!(c,
         'A'..='Z'
@@ -78,7 +79,7 @@ fn is_alphabetic_letter(c: char) -> bool {
         && c.is_alphabetic()
 }
 
-/// What stands for a small letter whose stroke is part of it, so that Unicode decomposes it not.
+/// Returns the letters for a small letter with a stroke that Unicode does not decompose.
 fn without_stroke(c: char) -> Option<&'static str> {
     Some(match c {
         'æ' => "ae",
@@ -105,8 +106,9 @@ fn without_stroke(c: char) -> Option<&'static str> {
     })
 }
 
-/// A simplified character as later data of OpenCC write it: the characters that `TSCharacters.txt` of OpenCC 1.4.2
-/// (Apache-2.0) converts otherwise than that of ferrous-opencc 0.4.0, which no released crate replaces.
+/// Returns a simplified character as later data of OpenCC write it. These are the characters that
+/// `TSCharacters.txt` of OpenCC 1.4.2 (Apache-2.0) converts otherwise than the file of
+/// ferrous-opencc 0.4.0; no released crate has the later data.
 pub(super) fn later_simplified(c: char) -> char {
     match c {
         '劄' | '箚' => '札',

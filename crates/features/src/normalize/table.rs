@@ -1,5 +1,5 @@
-//! One entry for each character of the Basic Multilingual Plane: its normal form, where that is a single character
-//! whatever stands beside it.
+//! The table of normal forms, with an entry for each character of the Basic Multilingual Plane: the
+//! character's form, if it is a single character whatever its neighbours.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,7 @@ use crate::NormalForm;
 
 const LEN: usize = 1 << 16;
 
-/// The normal form of a character: 21 bits of it, and flags.
+/// The normal form of a character: 21 bits for the character, and flags.
 #[derive(Clone, Copy)]
 pub(super) struct Entry(u32);
 
@@ -26,10 +26,11 @@ const LEFT_OUT: u32 = 1 << 27;
 const DOUBLE: u32 = 1 << 26;
 
 impl Entry {
-    /// A character of which only the libraries know what becomes of it.
+    /// The entry of a character whose form only the libraries know.
     const UNKNOWN: Self = Self(0);
 
-    /// That of a character outside the table: pictures, which no form changes and nothing composes with, or unknown.
+    /// Returns the entry of a character outside the table: pictures, which no form changes and
+    /// nothing composes with, or unknown.
     fn beyond(c: char) -> Self {
         match c {
             '\u{1f300}'..='\u{1faff}' => Self(u32::from(c) | ALONE),
@@ -37,49 +38,50 @@ impl Entry {
         }
     }
 
-    /// Whether the character becomes one character, neither side of which composes with anything that stands alone.
+    /// Returns true if the character becomes one character, and composes with no character beside
+    /// it that stands alone too.
     #[inline]
     pub(super) fn stands_alone(self) -> bool {
         self.0 & ALONE != 0
     }
 
-    /// Whether phrases of the simplifier may reach across it.
+    /// Returns true if phrases of the simplifier may reach across the character.
     #[inline]
     pub(super) fn is_han(self) -> bool {
         self.0 & HAN != 0
     }
 
-    /// Whether a phrase of the simplifier may change it.
+    /// Returns true if a phrase of the simplifier may change the character.
     #[inline]
     pub(super) fn depends_on_neighbours(self) -> bool {
         self.0 & NEIGHBOURS != 0
     }
 
-    /// Whether it becomes white space.
+    /// Returns true if the character becomes white space.
     #[inline]
     pub(super) fn is_space(self) -> bool {
         self.0 & SPACE != 0
     }
 
-    /// Whether `c`, whose entry this is and which stands alone, becomes itself.
+    /// Returns true if `c`, the character of this entry, becomes itself. `c` must stand alone.
     #[inline]
     pub(super) fn stays(self, c: char) -> bool {
         self.0 & CHAR_MASK == u32::from(c)
     }
 
-    /// What a character that stands alone becomes.
+    /// Returns the form of a character that stands alone.
     #[inline]
     pub(super) fn char(self) -> char {
         char::from_u32(self.0 & CHAR_MASK).unwrap_or(char::REPLACEMENT_CHARACTER)
     }
 
-    /// Whether the character is as if it were not there.
+    /// Returns true if the normal form leaves the character out.
     #[inline]
     pub(super) fn is_left_out(self) -> bool {
         self.0 & LEFT_OUT != 0
     }
 
-    /// Whether it becomes [`char`](Self::char) twice.
+    /// Returns true if the character becomes [`char`](Self::char) twice.
     #[inline]
     pub(super) fn is_double(self) -> bool {
         self.0 & DOUBLE != 0
@@ -109,11 +111,12 @@ impl Entry {
     }
 }
 
-/// The folded form of a character that becomes one character, or one twice, and starts a normalisation boundary (UAX #15,
-/// section 9: a starter whose NFC quick check is `Yes`), so that what is before it never touches it. What comes after
-/// may: a combining mark is not such a character, and takes its predecessor with it to the libraries.
+/// Returns the folded form of a character that becomes one character, or one twice, and starts a
+/// normalisation boundary: nothing before it composes with it (UAX #15, section 9: a starter whose
+/// NFC quick check is `Yes`). A character after it may compose with it: a combining mark starts no
+/// boundary, and takes its predecessor with it to the libraries.
 fn fold(c: char, form: NormalForm) -> Option<(char, bool)> {
-    // Three fifths of the table, of which the libraries say the same, become themselves.
+    // Three fifths of the table become themselves: the libraries give the same answer.
     if is_ideograph(c) || matches!(c, '\u{ac00}'..='\u{d7a3}') {
         return Some((c, false));
     }
@@ -121,12 +124,13 @@ fn fold(c: char, form: NormalForm) -> Option<(char, bool)> {
     let composed = nfkc.next().filter(|_| nfkc.next().is_none())?;
     let starts_boundary =
         |c| canonical_combining_class(c) == 0 && is_nfc_quick([c].into_iter()) == IsNormalized::Yes;
-    // Of the character itself too: a decomposition may start with what composes, whatever its composition does.
+    // The character itself must start one too: a decomposition may start with a character that
+    // composes, even if the composed form does not.
     let first = std::iter::once(c).nfkd().next()?;
     if !starts_boundary(composed) || !starts_boundary(first) {
         return None;
     }
-    // A mark that is left out on letters alone depends on what it stands on.
+    // A mark that is left out only on letters depends on the character before it.
     if form.folds() && is_combining_mark(composed) {
         return None;
     }
@@ -143,8 +147,8 @@ fn fold(c: char, form: NormalForm) -> Option<(char, bool)> {
     }
 }
 
-/// The characters of which the simplifier's phrases are made: CJK Unified Ideographs and Extension A. (Those of other
-/// planes are not in the table, and so always go to the libraries.)
+/// Returns true for the characters of the simplifier's phrases: CJK Unified Ideographs and
+/// Extension A. (Ideographs of other planes are not in the table, and always go to the libraries.)
 fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
 }
@@ -155,7 +159,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The one table of this process for a form and `simplify`.
+    /// Returns the process's one table for a form and `simplify`.
     pub(super) fn get(form: NormalForm, simplify: bool) -> &'static Self {
         static TABLES: [OnceLock<Table>; 6] = [const { OnceLock::new() }; 6];
         let of_form = if form.is_first() { 0 } else { 1 + usize::from(form.folds()) };

@@ -125,7 +125,7 @@ fn folded_diacritics() {
     }
 }
 
-/// Which `char::to_uppercase` of later Unicode may change: these stay.
+/// Case folds that must stay, even if `char::to_uppercase` of a later Unicode changes.
 #[test]
 fn case_folding_is_full() {
     for (a, b) in [
@@ -168,7 +168,8 @@ fn every_character_alone_and_between_others() {
     }
 }
 
-/// Pieces of many scripts, with everything that composes, reorders, expands or depends on its neighbours.
+/// Generates pieces of many scripts, among them all that compose, reorder, expand or depend on
+/// neighbours.
 pub(crate) fn mixed_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-zA-Z0-9 .,'_-]{0,8}",

@@ -14,7 +14,7 @@ enum Numeral {
     Unit(u8),
 }
 
-/// What characters mean for numbers, by their codes from [`FIRST`] on: one look-up each.
+/// The meanings of characters in numbers, by code from [`FIRST`] on: one look-up each.
 static MEANINGS: [u8; 0x7000] = meanings();
 const FIRST: u32 = 0x3000;
 
@@ -22,7 +22,8 @@ const FIRST: u32 = 0x3000;
 const PAIR: u8 = 0x0f;
 const FORMAL: u8 = 0x10;
 const UNIT: u8 = 0x20;
-/// Words of measure of one character, and those that stand after 一 for a number, too.
+/// Words of measure of one character; `DATE` is for those that make a number of a 一 before them,
+/// too.
 const MEASURE: u8 = 0x40;
 const DATE: u8 = 0x41;
 
@@ -80,12 +81,13 @@ fn numeral(c: char) -> Option<Numeral> {
     }
 }
 
-/// Whether a number in Chinese numerals may begin with a character of a normal form.
+/// Returns true if a number in Chinese numerals may begin with this character of a normal form.
 pub(crate) fn is_numeral(c: char) -> bool {
     numeral(c).is_some()
 }
 
-/// The power of ten of the units that stand at `at`, after digits, and where they end. `十` is none of them.
+/// Returns the power of ten of the units at `at`, after digits, and their end. `十` is not read as a
+/// unit here.
 pub(super) fn units(text: &str, at: usize) -> (usize, usize) {
     let (mut exponent, mut end) = (0, at);
     for c in text[at..].chars().take(3) {
@@ -98,7 +100,8 @@ pub(super) fn units(text: &str, at: usize) -> (usize, usize) {
     (exponent, end)
 }
 
-/// Whether a numeral stands by itself and is no number, as most that stand by themselves: and where it ends.
+/// Returns the end of a numeral that stands by itself and is no number, as most such numerals are;
+/// `None` for all else.
 pub(super) fn passes(text: &str, at: usize) -> Option<usize> {
     let mut chars = text[at..].chars();
     let only = chars.next()?;
@@ -113,12 +116,13 @@ pub(super) fn passes(text: &str, at: usize) -> Option<usize> {
     (is_alone && !is_number_alone(value, &text[..at], &text[end..])).then_some(end)
 }
 
-/// Whether a numeral by itself is a number, by its neighbours.
+/// Returns true if its neighbours make a numeral by itself a number.
 fn is_number_alone(value: u64, before: &str, after: &str) -> bool {
     value > 0 && (is_counted(before) || is_measured(after, value))
 }
 
-/// Hands the number in Chinese numerals that begins at `at` to `emit`, if it is one, and tells where the row ends.
+/// Hands the number in Chinese numerals that begins at `at` to `emit`, if the row is one. Returns
+/// the end of the row.
 pub(super) fn read(text: &str, at: usize, buffer: &mut String, emit: &mut impl FnMut(&str)) -> usize {
     let (mut row, mut n, mut end) = ([Numeral::Pair; NUMERALS_MAX], 0, at);
     for (c, numeral) in text[at..].chars().map_while(|c| Some((c, numeral(c)?))) {
@@ -179,7 +183,7 @@ fn push_decimal(value: u64, out: &mut String) {
     out.extend(digits[..n].iter().rev().map(|&digit| char::from(digit)));
 }
 
-/// Whether a point and a fraction follow: `点`, and digits without a unit after them.
+/// Returns true if a point and a fraction follow: `点`, and digits without a unit after them.
 fn is_point(row: &[Numeral], after: &str) -> bool {
     let Some(fraction) = after.strip_prefix('点') else { return false };
     let mut numerals = fraction.chars().map_while(numeral).take(NUMERALS_MAX).peekable();
@@ -187,7 +191,7 @@ fn is_point(row: &[Numeral], after: &str) -> bool {
     is_fraction && !matches!(row.last(), None | Some(Numeral::Formal(_)))
 }
 
-/// Whether a word stands before a single numeral after which it is a number.
+/// Returns true if the word before a single numeral makes it a number.
 fn is_counted(before: &str) -> bool {
     match before.chars().next_back() {
         Some('第' | '周') => true,
@@ -198,7 +202,7 @@ fn is_counted(before: &str) -> bool {
     }
 }
 
-/// Whether a word follows a single numeral before which it is a number.
+/// Returns true if the word after a single numeral makes it a number.
 fn is_measured(after: &str, value: u64) -> bool {
     let Some(next) = after.chars().next() else { return false };
     match next {
@@ -211,16 +215,17 @@ fn is_measured(after: &str, value: u64) -> bool {
     }
 }
 
-/// The value of a row that is spoken as a number: each unit smaller than the one before, up to 万 and 亿, which begin anew.
-/// A row of digits alone is none, but for a single one where that is asked for.
+/// Returns the value of a row in the form of a spoken number: each unit smaller than the one
+/// before, up to 万 and 亿, which begin anew. A row of digits alone has no value, but for a single
+/// digit with `takes_single`.
 fn value(row: &[Numeral], takes_single: bool) -> Option<u64> {
     let has_unit = row.iter().any(|numeral| matches!(numeral, Numeral::Unit(_)));
     if !has_unit && (!takes_single || row.len() > 1) {
         return None;
     }
-    // What is complete; what stands before the next 亿; before the next 万; and the last digit.
+    // The complete part; the parts before the next 亿 and before the next 万; and the last digit.
     let (mut total, mut of_yi, mut of_wan, mut digit) = (0_u64, 0_u64, 0_u64, None);
-    // The unit before, smaller than which the next must be.
+    // The next unit must be smaller than the unit before.
     let (mut power_before, mut unit_before, mut after_zero) = (4, 0, false);
     for (at, &numeral) in row.iter().enumerate() {
         match numeral {
@@ -241,7 +246,7 @@ fn value(row: &[Numeral], takes_single: bool) -> Option<u64> {
                 }
             }
             Numeral::Unit(power) if power < 4 => {
-                // Only 十 goes without a digit, at the beginning of what it is part of.
+                // Only 十 goes without a digit, at the beginning of its part.
                 let is_ten = power == 1 && (at == 0 || of_wan == 0 && digit.is_none());
                 let factor = digit.take().or(is_ten.then_some(1))?;
                 if power >= power_before {

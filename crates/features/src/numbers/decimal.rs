@@ -2,7 +2,8 @@
 
 use super::chinese;
 
-/// The zeros of the scripts that have decimal digits (Nd) besides ASCII, of Unicode 14: nine others follow each.
+/// The zeros of the scripts with decimal digits (Nd) besides ASCII, of Unicode 14: nine others
+/// follow each.
 const ZEROS: &[u32] = &[
     0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50, 0xed0,
     0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40, 0x1c50,
@@ -11,12 +12,12 @@ const ZEROS: &[u32] = &[
     0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50, 0x1e140, 0x1e2f0, 0x1e950,
 ];
 
-/// Whether a number in digits may begin with a character of a normal form.
+/// Returns true if a number in digits may begin with this character of a normal form.
 pub(crate) fn is_digit(c: char) -> bool {
     digit(c).is_some()
 }
 
-/// The digit in ASCII.
+/// Returns the digit in ASCII.
 fn digit(c: char) -> Option<char> {
     if c.is_ascii() {
         return c.is_ascii_digit().then_some(c);
@@ -37,8 +38,8 @@ fn separator(c: char) -> Option<char> {
     }
 }
 
-/// A number of at most seven ASCII digits, with nothing after it that could be part of it, and where it ends: nearly all
-/// are such.
+/// Returns a number of at most seven ASCII digits and its end, if the character after the digits
+/// cannot be part of the number. Nearly all numbers are such.
 pub(super) fn read_plain(text: &str, at: usize) -> Option<(&str, usize)> {
     let bytes = &text.as_bytes()[at..];
     let len = bytes.iter().take(8).take_while(|byte| byte.is_ascii_digit()).count();
@@ -60,12 +61,12 @@ struct Shape {
     n_separators: usize,
     first: char,
     last: char,
-    /// Whether those before the last are all of one kind.
+    /// True if all separators before the last are of one kind.
     is_uniform: bool,
-    /// Digits of the first group and the last one.
+    /// Digits of the first group and of the last.
     first_len: usize,
     last_len: usize,
-    /// Whether all groups between the two have three digits.
+    /// True if all groups between the two have three digits.
     is_by_three: bool,
     begins_with_zero: bool,
     end: usize,
@@ -128,7 +129,7 @@ impl Shape {
     }
 }
 
-/// Hands the numbers in digits that begin at `at` to `emit`, and tells where they end.
+/// Hands the numbers in digits that begin at `at` to `emit`. Returns their end.
 pub(super) fn read(text: &str, at: usize, buffer: &mut String, emit: &mut impl FnMut(&str)) -> usize {
     let shape = Shape::of(text, at);
     let groups = &text[at..shape.end];
@@ -178,7 +179,7 @@ fn shift(decimal: &mut String, exponent: usize) {
     }
 }
 
-/// A decimal without zeros in front, but for one that is the whole or before a point.
+/// Returns a decimal without leading zeros, but for one that is the whole or before a point.
 pub(super) fn without_zeros(decimal: &str) -> &str {
     if !decimal.starts_with('0') {
         return decimal;

@@ -74,11 +74,11 @@ fn digests_are_of_the_order() {
     assert_eq!([digest(""), digest("0"), digest("1"), digest("3.5"), digest("1 22 333 1234567890")], GOLDEN);
 }
 
-/// Records keep them: a change here is a new version of the recipe.
+/// Stored signatures hold such digests: a change here is a new version of the recipe.
 const GOLDEN: [u32; 5] = [0, 2_125_294_661, 3_919_730_550, 220_819_431, 387_026_118];
 
 proptest::proptest! {
-    /// What is read as it comes is what is read from the whole.
+    /// [`Digest::read`], with its short ways, digests the numbers of [`sequence`].
     #[test]
     fn the_short_ways_lead_to_the_same(text in "[0-9,.٣ ٬٫零一二两三十百千万亿第个月点年a陆]{0,12}") {
         let mut digest = Digest::default();

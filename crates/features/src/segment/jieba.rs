@@ -1,30 +1,32 @@
 //! jieba's words for Han text, UAX #29 for the rest.
 //!
-//! jieba reads runs of the characters in its own class: Han, ASCII letters and digits, and `+#&._%-`. It is given such a
-//! run where it holds a Han character, so that words like `t恤` are found. ASCII at either end of the run is left to
-//! UAX #29 where it goes on outside the run, as in `don't`, `1,000` and `naïve`. Between two cuts of its own nothing
-//! outside a run matters to jieba, so a run may be given to it by itself.
+//! jieba reads runs of the characters in its own class: Han, ASCII letters and digits, and
+//! `+#&._%-`. jieba gets every such run with a Han character in it, and finds words like `t恤`.
+//! ASCII at either end of a run is left to UAX #29 where the word goes on outside the run, as in
+//! `don't`, `1,000` and `naïve`. jieba ignores everything outside the run between two cuts of its
+//! own: each run can be cut by itself.
 
 use jieba_rs::Jieba;
 
 use super::{is_punctuation, is_wordlike, words};
 
-/// A longer run is cut here, at a character. jieba needs some 100 bytes a byte of run; no sentence comes near.
+/// The most bytes of a run that jieba gets at once; a longer run is cut here, at a character. jieba
+/// needs some 100 bytes a byte of run; no sentence comes near.
 const RUN_LEN_MAX: usize = 1 << 15;
 
-/// Runs with nothing but punctuation between them are given to jieba together, up to about this length: every call
+/// The length up to which runs with only punctuation between them are cut in one call: every call
 /// allocates its answer anew.
 const WINDOW_LEN: usize = 1 << 10;
 
-/// A run that jieba is given.
+/// A run for jieba.
 struct Run {
     start: usize,
     end: usize,
-    /// Whether ASCII was left out at the start, or at the end.
+    /// True if ASCII was left out at the start, and at the end.
     is_cut: (bool, bool),
 }
 
-/// Hands each word of `text` to `emit`. `jieba` is called for texts with Han characters alone.
+/// Hands each word of `text` to `emit`. Calls `jieba` only for texts with Han characters.
 pub(crate) fn for_each_word<'t, 'd>(
     jieba: impl Fn() -> &'d Jieba,
     hmm: bool,
@@ -61,7 +63,7 @@ pub(crate) fn for_each_word<'t, 'd>(
     for_each_word_outside(&text[done..], emit);
 }
 
-/// The words of what lies between two runs.
+/// Hands the words between two runs to `emit`.
 fn for_each_word_outside<'t>(text: &'t str, emit: &mut impl FnMut(&'t str)) {
     if !is_all_punctuation(text) {
         words::for_each_word(text, emit);
@@ -72,7 +74,7 @@ fn is_all_punctuation(text: &str) -> bool {
     text.chars().all(|c| if c.is_ascii() { !c.is_ascii_alphanumeric() } else { is_punctuation(c) })
 }
 
-/// As much of a window as jieba is given at once. Only a single run can be longer.
+/// Returns the length of the next piece of a window for jieba. Only a single run can be longer.
 fn piece_len(window: &str) -> usize {
     if window.len() <= RUN_LEN_MAX {
         return window.len();
@@ -80,7 +82,7 @@ fn piece_len(window: &str) -> usize {
     (0..=RUN_LEN_MAX).rev().find(|&len| window.is_char_boundary(len)).unwrap_or(window.len())
 }
 
-/// The first run that ends after `from`, where no run reaches across `from`.
+/// Returns the first run that ends after `from`; no run may reach across `from`.
 fn next_run(text: &str, from: usize) -> Option<Run> {
     let bytes = text.as_bytes();
     let first_han = find_han(text, from)?;
@@ -121,7 +123,7 @@ fn next_run(text: &str, from: usize) -> Option<Run> {
     })
 }
 
-/// Where the first Han character at or after `from` starts.
+/// Returns the start of the first Han character at or after `from`.
 fn find_han(text: &str, from: usize) -> Option<usize> {
     let mut at = from;
     loop {
@@ -135,7 +137,7 @@ fn find_han(text: &str, from: usize) -> Option<usize> {
     }
 }
 
-/// jieba's Han characters.
+/// Returns true for jieba's Han characters.
 fn is_han(c: char) -> bool {
     matches!(c,
         '\u{4e00}'..='\u{9fff}'
@@ -146,13 +148,13 @@ fn is_han(c: char) -> bool {
         | '\u{2f800}'..='\u{2fa1f}')
 }
 
-/// What else jieba reads in one run with them.
+/// Returns true for the other characters that jieba reads in one run with Han.
 fn is_jieba_ascii(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'#' | b'&' | b'.' | b'_' | b'%' | b'-')
 }
 
-/// Whether a word of UAX #29 may reach across `c` to an ASCII letter or digit: letters, digits, marks, joiners, and
-/// what stands inside words and numbers (MidLetter, MidNum, MidNumLet).
+/// Returns true if a word of UAX #29 may reach across `c` to an ASCII letter or digit: for letters,
+/// digits, marks, joiners, and the signs inside words and numbers (MidLetter, MidNum, MidNumLet).
 fn binds(c: char) -> bool {
     !is_han(c)
         && !is_punctuation(c)

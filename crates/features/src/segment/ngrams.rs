@@ -1,10 +1,11 @@
-//! Character n-grams: every run of n characters of the normalised text that holds a letter or digit.
+//! Character n-grams: every run of n characters of the normalised text with a letter or digit in
+//! it.
 
 use super::is_letter_or_digit;
 
 /// Hands each n-gram of `text` to `emit`. A text of fewer than `n` characters is one n-gram.
 pub(crate) fn for_each_ngram<'t>(text: &'t str, n: usize, emit: &mut impl FnMut(&'t str)) {
-    // Where the window's characters start; and the last character seen that is a letter or digit.
+    // The starts of the window's characters; and the last letter or digit seen.
     let mut starts = vec![0; n];
     let mut last_wordlike = None;
     let mut count = 0;

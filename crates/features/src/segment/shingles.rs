@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use super::words;
 
-/// Hands each shingle of those words of `text` that `keep` keeps to `emit`. A text of fewer than `n` words is one
-/// shingle.
+/// Hands each shingle of the words of `text` that `keep` accepts to `emit`. Fewer than `n` words
+/// are one shingle.
 pub(crate) fn for_each_shingle(
     text: &str,
     n: usize,

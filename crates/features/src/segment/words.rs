@@ -1,14 +1,14 @@
-//! Words as of UAX #29: the segments between word boundaries that hold a letter or digit.
+//! Words as of UAX #29: the segments between word boundaries with a letter or digit in them.
 //!
-//! Han characters are words of one character each, and so are those of Thai, Lao, Khmer and Burmese: Unicode leaves
-//! the words of scripts without spaces to dictionaries.
+//! Han characters are words of one character each, as are Thai, Lao, Khmer and Burmese ones:
+//! Unicode leaves the words of scripts without spaces to dictionaries.
 
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Hands each word of `text` to `emit`.
 ///
-/// It must equal `text.unicode_words()`, to which it gives one space-separated piece at a time: pure ASCII pieces take
-/// that library's short cut even where other pieces cannot.
+/// The words must equal `text.unicode_words()`. That library gets one space-separated piece at a
+/// time: pure ASCII pieces take its short cut even where other pieces cannot.
 pub(crate) fn for_each_word<'t>(text: &'t str, emit: &mut impl FnMut(&'t str)) {
     let mut rest = text;
     while !rest.is_empty() {
@@ -18,8 +18,8 @@ pub(crate) fn for_each_word<'t>(text: &'t str, emit: &mut impl FnMut(&'t str)) {
     }
 }
 
-/// Up to a space that a word boundary follows: one before an ASCII character other than a space. (A
-/// mark or a second space would join it.)
+/// Returns the length up to a space with a word boundary after it: one before an ASCII character
+/// other than a space. (A mark or a second space would join the space.)
 fn piece_len(text: &str) -> usize {
     let bytes = text.as_bytes();
     let ends_here = |pair: &[u8]| pair[0] == b' ' && pair[1].is_ascii() && pair[1] != b' ';

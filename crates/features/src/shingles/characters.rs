@@ -1,5 +1,5 @@
-//! The characters of a text that are compared: letters, digits and marks in normal form, symbols that carry meaning, and
-//! one space for what is between words.
+//! The characters of a text that are compared: letters, digits and marks in normal form, symbols
+//! with a meaning, and one space between words.
 
 use std::sync::OnceLock;
 
@@ -9,14 +9,14 @@ use crate::{NormalForm, numbers};
 
 use super::symbols;
 
-/// A character to compare: its code, with a bit on top for CJK or a symbol.
+/// A character to compare: its code, with a flag on top for CJK or a symbol.
 pub type Code = u32;
 
-/// On top of the code of a character of the scripts that are written without spaces, or where four characters are a phrase:
-/// Han, kana, bopomofo and hangul.
+/// The flag of a character of Han, kana, bopomofo or hangul: of the scripts without spaces, or in
+/// which four characters are a phrase.
 pub(crate) const CJK: Code = 1 << 31;
 
-/// On top of the code of a symbol, which has no space beside it either.
+/// The flag of a symbol, which has no space beside it either.
 pub(crate) const SYMBOL: Code = 1 << 30;
 
 /// The space between words.
@@ -25,17 +25,17 @@ pub(crate) const SPACE: Code = ' ' as Code;
 /// The code alone.
 pub(crate) const CODE_MASK: Code = 0x1f_ffff;
 
-/// What a character does to the sequence.
+/// The effect of a character on the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 enum Class {
-    /// As if it were not there: joiners, soft hyphens, variation selectors.
+    /// Is as if absent: joiners, soft hyphens, variation selectors.
     Ignored,
     /// Ends a word.
     Gap,
     /// Ends a word and a line.
     LineEnd,
-    /// Ends a word, and is compared where it carries meaning.
+    /// Ends a word, and is compared if it carries meaning.
     Symbol,
     /// Is compared.
     Letter,
@@ -43,9 +43,9 @@ enum Class {
     Digit,
     /// Is compared, and has no space beside it.
     Cjk,
-    /// The same, and a number may begin with it.
+    /// Is as [`Cjk`](Self::Cjk), and a number may begin with it.
     Numeral,
-    /// The same, as another character.
+    /// Is as [`Cjk`](Self::Cjk), but compared as another character.
     Variant,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Those of a form.
+    /// Returns the classes of a form.
     pub(crate) fn get(form: NormalForm) -> &'static Self {
         static CLASSES: [OnceLock<Classes>; 2] = [const { OnceLock::new() }; 2];
         CLASSES[usize::from(!form.is_first())].get_or_init(|| {
@@ -91,9 +91,10 @@ fn class(form: NormalForm, c: char) -> Class {
     }
 }
 
-/// The character that stands for variants of it: regional ways to write one, of `HKVariants.txt` and `TWVariants.txt` of
-/// OpenCC, that no conversion to simplified Chinese makes one; and `沈`, which books before 1935 have for `沉`. Not in the
-/// normal form, where words are looked up: the name `沈` is no `沉`.
+/// Returns the character that stands for its variants: regional ways to write one, of
+/// `HKVariants.txt` and `TWVariants.txt` of OpenCC, that no conversion to simplified Chinese
+/// unites; and `沈`, which books before 1935 have for `沉`. Not part of the normal form, where words
+/// are looked up: the name `沈` is no `沉`.
 fn variant(c: char) -> char {
     match c {
         '沈' => '沉',
@@ -106,7 +107,7 @@ fn variant(c: char) -> char {
     }
 }
 
-/// The classes of version 1.
+/// Returns the class of a character in version 1.
 fn first_class(c: char) -> Class {
     match c {
         '\u{ad}'
@@ -143,7 +144,7 @@ fn first_class(c: char) -> Class {
     }
 }
 
-/// The characters of a text to compare, as its normal form comes in pieces.
+/// The characters of a text to compare, read one by one from its normal form.
 #[derive(Debug, Default)]
 pub(crate) struct Characters {
     codes: Vec<Code>,
@@ -151,7 +152,8 @@ pub(crate) struct Characters {
     run: symbols::Run,
 }
 
-/// What came since the last code: white space or punctuation, the end of a line, symbols.
+/// Flags for everything since the last code: white space or punctuation, the end of a line,
+/// symbols.
 const GAP: u8 = 1;
 const LINE_END: u8 = 2;
 const RUN: u8 = 4;
@@ -163,17 +165,18 @@ impl Characters {
         self.gap = 0;
     }
 
-    /// What is compared.
+    /// The characters that are compared.
     pub(crate) fn codes(&self) -> &[Code] {
         &self.codes
     }
 
-    /// Gives memory back beyond that of so many codes.
+    /// Gives back the memory beyond `n_max` codes.
     pub(crate) fn shrink_to(&mut self, n_max: usize) {
         self.codes.shrink_to(n_max);
     }
 
-    /// Replaces what was read by a text in normal form, and hands the numbers in it to `numbers`.
+    /// Replaces the characters by those of a text in normal form, and hands its numbers to
+    /// `numbers`.
     pub(crate) fn read(&mut self, classes: &Classes, normal_form: &str, numbers: &mut numbers::Digest) {
         self.clear();
         let mut number_end = 0;
@@ -185,14 +188,14 @@ impl Characters {
         self.finish();
     }
 
-    /// The characters that are compared, as a text.
+    /// Returns the characters that are compared, as a text.
     pub(crate) fn text(&self) -> String {
         let mut text = String::with_capacity(self.codes.len() + self.codes.len() / 8);
         text.extend(self.codes.iter().filter_map(|code| char::from_u32(code & CODE_MASK)));
         text
     }
 
-    /// Replaces what was read by what [`text`](Self::text) made, by the same classes.
+    /// Replaces the characters by those of a [`text`](Self::text) made with the same classes.
     pub(crate) fn read_text(&mut self, classes: &Classes, text: &str) {
         self.clear();
         let code = |c: char| {
@@ -203,7 +206,7 @@ impl Characters {
             };
             u32::from(c) | flag
         };
-        // ASCII apart from all else, as an iterator whose length is known is several times as fast.
+        // ASCII apart from all else, as an iterator of known length is several times as fast.
         for run in text.as_bytes().chunk_by(|a, b| a.is_ascii() == b.is_ascii()) {
             if run[0].is_ascii() {
                 self.codes.extend(run.iter().map(|&byte| code(char::from(byte))));
@@ -213,7 +216,7 @@ impl Characters {
         }
     }
 
-    /// Reads a character. Tells whether a number may begin with it.
+    /// Reads a character. Returns true if a number may begin with it.
     #[inline]
     pub(crate) fn push(&mut self, classes: &Classes, c: char) -> bool {
         let class = classes.class(c);
@@ -237,7 +240,7 @@ impl Characters {
         false
     }
 
-    /// Ends a text: what symbols there are last is decided.
+    /// Ends a text: decides on the symbols at its end.
     pub(crate) fn finish(&mut self) {
         if self.gap & RUN != 0 {
             self.end_run(None);
@@ -270,7 +273,7 @@ impl Characters {
         self.gap = RUN;
     }
 
-    /// Decides whether the last symbols count, of which this is the next character.
+    /// Decides if the last symbols count, with `next` as the character after them.
     #[inline(never)]
     fn end_run(&mut self, next: Option<Code>) {
         let (before, after) = (self.run.gap(), self.gap & !RUN);
@@ -286,7 +289,8 @@ impl Characters {
     }
 }
 
-/// The symbols of a text in normal form that has no letters: without white space, and of three and more in a row two.
+/// Returns the symbols of a text in normal form without letters: no white space, and two for three
+/// and more of a kind in a row.
 pub(super) fn symbols_of(normalized: &str, classes: &Classes) -> Vec<Code> {
     let mut codes: Vec<Code> = Vec::new();
     for c in normalized.chars().filter(|&c| !c.is_whitespace() && classes.class(c) != Class::Ignored) {

@@ -1,4 +1,4 @@
-//! Exact counts: the n-grams that two texts have in common, over the texts themselves.
+//! Exact counts of the n-grams that two texts have in common, over the texts themselves.
 
 use std::cell::OnceCell;
 use std::hash::{BuildHasher, RandomState};
@@ -10,26 +10,27 @@ use super::characters::{self, Classes, Code};
 use super::occurrences::Occurrences;
 use super::{LONG_MIN, SHORT_MAX, grams, symbols};
 
-/// The n-grams of one text, for [counts](Self::compare) of what it shares with others.
+/// The n-grams of one text, for [comparison](Self::compare) with those of other texts.
 ///
-/// All are compared as they are. Hashes only say where to look, with a key that this process has drawn, so no text can be made
-/// that takes long to count.
+/// The n-grams themselves are compared. Hashes only locate them, with a random key of this process:
+/// no text can be made that takes long to count.
 ///
-/// Memory: 4 bytes a character, twice that where some are symbols, and 16 to 28 more where its n-grams were looked up.
+/// Memory: 4 bytes a character, twice as much for a text with symbols, and 16 to 28 more once its
+/// n-grams were looked up.
 #[derive(Debug)]
 pub struct Grams {
     codes: Box<[Code]>,
-    /// The codes without symbols, of which n-grams are made, where that is less.
+    /// The codes without symbols, from which n-grams are made; `None` if there are no symbols.
     letters: Option<Box<[Code]>>,
     /// The symbols of a text without letters.
     symbols: Box<[Code]>,
-    /// The different bigrams, or the only character, ascending; none where there are more than [`SHORT_MAX`].
+    /// The different bigrams, or the only character, ascending; `None` for more than [`SHORT_MAX`].
     few: Option<Box<[u64]>>,
     n_grams: OnceCell<Occurrences>,
 }
 
 impl Grams {
-    /// The n-grams of a text: its codes, or its normal form where it has none.
+    /// Creates the n-grams of a text: of its codes, or of its normal form if there are none.
     pub(super) fn new(codes: &[Code], normal_form: &str, classes: &Classes) -> Self {
         let symbols = if codes.is_empty() {
             characters::symbols_of(normal_form, classes).into()
@@ -42,7 +43,7 @@ impl Grams {
         Self { codes: codes.into(), letters, symbols, few, n_grams: OnceCell::new() }
     }
 
-    /// Bytes that it takes.
+    /// Returns the bytes of the characters, and of the n-grams once they were looked up.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let n_grams = self.n_grams.get().map_or(0, Occurrences::heap_bytes);
@@ -50,9 +51,10 @@ impl Grams {
         size_of_val(&*self.codes) + letters + n_grams
     }
 
-    /// The similarity of two texts, counted: of their bigrams where both have at most [`SHORT_MAX`] different ones, else of
-    /// their n-grams. Where one has fewer than [`LONG_MIN`] bigrams and the other more than [`SHORT_MAX`] no index takes the
-    /// two for near, and the basis is [`Basis::NoCommonKind`]. Texts of one bigram or without letters are equal or not.
+    /// Counts the similarity of two texts: of their bigrams if both have at most [`SHORT_MAX`]
+    /// different ones, else of their n-grams. If one has fewer than [`LONG_MIN`] bigrams and the
+    /// other more than [`SHORT_MAX`], no index takes the two for near, and the basis is
+    /// [`Basis::NoCommonKind`]. Two texts of one bigram, or without letters, are equal or not.
     #[must_use]
     pub fn compare(a: &Self, b: &Self) -> Comparison {
         if Self::are_copies(a, b) {
@@ -75,14 +77,15 @@ impl Grams {
         }
     }
 
-    /// Whether two texts are the same in normal form.
+    /// Returns true if two texts are the same in normal form.
     #[must_use]
     pub fn are_copies(a: &Self, b: &Self) -> bool {
         a.codes == b.codes && a.symbols == b.symbols
     }
 
-    /// Of the two the n-grams of one are arranged and kept: those that were before, else the second's. The n-grams of the
-    /// other are only looked up there, which takes a small part of the time.
+    /// Compares the n-grams of two long texts. Those of one text are arranged and kept: of the one
+    /// arranged already, else of `b`. The n-grams of the other are only looked up there, which
+    /// takes a small part of the time.
     fn compare_long(a: &Self, b: &Self) -> Comparison {
         if a.n_grams.get().is_some() && b.n_grams.get().is_none() {
             let (n_common, size_b) = a.n_grams().met_by(a.letters(), b.letters(), key());
@@ -102,7 +105,7 @@ impl Grams {
     }
 }
 
-/// The different bigrams of a text that has at most [`SHORT_MAX`], ascending.
+/// Returns the different bigrams, ascending, of a text with at most [`SHORT_MAX`].
 fn few_bigrams(codes: &[Code]) -> Option<Box<[u64]>> {
     let mut few: Vec<u64> = Vec::with_capacity(SHORT_MAX + 1);
     let mut is_few = true;
@@ -130,7 +133,7 @@ fn counted(n_common: usize, size_a: usize, size_b: usize) -> Comparison {
     }
 }
 
-/// The key of this process, which no text can be made for.
+/// Returns the random key of this process, against which no text can be made.
 fn key() -> [u64; 2] {
     static KEY: OnceLock<[u64; 2]> = OnceLock::new();
     *KEY.get_or_init(|| [0_u8, 1].map(|n| RandomState::new().hash_one(n)))
@@ -184,7 +187,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
-        /// What is kept of a text to count it says all that the text says, symbols and variants of characters included.
+        /// The reduced text counts as the text itself, symbols and variants of characters included.
         #[test]
         fn reduced_texts_count_as_the_texts_do(text in "([a-cß沈沉枱一的1٣+#<>= \\n]|\\PC){0,90}") {
             for form in [NormalForm::FIRST, NormalForm::default()] {
@@ -199,7 +202,8 @@ mod tests {
             }
         }
 
-        /// The sets of hashes say the same, but where a text of one bigram meets a longer one.
+        /// The sets of hashes give the same counts, but where a text of one bigram meets a longer
+        /// one.
         #[test]
         fn it_counts_as_the_sets_do(
             words in proptest::collection::vec("[a-d中国的一]{1,9}", 0..60),
@@ -210,7 +214,7 @@ mod tests {
             let b = [&words[..n_shared.min(words.len())], &other[..]].concat().join(" ");
             let (counted, by_sets) = both(&a, &b);
             let n_few = |text| TextSketcher::default().sets(text).bigrams.len().min(2);
-            // A signature of one bigram is a hash of it, and is compared with its like alone.
+            // A signature of one bigram is a hash of it, and is compared only with its like.
             prop_assume!(n_few(&a) == n_few(&b));
             prop_assert_eq!(counted.basis == Basis::NoCommonKind, by_sets.basis == Basis::NoCommonKind);
             if by_sets.basis != Basis::NoCommonKind {

@@ -4,7 +4,7 @@ use minhash::hash_words;
 
 use super::characters::{CJK, CODE_MASK, Code};
 
-/// So many hashes are handed on at once.
+/// The number of hashes handed on at once.
 const CHUNK_LEN: usize = 256;
 
 /// Marks of the kinds of grams, above the codes of two characters in the second word.
@@ -14,17 +14,17 @@ const FOUR: u64 = 4 << 60;
 const FIVE: u64 = 5 << 60;
 const SYMBOLS: u64 = 15 << 60;
 
-/// Three codes of 21 bits in a word.
+/// Packs three codes of 21 bits in a word.
 #[inline]
 fn pack(a: Code, b: Code, c: Code) -> u64 {
     let code = |code| u64::from(code & CODE_MASK);
     code(a) | code(b) << 21 | code(c) << 42
 }
 
-/// What hashes are made with besides the characters. All hashes that no index keeps secret are made with [`PUBLIC`].
+/// The key of a hash of characters: [`PUBLIC`], unless an index has a secret one.
 pub(super) type Key = [u64; 2];
 
-/// The key that everybody knows.
+/// The key of indexes without a secret one.
 pub(super) const PUBLIC: Key = [0; 2];
 
 #[inline]
@@ -32,7 +32,7 @@ fn keyed([first, second]: [u64; 2], key: Key) -> u64 {
     hash_words(first ^ key[0], second ^ key[1])
 }
 
-/// Four characters, or five where the first is no CJK.
+/// Packs four characters, or five if the first is no CJK.
 #[inline]
 fn packed([a, b, c, d, e]: [Code; 5]) -> [u64; 2] {
     let is_cjk = a & CJK != 0;
@@ -40,8 +40,8 @@ fn packed([a, b, c, d, e]: [Code; 5]) -> [u64; 2] {
     [pack(a, b, c), pack(d, e, 0) | mark]
 }
 
-/// Hands the n-grams of a text to `emit`, some hundred at once: of four characters where they start at a CJK character, else of
-/// five. A text of fewer has none.
+/// Hands the n-grams of a text to `emit`, up to [`CHUNK_LEN`] at once: of four characters from a
+/// CJK character on, else of five. A shorter text has none.
 pub(super) fn for_each_chunk(codes: &[Code], key: Key, mut emit: impl FnMut(&[u64])) {
     let mut chunk = [0; CHUNK_LEN];
     let n_windows = codes.len().saturating_sub(4);
@@ -61,13 +61,14 @@ pub(super) fn for_each_chunk(codes: &[Code], key: Key, mut emit: impl FnMut(&[u6
     }
 }
 
-/// The hash of the n-gram that these characters begin with.
+/// Returns the hash of the n-gram at the start of `window`.
 #[inline]
 pub(super) fn hash(window: [Code; 5], key: Key) -> u64 {
     keyed(packed(window), key)
 }
 
-/// Hands each bigram of a text to `emit`, as it is and not hashed, until that says no; of a text of one character that.
+/// Hands each bigram of a text to `emit`, packed and not hashed, until `emit` returns false. The
+/// only character of a text counts as its bigram.
 pub(super) fn packed_bigrams(codes: &[Code], mut emit: impl FnMut(u64) -> bool) {
     if let [only] = *codes {
         emit(pack(only, 0, 0));
@@ -79,7 +80,8 @@ pub(super) fn packed_bigrams(codes: &[Code], mut emit: impl FnMut(u64) -> bool) 
     }
 }
 
-/// Hands each bigram of a text to `emit`; of a text of one character that.
+/// Hands the hash of each bigram of a text to `emit`. The only character of a text counts as its
+/// bigram.
 pub(super) fn bigrams(codes: &[Code], key: Key, mut emit: impl FnMut(u64)) {
     if let [only] = *codes {
         emit(keyed([pack(only, 0, 0), ONE], key));
@@ -92,7 +94,7 @@ fn bigram(a: Code, b: Code, key: Key) -> u64 {
     keyed([pack(a, b, 0), TWO], key)
 }
 
-/// One hash of all.
+/// Returns one hash of all codes, in order.
 pub(super) fn hash_all(codes: &[Code], key: Key) -> u64 {
     codes.chunks(3).fold(SYMBOLS, |hash, codes| {
         let code = |at| codes.get(at).copied().unwrap_or(0);
@@ -100,16 +102,16 @@ pub(super) fn hash_all(codes: &[Code], key: Key) -> u64 {
     })
 }
 
-/// Finds the different bigrams of a text, as long as they are few.
+/// A finder of the different bigrams of a text, for as long as they are few.
 #[derive(Default)]
 pub(super) struct FewDistinct {
-    /// Open addressing; 0 is none.
+    /// Open addressing; 0 is a free place.
     places: Vec<u64>,
     found: Vec<u64>,
 }
 
 impl FewDistinct {
-    /// The different bigrams, or the one character, if there are at most `n_max`.
+    /// Returns the different bigrams, or the one character; `None` for more than `n_max`.
     pub(super) fn of(&mut self, codes: &[Code], key: Key, n_max: usize) -> Option<&[u64]> {
         self.places.clear();
         self.places.resize((n_max * 2).next_power_of_two(), 0);
@@ -119,7 +121,7 @@ impl FewDistinct {
         }
         let mask = self.places.len() - 1;
         for window in codes.windows(2) {
-            // 0 marks a free place: of 2^64 hashes two are one here.
+            // 0 marks a free place: the hashes 0 and 1 are one here.
             let hash = bigram(window[0], window[1], key).max(1);
             let mut at = hash as usize & mask;
             while self.places[at] != 0 && self.places[at] != hash {

@@ -1,22 +1,22 @@
-//! The n-grams of a text by where they stand in it.
+//! The n-grams of a text by their positions.
 
 use super::characters::{CJK, Code};
 use super::grams::{self, Key};
 
 /// The different n-grams of one text: open addressing with linear probing.
 ///
-/// A place holds 32 bits of a hash and the position of the first occurrence. The characters themselves decide whether two
-/// n-grams are equal, so no collision of hashes changes a count.
+/// A place holds 32 bits of a hash and the position of the first occurrence. Equality of n-grams is
+/// decided by the characters themselves: no collision of hashes changes a count.
 #[derive(Debug)]
 pub(super) struct Occurrences {
-    /// A power of two, at most two thirds of them taken; 0 is a free one.
+    /// A power of two of places, at most two thirds of them taken; 0 is a free one.
     places: Box<[u64]>,
     /// The place of the n-gram at each position.
     place_of: Box<[u32]>,
     n_distinct: usize,
 }
 
-/// The number of positions of a text at which an n-gram starts; they are the first ones.
+/// Returns the number of positions of a text at which an n-gram starts: the first ones.
 fn n_positions(codes: &[Code]) -> usize {
     let ends_with_four = matches!(*codes, [.., a, _, _, _] if a & CJK != 0);
     codes.len().saturating_sub(4) + usize::from(ends_with_four)
@@ -29,7 +29,7 @@ fn hash_at(codes: &[Code], at: usize, key: Key) -> u64 {
     grams::hash(window, key)
 }
 
-/// True if the n-grams at a position of each text are equal.
+/// Returns true if the n-grams at a position of each text are equal.
 #[inline]
 fn are_equal(a: &[Code], at_a: usize, b: &[Code], at_b: usize) -> bool {
     fn begin_alike<const N: usize>(a: &[Code], b: &[Code]) -> bool {
@@ -39,7 +39,7 @@ fn are_equal(a: &[Code], at_a: usize, b: &[Code], at_b: usize) -> bool {
     if b[0] & CJK == 0 { begin_alike::<5>(a, b) } else { begin_alike::<4>(a, b) }
 }
 
-/// The number of characters that two texts have in common at their beginnings.
+/// Returns the length of the common prefix of two texts.
 fn common_prefix(a: &[Code], b: &[Code]) -> usize {
     const BLOCK: usize = 16;
     let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK));
@@ -56,7 +56,7 @@ fn position(place: u64) -> usize {
 }
 
 impl Occurrences {
-    /// Those of a text of fewer than 2^32 characters.
+    /// Finds the n-grams of a text of fewer than 2^32 characters.
     pub(super) fn of(codes: &[Code], key: Key) -> Self {
         let n = n_positions(codes);
         let mut all = Self { places: free_places(n), place_of: Box::default(), n_distinct: 0 };
@@ -64,22 +64,23 @@ impl Occurrences {
         all
     }
 
-    /// No n-grams, with room for some.
+    /// Creates an empty set with room for `n` n-grams.
     fn with_room_for(n: usize) -> Self {
         Self { places: free_places(n), place_of: Box::default(), n_distinct: 0 }
     }
 
-    /// The number of different ones.
+    /// The number of different n-grams.
     pub(super) fn n_distinct(&self) -> usize {
         self.n_distinct
     }
 
-    /// Bytes that they take.
+    /// The bytes of the places.
     pub(super) fn heap_bytes(&self) -> usize {
         size_of_val(&*self.places) + size_of_val(&*self.place_of)
     }
 
-    /// The place of the n-gram at a position of `codes`, or the free one where it would be, in the places of `own`.
+    /// Returns the place of the n-gram at a position of `codes`, or the free place for it, in the
+    /// places of `own`.
     #[inline]
     fn place(&self, own: &[Code], codes: &[Code], at: usize, hash: u64) -> usize {
         let mask = self.places.len() - 1;
@@ -93,7 +94,7 @@ impl Occurrences {
         }
     }
 
-    /// Adds the n-gram at a position of the own text, and says where it is.
+    /// Adds the n-gram at a position of the own text. Returns its place.
     #[inline]
     fn insert(&mut self, own: &[Code], at: usize, hash: u64) -> usize {
         let place = self.place(own, own, at, hash);
@@ -104,12 +105,14 @@ impl Occurrences {
         place
     }
 
-    /// The number of different n-grams of another text that stand in `own`, and of all different ones that it has.
+    /// Returns the number of different n-grams of another text that `own` has too, and of all
+    /// different ones of the other.
     ///
-    /// Near texts agree for long runs, in which the next n-gram of the one is the next of the other: none is hashed there.
+    /// Near texts agree for long runs, in which the next n-gram of the one is the next of the
+    /// other: none is hashed there.
     pub(super) fn met_by(&self, own: &[Code], other: &[Code], key: Key) -> (usize, usize) {
         let mut met = vec![0_u64; self.places.len().div_ceil(64)];
-        // Of near texts few are not met.
+        // Near texts have few n-grams that are not met.
         let mut unmet = Self::with_room_for(other.len() / 16);
         let n = n_positions(other);
         let mut at = 0;

@@ -1,4 +1,4 @@
-//! The sets that a signature stands for, for an exact comparison.
+//! The sets behind a signature, for an exact comparison.
 
 use minhash::{Basis, Comparison, Similarity};
 
@@ -11,13 +11,13 @@ pub struct ShingleSets {
     pub bigrams: Vec<u64>,
     /// Hashes of the n-grams.
     pub ngrams: Vec<u64>,
-    /// Of a text without letters the hash of its symbols.
+    /// The hash of the symbols of a text without letters.
     pub equality: Option<u64>,
 }
 
 impl ShingleSets {
-    /// The comparison that signatures estimate, exactly: by bigrams where both are of the short kind, else by n-grams.
-    /// Where both have one bigram, or symbols alone, they are equal or not.
+    /// Makes, exactly, the comparison that signatures estimate: by bigrams if both are of the short
+    /// kind, else by n-grams. Two texts of one bigram, or of symbols alone, are equal or not.
     #[must_use]
     pub fn compare(a: &Self, b: &Self) -> Comparison {
         let [n_a, n_b] = [a, b].map(|sets| sets.bigrams.len());

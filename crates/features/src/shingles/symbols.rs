@@ -2,14 +2,14 @@
 
 use super::characters::{CJK, CODE_MASK, Code, SPACE, SYMBOL};
 
-/// Whether a symbol counts anywhere.
+/// Returns true if a symbol may count at some place.
 pub(super) fn may_count(c: char) -> bool {
     matches!(c, '+' | '#' | '%' | '‰' | '<' | '>' | '=' | '*' | '&' | '@' | '^' | '/' | '∗' | '⁄' | '∕')
         || is_currency(c)
         || is_operator(c)
 }
 
-/// Signs of currencies, the general category Sc.
+/// Returns true for signs of currencies, the general category Sc.
 fn is_currency(c: char) -> bool {
     matches!(c,
         '$' | '\u{a2}'..='\u{a5}'
@@ -26,7 +26,8 @@ fn is_currency(c: char) -> bool {
         | '\u{a838}')
 }
 
-/// Mathematical operators that are nothing else: no dash, dot, bar, tilde, colon, star or ellipsis.
+/// Returns true for mathematical operators that are nothing else: no dash, dot, bar, tilde, colon,
+/// star or ellipsis.
 fn is_operator(c: char) -> bool {
     match c {
         '\u{2212}'
@@ -42,8 +43,8 @@ fn is_operator(c: char) -> bool {
     }
 }
 
-/// Replaces `out` by the codes without symbols: of two words that only a symbol parts, a space does. Says whether there were
-/// any symbols; if not, `out` stays as it is.
+/// Replaces `out` by the codes without symbols, with a space where only a symbol parts two words.
+/// Returns false, and leaves `out` unchanged, if there are no symbols.
 pub(super) fn leave_out(codes: &[Code], out: &mut Vec<Code>) -> bool {
     if !codes.iter().any(|code| code & SYMBOL != 0) {
         return false;
@@ -65,7 +66,7 @@ pub(super) fn leave_out(codes: &[Code], out: &mut Vec<Code>) -> bool {
     true
 }
 
-/// Symbols in a row, of which the first two are kept, and what stands before them.
+/// Symbols in a row, of which the first two are kept, and the gap before them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {
     symbols: [Code; 2],
@@ -73,7 +74,8 @@ pub(super) struct Run {
     gap: u8,
 }
 
-/// One side of a run: the nearest character of the line that is compared, and whether it stands at the symbols.
+/// One side of a run: the nearest compared character of the line, and true in `is_at` if nothing is
+/// between the two.
 #[derive(Clone, Copy)]
 pub(super) struct Side {
     pub(super) code: Option<Code>,
@@ -104,7 +106,7 @@ impl Run {
         self.n = self.n.saturating_add(1);
     }
 
-    /// What stands between the character before and the symbols.
+    /// The flags of the gap between the character before and the symbols.
     pub(super) fn gap(&self) -> u8 {
         self.gap
     }
@@ -113,7 +115,7 @@ impl Run {
         self.symbols.into_iter().take(self.n as usize).map(|code| code | SYMBOL)
     }
 
-    /// Whether they count between these two; the first of them decides.
+    /// Returns true if the symbols count between these two sides; the first symbol decides.
     pub(super) fn counts(&self, left: Side, right: Side) -> bool {
         let Some(symbol) = char::from_u32(self.symbols[0]).filter(|_| self.n <= 2) else { return false };
         let at_word = left.is_at && left.code.is_some_and(|code| code & CJK == 0);

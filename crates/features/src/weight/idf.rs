@@ -3,32 +3,36 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Fractional bits of a fixed-point idf: steps of 1/1024, finer than a count of documents is ever known.
+/// Fractional bits of a fixed-point idf: steps of 1/1024, finer than a count of documents is ever
+/// known.
 pub(crate) const FRACTION_BITS: u32 = 10;
 
-/// The largest idf that a dictionary may hold. A ln of a ratio of documents stays below 50; the limit is there so that
-/// every value fits in 32 bits.
+/// The largest idf allowed in a dictionary. A ln of a ratio of documents stays below 50; the limit
+/// makes every value fit in 32 bits.
 pub(crate) const IDF_MAX: f64 = 1_000_000.0;
 
-/// `idf` in fixed point, rounded half away from zero.
+/// Returns `idf` in fixed point, rounded half away from zero.
 pub(crate) fn to_fixed(idf: f64) -> u32 {
     (idf * f64::from(1 << FRACTION_BITS)).round() as u32
 }
 
-/// The idf of a term that occurs in `df` of `n` documents: 1 + ln(n / df), as scikit-learn's `TfidfTransformer` has it.
+/// Returns the idf of a term that occurs in `df` of `n` documents: 1 + ln(n / df), as in
+/// scikit-learn's `TfidfTransformer`.
 ///
-/// ln(n / df) alone (Spärck Jones, A statistical interpretation of term specificity, Journal of Documentation 28, 1972)
-/// gives nothing to a term of every document, so that a text of such terms would have no fingerprint; and of two corpora in
-/// four it found five in a hundred fewer near-duplicates, of the others about as many (the crate's README has the figures).
+/// ln(n / df) alone (Spärck Jones, A statistical interpretation of term specificity, Journal of
+/// Documentation 28, 1972) is 0 for a term of every document: a text of such terms would have no
+/// fingerprint. On two corpora of four it found five in a hundred fewer near-duplicates, on the
+/// others about as many (the crate's README has the figures).
 pub(crate) fn of_counts(n: u64, df: u64) -> u32 {
     to_fixed(1.0 + ln(n as f64 / df as f64))
 }
 
-/// The natural logarithm of `x >= 1`, by additions, multiplications and divisions alone, which IEEE 754 fixes to the last
-/// bit: that of the platform's library may differ, and a fingerprint must not.
+/// Returns the natural logarithm of `x >= 1`, by additions, multiplications and divisions alone,
+/// which IEEE 754 fixes to the last bit: the logarithm of the platform's library may differ, and a
+/// fingerprint must not.
 ///
-/// x = 2^e · m with m in [1, 2), and ln m = 2 artanh z = 2 (z + z³/3 + z⁵/5 + …) with z = (m − 1)/(m + 1) < 1/3; the terms
-/// after z³⁹/39 are below 10^-20.
+/// x = 2^e · m with m in [1, 2), and ln m = 2 artanh z = 2 (z + z³/3 + z⁵/5 + …) with
+/// z = (m − 1)/(m + 1) < 1/3; the terms after z³⁹/39 are below 10^-20.
 fn ln(x: f64) -> f64 {
     let (mut m, mut e) = (x, 0.0);
     while m >= 2.0 {
@@ -40,12 +44,12 @@ fn ln(x: f64) -> f64 {
     e * std::f64::consts::LN_2 + 2.0 * z * series
 }
 
-/// The value of a fixed-point idf.
+/// Returns the value of a fixed-point idf.
 pub(crate) fn to_float(fixed: u32) -> f64 {
     f64::from(fixed) / f64::from(1 << FRACTION_BITS)
 }
 
-/// Keys are term hashes already.
+/// A hasher for keys that are term hashes already.
 #[derive(Default)]
 struct KeepHash(u64);
 
@@ -71,9 +75,9 @@ pub(crate) struct IdfTable {
 }
 
 impl IdfTable {
-    /// A table of (term hash, fixed-point idf). The median is over all entries, as jieba has it: the lower one where
-    /// their number is even. Of entries with one hash (terms that normalise to the same) the lowest idf counts, that of
-    /// the most frequent writing.
+    /// Creates a table of (term hash, fixed-point idf). The median is over all entries, as in
+    /// jieba: the lower one for an even number. Of entries with one hash (terms with the same
+    /// normal form) the lowest idf counts: the idf of the most frequent writing.
     pub(crate) fn new(entries: &[(u64, u32)]) -> Self {
         let mut by_hash = HashMap::with_capacity_and_hasher(entries.len(), BuildHasherDefault::default());
         for &(hash, idf) in entries {
@@ -85,13 +89,13 @@ impl IdfTable {
         Self { by_hash, median }
     }
 
-    /// The idf of a term that the dictionary has.
+    /// Returns the idf of a term in the dictionary.
     #[inline]
     pub(crate) fn get(&self, hash: u64) -> Option<u32> {
         self.by_hash.get(&hash).copied()
     }
 
-    /// The idf of any other term.
+    /// Returns the idf of any other term.
     #[inline]
     pub(crate) fn median(&self) -> u32 {
         self.median

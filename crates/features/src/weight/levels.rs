@@ -1,11 +1,12 @@
 //! The classic five grades of importance.
 //!
-//! The usual explanation of simhash grades the words of a sentence from 1 to 5 by hand. Here the grade of a term is
-//! its tf-idf weight `w` held against the heaviest weight `max` of the same text, in five equal steps: `⌈5·w / max⌉`.
+//! The usual explanation of simhash grades the words of a sentence from 1 to 5 by hand. Here the
+//! grade of a term is its tf-idf weight `w` held against the heaviest weight `max` of the same
+//! text, in five equal steps: `⌈5·w / max⌉`.
 
 const LEVELS: u64 = 5;
 
-/// The grade of a term of weight `w`, where the heaviest term of the text has `max >= w >= 1`.
+/// Returns the grade of a term of weight `w`, for the heaviest weight `max >= w >= 1` of the text.
 #[inline]
 pub(crate) fn level(w: u32, max: u32) -> u32 {
     (LEVELS * u64::from(w)).div_ceil(u64::from(max)) as u32

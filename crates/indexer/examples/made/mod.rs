@@ -1,4 +1,4 @@
-//! What the examples that make fingerprints share: the random numbers, and the file.
+//! Random numbers and the Parquet file, shared by the examples that make fingerprints.
 
 #![expect(clippy::unwrap_used, reason = "what goes wrong here ends a measurement")]
 
@@ -14,8 +14,8 @@ use parquet::schema::types::Type;
 /// Rows of a row group.
 pub(crate) const GROUP_ROWS: u64 = 1 << 20;
 
-/// Writes Parquet of two columns, an integer `id` and an unsigned `fingerprint`. `group` gives the fingerprints of the
-/// documents from the first to before the second number.
+/// Writes a Parquet file of two columns, an integer `id` and an unsigned `fingerprint`.
+/// `group(first, end)` returns the fingerprints of documents `first..end`.
 pub(crate) fn write(path: &str, n: u64, mut group: impl FnMut(u64, u64) -> Vec<u64>) {
     let field = |name: &str, logical: Option<LogicalType>| {
         let field = Type::primitive_type_builder(name, PhysicalType::INT64).with_logical_type(logical);

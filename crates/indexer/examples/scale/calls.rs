@@ -1,4 +1,4 @@
-//! Queries and insertions, timed, whose every answer is held against the truth.
+//! Timed queries and insertions. Each answer is checked against the truth.
 
 use std::collections::HashMap;
 use std::thread;
@@ -25,7 +25,7 @@ pub(crate) struct Callers {
     draw: u64,
 }
 
-/// What one thread did.
+/// Calls and counts of one thread.
 #[derive(Default)]
 struct Tally {
     calls: Vec<Duration>,
@@ -38,8 +38,8 @@ struct Tally {
     n_wrong: u64,
 }
 
-/// Half of the queries differ in up to three bits from a document, the others are random; `n` at least, and for
-/// `seconds` at least.
+/// Queries `index`, for `n` queries and for `seconds` at least. Half of the queries differ in up to
+/// three bits from a document; the others are random.
 pub(crate) fn query(
     index: &Index,
     world: World,
@@ -76,8 +76,9 @@ pub(crate) fn query(
     })
 }
 
-/// Inserts what is new: documents from `first` on, of which the planted near-duplicates are to be refused; or under
-/// other ids near-duplicates of the documents before `first`, which are all to be refused.
+/// Inserts documents and checks each result. Either new documents from `first` on, where the index
+/// is to refuse the planted near-duplicates; or, with `known`, near-duplicates of the documents
+/// before `first` under other ids, where the index is to refuse all.
 pub(crate) fn insert(
     index: &Index,
     world: World,
@@ -90,7 +91,7 @@ pub(crate) fn insert(
         let mut random =
             SplitMix64(callers.draw.wrapping_mul(SplitMix64::STEP) ^ thread.wrapping_mul(0x5851_f42d));
         let mut tally = Tally::default();
-        // Families stay in one thread, and in their order.
+        // A family stays in one thread and in order.
         let families = (0..n / world::FAMILY).filter(|family| family % callers.threads == thread);
         let numbers: Vec<u64> = families
             .flat_map(|family| (0..world::FAMILY).map(move |place| first + family * world::FAMILY + place))
@@ -116,7 +117,7 @@ pub(crate) fn insert(
                 tally.n_matches += u64::from(matches!(insertion, Insertion::Duplicate(_)));
                 match insertion {
                     Insertion::Inserted if known || world::distance(n) > 0 => tally.n_missed += 1,
-                    // Near by chance, if it is.
+                    // A near-duplicate by chance, or a wrong answer.
                     Insertion::Duplicate(of) if !known && world::distance(n) == 0 => {
                         let is_near = (of.fingerprint.0 ^ world.fingerprint(n)).count_ones() <= 3;
                         *(if is_near { &mut tally.n_by_chance } else { &mut tally.n_wrong }) += 1;

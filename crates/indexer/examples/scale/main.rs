@@ -1,11 +1,12 @@
-//! An index of any size with a known truth: what `bench/scale/run` is made of.
+//! Builds and checks an index of any size with a known truth, for `bench/scale/run`.
 //!
 //! ```text
 //! cargo run --release --locked -p indexer --example scale -- COMMAND --seed S --documents N …
 //! ```
-//! Document `n` has the id `n` and a fingerprint that follows from the seed and `n`. Of each hundred the last three
-//! differ in one, two and three bits from one of the same hundred; the others are random. Each command prints a line
-//! of JSON, and exits with 1 where an answer is not the truth.
+//! Document `n` has the id `n` and a fingerprint that follows from the seed and `n`. The last three
+//! of each hundred documents differ in one, two and three bits from a document of the same hundred;
+//! the others are random. Each command prints a line of JSON, and exits with 1 if an answer is
+//! wrong.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement")]
 

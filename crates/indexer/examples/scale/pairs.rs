@@ -1,4 +1,4 @@
-//! The pairs that `indexer pairs` has written, held against the truth.
+//! Checks the pairs in the output of `indexer pairs` against the truth.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use crate::world::{self, World};
 
-/// Whether the folder has each planted pair, each of the real documents, and else only what is near by chance; each
-/// once.
+/// Returns the counts, and true if `folder` has each planted pair and each pair of the real
+/// documents exactly once, and otherwise only pairs that are near by chance.
 pub(crate) fn check(world: World, n: u64, folder: &Path, real: Option<&Path>) -> (Value, bool) {
     let real: HashSet<[String; 2]> = real.map(read_real).unwrap_or_default();
     let mut found = [0; world::DISTANCE_MAX as usize + 1];
     let (mut n_chance, mut n_wrong) = (0, 0);
-    // One bit for each document that is planted: a pair that is there twice is wrong.
+    // One bit for each planted document: a second pair of the same document is wrong.
     let mut planted = vec![false; (n / world::FAMILY + 1) as usize * 3];
     let mut real_found = HashSet::new();
     let mut parts: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -67,8 +67,8 @@ pub(crate) fn check(world: World, n: u64, folder: &Path, real: Option<&Path>) ->
     (report, is_right)
 }
 
-/// Pairs as `indexer dedup --pairs` writes them. The ids of real documents have a letter before them, so that none is a
-/// number.
+/// Reads pairs in the format of `indexer dedup --pairs`. Ids of real documents get a letter in
+/// front, because ids of made documents are numbers.
 fn read_real(path: &Path) -> HashSet<[String; 2]> {
     let lines = BufReader::new(File::open(path).unwrap()).lines();
     let ids = |line: String| {

@@ -1,10 +1,10 @@
-//! Documents that are numbers, and what is near to what among them: each fingerprint follows from the seed and the
-//! number, so any process knows the truth without a file.
+//! Documents as numbers, with known near-duplicates. Each fingerprint follows from the seed and the
+//! number: any process knows the truth without a file.
 
 use crate::made::SplitMix64;
 
-/// Of so many documents the last three are near to three earlier ones, at the distances 1, 2 and 3. All others are
-/// random.
+/// Documents in a family. The last three are near to three earlier ones, at the distances 1, 2 and
+/// 3; all others are random.
 pub(crate) const FAMILY: u64 = 100;
 
 pub(crate) const DISTANCE_MAX: u64 = 3;
@@ -26,7 +26,7 @@ impl World {
         }
     }
 
-    /// The document that `n` is near to, or that is near to it.
+    /// The other document of the planted pair of `n`.
     pub(crate) fn mate(self, n: u64) -> Option<u64> {
         if distance(n) > 0 {
             return Some(original(n));
@@ -42,12 +42,12 @@ impl World {
     }
 }
 
-/// In how many bits a document differs from the earlier one that it is near to; 0 where it is no near-duplicate.
+/// Distance in bits between a planted near-duplicate and its original; 0 for all other documents.
 pub(crate) fn distance(n: u64) -> u64 {
     (n % FAMILY).saturating_sub(FAMILY - 1 - DISTANCE_MAX)
 }
 
-/// How many pairs are planted at each distance among the first `n` documents.
+/// The number of planted pairs at each distance among the first `n` documents.
 pub(crate) fn n_planted(n: u64) -> [u64; DISTANCE_MAX as usize + 1] {
     let mut planted = [0; DISTANCE_MAX as usize + 1];
     planted[1..].fill(n / FAMILY);
@@ -56,14 +56,14 @@ pub(crate) fn n_planted(n: u64) -> [u64; DISTANCE_MAX as usize + 1] {
     planted
 }
 
-/// So many pairs of `n` random fingerprints are near by chance.
+/// The expected number of pairs near by chance among `n` random fingerprints.
 pub(crate) fn n_by_chance(n: u64) -> f64 {
     let n = n as f64;
-    // Of 2^64 fingerprints these are within three bits of one.
+    // The number of fingerprints within three bits of one, over 2^64.
     n * (n - 1.0) / 2.0 * f64::from(1 + 64 + 64 * 63 / 2 + 64 * 63 * 62 / 6) / 2_f64.powi(64)
 }
 
-/// So many different bits.
+/// A random mask with exactly `n_bits` bits set.
 pub(crate) fn mask(random: &mut SplitMix64, n_bits: u64) -> u64 {
     let mut mask = 0_u64;
     while u64::from(mask.count_ones()) < n_bits {

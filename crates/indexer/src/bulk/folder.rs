@@ -1,4 +1,4 @@
-//! The folder of rows: it is whole once it has a manifest, which is written last.
+//! The folder of rows. The manifest is written last: a folder with a manifest is whole.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -14,27 +14,27 @@ const MANIFEST: &str = "manifest";
 const METADATA: &str = "metadata.json";
 const LOCK: &str = "lock";
 
-/// A folder that rows are being written to, by this process alone.
+/// A folder of rows under construction, locked by this process.
 pub(crate) struct RowsFolder {
     path: PathBuf,
-    /// Until this is closed.
+    /// Holds the lock until dropped.
     _lock: File,
 }
 
-/// What the loader has to know beside the rows.
+/// Facts for the loader beside the rows.
 pub(crate) struct Description<'a> {
     /// The table of the index.
     pub(crate) name: &'a str,
-    /// What the index says of itself, as it stores it.
+    /// The stored metadata of the index, byte for byte.
     pub(crate) metadata: &'a [u8],
-    /// Of all cells, in milliseconds.
+    /// Timestamp of all cells, in milliseconds.
     pub(crate) timestamp: i64,
-    /// How long they stay, where that is not for good.
+    /// Lifetime of the cells; `None` keeps them for good.
     pub(crate) retain_seconds: Option<u32>,
 }
 
 impl RowsFolder {
-    /// Makes the folder, or takes one where a run has died before its rows were whole.
+    /// Makes the folder, or reuses the folder of a run that died before its rows were whole.
     pub(crate) fn create(path: &Path) -> anyhow::Result<Self> {
         let failed = || format!("failed to make the folder of rows {}", path.display());
         durable::create_folder(path).with_context(failed)?;
@@ -69,17 +69,17 @@ impl RowsFolder {
         &self.path
     }
 
-    /// Rows of the table of the index.
+    /// Returns files for rows of the index table.
     pub(crate) fn index(&self) -> RowFiles {
         RowFiles::new(self.path.clone(), "index")
     }
 
-    /// Rows of the table of documents.
+    /// Returns files for rows of the documents table.
     pub(crate) fn documents(&self) -> RowFiles {
         RowFiles::new(self.path.clone(), "documents")
     }
 
-    /// Writes the manifest: from here on the rows may be loaded.
+    /// Writes the manifest. From here on the rows may be loaded.
     pub(crate) fn finish(
         self,
         description: &Description<'_>,
@@ -94,7 +94,8 @@ impl RowsFolder {
     }
 }
 
-/// Lines of words with tabs between them, which any language reads without a library.
+/// Renders the manifest: lines of words separated by tabs, readable in any language without a
+/// library.
 fn manifest(description: &Description<'_>, index: &[Written], documents: &[Written]) -> String {
     let Description { name, metadata, timestamp, retain_seconds } = description;
     let mut lines = format!("pigeonhole rows\t1\nindex\t{name}\ntimestamp\t{timestamp}\n");
@@ -161,7 +162,7 @@ mod tests {
             assert!(error.contains(part), "{error}");
         };
         refused("another run");
-        // One that died leaves rows, which the next one makes anew.
+        // A dead run leaves rows; the next run makes them anew.
         fs::write(path.join("index-00003.rows"), "half").unwrap();
         drop(first);
         let next = RowsFolder::create(&path).unwrap();

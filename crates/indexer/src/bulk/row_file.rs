@@ -1,4 +1,4 @@
-//! Files of cells that ascend.
+//! Files of ascending cells.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-/// The first bytes of a file: what it is, and the version of what follows.
+/// The first bytes of a file: its type, and the version of its format.
 const MAGIC: [u8; 8] = *b"PHROWS\0\x01";
 
-/// A file is whole at this length; the next cells go to another one. The loader reads what is in a file before a region's
-/// first row in vain.
+/// Length at which a file ends and the next one begins. To load a region, the loader skips all rows
+/// of a file before the region's first row, hence the bound.
 const FILE_BYTES: u64 = 64 << 20;
 
-/// Writes cells into as many files as it takes.
+/// Writes cells into as many files as needed.
 pub(crate) struct RowFiles {
     folder: PathBuf,
     name: &'static str,
@@ -21,7 +21,7 @@ pub(crate) struct RowFiles {
     done: Vec<Written>,
 }
 
-/// A file that is whole and durable.
+/// A whole and durable file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) name: String,
@@ -33,7 +33,7 @@ pub(crate) struct Written {
 }
 
 impl RowFiles {
-    /// Files `NAME-00000.rows` and so on.
+    /// Returns a writer of the files `NAME-00000.rows`, `NAME-00001.rows` and so on.
     pub(crate) fn new(folder: PathBuf, name: &'static str) -> Self {
         Self { folder, name, current: None, done: Vec::new() }
     }
@@ -54,7 +54,7 @@ impl RowFiles {
         file.write(row, qualifier, value).with_context(|| failed(&file.name))
     }
 
-    /// Makes all files durable.
+    /// Makes all files durable and returns them.
     pub(crate) fn finish(mut self) -> anyhow::Result<Vec<Written>> {
         self.end()?;
         Ok(self.done)

@@ -1,4 +1,5 @@
-//! What becomes of a document that comes in several versions: what `indexer index` would have made of them, one by one.
+//! Merges several versions of a document into the result of indexing them one by one with
+//! `indexer index`.
 
 use ::index::{DocumentId, Features, NewDocument, Source};
 use anyhow::{Context, ensure};
@@ -7,24 +8,24 @@ use simhash::Fingerprint;
 
 use crate::report::Indexed;
 
-/// What one record says of a document.
+/// A document as one record gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Version {
-    /// `None` where the text has no features, so that it is not to be there.
+    /// `None` for a text without features, which removes the document.
     pub(crate) features: Option<Features>,
     pub(crate) source: Option<Source>,
 }
 
 impl Version {
-    /// What is to be inserted, if it is to be there.
+    /// The document to insert; `None` if the version removes it.
     pub(crate) fn document(self, id: &DocumentId) -> Option<NewDocument> {
         let Self { features, source } = self;
         Some(NewDocument { id: id.clone(), features: features?, source })
     }
 }
 
-/// A string that sorts by the document's row, then by the number of the version: no id has a zero byte, so none continues
-/// where a shorter one has ended.
+/// Encodes a version as a string that sorts by the document's row, then by `number`. Ids have no
+/// zero byte, so the zero byte after the row sorts a shorter id before its continuations.
 pub(crate) fn encode(id: &DocumentId, number: u64, version: &Version) -> Vec<u8> {
     let mut entry = store_hbase::BulkLoad::document_row(id);
     entry.push(0);
@@ -39,7 +40,7 @@ pub(crate) fn encode(id: &DocumentId, number: u64, version: &Version) -> Vec<u8>
     entry
 }
 
-/// The document's row and the version.
+/// Returns the document's row and the version.
 pub(crate) fn decode(entry: &[u8]) -> anyhow::Result<(&[u8], Version)> {
     let parse = || {
         let (row, rest) = entry.split_at_checked(memchr::memchr(0, entry)?)?;
@@ -58,22 +59,22 @@ pub(crate) fn decode(entry: &[u8]) -> anyhow::Result<(&[u8], Version)> {
     parse().context("what was sorted has come back as something else")
 }
 
-/// All versions of one document so far; as much of them as decides what becomes of it.
+/// All versions of one document so far, reduced to the part that decides the result.
 #[derive(Clone, Debug)]
 pub(crate) struct Versions {
     pub(crate) id: DocumentId,
     row: Vec<u8>,
     first: Option<Features>,
-    /// What the latest one took the place of, if that was another one.
+    /// The version before the latest, if its features differ.
     before: Option<Version>,
     latest: Version,
-    /// Of all but the first.
+    /// Counts of all versions but the first.
     counts: Indexed,
 }
 
 impl Versions {
     pub(crate) fn new(row: &[u8], first: Version) -> anyhow::Result<Self> {
-        // Behind four digits and a colon.
+        // The id follows four digits and a colon.
         let id = row.get(5..).and_then(|id| String::from_utf8(id.to_vec()).ok());
         let id = DocumentId::new(id.unwrap_or_default())
             .context("what was sorted has come back as something else")?;
@@ -91,26 +92,27 @@ impl Versions {
 
     pub(crate) fn add(&mut self, version: Version) {
         count(&mut self.counts, self.latest.features.as_ref(), version.features.as_ref());
-        // The same again changes nothing, its source neither.
+        // The same features again change nothing, not even the source.
         if self.latest.features != version.features {
             self.before = Some(std::mem::replace(&mut self.latest, version));
         }
     }
 
-    /// What they count as, one after another, where `live` is there before.
+    /// Counts of all versions in turn, for a document stored as `live` before.
     pub(crate) fn counts(&self, live: Option<&Features>) -> Indexed {
         let mut counts = self.counts;
         count(&mut counts, live, self.first.as_ref());
         counts
     }
 
-    /// What has to be done one after another to an index that may have the document: the latest version alone would leave
-    /// one as it is that was replaced meanwhile.
+    /// Returns the id, the version before the latest, and the latest, for insertion in turn into an
+    /// index that may have the document. The latest version alone could equal the stored one, and
+    /// so leave a document unchanged that a version in between has replaced.
     pub(crate) fn into_replay(self) -> (DocumentId, Option<Version>, Version) {
         (self.id, self.before, self.latest)
     }
 
-    /// The document as it is in the end.
+    /// The final state of the document.
     pub(crate) fn latest(self) -> Option<NewDocument> {
         self.latest.document(&self.id)
     }
@@ -130,14 +132,14 @@ fn count(counts: &mut Indexed, before: Option<&Features>, after: Option<&Feature
 mod tests {
     use super::*;
 
-    /// One with a simhash alone, others with signatures as well, or alone.
+    /// Features by number: 1 has only a simhash, 2 has also a signature, 3 and up only a signature.
     fn features(n: u64) -> Features {
         let signature = (n > 1).then(|| Signature::equality(n));
         Features { simhash: (n < 3).then_some(Fingerprint(n)), signature, text: None }
     }
 
     fn version(n: u64) -> Version {
-        // Of four versions one is without features, and what is the same may come from elsewhere.
+        // One of the four versions has no features; equal features may have different sources.
         let features =
             [None, Some(features(1)), Some(features(2)), Some(features(2))][n as usize % 4].clone();
         Version { features, source: (n > 1).then(|| Source::new(n.to_string()).unwrap()) }
@@ -169,7 +171,7 @@ mod tests {
         assert!(Versions::new(b"0000:a", version(1)).is_err(), "another row than its id's");
     }
 
-    /// An index of one document, as `indexer index` treats it.
+    /// Models `indexer index` on an index of one document.
     fn put(there: &mut Option<(Features, Option<Source>)>, version: &Version, counts: &mut Indexed) {
         let before = there.as_ref().map(|(features, _)| features.clone());
         match (before, version.features.clone()) {
@@ -185,7 +187,8 @@ mod tests {
         }
     }
 
-    /// Held against putting one version after another, for all sequences of up to six, over every state before.
+    /// Compares with insertion in turn, for all sequences of up to six versions and each earlier
+    /// state.
     #[test]
     fn as_one_by_one() {
         let id = DocumentId::new("a").unwrap();

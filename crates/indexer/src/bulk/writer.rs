@@ -1,4 +1,4 @@
-//! From versions of documents, sorted by their rows, to the files.
+//! Writes versions of documents, sorted by row, into the files.
 
 use ::index::{DocumentId, Features, Index, NewDocument};
 use anyhow::Context;
@@ -10,7 +10,7 @@ use super::{Description, RowFiles, RowsFolder, SORTING};
 use crate::report::Indexed;
 use crate::sorter::Sorter;
 
-/// Documents in one question to the index.
+/// Documents in one query to the index.
 const BATCH: usize = 2048;
 
 const ASKING: &str =
@@ -18,13 +18,13 @@ const ASKING: &str =
 const INSERTING: &str = "failed to write documents that the index knows already; what was written stays, and the same \
                          command again does the rest";
 
-/// Takes the versions of all documents.
+/// Turns the versions of all documents into rows.
 pub(crate) struct Writer<'a> {
     load: &'a BulkLoad,
     documents: RowFiles,
     n_documents: u64,
     index_rows: Sorter,
-    /// One of them, with the id after it.
+    /// The latest row, followed by the id.
     index_row: Vec<u8>,
     batch: Vec<Versions>,
     counts: Indexed,
@@ -57,7 +57,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Completes the folder, and says what became of the versions and how many documents have rows in it.
+    /// Completes the folder. Returns the counts of the versions, and the number of documents with
+    /// rows in the folder.
     pub(crate) fn finish(mut self, folder: RowsFolder) -> anyhow::Result<(Indexed, u64)> {
         self.flush()?;
         let Self { load, documents, n_documents, index_rows, counts, .. } = self;
@@ -123,7 +124,8 @@ fn live(standing: &Standing) -> Option<&Features> {
     }
 }
 
-/// Documents that the index knows, with the version before the latest where there is one.
+/// Inserts documents known to the index: first the version before the latest, where there is one,
+/// then the latest.
 fn replay(index: &Index, known: Vec<(DocumentId, Option<Version>, Version)>) -> anyhow::Result<()> {
     let (mut before, mut latest) = (Vec::new(), Vec::new());
     for (id, earlier, version) in known {

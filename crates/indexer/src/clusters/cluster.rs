@@ -1,4 +1,4 @@
-//! One cluster: its documents by features, who is near to whom in it, and the line that says so.
+//! One cluster: its documents by features, their near pairs, and its line in the file.
 
 use engine::clusters::{Forest, Groups, Join, Pair, Texts};
 use index::{Features, Nearness};
@@ -9,30 +9,31 @@ use simhash::Fingerprint;
 
 use super::documents::{Documents, Status};
 
-/// Bounds on what is held, written and computed of one cluster.
+/// Bounds on the memory, output and computation of one cluster.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// Edges beyond those that hold the cluster together, which are one less than its nodes.
+    /// Bound on the edges beyond a spanning tree, which has one edge less than nodes.
     pub(super) n_more_edges_max: usize,
-    /// Nodes of which all pairs are compared for the widest.
+    /// Bound on the nodes for which all pairs are compared to find the widest.
     pub(super) n_compared_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        // A line of some 10 MB, and some tenths of a second.
+        // At most a line of some 10 MB, and some tenths of a second.
         Self { n_more_edges_max: 100_000, n_compared_max: 1 << 12 }
     }
 }
 
-/// Of at most so many nodes the widest two are found by counting all; of more by estimates, and counted.
+/// Bound on the nodes for which the widest pair is found by exact counts. Larger clusters use
+/// estimates, and count the found pair exactly.
 const N_COUNTED_MAX: usize = 32;
 
-/// What all clusters of a run are made of.
+/// Data shared by all clusters of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Whole<'a> {
     pub(super) documents: &'a Documents,
-    /// Of all documents.
+    /// Groups of all documents.
     pub(super) groups: &'a Groups<'a>,
     pub(super) join: &'a Join,
     pub(super) texts: &'a dyn Texts,
@@ -41,16 +42,16 @@ pub(super) struct Whole<'a> {
 
 pub(super) struct Cluster<'a> {
     whole: Whole<'a>,
-    /// Documents that are compared alike are one node, in the order of their first documents.
+    /// Groups of documents with equal features, in the order of their first documents.
     nodes: Groups<'a>,
     n_edges: u64,
     edges: Vec<Edge>,
-    /// Not all pairs were compared.
+    /// True if some pairs were not compared.
     is_bounded: bool,
     is_chained: bool,
 }
 
-/// Two nodes that are near, the first in front.
+/// Two near nodes, the lower first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     nodes: [usize; 2],
@@ -58,7 +59,7 @@ struct Edge {
 }
 
 impl<'a> Cluster<'a> {
-    /// Of `members`, ascending.
+    /// Builds the cluster of `members`, which ascend.
     pub(super) fn new(members: &[u32], whole: Whole<'a>) -> index::Result<Self> {
         let nodes = whole.groups.among(members);
         let mut forest = Forest::new(nodes.len());
@@ -79,30 +80,31 @@ impl<'a> Cluster<'a> {
         let is_bounded = compared.n_bounded > 0;
         let mut cluster = Self { whole, nodes, n_edges, edges, is_bounded, is_chained };
         if is_bounded && is_chained {
-            // That there is no edge says nothing where not all were compared.
+            // A missing edge proves nothing where pairs were left out.
             let (_, widest, _) = cluster.widest()?;
             cluster.is_chained = !whole.join.rule().is_near(&widest);
         }
         Ok(cluster)
     }
 
-    /// Whether two of its nodes are not near, so that only others between them hold it together. Where not all were compared:
-    /// whether the two are that are furthest apart of those that were.
+    /// Returns true if two of its nodes are not near, and only nodes between them connect the
+    /// cluster. Where not all pairs were compared, decides by the widest compared pair.
     pub(super) fn is_chained(&self) -> bool {
         self.is_chained
     }
 
-    /// Its name: the id of the first document that stays. What was in the index before comes first.
+    /// The name of the cluster: the id of the first document that stays. Documents of the index
+    /// come first.
     pub(super) fn group(&self) -> &'a str {
         let documents = self.whole.documents;
         let members = (0..self.nodes.len()).flat_map(|node| self.nodes.members(node)).copied();
         let stays = members.clone().filter(|&document| documents.status(document) != Status::Dropped);
-        // Where something was dropped, what it was dropped for is here.
+        // A dropped document is in one cluster with the document for which it was dropped.
         let first = stays.min().or_else(|| members.min());
         documents.id(first.expect("a cluster has two documents or more"))
     }
 
-    /// What is written of it; with the name of the one that it is a part of.
+    /// The line of the cluster. `split_from` names the cluster of which it is a part.
     pub(super) fn line(&self, split_from: Option<&'a str>) -> index::Result<Line<'a>> {
         let documents = self.whole.documents;
         let member =
@@ -147,7 +149,7 @@ impl<'a> Cluster<'a> {
         Near {
             between: edge.nodes.map(|node| self.fingerprint(node)),
             distance: distance.as_bits(),
-            // Of fingerprints there may be several alike.
+            // Several nodes may share a fingerprint.
             nodes: similarity.map(|_| edge.nodes),
             similarity: similarity.map(Similarity::four_decimals),
             exact: similarity.map(|_| exact),
@@ -157,8 +159,9 @@ impl<'a> Cluster<'a> {
         }
     }
 
-    /// The two nodes that are furthest apart, the first such two, and whether there may be wider ones. In a very large cluster
-    /// not all are compared: from the first to the one furthest from it, and on from there.
+    /// Returns the first of the widest pairs of nodes, and true if wider ones may exist. In a very
+    /// large cluster not all pairs are compared: the search takes the node furthest from the first,
+    /// and then the node furthest from there.
     fn widest(&self) -> index::Result<([usize; 2], Nearness, bool)> {
         let Whole { join, texts, limits, .. } = self.whole;
         let n_nodes = self.nodes.len();
@@ -196,7 +199,7 @@ impl<'a> Cluster<'a> {
     }
 }
 
-/// How far apart two documents are, near or not: by their signatures where they have some.
+/// Distance of any two documents; by signatures if both have one.
 fn apart(a: &Features, b: &Features) -> Nearness {
     let signatures = a.signature.as_ref().zip(b.signature.as_ref());
     let similarity = signatures.map(|(a, b)| Signature::compare(a, b).similarity);
@@ -223,7 +226,8 @@ pub(super) struct Line<'a> {
 pub(super) struct Node<'a> {
     #[serde(serialize_with = "digits")]
     pub(super) fingerprint: Fingerprint,
-    /// Of its documents, where it has several and their numbers are known.
+    /// True if the numbers in its documents differ; absent for a single document or unknown
+    /// numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     numbers_differ: Option<bool>,
     pub(super) documents: Vec<Member<'a>>,
@@ -248,7 +252,7 @@ struct Near {
     exact: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     numbers_differ: Option<bool>,
-    /// Of the first of `nodes`.
+    /// Share of the first of `nodes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     share_of_a: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -262,7 +266,7 @@ pub(super) struct Widest {
     pub(super) distance: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) similarity: Option<f64>,
-    /// There may be wider ones: not all were compared.
+    /// True if wider pairs may exist, because not all were compared.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) at_least: bool,
 }

@@ -1,4 +1,4 @@
-//! The documents that clusters are made of.
+//! The documents of the clusters.
 
 use std::collections::HashMap;
 
@@ -8,40 +8,43 @@ use index::{DocumentId, Features, Index, MAX_BATCH, Text};
 use serde::{Serialize, Serializer};
 use simhash::Fingerprint;
 
-/// Instead of a centre's number, of a document that stays.
+/// Marks a document that stays, in place of a centre's number.
 const STAYS: u32 = u32::MAX;
 
-/// The documents of the run so far. Of each it takes some 60 bytes, the signature and the id, with the room to grow twice that.
+/// The documents of the run so far. Each takes some 60 bytes plus the signature and the id; growing
+/// may take twice as much.
 #[derive(Default)]
 pub(super) struct Noted {
     ids: Ids,
     features: Vec<Features>,
-    /// The number of the document that each was dropped for, or [`STAYS`].
+    /// For each document, the number of the document for which it was dropped, or [`STAYS`].
     centres: Vec<u32>,
-    /// What something was dropped for, numbered as it came up. An id alone does not name it: an index may hold an older
-    /// version of what the run keeps.
+    /// Numbers of the centres, in the order of their first mention. The key includes the
+    /// fingerprint, because an index may hold an older version of a document of the run.
     numbers: HashMap<(DocumentId, Fingerprint), u32>,
 }
 
-/// All documents that count, by position: those that were in the index before, then those of the input in its order.
+/// All documents of the clusters, by position: first those of the index, then those of the input in
+/// its order.
 pub(super) struct Documents {
     in_index: Vec<DocumentId>,
     ids: Ids,
     features: Vec<Features>,
-    /// Where the document is that each was dropped for; its own position for one that stays.
+    /// For each document, the position of the document for which it was dropped; its own position
+    /// if it stays.
     centres: Vec<u32>,
 }
 
-/// What became of a document.
+/// Result for a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Kept,
     Dropped,
-    /// It was in the index already, and something was dropped for it.
+    /// A document of the index for which another was dropped.
     InIndex,
 }
 
-/// Many ids in one piece of memory.
+/// Many ids in one allocation.
 #[derive(Default)]
 struct Ids {
     text: String,
@@ -49,8 +52,8 @@ struct Ids {
 }
 
 impl Noted {
-    /// Takes note of a document, and of which it was dropped for, whether that comes later, came before or was in the
-    /// index.
+    /// Notes a document and the document for which it was dropped. The latter may come later in the
+    /// input, may have come before, or may be in the index.
     pub(super) fn add(
         &mut self,
         id: &DocumentId,
@@ -69,7 +72,8 @@ impl Noted {
         Ok(())
     }
 
-    /// Once all are there: what was dropped for a document that this run has not kept was dropped for one of the index.
+    /// Resolves the centres once all documents are noted. A centre that the run has not kept is a
+    /// document of the index.
     pub(super) fn close(self, index: Option<&Index>) -> anyhow::Result<Documents> {
         let Self { ids, mut features, mut centres, numbers } = self;
         let mut positions = vec![None; numbers.len()];
@@ -86,7 +90,7 @@ impl Noted {
             .map(|((id, fingerprint), n)| (n, id, fingerprint))
             .collect();
         others.sort_unstable_by_key(|&(n, ..)| n);
-        // They come before the input, which moves back.
+        // Documents of the index come before the input and shift its positions.
         let n_in_index = others.len();
         for position in positions.iter_mut().flatten() {
             *position += n_in_index;
@@ -105,7 +109,8 @@ impl Noted {
     }
 }
 
-/// The features of documents in the index. Of one that has been removed or replaced since, its fingerprint.
+/// Returns the features of documents in the index; only the fingerprint for a document removed or
+/// replaced since.
 fn features_of(
     others: &[(u32, DocumentId, Fingerprint)],
     index: Option<&Index>,
@@ -123,7 +128,7 @@ fn features_of(
     Ok(features)
 }
 
-/// The texts of all documents: of those that were in the index from there.
+/// The texts of all documents. Texts of documents in the index are read from it.
 pub(super) struct AllTexts<'a> {
     in_index: &'a [DocumentId],
     index: Option<&'a Index>,
@@ -145,7 +150,7 @@ impl Texts for AllTexts<'_> {
 }
 
 impl Documents {
-    /// The texts of all of them, given those of the run.
+    /// The texts of all documents; `of_run` has those of the run.
     pub(super) fn texts<'a>(&'a self, index: Option<&'a Index>, of_run: &'a dyn Texts) -> AllTexts<'a> {
         AllTexts { in_index: &self.in_index, index, of_run }
     }
@@ -172,15 +177,15 @@ impl Documents {
         }
     }
 
-    /// Parts `members` around their centres: each document that stays with those that were dropped for it, where there
-    /// are any.
+    /// Splits `members` by centre: each document that stays, together with the documents dropped
+    /// for it, if any.
     pub(super) fn by_centre(&self, members: &[u32]) -> Parts {
         Parts::new(members.iter().map(|&document| (self.centres[document as usize], document)).collect())
     }
 }
 
 impl Status {
-    /// As files have it.
+    /// The name in files.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Kept => "kept",

@@ -1,4 +1,4 @@
-//! The file of `--clusters`: a line for each cluster, or in a table a row for each of its documents.
+//! The file of `--clusters`: a line for each cluster, or in a table a row for each document.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Clusters against all pairs, compared one by one.
+//! Compares clusters with a naive scan of all pairs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -10,7 +10,7 @@ use simhash::{Distance, Fingerprint};
 
 use super::*;
 
-/// A document, what became of it, and the position of the one that it was dropped for.
+/// A document, its result, and the position of the document for which it was dropped.
 #[derive(Clone)]
 struct Noticed {
     id: String,
@@ -19,7 +19,7 @@ struct Noticed {
     centre: Option<usize>,
 }
 
-/// Small, and the same in every run.
+/// A small generator with the same numbers in every run.
 struct Random(u64);
 
 impl Random {
@@ -28,15 +28,16 @@ impl Random {
         (self.0 >> 33) as usize % n
     }
 
-    /// In narrow clusters, so that all cases come up.
+    /// A fingerprint in one of few narrow clusters, so that all cases occur.
     fn fingerprint(&mut self) -> Fingerprint {
         let centre = (self.below(4) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Fingerprint((0..self.below(5)).fold(centre, |bits, _| bits ^ 1 << self.below(9)))
     }
 }
 
-/// An index and a corpus, and what becomes of them: a document goes where one that stays is near. Those of the index come
-/// first. What stays is chosen from the beginning of the input or from its end.
+/// Makes an index and a corpus, and decides each document: one near to a kept document is dropped.
+/// Documents of the index come first. The choice runs from the beginning of the input or from its
+/// end.
 fn documents(seed: u64, max_distance: Distance) -> Vec<Noticed> {
     let mut random = Random(seed);
     let (n_in_index, n_run) = (random.below(5), 5 + random.below(25));
@@ -46,7 +47,7 @@ fn documents(seed: u64, max_distance: Distance) -> Vec<Noticed> {
         documents.push(Noticed { id: format!("index/{i}"), fingerprint, status: "in_index", centre: None });
     }
     for i in 0..n_run {
-        // Now and then what the index has, or another version of it.
+        // Now and then a document of the index, or another version of one.
         let (id, fingerprint) = match random.below(8) {
             0 if n_in_index > 0 => {
                 let old = &documents[random.below(n_in_index)];
@@ -77,7 +78,8 @@ fn documents(seed: u64, max_distance: Distance) -> Vec<Noticed> {
                 .copied()
                 .find(|&j| documents[j].id == id && documents[j].fingerprint == fingerprint)
             {
-                // The same once more is a duplicate of itself; another text under the same id is rejected.
+                // A repeated document duplicates itself; another text under the same id is
+                // rejected.
                 Some(same) => (documents[i].status, documents[i].centre) = ("dropped", Some(same)),
                 None => _ = rejected.insert(i),
             }
@@ -93,7 +95,8 @@ fn documents(seed: u64, max_distance: Distance) -> Vec<Noticed> {
     without(&documents, &rejected)
 }
 
-/// Leaves out what was rejected, and of the index what nothing was dropped for or the run has kept itself.
+/// Removes rejected documents, and documents of the index without dropped ones or kept again by the
+/// run.
 fn without(documents: &[Noticed], rejected: &HashSet<usize>) -> Vec<Noticed> {
     let kept_as = |old: &Noticed| {
         documents
@@ -106,7 +109,7 @@ fn without(documents: &[Noticed], rejected: &HashSet<usize>) -> Vec<Noticed> {
         Some(kept.unwrap_or(centre))
     };
     let centres: Vec<Option<usize>> = documents.iter().map(centre_of).collect();
-    // Those of the index in the order in which they are mentioned.
+    // Documents of the index, in the order of their first mention.
     let mut order: Vec<usize> = Vec::new();
     for &centre in centres.iter().flatten() {
         if documents[centre].status == "in_index" && !order.contains(&centre) {
@@ -124,7 +127,7 @@ fn without(documents: &[Noticed], rejected: &HashSet<usize>) -> Vec<Noticed> {
     order.iter().map(moved).collect()
 }
 
-/// What the lines must be: whoever is near is compared with all.
+/// Expected lines, from comparing all pairs.
 fn expected(documents: &[Noticed], max_distance: Distance, chains: Chains) -> Vec<Value> {
     let mut labels: Vec<usize> = (0..documents.len()).collect();
     for _ in 0..documents.len() {
@@ -198,12 +201,12 @@ fn line(documents: &[Noticed], members: &[usize], max_distance: Distance) -> Val
     line
 }
 
-/// By simhashes alone.
+/// An index by simhashes alone.
 fn classic() -> OpenOptions {
     OpenOptions { profile: Some(Profile::Classic), verify: Some(false), ..OpenOptions::default() }
 }
 
-/// What is written for the same documents.
+/// The lines that `Clusters` writes for the same documents.
 fn written(
     documents: &[Noticed],
     max_distance: Distance,

@@ -1,4 +1,4 @@
-//! What a collector may be asked.
+//! Options of a collector.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,50 +17,53 @@ const CHECKPOINT_RECORDS: u64 = 65_536;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct CollectOptions {
-    /// The folder that files are taken from. The journal of a round lies in it, and compares the files that were taken.
+    /// The watched folder. The journal of a round lies in it, and compares the taken files.
     #[serde(skip)]
     pub(crate) watch: PathBuf,
-    /// The folder that the items that stay are written to.
+    /// The folder for kept items.
     #[serde(serialize_with = "place")]
     pub(crate) results: PathBuf,
     pub(crate) results_format: ResultsFormat,
-    /// Holds the time that an item is sorted by.
+    /// The field with the time by which an item is sorted.
     pub(crate) time_field: Option<FieldPath>,
-    /// Whether what was dropped is written, too.
+    /// True to write dropped items, too.
     pub(crate) duplicates: bool,
-    /// The least time between the beginnings of two rounds. What one takes is decided before it has a journal.
+    /// The least time between the beginnings of two rounds. Not in the journal: a round's files are
+    /// chosen before it has one.
     #[serde(skip)]
     pub(crate) every: Duration,
-    /// Whether files go once their items are in the results, which is after the round's journal.
+    /// True to delete files once their items are in the results. Not in the journal, which has
+    /// ended by then.
     #[serde(skip)]
     pub(crate) delete: bool,
-    /// Whether it ends when nothing waits any more, which is after the last round.
+    /// True to end when no file waits. Not in the journal: it concerns the time after the last
+    /// round.
     #[serde(skip)]
     pub(crate) once: bool,
-    /// In each round's [job](Self::job).
+    /// Described as part of each round's [job](Self::job).
     #[serde(skip)]
     pub(crate) records: RecordOptions,
-    /// Likewise.
+    /// Described as part of the job.
     #[serde(skip)]
     pub(crate) source: SourceOptions,
-    /// None for one thread for each core. Likewise.
+    /// `None` for one thread for each core. Described as part of the job.
     #[serde(skip)]
     pub(crate) n_threads: Option<u16>,
-    /// Likewise.
+    /// Described as part of the job.
     #[serde(skip)]
     pub(crate) quiet: bool,
-    /// To know all that is [asked](StoreOptions::asked) takes files.
+    /// Described by [`StoreOptions::asked`], which reads files.
     #[serde(skip)]
     pub(crate) store: StoreOptions,
 }
 
 impl CollectOptions {
-    /// The job of a round, which reads what was `taken`.
+    /// The job of a round, which reads the list of files `taken`.
     pub(crate) fn job(&self, taken: &Path, rejects: &Path) -> JobOptions {
         let input = InputOptions {
             files: vec![taken.to_owned()],
             files_from: None,
-            // They are files of this machine.
+            // The files are local: they are not waited for.
             wait: Duration::ZERO,
             records: self.records.clone(),
             make_ids: false,
@@ -81,7 +84,7 @@ impl CollectOptions {
         JournalOptions { folder, checkpoint_records: CHECKPOINT_RECORDS }
     }
 
-    /// A round by its job and its journal.
+    /// The description of a round: its options, its job and its journal.
     pub(crate) fn description(
         &self,
         job: &JobOptions,
@@ -91,7 +94,7 @@ impl CollectOptions {
     }
 }
 
-/// The same for one folder, however it is named.
+/// Serializes the place of a folder, which is the same under each of its names.
 fn place<S: Serializer>(folder: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     values::path(&Some(place_of(folder)), serializer)
 }

@@ -1,4 +1,4 @@
-//! Items as rows of Parquet, in columns that are the same whatever the items were.
+//! Writes items as Parquet rows, in the same columns for all kinds of items.
 
 use std::fs::File;
 use std::mem;
@@ -14,7 +14,8 @@ use parquet::schema::parser::parse_message_type;
 
 use super::spool::Head;
 
-/// The source is in the name of the folder: as Hive has it, a column is in one of both, and who reads the folder has it.
+/// The source is no column: it is in the name of the folder. By Hive's convention a column is in
+/// the name or in the file but not in both, and readers of the folder take it from the name.
 const SCHEMA: &str = "message item {
     required binary id (UTF8);
     required int64 time (TIMESTAMP(MILLIS,true));
@@ -30,7 +31,7 @@ pub(super) struct Rows {
     texts: Vec<ByteArray>,
     fields: Vec<Option<ByteArray>>,
     n_bytes: usize,
-    /// A row group has about as much as this, before it is packed.
+    /// Size of a row group before compression, approximately.
     group_bytes: usize,
 }
 
@@ -49,7 +50,7 @@ impl Rows {
         })
     }
 
-    /// Adds an item; of its line all members but those that are columns are its fields.
+    /// Adds an item. The members of its line other than `columns` become its fields.
     pub(super) fn add(&mut self, head: &Head<'_>, line: &[u8], columns: &[&str]) -> Result<()> {
         let fields = Members::of(line).and_then(|members| members.without(columns).to_object());
         let value = |text: &str| ByteArray::from(text.as_bytes().to_vec());
@@ -61,7 +62,7 @@ impl Rows {
         if self.n_bytes >= self.group_bytes { self.write_group() } else { Ok(()) }
     }
 
-    /// What is written is whole then.
+    /// Completes the file.
     pub(super) fn finish(mut self) -> Result<File> {
         if !self.ids.is_empty() {
             self.write_group()?;

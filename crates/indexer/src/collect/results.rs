@@ -1,4 +1,5 @@
-//! The files of a round: written beside their places, all of them, before the first one is moved into its place.
+//! The files of a round. All are written beside their places before the first is moved into its
+//! place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -14,19 +15,19 @@ use super::spool::{self, Head};
 use crate::durable;
 use crate::output::ResultsFormat;
 
-/// How many files are written at once; the items are gone through once for each so many.
+/// Files open at once. The items are read once for each such set of files.
 const OPEN_MAX: usize = 64;
 
-/// Rows of all open Parquet files that are held in memory, in bytes.
+/// Bound on the bytes of rows in memory, over all open Parquet files.
 const ROW_BYTES: usize = 256 << 20;
 
-/// The folder of all results, as one round sees it.
+/// The folder of all results, as seen by one round.
 pub(super) struct Results<'a> {
     pub(super) root: &'a Path,
-    /// Part of the names of all its files.
+    /// The round's name, part of the names of all its files.
     pub(super) round: &'a str,
     pub(super) format: ResultsFormat,
-    /// Names of members that are columns of their own in Parquet.
+    /// Members with columns of their own in Parquet.
     pub(super) columns: Vec<&'a str>,
 }
 
@@ -38,8 +39,8 @@ enum Writer {
 }
 
 impl Results<'_> {
-    /// Writes the items of a spool, sorted into files, of which none has its name yet; gives the places where they belong, below
-    /// the root.
+    /// Writes the items of a spool, sorted into files under partial names. Returns their places
+    /// relative to the root.
     pub(super) fn write(&self, spool: &Path) -> anyhow::Result<Vec<PathBuf>> {
         let mut shelves = BTreeSet::new();
         spool::read(spool, |shelf, _, _| {
@@ -71,7 +72,7 @@ impl Results<'_> {
         Ok(places)
     }
 
-    /// Copies a file that is whole, unless it is empty or not there, likewise.
+    /// Copies a whole file in the same way; `None` if it is empty or missing.
     pub(super) fn copy(&self, from: &Path, folder: &Path) -> anyhow::Result<Option<PathBuf>> {
         if !from.metadata().is_ok_and(|metadata| metadata.len() > 0) {
             return Ok(None);
@@ -86,9 +87,9 @@ impl Results<'_> {
         Ok(Some(place))
     }
 
-    /// Leaves a sign of which folder this is, after all files are written, whose `places` are
-    /// given, and before [`publish`]. By then the names of the files are durable: one that is
-    /// missing is taken for one that was moved.
+    /// Leaves a mark that identifies this folder, once all files at `places` are written, and
+    /// before [`publish`]. By then the names of the files are durable, because a missing file
+    /// counts as moved.
     pub(super) fn mark(&self, places: &[PathBuf]) -> anyhow::Result<()> {
         let folders: BTreeSet<PathBuf> =
             places.iter().filter_map(|place| Some(self.root.join(place.parent()?))).collect();
@@ -106,8 +107,13 @@ impl Results<'_> {
     }
 }
 
-/// Moves the files of a round to their places below `root`. One that is not there any more was moved before, and whoever uses
-/// the results may have taken it away; unless `root` is another folder now, as where a disk is not mounted.
+/// Moves the files of a round to their places below `root`. A missing file counts as moved before,
+/// and perhaps taken away since by a consumer of the results.
+///
+/// # Errors
+///
+/// If a file is missing and `root` lacks the round's mark: then `root` is another folder, as where
+/// a disk is not mounted.
 pub(super) fn publish(root: &Path, round: &str, places: &[PathBuf]) -> anyhow::Result<()> {
     let is_same = mark(root, round).exists();
     let mut folders = BTreeSet::new();
@@ -123,19 +129,19 @@ pub(super) fn publish(root: &Path, round: &str, places: &[PathBuf]) -> anyhow::R
         }
         folders.extend(place.ancestors().skip(1).map(|folder| root.join(folder)));
     }
-    // The folder of what was taken away may be gone, too.
+    // A consumer may have removed the folder, too.
     for folder in folders.iter().filter(|folder| folder.is_dir()) {
         durable::sync(folder).with_context(|| format!("failed to write {}", folder.display()))?;
     }
     Ok(())
 }
 
-/// Removes what tells the folder of the results from others, once all files of a round are in their places.
+/// Removes the mark of the round, once all its files are in their places.
 pub(super) fn forget(root: &Path, round: &str) -> io::Result<()> {
     durable::remove(&mark(root, round))
 }
 
-/// A file by which the folder of a round's files is known.
+/// The mark of the folder that holds a round's files.
 fn mark(root: &Path, round: &str) -> PathBuf {
     root.join(format!(".{round}.round"))
 }
@@ -188,8 +194,8 @@ impl Writer {
 mod tests {
     use super::*;
 
-    /// A file that is missing is taken for one that was moved: so what it was called must have
-    /// outlived the machine.
+    /// A missing file counts as moved, so its partial name must have survived a crash of the
+    /// machine.
     #[test]
     fn the_names_of_files_that_are_not_whole_are_durable_before_they_are_moved() {
         let folder = tempfile::tempdir().unwrap();
@@ -227,7 +233,7 @@ mod tests {
         publish(&root, "r", &places).unwrap();
         assert_eq!(fs::read_to_string(root.join(&place)).unwrap(), "one\n");
         publish(&root, "r", &places).unwrap();
-        // Who uses it has it now.
+        // A consumer takes the folder away.
         fs::remove_dir_all(root.join("_rejects")).unwrap();
         publish(&root, "r", &places).unwrap();
         forget(&root, "r").unwrap();

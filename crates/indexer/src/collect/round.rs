@@ -1,11 +1,11 @@
-//! One round after another, each in steps that can be done again.
+//! Rounds of a collector, one after another, in repeatable steps.
 //!
 //! ```text
-//! .collector/round.json     the round that is under way, and how far it is
-//! .collector/totals.json    what all rounds have done, and the last of them: it is done when it is named here
-//! .collector/last_write.json  the last write to the index when the last round was done
-//! .collector/journal/       how far its items are decided
-//! .collector/*.jsonl        what was decided
+//! .collector/round.json       the current round, and its stage
+//! .collector/totals.json      sums over all rounds, and the last round: named here once it is done
+//! .collector/last_write.json  the last write to the index at the end of the last round
+//! .collector/journal/         progress of the round's decisions
+//! .collector/*.jsonl          the decided items
 //! ```
 
 use std::collections::BTreeSet;
@@ -40,30 +40,30 @@ use crate::progress::complain;
 use crate::report::{Counts, Deduplicated, Report};
 use crate::stop::Stop;
 
-/// Below the state.
+/// Relative to the state folder.
 const LAST_WRITE: &str = "last_write.json";
 const JOURNAL: &str = "journal";
 
-/// What the file of the items that are kept is for.
+/// Role of the spool among the outputs.
 const SPOOL: &str = "the items kept";
 
 pub(crate) struct Rounds<'a> {
     options: &'a CollectOptions,
     engine: &'a Engine,
-    /// Where all is remembered.
+    /// The folder of the collector's state.
     state: PathBuf,
     under_way: Option<Round>,
     totals: Totals,
-    /// What this process has done.
+    /// Sums over the rounds of this process.
     done: Report,
     n_done: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Round {
-    /// Its time and its random number: no other collector's round is called the same.
+    /// The round's time and a random number, distinct from the names of other collectors' rounds.
     name: String,
-    /// When it began, in milliseconds since 1970.
+    /// Begin of the round, in milliseconds since 1970.
     time_ms: u64,
     random: u32,
     stage: Stage,
@@ -71,9 +71,9 @@ struct Round {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 enum Stage {
-    /// Its files are those in its folder.
+    /// The round's folder holds its files.
     Reading,
-    /// All of its files are written, and are moved to their places.
+    /// All files are written, and are moved to their places.
     Publishing(Box<Published>),
 }
 
@@ -82,14 +82,15 @@ struct Published {
     places: Vec<PathBuf>,
     n_files: usize,
     report: Report,
-    /// Files that were written to after they had been taken, below their folder, which may be moved.
+    /// Taken files modified after the round had read them; paths relative to their folder, which
+    /// may be moved.
     changed: Vec<PathBuf>,
-    /// Files of which something was rejected, likewise.
+    /// Files with rejected records; paths likewise.
     rejected: BTreeSet<String>,
 }
 
 impl Published {
-    /// Whether all that is in a file that was taken is in the results; `file` is its path below the folder.
+    /// Returns true if the results hold all of a taken file; `file` is relative to the folder.
     fn has_all_of(&self, file: &Path) -> bool {
         !self.changed.iter().any(|changed| changed == file)
             && !self.rejected.contains(&*file.to_string_lossy())
@@ -99,12 +100,12 @@ impl Published {
 /// The last write to an index.
 #[derive(Serialize, Deserialize)]
 struct LastWrite {
-    /// Its identity.
+    /// The identity of the index.
     index: String,
     last_write: WriteMark,
 }
 
-/// What all rounds have done.
+/// Sums over all rounds.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Totals {
     n_rounds: u64,
@@ -131,22 +132,22 @@ impl<'a> Rounds<'a> {
         Ok(Self { options, engine, state, under_way, totals, done: no_report(), n_done: 0 })
     }
 
-    /// Whether a round was begun that is not done yet.
+    /// Returns true while a round has begun and is not done.
     pub(crate) fn is_under_way(&self) -> bool {
         self.under_way.is_some()
     }
 
-    /// Whether this process has not done any yet.
+    /// Returns true until this process has done a round.
     pub(crate) fn is_first(&self) -> bool {
         self.n_done == 0
     }
 
-    /// What this process has done, beside what it left where it was.
+    /// The report of this process; `left_out` counts the files left in the watched folder.
     pub(crate) fn report(&self, left_out: LeftOut) -> Report {
         Report { left_out, ..self.done.clone() }
     }
 
-    /// Goes on with the round that is under way, or does the next one; false if nothing waits.
+    /// Continues the current round, or does the next one. Returns false if no file waits.
     pub(crate) fn next(&mut self, folder: &mut WatchFolder, stop: &Stop) -> anyhow::Result<bool> {
         let round = match self.under_way.clone() {
             Some(round) => round,
@@ -165,7 +166,7 @@ impl<'a> Rounds<'a> {
         Ok(true)
     }
 
-    /// What the round is to publish; none where it was killed before it had taken a file.
+    /// The files to publish; `None` if the collector was killed before the round took a file.
     fn published(&mut self, round: &Round, folder: &WatchFolder) -> anyhow::Result<Option<Published>> {
         if let Stage::Publishing(published) = &round.stage {
             return Ok(Some((**published).clone()));
@@ -196,7 +197,7 @@ impl<'a> Rounds<'a> {
             return Ok(None);
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        // The clock may have been set back.
+        // Times ascend even where the clock was set back.
         let time_ms = u64::try_from(now).unwrap_or(0).max(self.totals.last_time_ms + 1);
         let random = getrandom::u32().map_err(|error| anyhow!("failed to draw a random number: {error}"))?;
         let time = DateTime::from_timestamp_millis(time_ms as i64).unwrap_or_default();
@@ -207,7 +208,7 @@ impl<'a> Rounds<'a> {
         Ok(Some(round))
     }
 
-    /// Decides about all items, and writes all files.
+    /// Decides all items, and writes all files.
     fn decide(&self, round: &Round, folder: &WatchFolder) -> anyhow::Result<Published> {
         let taken = folder.taken(&round.name);
         let [spool, duplicates, rejects] =
@@ -282,7 +283,7 @@ impl<'a> Rounds<'a> {
         job.run(Some(self.engine.extractor()), wanted, &mut sink)
     }
 
-    /// The members of items that are columns of their own.
+    /// Members of items with columns of their own.
     fn columns(&self) -> Vec<&str> {
         let CollectOptions { records, source, .. } = self.options;
         let id = records.id_field.as_ref().map_or(Some("id"), |field| field.as_name());
@@ -290,7 +291,7 @@ impl<'a> Rounds<'a> {
         id.into_iter().chain(texts).chain(source.source_field.as_name()).collect()
     }
 
-    /// From here on the round is done.
+    /// Counts the round. From here on it is done.
     fn count(&mut self, round: &Round, published: &Published, taken: &Path) -> anyhow::Result<()> {
         let Published { n_files, report, changed, .. } = published;
         for path in changed {
@@ -319,16 +320,18 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Notes what the index must have when the next round begins: it alone remembers what was kept.
+    /// Notes the write that the index must have when the next round begins: only the index
+    /// remembers the kept items.
     fn note_last_write(&self) -> anyhow::Result<()> {
-        let last_write = self.engine.index().last_write().context("failed to ask the index for its last write")?;
+        let last_write =
+            self.engine.index().last_write().context("failed to ask the index for its last write")?;
         let Some(last_write) = last_write else { return Ok(()) };
         let path = self.state.join(LAST_WRITE);
         let noted = LastWrite { index: self.engine.index().metadata().identity.to_string(), last_write };
         durable::write_json(&path, &noted).with_context(|| format!("failed to write {}", path.display()))
     }
 
-    /// Removes what only helped to go on with the round.
+    /// Removes the state of the current round.
     fn clean_up(&mut self, round: &Round, folder: &WatchFolder) -> anyhow::Result<()> {
         let clean_up = || -> io::Result<()> {
             let taken = folder.taken(&round.name);
@@ -362,8 +365,8 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Refuses an index that was put back to a copy which is older than the last round: what was kept
-/// since would be kept again. Another index may be meant to be another one.
+/// Refuses an index restored from a copy older than the last round, where items kept since would be
+/// kept again. An index of another identity is accepted: the change may be intended.
 fn check_last_write(state: &Path, index: &Index) -> anyhow::Result<()> {
     let path = state.join(LAST_WRITE);
     let Some(noted) = read::<LastWrite>(&path)? else { return Ok(()) };

@@ -1,17 +1,18 @@
-//! Where in the results an item belongs: `source=NAME/date=2026-01-31/half=am`, as Hive and those after it lay folders out.
+//! Folders of the results: `source=NAME/date=2026-01-31/half=am`, in the layout of Hive.
 
 use std::path::PathBuf;
 
 use chrono::{DateTime, Datelike};
 use index::Source;
 
-/// What Hive calls the folder of rows without a value.
+/// Hive's folder for rows without a value.
 const NO_SOURCE: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// Characters that Hive writes as `%` and two hexadecimal digits, beside control characters.
+/// Characters escaped by Hive as `%` and two hexadecimal digits, beside control characters.
 const ESCAPED: &str = "\"#%'*/:=?\\{}[]^";
 
-/// Most file systems have names of up to 255 bytes; what is longer is cut here and told apart by a hash.
+/// Bound on the bytes of a folder name, below the 255 of most file systems. Longer names are cut
+/// and get a hash.
 const NAME_BYTES: usize = 240;
 
 const HALF_DAY_MS: i64 = 12 * 60 * 60 * 1000;
@@ -20,17 +21,17 @@ const HALF_DAY_MS: i64 = 12 * 60 * 60 * 1000;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shelf {
     source: Option<Source>,
-    /// How many half days since 1970, in UTC.
+    /// Half days since 1970, in UTC.
     half_day: i64,
 }
 
 impl Shelf {
-    /// The time is in milliseconds since 1970.
+    /// The shelf of `source` at `time_ms`, in milliseconds since 1970.
     pub(super) fn new(source: Option<Source>, time_ms: i64) -> Self {
         Self { source, half_day: time_ms.div_euclid(HALF_DAY_MS) }
     }
 
-    /// Below the folder of all results.
+    /// The path relative to the folder of all results.
     pub(super) fn path(&self) -> PathBuf {
         let source =
             self.source.as_ref().map_or_else(|| NO_SOURCE.to_owned(), |source| escaped(source.as_str()));
@@ -38,12 +39,12 @@ impl Shelf {
     }
 }
 
-/// Where in a folder something of that time is: `date=2026-01-31/half=am`.
+/// The folder of a time: `date=2026-01-31/half=am`.
 pub(super) fn half_day_folder(time_ms: i64) -> PathBuf {
     half_day_path(time_ms.div_euclid(HALF_DAY_MS))
 }
 
-/// Whether a time, in milliseconds since 1970, has a date that can be written with four digits for the year.
+/// Returns true if a time, in milliseconds since 1970, lies in the years 0 to 9999.
 pub(super) fn is_datable(time_ms: f64) -> bool {
     let time = DateTime::from_timestamp_millis(time_ms as i64);
     time_ms.is_finite() && time.is_some_and(|time| (0..=9999).contains(&time.year()))
@@ -57,7 +58,8 @@ fn half_day_path(half_day: i64) -> PathBuf {
 
 fn escaped(source: &str) -> String {
     if source == NO_SOURCE {
-        // Hive reads the same name from it, and the folder is another one.
+        // Escapes one character: Hive reads the same name, but the folder differs from the one
+        // without a source.
         return source.replacen('_', "%5F", 1);
     }
     let mut name = String::with_capacity(source.len());

@@ -1,6 +1,7 @@
-//! What becomes of the items of a round: each is kept unless the index has one that is near, be it under its own id.
+//! Decides the items of a round: an item is kept unless the index has a near one, even under the
+//! item's own id.
 //!
-//! Nothing is remembered but the index, so it does not matter which items come in one round.
+//! Only the index remembers items, so the division of items into rounds does not matter.
 
 use anyhow::Context;
 use engine::dedup::{Candidate, KnownIds};
@@ -19,7 +20,7 @@ use crate::rejects::Rejects;
 use crate::report::{Counts, Deduplicated};
 use crate::table::Table;
 
-/// What a checkpoint has to hold.
+/// The collector's part of a checkpoint.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Saved {
     pub(super) counts: Deduplicated,
@@ -30,16 +31,16 @@ pub(super) struct Collection<'a> {
     pub(super) index: &'a Index,
     pub(super) calls: Calls,
     pub(super) pending: Pending,
-    /// None once it is finished.
+    /// `None` once finished.
     pub(super) spool: Option<Spool>,
     pub(super) duplicates: Option<Table<Duplicates>>,
     pub(super) counts: Deduplicated,
-    /// When the round began, in milliseconds since 1970.
+    /// Begin of the round, in milliseconds since 1970.
     pub(super) round_ms: i64,
 }
 
 impl Collection<'_> {
-    /// Decides what is pending, in the order of the input.
+    /// Decides the pending items, in the order of the input.
     fn flush(&mut self) -> anyhow::Result<()> {
         let items = self.pending.take();
         let new: Vec<Candidate<'_>> = items
@@ -59,7 +60,8 @@ impl Collection<'_> {
         self.add(&items, || Ok(None))
     }
 
-    /// `nearest` says for each item that has features which document keeps it out.
+    /// Adds decided items. `nearest` returns, for each item with features, the document that keeps
+    /// it out.
     fn add(
         &mut self,
         items: &[Item],
@@ -68,7 +70,7 @@ impl Collection<'_> {
         for item in items {
             match &item.document.features {
                 None => {
-                    // Nothing to compare it by, so nothing to drop it for.
+                    // Nothing is near to an item without features.
                     self.counts.n_without_features += 1;
                     self.keep(item)?;
                 }
@@ -125,7 +127,7 @@ impl Sink for Collection<'_> {
         self.index.last_write()
     }
 
-    /// The next round has other files.
+    /// Returns true: the files of the next round differ.
     fn may_be_empty(&self) -> bool {
         true
     }

@@ -1,6 +1,6 @@
-//! The items that a round keeps, in the order of its input, before they are sorted into files.
+//! The items kept by a round, in the order of its input, before they are sorted into files.
 //!
-//! Two lines for each: a checksum of the rest and what is known of it, and the line that stands for it in an output.
+//! Each item takes two lines: its head after a checksum of both, and its line in an output.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -15,19 +15,19 @@ use super::shelf::Shelf;
 use crate::output::{Lengths, Output};
 use crate::pipeline::Item;
 
-/// Of a checksum, in hexadecimal digits.
+/// Hexadecimal digits of a checksum.
 const CHECKSUM_BYTES: usize = 8;
 
 pub(super) struct Spool(Output);
 
-/// What is known of an item.
+/// The attributes of an item.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Head<'a> {
     pub(super) id: Cow<'a, str>,
     pub(super) source: Option<Cow<'a, str>>,
     /// Milliseconds since 1970.
     pub(super) time_ms: i64,
-    /// Where the results have a column for it.
+    /// The text; empty unless the results have a column for it.
     pub(super) text: Cow<'a, str>,
 }
 
@@ -65,7 +65,7 @@ impl Spool {
     }
 }
 
-/// Goes over the items of a spool that was finished.
+/// Reads the items of a finished spool.
 pub(super) fn read(
     path: &Path,
     mut take: impl FnMut(Shelf, &Head<'_>, &[u8]) -> anyhow::Result<()>,
@@ -95,7 +95,7 @@ fn checksum(head: &[u8], line: &[u8]) -> String {
     format!("{:08x}", hasher.finalize())
 }
 
-/// The next line without its end; false where there is none.
+/// Reads the next line without its end; returns false at the end of the file.
 fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     let n_bytes = reader.read_until(b'\n', line)?;
@@ -120,7 +120,7 @@ mod tests {
         Ok(items)
     }
 
-    /// What a round has decided is only here, once the index has it.
+    /// Once the index has the items, only the spool tells which items a round has kept.
     #[test]
     fn items_that_are_not_what_was_written_are_refused() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The files that a round has taken: what they were when it read them, and which of them may go.
+//! The files taken by a round: their identities when read, and their removal.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -10,7 +10,7 @@ use anyhow::Context;
 use serde::Deserialize;
 use walkdir::WalkDir;
 
-/// A file as it was found.
+/// Path, length and time of a file.
 #[derive(PartialEq)]
 pub(super) struct Identity {
     pub(super) path: PathBuf,
@@ -18,7 +18,7 @@ pub(super) struct Identity {
     modified: SystemTime,
 }
 
-/// All files of a round.
+/// Returns all files of a round.
 pub(super) fn identities(folder: &Path) -> anyhow::Result<Vec<Identity>> {
     let failed = || format!("failed to read the folder {}", folder.display());
     let mut found = Vec::new();
@@ -33,17 +33,17 @@ pub(super) fn identities(folder: &Path) -> anyhow::Result<Vec<Identity>> {
     Ok(found)
 }
 
-/// Whether there is any; a round that was killed at its beginning has none.
+/// Returns true if the round has files. A round killed at its beginning has none.
 pub(super) fn has_files(folder: &Path) -> anyhow::Result<bool> {
     Ok(folder.is_dir() && !identities(folder)?.is_empty())
 }
 
-/// What is left of a path when its folder is moved.
+/// The path relative to its folder, independent of where the folder is.
 pub(super) fn below<'a>(folder: &Path, file: &'a Path) -> &'a Path {
     file.strip_prefix(folder).unwrap_or(file)
 }
 
-/// The files below a folder that a file of rejects names.
+/// Reads the files below `folder` that a file of rejects names, as paths relative to `folder`.
 pub(super) fn named_by(rejects: &Path, folder: &Path) -> anyhow::Result<BTreeSet<String>> {
     #[derive(Deserialize)]
     struct Reject {
@@ -53,14 +53,14 @@ pub(super) fn named_by(rejects: &Path, folder: &Path) -> anyhow::Result<BTreeSet
     let mut sources = BTreeSet::new();
     for line in BufReader::new(File::open(rejects).with_context(failed)?).lines() {
         let reject: Reject = serde_json::from_str(&line.with_context(failed)?).with_context(failed)?;
-        // Sources are text, whatever their bytes were.
+        // `source` is text, even for a path of other bytes.
         let folder = folder.to_string_lossy();
         sources.insert(below(Path::new(&*folder), Path::new(&reject.source)).to_string_lossy().into_owned());
     }
     Ok(sources)
 }
 
-/// Removes the files that may go, and the folders that are empty then.
+/// Removes the files for which `may_go` returns true, and then the empty folders.
 pub(super) fn delete(folder: &Path, may_go: impl Fn(&Path) -> bool) -> io::Result<()> {
     for entry in WalkDir::new(folder).contents_first(true) {
         let entry = entry?;
@@ -80,8 +80,8 @@ pub(super) fn delete(folder: &Path, may_go: impl Fn(&Path) -> bool) -> io::Resul
 mod tests {
     use super::*;
 
-    /// The files were known by where they were: in a folder that had been moved none of them was one of which something
-    /// was rejected, and `--delete` took them all.
+    /// Files were known by their full paths. In a folder moved meanwhile, no path matched a
+    /// rejected one, and `--delete` removed all files.
     #[test]
     fn files_are_known_wherever_their_folder_is() {
         let place = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
-//! The folder that is watched: which files are whole, and taking them away from those who write.
+//! The watched folder: finds whole files, and takes them away from their writers.
 //!
 //! ```text
-//! WATCH/…                what waits
-//! WATCH/.taken/ROUND/…   what a round has taken: nobody else renames or replaces it there
-//! WATCH/.collector/      what a collector has to remember, which is the only one of this folder
+//! WATCH/…                waiting files
+//! WATCH/.taken/ROUND/…   files taken by a round: no other process renames or replaces them there
+//! WATCH/.collector/      the state of the collector, the only one of this folder
 //! ```
 
 use std::collections::{BTreeSet, HashSet};
@@ -25,32 +25,33 @@ use crate::progress::complain;
 const TAKEN: &str = ".taken";
 const STATE: &str = ".collector";
 
-/// What a name ends in whose file is not whole yet.
+/// Suffixes of names of unfinished files.
 const UNFINISHED: [&str; 4] = [".tmp", ".part", ".partial", "~"];
 
-/// Who writes in place has not paused for so long, it is hoped.
+/// Age at which a file counts as whole. A program that writes in place is assumed not to pause
+/// longer.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// A round takes no further file once it has this much, as it is stored.
+/// Stored bytes after which a round takes no further file.
 const ROUND_BYTES: u64 = 256 << 20;
 
 pub(crate) struct WatchFolder {
     path: PathBuf,
-    /// Files that stay where they are, and that were said to.
+    /// Files left in the folder and reported.
     named: HashSet<PathBuf>,
-    /// Those of them whose names do not say what they are, as there were when they were looked at last.
+    /// Those of the files whose names tell no format, as of the last look.
     left_out: LeftOut,
-    /// Whether some file was too young when they were looked at last.
+    /// True if the last look found too young a file.
     has_young: bool,
-    /// Until this is closed.
+    /// Holds the lock until dropped.
     lock: File,
 }
 
-/// A file that can be taken.
+/// A file ready to be taken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Waiting {
     modified: SystemTime,
-    /// Below the folder.
+    /// Relative to the folder.
     name: PathBuf,
     pub(crate) n_bytes: u64,
 }
@@ -69,7 +70,7 @@ impl WatchFolder {
         Ok(Self { path, named: HashSet::new(), left_out: LeftOut::default(), has_young: false, lock })
     }
 
-    /// Refuses a folder that is another one now than when it was opened: what was remembered is gone with the other.
+    /// Refuses a folder replaced since it was opened: the state is gone with the former one.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         let same = |found: fs::Metadata| {
             let own = self.lock.metadata()?;
@@ -84,27 +85,28 @@ impl WatchFolder {
         Ok(())
     }
 
-    /// Where a collector of this folder puts what it has to remember.
+    /// The folder for the state of the collector.
     pub(crate) fn state(&self) -> PathBuf {
         self.path.join(STATE)
     }
 
-    /// Where the files of a round are.
+    /// The folder for the files of a round.
     pub(crate) fn taken(&self, round: &str) -> PathBuf {
         self.path.join(TAKEN).join(round)
     }
 
-    /// Whether some file was too young to be sure of when [`waiting`](Self::waiting) looked last.
+    /// Returns true if the last call of [`waiting`](Self::waiting) found a file too young to be
+    /// surely whole.
     pub(crate) fn has_young(&self) -> bool {
         self.has_young
     }
 
-    /// The files that were left where they are, as their names do not say what they are.
+    /// The files left in the folder because their names tell no format.
     pub(crate) fn left_out(&self) -> &LeftOut {
         &self.left_out
     }
 
-    /// The files that can be taken, the oldest first. `format` is what the user says they are.
+    /// The files ready to be taken, the oldest first. `format` is the format given by the user.
     pub(crate) fn waiting(&mut self, format: Option<Format>) -> anyhow::Result<Vec<Waiting>> {
         let failed = || format!("failed to read the folder {}", self.path.display());
         let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
@@ -114,7 +116,7 @@ impl WatchFolder {
         self.has_young = false;
         for entry in entries.filter_entry(|entry| !is_hidden(entry.file_name())) {
             let entry = match entry {
-                // Somebody has taken it away since its folder was read.
+                // Another process has removed the file since its folder was read.
                 Err(error) if is_gone(error.io_error()) => continue,
                 entry => entry.with_context(failed)?,
             };
@@ -134,7 +136,7 @@ impl WatchFolder {
                     Err(error) => error.to_string(),
                     Ok(metadata) => {
                         let modified = metadata.modified().with_context(failed)?;
-                        // One from the future is not waited for.
+                        // A time in the future does not delay a file.
                         if modified.elapsed().is_ok_and(|age| age < SETTLE) {
                             self.has_young = true;
                         } else {
@@ -156,13 +158,13 @@ impl WatchFolder {
         }
         unknown.say();
         self.left_out = unknown.all;
-        // One that comes again is named again.
+        // A file that disappears and returns is reported again.
         self.named = unfit;
         waiting.sort_unstable();
         Ok(waiting)
     }
 
-    /// Moves the first of some files to where the round has them, as many as one round may take.
+    /// Moves files into the folder of a round: the first of `waiting`, as many as a round may take.
     pub(crate) fn take(&self, round: &str, waiting: &[Waiting]) -> anyhow::Result<()> {
         let taken = self.taken(round);
         let failed = || format!("failed to take files to {}", taken.display());
@@ -189,11 +191,11 @@ impl WatchFolder {
     }
 }
 
-/// Files whose names do not say what they are.
+/// Files whose names tell no format.
 #[derive(Default)]
 struct Unknown {
     all: LeftOut,
-    /// Those that were not there before, and the first of them.
+    /// The new ones, and the first of them.
     new: LeftOut,
     first: Option<PathBuf>,
 }
@@ -207,7 +209,7 @@ impl Unknown {
         }
     }
 
-    /// Says what is new of them, on one line however many they are.
+    /// Reports the new ones, in one line.
     fn say(&self) {
         let Some(first) = &self.first else { return };
         let (first, endings) = (first.display(), Format::suffixes());
@@ -274,7 +276,7 @@ mod tests {
         watched.take("r1", &waiting).unwrap();
         assert!(folder.path().join(".taken/r1/feed/deep/a.csv.gz").is_file());
         assert_eq!(watched.waiting(None).unwrap(), []);
-        // Somebody else was faster.
+        // Another process removed the file first.
         watched.take("r2", &waiting).unwrap();
     }
 
@@ -283,7 +285,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         durable::SYNCED.take();
         let first = WatchFolder::open(folder.path()).unwrap();
-        // What it remembers would be gone with the name of its folder.
+        // The state would be lost with the folder's name.
         assert!(durable::SYNCED.take().contains(&folder.path().canonicalize().unwrap()));
         let second = WatchFolder::open(folder.path()).map(|_| ()).unwrap_err();
         assert!(second.to_string().contains("another collector"), "{second}");

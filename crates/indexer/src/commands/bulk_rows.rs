@@ -1,8 +1,8 @@
-//! `indexer bulk-rows`: what `indexer index` would put into HBase, as files of sorted rows.
+//! `indexer bulk-rows`: writes the HBase rows of `indexer index` as files of sorted rows.
 //!
-//! Documents are sorted by the rows of their ids, so that all versions of one are met together, and what the index knows of
-//! them is read side by side. Those that it does not know come into the files. The others, which have something to be
-//! replaced, removed or kept, go to the index as ever.
+//! Documents are sorted by the rows of their ids: all versions of one are adjacent, and the index
+//! is asked about them in the order of its rows. Documents unknown to the index go into the files.
+//! Known ones are replaced, removed or kept in the index, as by `indexer index`.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 use crate::sorter::Sorter;
 
-/// Memory for the documents, and for the rows of the index made of them. Both are at work for a while.
+/// Memory for the documents, and for their rows of the index. Both are in use for a while.
 const DOCUMENTS_BYTES_MAX: usize = 256 << 20;
 const INDEX_ROWS_BYTES_MAX: usize = 512 << 20;
 
@@ -55,10 +55,11 @@ pub(super) fn run(options: &BulkRowsOptions) -> anyhow::Result<Report> {
 
 struct Rows<'a> {
     load: &'a BulkLoad,
-    /// Versions of documents, by the rows of their ids and in the order of the input; until the end.
+    /// Versions of documents, by the rows of their ids and in the order of the input; `None` once
+    /// finished.
     sorted: Option<(RowsFolder, Sorter)>,
     n_taken: u64,
-    /// Where somebody wants to know how far it is.
+    /// The console; `None` for a quiet run.
     console: Option<Console>,
 }
 

@@ -1,4 +1,5 @@
-//! `indexer collect`: takes files as they appear, drops what is near to what is known, and files the rest away.
+//! `indexer collect`: takes files as they appear, drops items near to known ones, and files the
+//! rest away.
 
 use anyhow::{Context, ensure};
 use index::Mode;
@@ -31,7 +32,7 @@ pub(super) fn run(options: &CollectOptions) -> anyhow::Result<Report> {
         complain(format_args!("{how} {}", options.watch.display()));
     }
     match collect(options, &mut folder, &mut rounds, &stop) {
-        // Whoever runs a service stops it this way.
+        // A service is stopped in this way.
         Err(error) if !error.is::<Stopped>() && rounds.is_under_way() => {
             return Err(
                 error.context("a round is not done; nothing is lost, and the same command goes on with it")
@@ -48,7 +49,7 @@ pub(super) fn run(options: &CollectOptions) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Refuses places that would be taken for what they are not.
+/// Refuses a missing watched folder, and results or an index inside or around it.
 fn check_places(options: &CollectOptions, uri: &str) -> anyhow::Result<()> {
     let watch = place_of(&options.watch);
     ensure!(

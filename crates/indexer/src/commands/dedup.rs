@@ -1,4 +1,4 @@
-//! `indexer dedup`: keeps a document unless one kept before it is near.
+//! `indexer dedup`: keeps a document unless an earlier kept one is near.
 
 mod options;
 
@@ -27,7 +27,7 @@ use crate::report_file::{self, Findings, Reporting};
 use crate::short_texts;
 use crate::table::Table;
 
-/// Where the kept documents are indexed when nobody names a store.
+/// The index of the kept documents if no store is named.
 const DEFAULT_STORE: &str = "memory:";
 
 pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
@@ -56,7 +56,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
         print_to_stdout(&format_args!("{report}{}", policy(options, &report)))?;
         return Ok(report);
     }
-    // A dry run makes no index either; in memory there is none to be spared.
+    // A dry run makes and changes no index, except its own one in memory.
     let spares_index = options.dry_run && uri != DEFAULT_STORE;
     if uri != DEFAULT_STORE && !spares_index && options.store.of_new(uri)?.is_some() {
         job.try_first(None)?;
@@ -64,7 +64,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let output = options.output.as_deref().map(|path| job.kept_output(path)).transpose()?;
     let duplicates = options.duplicates.as_deref().map(|path| job.table(path)).transpose()?;
     let lines = output.as_ref().is_some_and(KeptOutput::takes_lines);
-    // In memory each is a new one.
+    // An index in memory is always new.
     let is_quiet = options.job.quiet || uri == DEFAULT_STORE;
     let spool = spool_folder(options);
     let open = |mode| options.store.open_with_spool(uri, mode, is_quiet, Some(&spool));
@@ -75,7 +75,7 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     };
     let engine = engine.containing(options.contained).context("--contained cannot be decided")?;
     let is_in_memory = uri == DEFAULT_STORE;
-    // Only a report shows what the kept texts say.
+    // Only a report shows kept texts; exact counts need no more than the reduced ones.
     let counts_only = is_in_memory && options.report.is_empty();
     let engine = if counts_only { engine.with_reduced_texts() } else { engine };
     let engine = if spares_index { engine.overlaid() } else { engine };
@@ -102,13 +102,14 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     let texts = reads_texts.then(|| run_texts(&spool)).transpose()?;
     let is_short = short_texts::matter(index);
     let by = index.insertion_rule();
-    // Where the order of the input decides, no text has to wait.
+    // Texts wait only where ranks decide the order.
     let waiting = (counts && rank_by.is_some()).then(|| run_texts(&spool)).transpose()?;
-    // What a job that goes on finds there is its own.
+    // A resumed job finds its own documents in the index.
     let goes_on = job.journal().is_some_and(Journal::was_begun);
     let asks_known_ids = !is_in_memory && !goes_on && options.known_ids == KnownIds::Keep;
     let engine = Arc::new(engine);
-    let rule = Rule { engine: Arc::clone(&engine), dry_run: spares_index, logs, kept, waiting, asks_known_ids };
+    let rule =
+        Rule { engine: Arc::clone(&engine), dry_run: spares_index, logs, kept, waiting, asks_known_ids };
     let results = Results {
         by,
         output,
@@ -155,7 +156,8 @@ pub(super) fn run(options: &DedupOptions) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// The folder for texts: the one that was named, else that of the output, which has room for what stays.
+/// The folder for texts: `--spool`, or else the folder of the output, which has room for the kept
+/// texts.
 fn spool_folder(options: &DedupOptions) -> PathBuf {
     let beside_output = || {
         let output = options.output.as_deref().filter(|path| !is_stdout(path))?;
@@ -164,18 +166,19 @@ fn spool_folder(options: &DedupOptions) -> PathBuf {
     options.spool.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
 }
 
-/// A file for the texts of the documents of this run.
+/// A file for the texts of this run's documents.
 fn run_texts(folder: &Path) -> anyhow::Result<RunTexts> {
     RunTexts::create(folder)
         .with_context(|| format!("failed to make a file for texts in {}", folder.display()))
 }
 
-/// How many were dropped for their own earlier versions so far, where that may be.
+/// The number of documents dropped so far for their own earlier versions; `None` unless ids are
+/// compared.
 fn n_unchanged(options: &DedupOptions, saved: &Saved) -> Option<u64> {
     (options.known_ids == KnownIds::Compare).then(|| saved.counts.n_unchanged.unwrap_or(0))
 }
 
-/// What the report says of how it was chosen what stays.
+/// The report's rows about the choice of kept documents.
 fn policy<'a>(options: &'a DedupOptions, report: &Report) -> keep::Rows<'a> {
     let n_unranked = match report.counts {
         Counts::Deduplicated(counts) => counts.n_unranked,
@@ -184,7 +187,7 @@ fn policy<'a>(options: &'a DedupOptions, report: &Report) -> keep::Rows<'a> {
     keep::Rows { keep: &options.keep, n_unranked, known_ids: options.known_ids }
 }
 
-/// What the reports say of how it was done.
+/// The options shown in reports.
 fn reported(options: &DedupOptions, store: &str, index: &Index) -> report_file::Options {
     report_file::Options {
         dry_run: options.dry_run,

@@ -1,4 +1,4 @@
-//! `indexer export`: every record of an index, as a table that `indexer import` takes back.
+//! `indexer export`: writes every record of an index as a table, readable by `indexer import`.
 
 mod once;
 
@@ -19,28 +19,28 @@ use crate::output::{OUTPUT, Role, is_stdout, place_of, print_to_stdout};
 use crate::progress::Scanned;
 use crate::table::{Bits, Columns, Schema, Table};
 
-/// Documents whose texts are held at a time.
+/// Documents whose texts are in memory at a time.
 const TEXTS_BATCH: usize = 256;
 
 #[derive(Debug)]
 pub(crate) struct ExportOptions {
     pub(crate) uri: String,
     pub(crate) output: PathBuf,
-    /// Whether the texts are written too.
+    /// True to write the texts, too.
     pub(crate) with_texts: bool,
     pub(crate) quiet: bool,
 }
 
-/// A document, and its text where it is asked for.
+/// A document, with its text if requested.
 struct Row {
     stored: StoredDocument,
     text: Option<Text>,
 }
 
-/// The columns of an export; `schema/export.md` says what they hold.
+/// The columns of an export, described in `schema/export.md`.
 enum Records {}
 
-/// The same with the texts.
+/// The same columns and the text.
 enum RecordsWithTexts {}
 
 impl Schema for Records {
@@ -48,7 +48,7 @@ impl Schema for Records {
 
     const ROLE: Role = Role::Records;
     const OPTION: &'static str = OUTPUT;
-    // An import takes null for "there is none", and no field for a slip in its name.
+    // An import reads null as "has none", and a missing field as a misspelt name.
     const WRITES_NULL: bool = true;
 
     fn columns<'a>(to: &mut impl Columns<'a, &'a Row>) {
@@ -100,7 +100,7 @@ pub(super) fn run(options: &ExportOptions) -> anyhow::Result<()> {
     }
 }
 
-/// Writes all records, so many at a time.
+/// Writes all records, at most `n_max` at a time.
 fn write<S>(options: &ExportOptions, index: &Index, n_max: usize) -> anyhow::Result<Exported>
 where
     S: for<'a> Schema<Row<'a> = &'a Row>,
@@ -136,8 +136,8 @@ where
     Ok(exported)
 }
 
-/// The documents with their texts. Of one that is replaced meanwhile both are of the same version;
-/// one that is removed is left out.
+/// The documents with their texts. Of a document replaced meanwhile, both come from one version; a
+/// document removed meanwhile is left out.
 fn rows_with_texts(index: &Index, documents: Vec<StoredDocument>) -> index::Result<Vec<Row>> {
     let (mut rows, mut rest) = (Vec::with_capacity(documents.len()), documents);
     while !rest.is_empty() {
@@ -155,7 +155,7 @@ fn rows_with_texts(index: &Index, documents: Vec<StoredDocument>) -> index::Resu
     Ok(rows)
 }
 
-/// What became of an export.
+/// The counts of an export.
 #[derive(Default)]
 struct Exported {
     n_records: u64,
@@ -179,8 +179,8 @@ impl fmt::Display for Exported {
     }
 }
 
-/// The flags by which a new index is like this one, each after a space. What is so by default is left out. An import makes
-/// an index without texts unless it is told.
+/// The flags that make a new index like this one, each after a space, without defaults. Texts are a
+/// flag only if exported, because an import makes an index without texts by default.
 fn flags_like(metadata: &Metadata, with_texts: bool) -> String {
     let mut flags = String::new();
     let mut flag = |name: &str, value: &dyn fmt::Display| {
@@ -220,7 +220,7 @@ fn flags_like(metadata: &Metadata, with_texts: bool) -> String {
         match field.as_str() {
             _ if default.get(field) == Some(value) => {}
             "user-dictionary" => flag("user-dict", &format_args!("FILE (SHA-256 {value})")),
-            // Where the weights use none it follows from them.
+            // The value `none` follows from the weights.
             "stop-words" | "idf" if value != "none" => flag(field, &format_args!("FILE (SHA-256 {value})")),
             "fold" | "segmenter" | "simplify" | "weights" | "top-terms" | "seed" => flag(field, value),
             _ => {}

@@ -1,4 +1,4 @@
-//! `indexer fingerprint`: one line a document.
+//! `indexer fingerprint`: prints one line a document.
 
 use std::io::Write;
 use std::path::Path;

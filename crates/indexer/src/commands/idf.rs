@@ -1,4 +1,4 @@
-//! `indexer idf`: counts in how many documents each term occurs.
+//! `indexer idf`: counts the documents in which each term occurs.
 
 use std::path::PathBuf;
 
@@ -13,26 +13,26 @@ use crate::pipeline::{Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
-/// About half of all terms are in one document only, and weigh little less as unknown ones.
+/// About half of all terms occur in one document only, and as unknown terms weigh nearly the same.
 const MIN_DF: u64 = 2;
 
 #[derive(Debug)]
 pub(crate) struct IdfOptions {
     pub(crate) job: JobOptions,
-    /// How texts become terms. It has no weights: those are what is going to be counted.
+    /// The recipe from texts to terms. It has no weights: these are the result.
     pub(crate) recipe: RecipeOptions,
     pub(crate) counting: CountingOptions,
-    /// None for what is usual.
+    /// `None` for the default.
     pub(crate) min_df: Option<u64>,
-    /// Of the counts that are held in memory.
+    /// Bound on the counts in memory.
     pub(crate) memory_bytes_max: usize,
 }
 
-/// Where counts are written.
+/// Places for the counts.
 #[derive(Debug)]
 pub(crate) struct CountingOptions {
     pub(crate) output: PathBuf,
-    /// Where temporary files go, if not beside the output.
+    /// The folder for temporary files; `None` for that of the output.
     pub(crate) temp: Option<PathBuf>,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn run(options: &IdfOptions) -> anyhow::Result<Report> {
 }
 
 impl CountingOptions {
-    /// Where temporary files go: where there must be room for the result.
+    /// The folder for temporary files; by default a place that must have room for the result.
     pub(super) fn temporary_folder(&self) -> PathBuf {
         match &self.temp {
             Some(folder) => folder.clone(),
@@ -75,12 +75,12 @@ impl CountingOptions {
 
 struct Counting {
     recipe: Recipe,
-    /// Until it is written.
+    /// `None` once written.
     target: Option<Target>,
     table: TermTable,
     /// Documents whose terms are in the table.
     n_in_table: u64,
-    /// Of the table.
+    /// Bound on the bytes of the table.
     n_bytes_max: usize,
     runs: Runs,
     n_counted: u64,
@@ -88,7 +88,7 @@ struct Counting {
 }
 
 impl Counting {
-    /// Sets the table aside.
+    /// Writes the table to a temporary file and empties it.
     fn spill(&mut self) -> anyhow::Result<()> {
         let header = self.recipe.counts_header(std::mem::take(&mut self.n_in_table), 1);
         self.runs.add(&header, &self.table.take())

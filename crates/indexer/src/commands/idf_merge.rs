@@ -1,4 +1,4 @@
-//! `indexer idf-merge`: adds up what `indexer idf` counted in the parts of a corpus.
+//! `indexer idf-merge`: adds up the counts of `indexer idf` for the parts of a corpus.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -26,7 +26,7 @@ pub(super) fn run(options: &IdfMergeOptions) -> anyhow::Result<()> {
     let first = Part::open(&options.files[0])?;
     for path in &options.files {
         ensure!(places.insert(place_of(path)), "{} is named twice, and would count twice", path.display());
-        // All of them, before there is any work: the last one may be the one that does not go with the others.
+        // Checks all files before any work: the last one may not fit the others.
         open(path, &first)?;
     }
     let mut runs = Runs::new(options.counting.temporary_folder());

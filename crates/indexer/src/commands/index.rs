@@ -1,4 +1,5 @@
-//! `indexer index`: adds every document to an index. `indexer import`, too: there records bring their features along.
+//! `indexer index`: adds every document to an index. Also `indexer import`, where records carry
+//! their features.
 
 use std::collections::HashSet;
 use std::iter;
@@ -21,10 +22,10 @@ use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed, Report};
 use crate::short_texts;
 
-/// Documents in one call of the store: enough to share the cost of making it durable.
+/// Documents in one call of the store. Large enough to share the cost of durability.
 const STORE_BATCH: usize = 2048;
 
-/// The same command again finds what is written already, and goes on from there.
+/// A repeated command finds the written documents and continues.
 const FAILED: &str =
     "failed to write to the index; what was written stays, and the same command again does the rest";
 
@@ -32,7 +33,7 @@ const FAILED: &str =
 pub(crate) struct IndexOptions {
     #[serde(flatten)]
     pub(crate) job: JobOptions,
-    /// To know all that is [asked](StoreOptions::asked) takes files.
+    /// Described by [`StoreOptions::asked`], which reads files.
     #[serde(skip)]
     pub(crate) store: StoreOptions,
     #[serde(flatten)]
@@ -40,9 +41,9 @@ pub(crate) struct IndexOptions {
 }
 
 impl IndexOptions {
-    /// The job, where it has a journal.
+    /// The description of the job for a journal.
     pub(crate) fn description(&self) -> anyhow::Result<Description> {
-        // What records bring along makes it another job.
+        // Records with features make another job.
         let command = if self.job.given.is_some() { "import" } else { "index" };
         Description::new(command).with(self)?.with(&self.store.asked()?)
     }
@@ -92,7 +93,7 @@ pub(super) fn run(options: &IndexOptions) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// What a checkpoint has to hold.
+/// The command's part of a checkpoint.
 #[derive(Default, Serialize, Deserialize)]
 struct Saved {
     counts: Indexed,
@@ -101,12 +102,12 @@ struct Saved {
 
 struct Inserts<'a> {
     index: &'a Index,
-    /// Where there is a journal.
+    /// `None` without a journal.
     calls: Option<Calls>,
     inserts: Vec<NewDocument>,
-    /// Documents whose text has no features any more: what the index may know of them is of an older text.
+    /// Documents whose new text has no features. The index may know features of an older text.
     removals: Vec<DocumentId>,
-    /// The ids of both.
+    /// The ids of `inserts` and `removals`.
     pending: HashSet<DocumentId>,
     counts: Indexed,
 }
@@ -116,7 +117,8 @@ impl Inserts<'_> {
         if self.pending.is_empty() {
             return Ok(());
         }
-        // What a call answers that is made again after a crash is not what the first one did.
+        // A call repeated after a crash gets other answers than the first one, hence the counts
+        // from before it.
         let decided = self.calls.as_mut().map(|calls| {
             calls.decide(|| {
                 count(self.index, &self.inserts, &self.removals).context("failed to ask the index")
@@ -155,7 +157,7 @@ impl Inserts<'_> {
 
 impl Sink for Inserts<'_> {
     fn take(&mut self, item: Item, rejects: &mut Rejects) -> anyhow::Result<()> {
-        // An id that comes again must meet its first use.
+        // A repeated id must meet its first use.
         if self.pending.len() >= STORE_BATCH || self.pending.contains(&item.document.id) {
             self.flush()?;
         }

@@ -1,7 +1,7 @@
-//! `indexer pairs`: all near-duplicates of an index, pair by pair, in a folder of parts.
+//! `indexer pairs`: writes all near-duplicates of an index, pair by pair, into a folder of parts.
 //!
-//! Each thread joins one part at a time (`engine::join`), and its file appears when it is whole. What others have done, or an
-//! earlier run, is there and left alone.
+//! Each thread joins one part at a time (`engine::join`). The file of a part appears once it is
+//! whole. Parts of other workers or of an earlier run stay as they are.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,20 +29,21 @@ use crate::shard::Shard;
 use crate::table::Table;
 use crate::walk::{Walk, is_in_order};
 
-/// How many parts there are of an index that is read in its order, and of one that is sorted here.
+/// Default numbers of parts: of an index read in its order, and of one sorted here.
 const N_PARTS_IN_ORDER: u32 = 64;
 const N_PARTS_SORTED: u32 = 16;
 
-/// Parts of an index behind a server are joined at a time, at least: while one waits for it, others are at work.
+/// Least default number of threads for an index behind a server: some threads wait for the server
+/// while others work.
 const N_THREADS_IN_ORDER: usize = 8;
 
-/// Between two looks at how far the threads are.
+/// Pause between two updates of the progress.
 const SHOW_INTERVAL: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub(crate) struct PairsOptions {
     pub(crate) uri: String,
-    /// The folder.
+    /// The folder of parts.
     pub(crate) output: PathBuf,
     pub(crate) results_format: ResultsFormat,
     pub(crate) n_parts: Option<u32>,
@@ -116,14 +117,14 @@ pub(super) fn run(options: &PairsOptions) -> anyhow::Result<()> {
     print_to_stdout(&Report { n_made: missing.len(), n_before, n_parts: parts.len(), joined, time })
 }
 
-/// What the threads share.
+/// Data shared by the threads.
 struct Joining<'a> {
     join: CellJoin<'a>,
     walk: &'a Walk<'a>,
     parts: &'a Parts,
-    /// Cells that were taken so far, of all parts.
+    /// Cells read so far, of all parts.
     n_cells: AtomicU64,
-    /// Somebody has failed.
+    /// True once a thread has failed.
     is_over: AtomicBool,
 }
 
@@ -157,7 +158,7 @@ impl<'a> Joining<'a> {
                         joined += of_part;
                         n_done += 1;
                     }
-                    // What comes after the first failure is that others stop.
+                    // Later errors only say that the other threads stopped.
                     Ok(Err(error)) => failed = failed.or(Some(error)),
                     Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
@@ -185,7 +186,7 @@ impl<'a> Joining<'a> {
 
 struct Report {
     n_made: usize,
-    /// Of this worker's, those that were there.
+    /// Parts of this worker that existed before the run.
     n_before: usize,
     n_parts: u32,
     joined: Joined,
@@ -204,7 +205,7 @@ impl fmt::Display for Report {
         }
         writeln!(f)?;
         if n_made == 0 {
-            // Nothing was joined, which says nothing about the pairs that there are.
+            // Without joined parts the counts below say nothing about the pairs in the folder.
             return Ok(());
         }
         writeln!(f, "rows          {:>12}", Grouped(joined.n_rows))?;

@@ -1,5 +1,5 @@
-//! `indexer reindex`: carries an index over to another store, scheme or profile, from what it holds, or anew from its
-//! texts.
+//! `indexer reindex`: carries an index over to another store, scheme or profile, with its stored
+//! features, or with new features made from its texts.
 
 mod anew;
 mod like;
@@ -26,10 +26,10 @@ use crate::shard::Shard;
 /// Documents in one call of either store.
 const BATCH: usize = 2048;
 
-/// As many where their texts come along.
+/// Documents in one call where their texts come along.
 const TEXTS_BATCH: usize = 256;
 
-/// What is there is found again by the same command.
+/// A repeated command finds the written documents.
 const FAILED: &str =
     "failed to write to the new index; what was written stays, and the same command again does the rest";
 
@@ -37,11 +37,11 @@ const FAILED: &str =
 pub(crate) struct ReindexOptions {
     pub(crate) old: String,
     pub(crate) new: String,
-    /// What the new index is to be like, where not as the old one.
+    /// Requested attributes of the new index; missing ones are those of the old index.
     pub(crate) built: BuiltOptions,
-    /// What the recipe of the old one has to be, and its dictionaries.
+    /// Expected recipe of the old index, and its dictionaries.
     pub(crate) recipe: RecipeOptions,
-    /// Its inputs are read where there are any.
+    /// The inputs to read, if there are any.
     pub(crate) job: JobOptions,
 }
 
@@ -51,7 +51,8 @@ impl ReindexOptions {
     }
 }
 
-/// Says how many documents of the old index are not in the new one, and how many records were rejected.
+/// Carries the index over. Returns the number of documents of the old index missing in the new one
+/// plus the number of rejected records.
 pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
     let ReindexOptions { old: old_uri, new: new_uri, job, .. } = options;
     [old_uri, new_uri].into_iter().try_for_each(|uri| check_outlives(uri))?;
@@ -59,7 +60,7 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
     let places = [old_uri, new_uri].map(|uri| engine::local_path(uri).map(|path| place_of(&path)));
     let is_same_place = places[0].is_some() && places[0] == places[1];
     ensure!(old_uri != new_uri && !is_same_place, SAME);
-    // What can be refused of the inputs is refused before there is a new index.
+    // Invalid inputs are refused before the new index is made.
     let inputs = options.has_inputs().then(|| Job::new(job, &[], Some(new_uri), None)).transpose()?;
     let insisted = options.recipe.explicit_fields(&options.recipe.dictionaries()?);
     let old = open_existing(old_uri, insisted)?;
@@ -116,7 +117,8 @@ pub(super) fn run(options: &ReindexOptions) -> anyhow::Result<u64> {
 
 const SAME: &str = "the two are the same index; name another one to carry it over to";
 
-/// What the old index lacks of what the new one needs, and the way out.
+/// The reason why the old index lacks features for the new one, with the way out; `None` if it has
+/// all.
 fn lack(old: &Metadata, new: &Metadata) -> Option<String> {
     let anew = "name the inputs that it was made of, to make them anew: indexer reindex OLD NEW FILE…";
     if new.min_similarity.is_some() && old.min_similarity.is_none() {
@@ -135,7 +137,8 @@ fn lack(old: &Metadata, new: &Metadata) -> Option<String> {
     None
 }
 
-/// What the new index takes of the features that the old one has; nothing of a document that it could not find.
+/// The stored features of a document as far as the new index uses them; `None` if the new index
+/// could not find the document by them.
 fn features(stored: &StoredDocument, new: &Metadata) -> Option<Features> {
     let Features { simhash, signature, .. } = stored.document.sketch.features().clone();
     let simhash = simhash.filter(|_| new.kind.files_by_simhash());
@@ -148,9 +151,11 @@ fn keeps_texts(metadata: &Metadata) -> bool {
     metadata.texts != TextKeeping::None
 }
 
-/// Documents of the old index with what the new one takes of their features; `None` of those that it could not find.
+/// The features for the new index, one for each document of the old one; `None` for a document that
+/// the new index could not find.
 ///
-/// With an extractor, features are made anew of the texts, and documents without a text are among those.
+/// With an extractor, features are made anew from the texts, and documents without a text yield
+/// `None`.
 fn taken(
     documents: &[&StoredDocument],
     old: &Index,
@@ -175,8 +180,8 @@ fn taken(
     })
 }
 
-/// Copies what the old index holds, and looks whether it is there. With an extractor, features are made anew of the texts
-/// that it keeps.
+/// Copies the documents of the old index, and then checks that the new one has all. With an
+/// extractor, features are made anew from the stored texts.
 fn copy(
     old: &Index,
     new: &Index,
@@ -224,7 +229,8 @@ fn is_in(shard: Option<Shard>, id: &DocumentId) -> bool {
     shard.is_none_or(|shard| shard.holds(id.as_str()))
 }
 
-/// Looks for every document of the old index in the new one, and names those for which `is_there` says no.
+/// Looks for every document of the old index in the new one. Writes those to the rejects for which
+/// `is_there` returns false, and returns their number.
 fn missing(
     old: &Index,
     new: &Index,
@@ -253,27 +259,27 @@ fn missing(
     Ok(n_missing)
 }
 
-/// What became of the documents.
+/// Counts of the documents.
 #[derive(Clone, Debug, Default)]
 struct Carried {
-    /// Of the old index, as far as they were read there.
+    /// Documents read from the old index.
     n_documents: u64,
     n_written: u64,
     n_unchanged: u64,
     n_replaced: u64,
     n_without_features: u64,
-    /// Where inputs were read.
+    /// `None` if no inputs were read.
     inputs: Option<FromInputs>,
-    /// Documents of the old index that the new one does not have in the end.
+    /// Documents of the old index missing in the new one at the end.
     n_missing: u64,
     time: Duration,
 }
 
-/// What became of records.
+/// Counts of the records.
 #[derive(Clone, Copy, Debug, Default)]
 struct FromInputs {
     n_read: u64,
-    /// The old index does not have them.
+    /// Records whose ids are not in the old index.
     n_unknown: u64,
     n_rejected: u64,
 }

@@ -1,7 +1,9 @@
-//! Which documents stay where that is not for the order of the input to say: everything is read and fingerprinted first,
-//! then decided about by the same rule, the best first, and at last read again and written in the order of the input.
+//! Deduplication in the order of ranks instead of the input. A first pass reads and fingerprints
+//! all documents; the rule then decides them, the best first; a second pass reads them again and
+//! writes the results in the order of the input.
 //!
-//! So every dropped document is near to a kept one that is at least as good, and no two that are kept are near.
+//! Thus every dropped document is near to a kept one of at least the same rank, and no two kept
+//! documents are near.
 
 use std::iter::{Skip, Zip};
 use std::sync::Arc;
@@ -27,7 +29,7 @@ use crate::pipeline::{Fingerprinted, Item, Wanted};
 use crate::rejects::Rejects;
 use crate::report::{Counts, Report};
 
-/// Reads everything twice, and decides in between.
+/// Reads all inputs twice, and decides in between.
 pub(crate) fn run(
     mut job: Job,
     wanted: Wanted,
@@ -40,19 +42,22 @@ pub(crate) fn run(
     if job.journal().is_none_or(Journal::is_reading) {
         documents = job.survey(rule.engine.extractor(), rule.waiting.as_mut())?;
         let n_unranked = documents.iter().filter(|document| document.rank == Rank::NONE).count();
-        // The name of a field that is not there would make all documents equally good. In a part of them it may be chance.
+        // A misspelt field would give all documents the same rank. A part of the documents may lack
+        // the field by chance.
         let is_chance = documents.is_empty() || job.has_part();
         ensure!(n_unranked < documents.len() || is_chance, "no document has {by}");
         results.counts.n_unranked = Some(n_unranked as u64);
-        // What is decided is written down, and is this job's.
+        // The logged decisions belong to this job.
         job.journal().map_or(Ok(()), Journal::begin)?;
         verdicts = decide(&mut rule, &mut documents, &mut results.doubts)?;
-        last_write = rule.engine.index().last_write().context("failed to ask the index for its last write")?;
+        last_write =
+            rule.engine.index().last_write().context("failed to ask the index for its last write")?;
     } else {
         ensure!(saved.n_left == 0, CHANGED);
     }
     results.doubts.say(rule.bounded());
-    // All else, and the ids it has kept, would take room during the second pass.
+    // The second pass needs neither the waiting texts nor the ids kept by the rule, so their memory
+    // is freed.
     rule.waiting = None;
     let wanted = Wanted { texts: wanted.texts || results.reads_texts(), ..wanted };
     let engine = (results.clusters.is_some() || results.findings.is_some()).then_some(rule.engine);
@@ -62,11 +67,12 @@ pub(crate) fn run(
     Ok((report, sink.results))
 }
 
-/// What was decided about each document, in the order of the input; none where its id stands for another one.
+/// The verdict of each document, in the order of the input; `None` for an id used by another
+/// document.
 type Verdicts = Vec<Option<Verdict>>;
 
-/// Decides about all documents, the best first, of equally good ones the first. Texts are in memory for those only that are
-/// being decided about.
+/// Decides all documents by rank, equal ranks in the order of the input. Only the texts of the
+/// current batch are in memory.
 fn decide(rule: &mut Rule, documents: &mut [Fingerprinted], doubts: &mut Doubts) -> anyhow::Result<Verdicts> {
     let mut order: Vec<usize> = (0..documents.len()).collect();
     order.sort_by(|&a, &b| documents[a].rank.best_first(&documents[b].rank));
@@ -78,7 +84,7 @@ fn decide(rule: &mut Rule, documents: &mut [Fingerprinted], doubts: &mut Doubts)
             n_bytes += documents[n].n_text_bytes;
             n_bytes <= STORE_BATCH_BYTES
         };
-        // One at least.
+        // A batch has at least one document.
         let n_max = rest.iter().take(STORE_BATCH).take_while(fits).count().max(1);
         let n_documents = batch_len(rest.iter().map(|&n| &documents[n].id), n_max);
         let (batch, later) = rest.split_at(n_documents);
@@ -101,18 +107,18 @@ fn decide(rule: &mut Rule, documents: &mut [Fingerprinted], doubts: &mut Doubts)
     Ok(verdicts)
 }
 
-/// The second pass: writes what was decided.
+/// The second pass: writes the decided documents.
 struct BestFirst {
     decided: Skip<Zip<IntoIter<Fingerprinted>, IntoIter<Option<Verdict>>>>,
     n_taken: usize,
     results: Results,
     engine: Option<Arc<Engine>>,
-    /// The last one when everything was decided.
+    /// The last write once all documents were decided.
     last_write: Option<WriteMark>,
 }
 
 impl BestFirst {
-    /// Goes on after the first `n_taken` documents.
+    /// Continues after the first `n_taken` documents.
     fn new(
         documents: Vec<Fingerprinted>,
         verdicts: Verdicts,
@@ -125,7 +131,7 @@ impl BestFirst {
     }
 }
 
-/// What is in the index by now stays there, and the next run keeps it again.
+/// The index keeps its new documents, and the next run keeps them again.
 const CHANGED: &str = "the input has changed since the first pass, so no file was written; do it again when nobody writes to it";
 
 impl Sink for BestFirst {

@@ -1,4 +1,4 @@
-//! What a call of the store is going to do, found out before it is made: what a job with a journal writes down.
+//! Foresees the results of a call of the store, for a job with a journal to log before the call.
 
 use anyhow::{Context, ensure};
 use engine::dedup::{Candidate, Foreseen, KnownIds};
@@ -10,7 +10,7 @@ use simhash::{Distance, Fingerprint};
 use crate::journal::Calls;
 use crate::report::Indexed;
 
-/// A duplicate's original, as the journal remembers it.
+/// The original of a duplicate, as stored in the journal.
 #[derive(Serialize, Deserialize)]
 struct Original {
     id: String,
@@ -26,19 +26,20 @@ struct Original {
     numbers_differ: Option<bool>,
 }
 
-/// What was decided again of some documents of a call: each by its place among those with features.
+/// New decisions for some documents of a call, each with its index among the documents with
+/// features.
 type Again = Vec<(usize, Option<Original>)>;
 
-/// Takes in those of `candidates` that are new; of every other one that has features, what keeps it out. See
-/// [`KnownIds`].
+/// Inserts the new ones of `candidates`, and returns for each candidate with features the document
+/// that keeps it out, if any. See [`KnownIds`].
 ///
-/// The decision comes first and is written down, so that a call that is made again after a crash
-/// cannot change it: it meets documents of its own then, which came later than those that it met
-/// the first time. What another program has inserted between the decision and the call keeps a
-/// document out all the same. What was decided on the ground of that document is decided again
-/// then, and written down likewise.
+/// The decision precedes the call and is logged. A call repeated after a crash cannot change it,
+/// although the call then meets documents of its own that came later than those it met the first
+/// time. A document that another program has inserted between the decision and the call still keeps
+/// a candidate out. Decisions that relied on this candidate are then made again, and logged
+/// likewise.
 ///
-/// Ids come once.
+/// Ids are distinct.
 pub(crate) fn insert_if_new(
     index: &Index,
     calls: &mut Calls,
@@ -105,7 +106,7 @@ impl TryFrom<Original> for Match {
     }
 }
 
-/// What inserting `inserts` and removing `removals` counts as. An id comes once among both.
+/// The counts from inserting `inserts` and removing `removals`. Ids are distinct among both.
 pub(crate) fn count(
     index: &Index,
     inserts: &[NewDocument],

@@ -1,4 +1,5 @@
-//! Signs that a run goes wrong, each said once on stderr with the command to look closer, and kept for the report.
+//! Signs of a wrong run. Each is reported once on stderr with a command for a closer look, and kept
+//! for the report.
 
 use engine::dedup::Original;
 use index::{DocumentId, Index};
@@ -8,19 +9,20 @@ use crate::progress::complain;
 use crate::report::Deduplicated;
 use crate::top::Top;
 
-/// In runs of fewer documents no group is large.
+/// Runs of fewer documents have no large groups.
 const DOCUMENTS_MIN: u64 = 10_000;
 
-/// One document that keeps more than this part of a run out is doubtful: a page of errors, or an empty form.
+/// A document that keeps out more than one in `SHARE_MAX` documents is doubtful: a page of errors,
+/// or an empty form.
 const SHARE_MAX: u64 = 1_000;
 
-/// Ids of documents that keep others out, of which so many are counted at once.
+/// Bound on the counted ids of documents that keep others out.
 const COUNTED_MAX: usize = 10_000;
 
-/// Ids of the first documents that are looked up in the index.
+/// Number of first documents looked up in the index.
 const LOOKED_UP: usize = 2_000;
 
-/// The documents that keep most others out, and what was said.
+/// Counts of the documents that keep most others out, and the reported doubts.
 pub(crate) struct Doubts {
     originals: Top<DocumentId>,
     said: Vec<String>,
@@ -33,18 +35,19 @@ impl Default for Doubts {
 }
 
 impl Doubts {
-    /// Takes note of a document that keeps another one out.
+    /// Counts a document that keeps another one out.
     pub(crate) fn add(&mut self, of: &Original) {
         self.originals.add(of.id.clone());
     }
 
-    /// The document that keeps out more than a thousandth of a run, and the number of those that it does.
+    /// The document that keeps out more than a thousandth of the run, with the number of those kept
+    /// out.
     fn swallows(&self, n_documents: u64) -> Option<(DocumentId, u64)> {
         let most = self.originals.first(1).pop();
         most.filter(|&(_, n)| n_documents >= DOCUMENTS_MIN && n > n_documents / SHARE_MAX)
     }
 
-    /// Says what is doubtful, where something is.
+    /// Reports a doubt, if there is one.
     pub(crate) fn say(&mut self, doubt: Option<String>) {
         if let Some(doubt) = doubt {
             complain(format_args!("{doubt}"));
@@ -52,12 +55,12 @@ impl Doubts {
         }
     }
 
-    /// What was said.
+    /// The reported doubts.
     pub(crate) fn said(&self) -> &[String] {
         &self.said
     }
 
-    /// Says at the end of a run that one document keeps many others out.
+    /// Reports, at the end of a run, a document that keeps many others out.
     pub(crate) fn say_swallowing(&mut self, counts: &Deduplicated) {
         let n_documents = counts.n_kept + counts.n_duplicates + counts.n_without_features;
         self.say(self.swallows(n_documents).map(|(id, n)| {
@@ -71,8 +74,8 @@ impl Doubts {
     }
 }
 
-/// That an index knows most of the ids that come, where it does: documents of an earlier run, or this corpus indexed
-/// before.
+/// The doubt that an index knows most ids of the run: documents of an earlier run, or of this
+/// corpus indexed before. `None` if it knows few.
 ///
 /// # Errors
 /// Those of the index.

@@ -1,4 +1,4 @@
-//! `--duplicates`: a row for each document that is dropped.
+//! `--duplicates`: a row for each dropped document.
 
 use index::{DocumentId, Nearness};
 use minhash::Similarity;
@@ -17,7 +17,8 @@ pub(crate) struct Duplicate<'a> {
     pub(crate) of: &'a DocumentId,
     pub(crate) of_fingerprint: Fingerprint,
     pub(crate) nearness: Nearness,
-    /// Whether it is dropped as a part of the other one alone, where that is asked for.
+    /// True if it is dropped only because the other one contains it; `None` unless containment
+    /// decides.
     pub(crate) contained: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! What a person sees of a deduplication: the groups, with the beginning of each text.
+//! Groups of a deduplication as printed for the user, with the beginning of each text.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,17 +14,17 @@ use crate::pipeline::Fingerprinted;
 /// Duplicates shown in one group.
 const SHOWN_PER_GROUP: usize = 10;
 
-/// What of a text is shown: a line of a terminal.
+/// Columns of an excerpt, for one line of a terminal.
 pub(crate) const EXCERPT_COLUMNS: usize = 60;
 
-/// Kept documents whose beginning is held in case a duplicate of them comes; a bound on memory.
+/// Bound on the kept documents whose beginnings are held for later duplicates.
 const EXCERPTS_MAX: usize = 200_000;
 
-/// The first groups found, each the duplicates of one kept document.
+/// The first groups found, each with the duplicates of one kept document.
 pub(crate) struct Groups {
     n_shown: usize,
     shown: Vec<Group>,
-    /// Where a kept document's group is in `shown`; beyond its length for those that are only counted.
+    /// Index into `shown` by kept document; beyond its length for groups that are only counted.
     by_kept: HashMap<DocumentId, usize>,
     excerpts: HashMap<DocumentId, Box<str>>,
 }
@@ -41,12 +41,12 @@ impl Groups {
         Self { n_shown, shown: Vec::new(), by_kept: HashMap::new(), excerpts: HashMap::new() }
     }
 
-    /// Takes note of what became of a document.
+    /// Notes a document and its verdict.
     pub(crate) fn add(&mut self, document: &Fingerprinted, verdict: &Verdict) {
         match verdict {
             Verdict::Kept => {
                 if let Some(&number) = self.by_kept.get(&document.id) {
-                    // Its duplicates came before it.
+                    // Duplicates of this document came before it.
                     if let Some(group) = self.shown.get_mut(number) {
                         group.excerpt = line(document);
                     }
@@ -78,7 +78,7 @@ impl Groups {
     }
 }
 
-/// A similarity in percent, rounded down: only what is the same is shown as 100 %.
+/// A similarity in percent, rounded down: only equal texts show 100 %.
 struct Percent(Similarity);
 
 impl fmt::Display for Percent {
@@ -87,7 +87,7 @@ impl fmt::Display for Percent {
     }
 }
 
-/// The features' excerpt may be longer, where somebody else wants more of it.
+/// Cuts the excerpt, which is longer if a report needs more.
 fn line(document: &Fingerprinted) -> Box<str> {
     excerpt(&document.excerpt, EXCERPT_COLUMNS).into()
 }
@@ -98,7 +98,7 @@ impl fmt::Display for Groups {
             writeln!(f, "kept      {}  {}", group.kept, group.excerpt)?;
             for (id, Nearness { similarity, distance, .. }, excerpt) in &group.duplicates {
                 match similarity {
-                    // Signatures tell no more than two decimals.
+                    // Signatures are precise to about two decimals.
                     Some(similarity) => writeln!(f, "  {}  {id}  {excerpt}", Percent(*similarity))?,
                     None => {
                         let unit = if distance.as_bits() == 1 { "bit " } else { "bits" };

@@ -1,4 +1,4 @@
-//! What a deduplication with a journal writes down as it goes, beside its outputs.
+//! Logs of a deduplication with a journal, beside its outputs.
 
 use anyhow::Context;
 use engine::dedup::Kept;
@@ -8,14 +8,15 @@ use super::Saved;
 use crate::journal::{Calls, Journal, KeptLog};
 
 pub(crate) struct Logs {
-    /// Where the input is gone through once: what is decided of it later goes by these.
+    /// The kept documents, for later decisions; `None` where the input is read twice.
     pub(crate) kept: Option<KeptLog>,
-    /// Where the index outlives the run.
+    /// The calls of the store; `None` for an index in memory.
     pub(crate) calls: Option<Calls>,
 }
 
 impl Logs {
-    /// Goes on from a checkpoint: what had been kept by then is `kept` again, and in the index, where that `is_in_memory`.
+    /// Opens the logs at a checkpoint. Documents kept by then are noted in `kept`, and inserted
+    /// into the index again if it `is_in_memory`.
     pub(crate) fn open(
         journal: &Journal,
         saved: &Saved,
@@ -41,8 +42,8 @@ impl Logs {
         Ok(Self { kept: Some(log), calls })
     }
 
-    /// For a job that decides everything before its first checkpoint, and all of it again when it goes on: the calls that
-    /// were made are all there, and answer as they did.
+    /// Opens the log of calls for a job that decides everything before its first checkpoint. A
+    /// resumed job decides all again; the log has all calls and their answers.
     pub(crate) fn of_calls(journal: &Journal, is_in_memory: bool) -> anyhow::Result<Self> {
         let calls = (!is_in_memory).then(|| journal.calls(0)).transpose()?;
         Ok(Self { kept: None, calls })

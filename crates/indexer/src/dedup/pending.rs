@@ -1,4 +1,4 @@
-//! Items that wait for a call of the store, which is made for many at once.
+//! Items that wait for a call of the store, which takes many at once.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use index::DocumentId;
 
 use crate::pipeline::Item;
 
-/// Items in one call of the store, by number and by the bytes of their lines and texts: enough to share the cost of making
-/// it durable, and a bound on memory.
+/// Bounds of one call of the store: the number of items, and the bytes of their lines and texts.
+/// Large enough to share the cost of durability, small enough to bound the memory.
 pub(crate) const STORE_BATCH: usize = 2048;
 pub(crate) const STORE_BATCH_BYTES: usize = 32 << 20;
 
@@ -19,13 +19,13 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    /// Whether a document of this id waits. What an id that comes twice stands for is known only once its first use has
-    /// been decided.
+    /// Returns true if a document of this id waits. The meaning of a repeated id is known only
+    /// after its first use has been decided.
     pub(crate) fn holds(&self, id: &DocumentId) -> bool {
         self.ids.contains(id)
     }
 
-    /// Adds an item and says whether it is time for the call.
+    /// Adds an item. Returns true if the call is due.
     pub(crate) fn add(&mut self, item: Item) -> bool {
         self.ids.insert(item.document.id.clone());
         let text = item.document.features.as_ref().and_then(|features| features.text.as_ref());
@@ -34,7 +34,7 @@ impl Pending {
         self.items.len() >= STORE_BATCH || self.n_bytes >= STORE_BATCH_BYTES
     }
 
-    /// All that wait, in their order; none do afterwards.
+    /// Removes and returns all items, in their order.
     pub(crate) fn take(&mut self) -> Vec<Item> {
         std::mem::take(self).items
     }

@@ -1,4 +1,4 @@
-//! Everything that is made of what a deduplication decides.
+//! Outputs of a deduplication.
 
 use anyhow::Context;
 use engine::clusters::{NoTexts, RunTexts, Texts};
@@ -18,17 +18,18 @@ use crate::report::{Counts, Deduplicated};
 use crate::report_file::{Findings, HowDropped};
 use crate::table::Table;
 
-/// A dropped document loses text where this share of it is not in the document that stays.
+/// Least share of a dropped document's text absent from the kept one for the document to count as
+/// losing text.
 const TEXT_LOST_MIN: f64 = 0.2;
 
-/// Whether a document is the same record as the one that stays, which came before in this run.
+/// Returns true if a document repeats the record that stays, which came earlier in this run.
 fn is_repeated(item: &Item, of: &Original) -> bool {
     of.in_this_run && of.id == item.document.id
 }
 
-/// What is made of the verdicts, which come in the order of the input.
+/// Consumer of the verdicts, which come in the order of the input.
 pub(crate) struct Results {
-    /// What decides.
+    /// The rule of the index.
     pub(crate) by: Rule,
     pub(crate) output: Option<KeptOutput>,
     pub(crate) duplicates: Option<Table<Duplicates>>,
@@ -36,7 +37,8 @@ pub(crate) struct Results {
     pub(crate) findings: Option<Findings>,
     pub(crate) clusters: Option<Clusters>,
     pub(crate) pairs: Option<Pairs>,
-    /// Of all documents with features, in the order of the input, where clusters or pairs are counted.
+    /// Texts of all documents with features, in the order of the input; `None` unless clusters or
+    /// pairs are counted.
     pub(crate) texts: Option<RunTexts>,
     pub(crate) counts: Deduplicated,
     pub(crate) doubts: Doubts,
@@ -57,7 +59,7 @@ impl Results {
             Verdict::Duplicate { fingerprint, of } => {
                 self.counts.n_duplicates += 1;
                 self.doubts.add(of);
-                // Of an id of this run the same text came before.
+                // A repeated id of this run had the same text before.
                 let is_unchanged = of.id == item.document.id && !of.in_this_run;
                 if let Some(n_unchanged) = &mut self.counts.n_unchanged {
                     *n_unchanged += u64::from(is_unchanged);
@@ -65,12 +67,13 @@ impl Results {
                 let lost = of.nearness.shares.map_or(0.0, |[of_this, _]| 1.0 - of_this.get());
                 how.is_contained = self.by.is_contained(&of.nearness);
                 how.loses_text = lost >= TEXT_LOST_MIN;
-                // Of parts too: nothing here tells what is cut off from what is another number.
+                // Contained documents count, too: the counts do not tell missing numbers from
+                // different ones.
                 self.counts.n_numbers_differ += u64::from(of.nearness.numbers_differ == Some(true));
                 self.counts.n_text_lost += u64::from(how.loses_text);
                 self.counts.n_contained += u64::from(how.is_contained);
                 if is_repeated(item, of) {
-                    // It is the document that stays, and near to itself in no other way.
+                    // The document is the one that stays, near to itself in no other way.
                     self.counts.n_repeated += 1;
                     return Ok(());
                 }
@@ -104,18 +107,18 @@ impl Results {
         Ok(())
     }
 
-    /// Makes the files durable and adds how long they are.
+    /// Makes the files durable and adds their lengths.
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         self.output.as_mut().map_or(Ok(()), |output| output.checkpoint(lengths))?;
         self.duplicates.as_mut().map_or(Ok(()), |table| table.checkpoint(lengths))
     }
 
-    /// Whether something is made of the texts of documents, beside what is decided by them.
+    /// Returns true if an output needs the texts of documents.
     pub(crate) fn reads_texts(&self) -> bool {
         self.texts.is_some() || self.findings.is_some()
     }
 
-    /// Puts the files in their places. Clusters and reports need the index.
+    /// Moves the files into their places. Clusters and reports need the index.
     pub(crate) fn finish(&mut self, rejects: &Rejects, index: Option<&Index>) -> anyhow::Result<Counts> {
         if let Some(findings) = &mut self.findings {
             findings.add_reasons(rejects.reasons());
@@ -128,7 +131,7 @@ impl Results {
         }
         self.doubts.say_swallowing(&self.counts);
         self.pairs.take().map_or(Ok(()), |pairs| pairs.finish(texts))?;
-        // What is kept comes last: where it is, the rest is.
+        // Kept documents come last: once their file is there, all other files are.
         self.duplicates.take().map_or(Ok(()), Table::finish)?;
         self.output.take().map_or(Ok(()), KeptOutput::finish)?;
         Ok(Counts::Deduplicated(self.counts))

@@ -1,4 +1,5 @@
-//! What decides: the rule of the crate `engine`, by calls of the store that are written down where there is a journal.
+//! The rule of the crate `engine`, through calls of the store that are logged if there is a
+//! journal.
 
 use std::sync::Arc;
 
@@ -15,21 +16,23 @@ use crate::numbers::Grouped;
 use crate::pipeline::Fingerprinted;
 
 pub(crate) struct Rule {
-    /// What decides, and takes in what is new; in a dry run under an overlay, which leaves it alone.
+    /// The engine whose index decides and takes new documents; in a dry run behind an overlay, which
+    /// leaves the index unchanged.
     pub(crate) engine: Arc<Engine>,
     pub(crate) dry_run: bool,
-    /// Where there is a journal.
+    /// `None` without a journal.
     pub(crate) logs: Option<Logs>,
-    /// What this run has kept, to tell it from what an earlier run left in the store, and what that means.
+    /// Documents kept by this run, as distinct from those an earlier run left in the store, with
+    /// the meaning of known ids.
     pub(crate) kept: Kept,
-    /// The texts of documents that are decided about when all are known, where they are counted.
+    /// Texts of documents that are decided once all are known; `None` unless texts are counted.
     pub(crate) waiting: Option<RunTexts>,
-    /// Whether to say, by the first documents, that the index knows most ids.
+    /// True if the first documents remain to be checked for ids known to the index.
     pub(crate) asks_known_ids: bool,
 }
 
 impl Rule {
-    /// Decides about some documents, each before those after it: see [`Kept::decide_batch`]. No id may be among them twice.
+    /// Decides documents, each before the later ones: see [`Kept::decide_batch`]. Ids are distinct.
     pub(crate) fn decide<'a>(
         &mut self,
         documents: impl Iterator<Item = &'a Fingerprinted> + Clone,
@@ -61,9 +64,9 @@ impl Rule {
         Ok(verdicts)
     }
 
-    /// Of how many documents not all candidates were judged, where there are some.
+    /// The doubt that some documents had more candidates than are judged; `None` if none had.
     pub(crate) fn bounded(&self) -> Option<String> {
-        // What is only said is no reason for a run to fail.
+        // A failed status is no reason to fail the run.
         let n_bounded = self.engine.index().status().ok().and_then(|status| status.n_bounded);
         n_bounded.filter(|&n| n > 0).map(|n| {
             format!(
@@ -77,7 +80,8 @@ impl Rule {
     }
 }
 
-/// Takes in those that are new; of every other the document that keeps it out.
+/// Inserts the new candidates. Returns, for each candidate with features, the document that keeps
+/// it out, if any.
 fn insert_if_new(
     index: &Index,
     dry_run: bool,

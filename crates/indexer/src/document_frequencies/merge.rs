@@ -1,4 +1,4 @@
-//! Files of parts of a corpus, and adding them up.
+//! Files of parts of a corpus, and their sum.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,15 +9,15 @@ use std::path::Path;
 use anyhow::{Context, bail, ensure};
 use features::document_frequencies::{Header, Reader};
 
-/// A file of document frequencies on the way into a sum.
+/// A file of document frequencies as part of a sum.
 pub(crate) struct Part {
-    /// What errors call it.
+    /// The name in errors.
     name: String,
     reader: Reader<Box<dyn BufRead + Send>>,
 }
 
 impl Part {
-    /// Opens a file that somebody has named.
+    /// Opens a file named by the user.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let file = File::open(path).with_context(|| format!("failed to open {name}"))?;
@@ -33,7 +33,7 @@ impl Part {
         self.reader.header()
     }
 
-    /// Refuses a part that does not go with the first one, or has not all its terms.
+    /// Refuses a part counted differently from the first one, or without its rare terms.
     pub(crate) fn check_addable(&self, first: &Self) -> anyhow::Result<()> {
         let name = &self.name;
         let min_df = self.header().min_df;
@@ -57,7 +57,7 @@ impl Part {
     }
 }
 
-/// The header of the sum of some parts, of which there is one at least.
+/// The header of the sum of parts, at least one.
 pub(crate) fn header_of_sum(parts: &[Part]) -> anyhow::Result<Header> {
     let n_documents = parts.iter().try_fold(0_u64, |sum, part| sum.checked_add(part.header().n_documents));
     let mut header = parts[0].header().clone();
@@ -65,12 +65,12 @@ pub(crate) fn header_of_sum(parts: &[Part]) -> anyhow::Result<Header> {
     Ok(header)
 }
 
-/// Hands each term of any part to `emit`, sorted, with the sum of its counts.
+/// Passes each term of all parts to `emit`, sorted, with the sum of its counts.
 pub(crate) fn merge(
     mut parts: Vec<Part>,
     mut emit: impl FnMut(&str, u64) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    // The next term of each part that has one.
+    // The next term of each unfinished part.
     let mut next = BinaryHeap::new();
     for (i, part) in parts.iter_mut().enumerate() {
         next.extend(part.next_term()?.map(|(term, n_documents)| Reverse((term, i, n_documents))));
@@ -79,7 +79,8 @@ pub(crate) fn merge(
     while let Some(Reverse((term, i, n_documents))) = next.pop() {
         next.extend(parts[i].next_term()?.map(|(term, n_documents)| Reverse((term, i, n_documents))));
         match &mut sum {
-            // Each is at most the number of documents of its part, and those can be added.
+            // No overflow: a count is at most the number of documents of its part, and the sum of
+            // these fits.
             Some((present, sum)) if *present == term => *sum += n_documents,
             _ => {
                 if let Some((term, n_documents)) = sum.replace((term, n_documents)) {

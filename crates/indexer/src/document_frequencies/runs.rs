@@ -1,4 +1,4 @@
-//! Counts that were set aside in temporary files.
+//! Sorted counts in temporary files.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, IntoInnerError, Seek};
@@ -9,33 +9,34 @@ use features::document_frequencies::{Header, Writer};
 
 use super::merge::{Part, header_of_sum, merge};
 
-/// Runs of one size that are open at once. When there are so many they are made one of the next size, so that each term
-/// is written again once for every size; 32 of 256 MiB are 8 GiB of terms, and three sizes hold a few hundred TiB of text.
+/// Runs of one size before they are merged into one of the next size, which also bounds the open
+/// files of a size. Each term is written once more for every size; 32 runs of 256 MiB are 8 GiB of
+/// terms, and three sizes hold a few hundred TiB of text.
 const RUNS_MAX: usize = 32;
 
-/// Sorted runs. Their files have no names, so that nothing is left of them, whatever ends the process.
+/// Sorted runs in nameless files, which vanish when the process ends in any way.
 pub(crate) struct Runs {
     folder: PathBuf,
-    /// By size: each level's are made of [`RUNS_MAX`] of the one before it.
+    /// Runs by size: a run of one level merges [`RUNS_MAX`] of the level before.
     levels: Vec<Vec<Part>>,
-    /// How many times counts were set aside.
+    /// The number of tables written.
     pub(crate) n: u64,
 }
 
 impl Runs {
-    /// For temporary files in `folder`.
+    /// Makes temporary files in `folder`.
     pub(crate) fn new(folder: PathBuf) -> Self {
         Self { folder, levels: Vec::new(), n: 0 }
     }
 
-    /// Sets counts aside, which are sorted by term.
+    /// Writes counts, sorted by term, as a run.
     pub(crate) fn add(&mut self, header: &Header, counts: &[(Box<str>, u64)]) -> anyhow::Result<()> {
         self.n += 1;
         let part = self.write(header, |emit| counts.iter().try_for_each(|(term, n)| emit(term, *n)))?;
         self.add_part(part)
     }
 
-    /// Takes a part as it is.
+    /// Adds a part without a copy.
     pub(crate) fn add_part(&mut self, mut part: Part) -> anyhow::Result<()> {
         for level in 0.. {
             if level == self.levels.len() {
@@ -52,7 +53,7 @@ impl Runs {
         Ok(())
     }
 
-    /// All that was set aside, in few enough parts to be read at once; then there is nothing any more.
+    /// Removes and returns all runs, few enough to be read at once.
     pub(crate) fn take_parts(&mut self) -> Vec<Part> {
         std::mem::take(&mut self.levels).into_iter().flatten().collect()
     }

@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-/// In how many documents each term occurs, and about how much memory that takes.
+/// The number of documents for each term, and the approximate size of the table.
 #[derive(Default)]
 pub(crate) struct TermTable {
     counts: HashMap<Box<str>, u64>,
     n_bytes: usize,
 }
 
-/// What an entry takes beside its term: 24 bytes and a byte of control, in a table that may be 7/16 full and, while it
-/// grows, has the smaller one beside it (1.5 times); and what the allocator keeps for the term.
+/// Bytes of an entry beside its term: 24 bytes and a control byte, in a table at least 7/16 full
+/// and, while it grows, beside the smaller one (1.5 times); plus the overhead of the allocator.
 const ENTRY_BYTES: usize = 25 * 16 / 7 * 3 / 2 + 16;
 
 impl TermTable {
@@ -25,12 +25,12 @@ impl TermTable {
         }
     }
 
-    /// About how much memory it takes.
+    /// The approximate size of the table in bytes.
     pub(crate) fn n_bytes(&self) -> usize {
         self.n_bytes
     }
 
-    /// Empties it; gives what was counted, sorted by term.
+    /// Empties the table; returns the counts, sorted by term.
     pub(crate) fn take(&mut self) -> Vec<(Box<str>, u64)> {
         self.n_bytes = 0;
         let mut counts: Vec<_> = std::mem::take(&mut self.counts).into_iter().collect();

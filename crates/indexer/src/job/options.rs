@@ -1,4 +1,4 @@
-//! What any run over an input may be asked, whatever becomes of the documents.
+//! Options common to all runs over an input.
 
 use std::path::PathBuf;
 
@@ -15,31 +15,31 @@ use crate::shard::Shard;
 pub(crate) struct JobOptions {
     #[serde(flatten)]
     pub(crate) input: InputOptions,
-    /// None for a command that keeps nothing, which needs no sources.
+    /// `None` for a command that keeps no documents, and so needs no sources.
     #[serde(flatten)]
     pub(crate) source: Option<SourceOptions>,
-    /// Where the records have their features, where these are not made of texts.
+    /// The fields of given features; `None` if features are made from texts.
     #[serde(flatten)]
     pub(crate) given: Option<GivenFields>,
-    /// Where the records that could not be taken are written.
+    /// The file for rejected records.
     #[serde(serialize_with = "values::path")]
     pub(crate) rejects: Option<PathBuf>,
-    /// The part of the documents to take, if it is not all; of `--shard` or `--shards`.
+    /// The part of the documents to take, by `--shard` or `--shards`; `None` for all.
     #[serde(rename = "the shard", serialize_with = "values::shown")]
     pub(crate) shard: Option<Shard>,
-    /// None for one thread for each core. Documents come in the order of the input, however many there are.
+    /// `None` for one thread for each core. The order of the documents does not depend on it.
     #[serde(skip)]
     pub(crate) n_threads: Option<u16>,
-    /// Only what is said on the way is less.
+    /// True to reduce the messages during the run; the results do not depend on it.
     #[serde(skip)]
     pub(crate) quiet: bool,
 }
 
-/// Where the documents come from.
+/// Sources of the documents.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct SourceOptions {
-    /// Of records that do not say.
+    /// The source of records without one.
     #[serde(serialize_with = "values::shown")]
     pub(crate) source: Option<Source>,
     pub(crate) source_field: FieldPath,
@@ -47,7 +47,7 @@ pub(crate) struct SourceOptions {
 
 #[cfg(test)]
 impl JobOptions {
-    /// A run over files as it is where nothing else is asked for, and says nothing.
+    /// A quiet run over files with the default options.
     pub(crate) fn over(input: InputOptions) -> Self {
         Self { input, source: None, given: None, rejects: None, shard: None, n_threads: None, quiet: true }
     }

@@ -1,4 +1,5 @@
-//! A pass over the input before the run itself: for a command that must have seen everything before it decides anything.
+//! A pass over the input before the run itself, for a command that decides only once it has seen
+//! all documents.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use crate::memory::Watch;
 use crate::pipeline::{Fingerprinted, Pipeline, Wanted};
 
 impl Job {
-    /// Has the records ranked, and refuses inputs that cannot be read twice.
+    /// Ranks the records. Refuses inputs that cannot be read twice.
     pub(crate) fn ranked(mut self, by: RankBy) -> anyhow::Result<Self> {
         self.inputs.again().map_err(|path| {
             anyhow!(
@@ -26,14 +27,14 @@ impl Job {
         Ok(self)
     }
 
-    /// Reads and fingerprints everything, in the order of the input. What is rejected is passed over: the run itself
-    /// comes by it again. The texts go to `texts`, in the same order.
+    /// Reads and fingerprints all documents, in the order of the input. Skips rejected records,
+    /// because the run itself rejects them. Their texts go to `texts`, in the same order.
     pub(crate) fn survey(
         &mut self,
         extractor: &Extractor,
         mut texts: Option<&mut RunTexts>,
     ) -> anyhow::Result<Vec<Fingerprinted>> {
-        // What is decided by it may be written down before the run.
+        // Decisions that follow from the survey may be logged before the run.
         self.journal.as_ref().map_or(Ok(()), Journal::begin)?;
         let inputs = self.inputs.again().map_err(|path| anyhow!("failed to read {}", path.display()))?;
         self.surveyed_from = Some(Instant::now());

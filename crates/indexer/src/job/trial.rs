@@ -1,4 +1,4 @@
-//! A look at the records of a job before there is an index for them.
+//! A trial of the records of a job before its index is made.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use crate::given::Needs;
 use crate::rejects::{AllRejected, Rejects};
 
 impl Job {
-    /// Refuses inputs of which no record can be taken, before there is an index: because none can
-    /// be read, or none brings along what the index `needs`. They are read up to the first record
-    /// that can. What can be read only once is not looked at.
+    /// Refuses inputs without a single usable record, before the index is made: all are unreadable,
+    /// or lack given features that the index `needs`. Reads up to the first usable record. Skips
+    /// inputs that can be read only once.
     pub(crate) fn try_first(&mut self, needs: Option<&Needs>) -> anyhow::Result<()> {
         let (mut n_refused, mut lacks) = (0_u64, None);
         let is_taken = self.try_records(needs, |origin, number, refused| {
@@ -44,8 +44,8 @@ impl Job {
         Err(AllRejected(n_refused).into())
     }
 
-    /// Tells `each` of one record after another whether it can be taken, and if not, whether it can
-    /// be read and why, until it has enough; says whether it had.
+    /// Passes records to `each` until it breaks. The result for a record is an error if it cannot
+    /// be used: true if the record is readable, and the reason. Returns true if `each` broke.
     fn try_records(
         &self,
         needs: Option<&Needs>,
@@ -59,7 +59,7 @@ impl Job {
                 let place = Place { origin: &chunk.origin, number, position };
                 let read = caught(|| self.fields.parse(raw.map_err(|error| error.to_string())?, place));
                 let tried = match read.and_then(|read| read) {
-                    // What is no document counts nowhere.
+                    // Not a document, so not counted.
                     Ok(None) => continue,
                     Ok(Some(record)) => needs.zip(record.given).map_or(Ok(()), |(needs, given)| {
                         needs.features(&given).map(drop).map_err(|reason| (true, reason))

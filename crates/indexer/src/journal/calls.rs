@@ -1,18 +1,22 @@
-//! Calls of a store that outlives the run: what each does is decided and written down before it is made.
+//! Calls of a store that outlives the run. The results of a call are decided and logged before the
+//! call is made.
 //!
-//! A run that dies cannot know whether its last call has been made. The next one makes it again, which changes nothing
-//! where it was; but the answer would be another one then: what was new is there already. So nobody goes by the answer.
+//! A dying run cannot know whether its last call was made. The next run repeats the call, which
+//! changes nothing if it was made before; but its answer would differ, because new documents are in
+//! the store already. Therefore the log decides, not the answer.
 //!
 //! ```text
-//! how many calls were decided, 8 bytes, big-endian | CRC-32 of these, 4 bytes, big-endian | a frame for each call
+//! number of decided calls, 8 bytes, big-endian | its CRC-32, 4 bytes, big-endian | frames
 //! ```
 //!
-//! What was decided about a call may be decided again in part, once others have come between. The
-//! frame of that has the next number, as a call has, and says of which call it is.
+//! There is a frame for each call. Decisions of a call may be revised in part, once other programs
+//! have written in between. The frame of a revision has the next number, like a call, and names its
+//! call.
 //!
-//! A frame that a dying run has torn is of a call that was not made. One that was cut off later is of a call that was, and
-//! must not be decided again; so the head says of how many there was a whole frame before they were made. It is written
-//! after the frame is durable and need not be so itself: it is never ahead of the frames.
+//! A frame torn by a dying run belongs to a call that was not made. A frame cut off later belongs
+//! to a call that was made, and must not be decided again. To tell the two apart, the head counts
+//! the frames that were whole before their calls were made. The head is written after its frame is
+//! durable, and need not be durable itself: it is never ahead of the frames.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
@@ -31,15 +35,15 @@ const HEAD_BYTES: usize = 12;
 pub(crate) struct Calls {
     log: Log,
     path: PathBuf,
-    /// The number of the next frame of the job.
+    /// The number of the job's next frame.
     next: u64,
     /// The number of the last call.
     last: u64,
-    /// Of calls to come, what was decided before the run broke off.
+    /// Decisions of calls to come, made before the run broke off.
     decided: BTreeMap<u64, Value>,
-    /// What was decided again about them, in that order.
+    /// Revisions of these decisions, in their order.
     again: HashMap<u64, Vec<Value>>,
-    /// What is in the log comes before a checkpoint.
+    /// True if all frames in the log precede a checkpoint.
     is_old: bool,
 }
 
@@ -47,13 +51,13 @@ pub(crate) struct Calls {
 struct Call<T> {
     number: u64,
     decided: T,
-    /// The call about which it was decided again.
+    /// The call revised by this frame; `None` for the frame of a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     again: Option<u64>,
 }
 
 impl Calls {
-    /// A file without calls.
+    /// Creates a log without calls.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let mut file = File::create(path)?;
         file.write_all(&head(0))?;
@@ -61,7 +65,7 @@ impl Calls {
         Self::open(path, 0)
     }
 
-    /// Goes on from a checkpoint before call `next`. What was decided since must be there.
+    /// Opens the log at a checkpoint before call `next`. All decisions since must be in the log.
     pub(crate) fn open(path: &Path, next: u64) -> io::Result<Self> {
         let mut file = File::options().read(true).write(true).open(path)?;
         let mut bytes = [0; HEAD_BYTES];
@@ -87,7 +91,8 @@ impl Calls {
         Ok(Self { log, path: path.to_owned(), next, last: next, decided, again, is_old: false })
     }
 
-    /// What was decided about the next call: before the run broke off, or else now, by `decide`.
+    /// The decision of the next call: the logged one of an interrupted run, or else the result of
+    /// `decide`, which is logged.
     pub(crate) fn decide<T: Serialize + DeserializeOwned>(
         &mut self,
         decide: impl FnOnce() -> anyhow::Result<T>,
@@ -105,14 +110,13 @@ impl Calls {
         Ok(decided)
     }
 
-    /// What was decided again about the last call before the run broke off, in that order.
+    /// The logged revisions of the last call, in their order.
     pub(crate) fn again<T: DeserializeOwned>(&mut self) -> anyhow::Result<Vec<T>> {
         let again = self.again.remove(&self.last).unwrap_or_default();
         again.into_iter().map(|decided| self.read(decided)).collect()
     }
 
-    /// Decides again about the last call, after all that was [decided again](Self::again) before
-    /// the run broke off.
+    /// Revises the last call, after all [logged revisions](Self::again).
     pub(crate) fn decide_again<T: Serialize>(
         &mut self,
         decide: impl FnOnce() -> anyhow::Result<T>,
@@ -139,21 +143,21 @@ impl Calls {
         format!("failed to write {}", self.path.display())
     }
 
-    /// The number of the next frame, for a checkpoint that is taken before the next call.
+    /// The number of the next frame, for a checkpoint taken before the next call.
     pub(crate) fn checkpoint(&mut self) -> u64 {
         self.is_old = true;
         self.next
     }
 }
 
-/// Whether anything was decided by a file, which may be half made.
+/// Returns true if a file, possibly incomplete, has any decision.
 pub(super) fn have_begun(path: &Path) -> bool {
     let mut bytes = [0; HEAD_BYTES];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut bytes));
     read.is_ok() && n_decided(&bytes).is_some_and(|n_decided| n_decided > 0)
 }
 
-/// What a head says, if it is one.
+/// The number of decided calls in a head; `None` if the head is invalid.
 fn n_decided(bytes: &[u8; HEAD_BYTES]) -> Option<u64> {
     let [a, b, c, d, e, f, g, h, ..] = *bytes;
     let n_decided = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
@@ -183,11 +187,11 @@ mod tests {
         let mut calls = Calls::create(path).unwrap();
         assert_eq!(decide(&mut calls, "a"), "a");
         assert_eq!(calls.checkpoint(), 1);
-        // The run dies before the checkpoint is saved, and goes on from the one before.
+        // The run dies before the checkpoint is saved, and resumes at the one before.
         let mut calls = Calls::open(path, 0).unwrap();
         assert_eq!(decide(&mut calls, "never"), "a");
         assert_eq!(calls.checkpoint(), 1);
-        // After it was saved, with what came before it in the log still.
+        // The checkpoint is saved, and the log still has earlier frames.
         let mut calls = Calls::open(path, 1).unwrap();
         assert_eq!(decide(&mut calls, "b"), "b");
         assert_eq!(decide(&mut calls, "c"), "c");
@@ -211,7 +215,7 @@ mod tests {
         decide_again(&mut calls, "a1");
         decide_again(&mut calls, "a2");
         decide(&mut calls, "b");
-        // The run dies, and the next one has to decide more about what came before.
+        // The run dies, and the next one has to revise more of the earlier calls.
         let mut calls = Calls::open(path, 0).unwrap();
         assert_eq!(
             (decide(&mut calls, "x"), again(&mut calls)),
@@ -263,7 +267,7 @@ mod tests {
                 refused(&damaged, &format!("bit {bit} of {place}"));
             }
         }
-        // Torn by a run that died before its call: a frame of which the head says nothing.
+        // Torn by a run that died before its call: a frame not counted by the head.
         let len = whole.len() as u64;
         for torn in [&[0][..], &[0; 100], &[0, 0, 0, 2, 1, 2, 3, 4, b'{', b'}']] {
             fs::write(path, [&whole, torn].concat()).unwrap();
@@ -271,7 +275,7 @@ mod tests {
             assert_eq!(fs::metadata(path).unwrap().len(), len);
             assert_eq!([9, 10].map(|now| calls.decide(|| Ok(now)).unwrap()), [2, 10]);
         }
-        // All of them came before the checkpoint, and are not asked for any more.
+        // All frames precede the checkpoint, and are not needed any more.
         fs::write(path, &whole[..HEAD_BYTES]).unwrap();
         Calls::open(path, 3).unwrap();
         fs::remove_file(path).unwrap();

@@ -1,7 +1,8 @@
-//! What a job is: its command, all that changes the result, and the files that it reads.
+//! The description of a job: its command, all options with an effect on the result, and the files
+//! it reads.
 //!
-//! What changes the result is what the options of the command serialise: every field of theirs, but for those that are
-//! skipped there, each with the reason why.
+//! The options are the serialized fields of the command's options. Each skipped field states the
+//! reason.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +12,17 @@ use serde_json::Value;
 
 use corpus::{Identity, Location, NoIdentity};
 
-/// Raised when an older journal cannot be gone on with.
+/// Version of the description. A higher one refuses journals of older programs.
 const VERSION: u32 = 3;
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Description {
     version: u32,
     command: String,
-    /// By the names that the user knows them by. What was not given is not here.
+    /// By the names known to the user, without options that were not given.
     options: BTreeMap<String, Value>,
     inputs: Vec<Input>,
-    /// The identity of the index that it writes into, once that is open.
+    /// The identity of the index that the job writes into, once open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     index: Option<String>,
 }
@@ -32,7 +33,7 @@ struct Input {
     n_bytes: u64,
     /// Nanoseconds since 1970.
     modified: u128,
-    /// What a server calls the contents.
+    /// The server's name for the contents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     e_tag: Option<String>,
 }
@@ -43,8 +44,8 @@ impl Description {
         Self { version: VERSION, command: command.to_owned(), options, inputs, index: None }
     }
 
-    /// Adds all that `options` serialise, a field for each option. It has the option's name, or a description of
-    /// several that begins with an article.
+    /// Adds all serialized fields of `options`. The name of a field is the option's name, or a
+    /// description of several options, beginning with an article.
     pub(crate) fn with(mut self, options: &impl Serialize) -> anyhow::Result<Self> {
         let options = serde_json::to_value(options).context("failed to write down the options of the job")?;
         let Value::Object(options) = options else { bail!("options are fields, and not {options}") };
@@ -56,7 +57,7 @@ impl Description {
         Ok(self)
     }
 
-    /// Adds a file that is read, in its turn.
+    /// Adds an input, in the order of reading.
     pub(crate) fn add_input(&mut self, location: &Location) -> anyhow::Result<()> {
         let path = location.path().display();
         let identity = location.identity().map_err(|why| match why {
@@ -78,7 +79,7 @@ impl Description {
         Ok(())
     }
 
-    /// What to do where the journal of the job cannot be gone on with.
+    /// Advice for a job that cannot resume.
     pub(super) fn advice(&self) -> &'static str {
         if self.may_begin_anew() {
             "put back a copy of it, or remove the journal to begin anew"
@@ -87,19 +88,19 @@ impl Description {
         }
     }
 
-    /// Whether it may be done without its journal: a collector that decides again drops what its
-    /// own index has by now.
+    /// Returns true if the job may be repeated without its journal. A collector may not: deciding
+    /// again, it would drop items that its own index has by now.
     pub(super) fn may_begin_anew(&self) -> bool {
         self.command != "collect"
     }
 
-    /// Notes which index the job writes into, and says whether it may be this one: an index that was made anew does not
-    /// have what the job has written into the one before it.
+    /// Notes the index of the job, and returns true if `index` is this one. An index made anew
+    /// lacks the documents that the job wrote into the former one.
     pub(super) fn hold_to(&mut self, index: &str) -> bool {
         self.index.get_or_insert_with(|| index.to_owned()) == index
     }
 
-    /// What of `other` is not as it is here. Which index it writes into is known only later.
+    /// The first difference of `other` from `self`, without the index, which is known only later.
     pub(crate) fn difference(&self, other: &Self) -> Option<String> {
         if self.version != other.version {
             return Some("it was written by another version of this program".to_owned());
@@ -178,7 +179,7 @@ mod tests {
         assert_eq!(job.difference(&Description::new("index")), None);
     }
 
-    /// Their options were texts as the program's own debug output has them.
+    /// Options of these versions were texts of Rust's debug output.
     #[test]
     fn journals_of_other_versions_are_read_and_refused() {
         for old in [

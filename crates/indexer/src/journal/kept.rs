@@ -1,4 +1,4 @@
-//! The documents that a deduplication has kept: what it decides by.
+//! The documents kept by a deduplication, by which it decides.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use simhash::Fingerprint;
 
 use super::log::Log;
 
-/// Ids, with the features of those that have some.
+/// Ids, and the features of those that have some.
 pub(crate) type Batch = Vec<(DocumentId, Option<Features>)>;
 
-/// Features, as they are written down.
+/// Features in the log.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -22,8 +22,8 @@ enum Written {
     Simhash(u64),
     /// A simhash, if there is one, and the bytes of a signature.
     Signed(Option<u64>, Vec<u8>),
-    /// The same, the text, by which the run goes on to count, and true where that is reduced. Journals of before have no
-    /// such field.
+    /// The same with the text, for exact counts after a resumption, and true if the text is
+    /// reduced. Older journals lack the last field.
     Told(Option<u64>, Vec<u8>, String, #[serde(default)] bool),
 }
 
@@ -87,7 +87,7 @@ impl KeptLog {
         self.log.append(&batch).with_context(|| self.failed())
     }
 
-    /// Makes durable what was added, and says how long the log is.
+    /// Makes the added batches durable, and returns the length of the log.
     pub(crate) fn checkpoint(&mut self) -> anyhow::Result<u64> {
         self.log.sync().with_context(|| self.failed())
     }

@@ -1,14 +1,16 @@
-//! A file that only grows, of frames each of which is whole or not there, after a head that is for others to read.
+//! An append-only file of frames, each of them whole or absent, after a head for the caller.
 //!
 //! ```text
-//! length of the payload, 4 bytes, big-endian | CRC-32 of the payload, 4 bytes, big-endian | payload, JSON
+//! length of the payload, u32, big-endian | CRC-32 of the payload, u32, big-endian | payload, JSON
 //! ```
 //!
-//! A process that dies in the middle of a frame leaves a torn one at the end, which the next one takes away.
+//! A process that dies in the middle of a frame leaves a torn one at the end; the next process
+//! removes it.
 //!
-//! LMDB, which is linked for the embedded store, would hold frames no more simply: its files have no checksums and the byte
-//! order of the machine, so that a journal could not be moved and damage would not be noticed. A checkpoint also states the
-//! length of each log beside those of the outputs, and cuts all of them back to it; a database has no such length.
+//! LMDB, linked for the embedded store, would not hold frames more simply: its files have no
+//! checksums and the byte order of the machine, so a journal could not be moved and damage would
+//! stay unnoticed. A checkpoint also states the length of each log beside those of the outputs, and
+//! a resumed run cuts all files back to their lengths; a database has no such length.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
@@ -22,20 +24,20 @@ const HEADER_BYTES: usize = 8;
 
 pub(super) struct Log {
     file: File,
-    /// Where the first frame begins.
+    /// Offset of the first frame.
     start: u64,
 }
 
 impl Log {
-    /// Opens the log at `path`, or makes one where none had to be there, and hands all frames of its first `len` bytes to `take`; what is behind them
-    /// is cut off.
+    /// Opens the log at `path`, created if `len` is 0, and passes all frames of its first `len`
+    /// bytes to `take`. Cuts off the rest.
     pub(super) fn open<T: DeserializeOwned>(path: &Path, len: u64, take: impl FnMut(T)) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).create(len == 0).truncate(false).open(path)?;
         Self::read(file, 0, Some(len), take)
     }
 
-    /// The log in a file that has a head of `start` bytes, whose length is not known: its frames are those before
-    /// the first torn one.
+    /// Opens the log in a file with a head of `start` bytes. Its length is not known: its frames
+    /// end at the first torn one.
     pub(super) fn after_head<T: DeserializeOwned>(
         file: File,
         start: u64,
@@ -65,12 +67,12 @@ impl Log {
         Ok(Self { file, start })
     }
 
-    /// Writes the head, of which the kernel knows afterwards.
+    /// Writes the head and hands it to the kernel.
     pub(super) fn write_head(&self, head: &[u8]) -> io::Result<()> {
         self.file.write_all_at(head, 0)
     }
 
-    /// Adds a frame, of which the kernel knows afterwards: it outlives this process.
+    /// Adds a frame and hands it to the kernel: the frame outlives this process.
     pub(super) fn append(&mut self, frame: &impl Serialize) -> io::Result<()> {
         let mut bytes = vec![0; HEADER_BYTES];
         serde_json::to_writer(&mut bytes, frame)?;
@@ -82,29 +84,30 @@ impl Log {
         self.file.write_all(&bytes)
     }
 
-    /// Makes what was added outlive the machine, and says how long the file is.
+    /// Makes the added frames durable, and returns the length of the file.
     pub(super) fn sync(&mut self) -> io::Result<u64> {
         self.file.sync_data()?;
         self.file.stream_position()
     }
 
-    /// Forgets all frames.
+    /// Removes all frames.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         self.file.set_len(self.start)?;
         self.file.seek(SeekFrom::Start(self.start)).map(|_| ())
     }
 }
 
-/// The payload of the next frame; `None` where there is no whole one.
+/// The payload of the next frame; `None` if there is no whole one.
 fn read_frame(reader: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut header = Vec::new();
     reader.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut header)?;
     let Ok([a, b, c, d, crc @ ..]) = <[u8; HEADER_BYTES]>::try_from(header) else { return Ok(None) };
     let n_bytes = u32::from_be_bytes([a, b, c, d]);
     let mut payload = Vec::new();
-    // Not made as large as the header says, which may be torn.
+    // Grows with the read bytes, because the length in a torn header may be huge.
     let n_read = reader.by_ref().take(n_bytes.into()).read_to_end(&mut payload)?;
-    // No JSON is empty; what a machine that died has left of a frame may be zeros, which are the checksum of nothing.
+    // JSON is never empty. A crashed machine may leave zeros in place of a frame, and zero is the
+    // checksum of an empty payload.
     let whole =
         n_bytes > 0 && n_read == n_bytes as usize && crc32fast::hash(&payload) == u32::from_be_bytes(crc);
     Ok(whole.then_some(payload))

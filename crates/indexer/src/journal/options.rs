@@ -1,17 +1,17 @@
-//! Whether and how a job keeps a journal.
+//! Options of a journal.
 
 use std::path::PathBuf;
 
 use serde::Serialize;
 
-/// A journal.
+/// Place and intervals of a journal.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct JournalOptions {
-    /// It may be moved, and is the same journal.
+    /// Not compared: a moved journal is the same one.
     #[serde(skip)]
     pub(crate) folder: PathBuf,
-    /// Records between two checkpoints. They fall after the same records in every run, so that calls of a store do,
-    /// too.
+    /// Records between two checkpoints. Checkpoints, and hence calls of a store, fall after the
+    /// same records in every run.
     pub(crate) checkpoint_records: u64,
 }

@@ -1,4 +1,4 @@
-//! The rows of the input that are kept, for an output that is made of them at the end.
+//! The kept rows of the input, for an output made from them at the end.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,19 +9,19 @@ use super::ROWS;
 use super::log::Log;
 use crate::output::Lengths;
 
-/// Which of the inputs, and which row of it.
+/// Index of an input, and row in it.
 pub(crate) type Row = (usize, u64);
 
 pub(crate) struct RowsLog {
-    /// There once the job has begun.
+    /// `None` until the job has begun.
     log: Option<Log>,
     path: PathBuf,
-    /// Not written yet.
+    /// Rows not written yet.
     pending: Vec<Row>,
 }
 
 impl RowsLog {
-    /// As it was at a checkpoint, by which it had `len` bytes, if there has been one.
+    /// Opens the log at a checkpoint, where it had `len` bytes; `None` without a checkpoint.
     pub(super) fn open(path: &Path, len: Option<u64>, take: impl FnMut(Vec<Row>)) -> io::Result<Self> {
         let log = len.map(|len| Log::open(path, len, take)).transpose()?;
         Ok(Self { log, path: path.to_owned(), pending: Vec::new() })
@@ -31,7 +31,7 @@ impl RowsLog {
         self.pending.push(row);
     }
 
-    /// Makes durable what was added, and adds to `lengths` how long the log is.
+    /// Makes the added rows durable, and adds the length of the log to `lengths`.
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         let mut write = || -> io::Result<u64> {
             let log = match &mut self.log {

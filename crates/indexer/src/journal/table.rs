@@ -1,4 +1,4 @@
-//! The rows of a table that is made at the end of the job, of all of them.
+//! The rows of a table that is made from all of them at the end of the job.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,20 +10,20 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use super::log::Log;
 use crate::output::Lengths;
 
-/// Frames of rows. What is in a row is for the writer of the table.
+/// Frames of rows. The writer of the table defines the content of a row.
 pub(crate) struct TableLog {
-    /// There once the job has begun.
+    /// `None` until the job has begun.
     log: Option<Log>,
     path: PathBuf,
     name: &'static str,
-    /// At the checkpoint.
+    /// Length at the checkpoint.
     len: u64,
-    /// What could not be read, and what to do.
+    /// Context of an error while reading, with advice.
     unreadable: String,
 }
 
 impl TableLog {
-    /// As it was at a checkpoint, by which it had `len` bytes, if there has been one.
+    /// Opens the log at a checkpoint, where it had `len` bytes; `None` without a checkpoint.
     pub(super) fn open(
         path: &Path,
         name: &'static str,
@@ -44,7 +44,7 @@ impl TableLog {
         self.log().and_then(append).with_context(|| format!("failed to write {}", self.path.display()))
     }
 
-    /// Makes durable what was added, and adds to `lengths` how long the log is.
+    /// Makes the added rows durable, and adds the length of the log to `lengths`.
     pub(crate) fn checkpoint(&mut self, lengths: &mut Lengths) -> anyhow::Result<()> {
         let len = self.log().and_then(Log::sync);
         self.len = len.with_context(|| format!("failed to write {}", self.path.display()))?;
@@ -52,7 +52,7 @@ impl TableLog {
         Ok(())
     }
 
-    /// All rows up to the checkpoint go to `take`, frame by frame.
+    /// Passes all rows up to the checkpoint to `take`, frame by frame.
     pub(crate) fn read<Rows: DeserializeOwned>(
         self,
         mut take: impl FnMut(Rows) -> anyhow::Result<()>,

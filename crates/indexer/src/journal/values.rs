@@ -1,16 +1,16 @@
-//! How values are written down that a journal compares: as the user knows them.
+//! Serializers of values that a journal compares, in the form known to the user.
 
 use std::fmt::Display;
 use std::path::Path;
 
 use serde::Serializer;
 
-/// As it is shown.
+/// Serializes a value as displayed.
 pub(crate) fn text<S: Serializer>(value: &impl Display, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }
 
-/// The same, of what may be missing.
+/// Serializes an optional value as displayed.
 #[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
 pub(crate) fn shown<S: Serializer>(value: &Option<impl Display>, serializer: S) -> Result<S::Ok, S::Error> {
     match value {
@@ -19,7 +19,7 @@ pub(crate) fn shown<S: Serializer>(value: &Option<impl Display>, serializer: S) 
     }
 }
 
-/// A path. One that is no Unicode is told from all others, too.
+/// Serializes an optional path. Distinct paths differ even if they are not Unicode.
 #[expect(clippy::ref_option, reason = "serde hands over a reference to the field")]
 pub(crate) fn path<S: Serializer>(path: &Option<impl AsRef<Path>>, serializer: S) -> Result<S::Ok, S::Error> {
     match path.as_ref().map(|path| (path.as_ref(), path.as_ref().to_str())) {

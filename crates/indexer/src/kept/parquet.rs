@@ -1,9 +1,9 @@
-//! The rows of Parquet files that stay, as a Parquet file with the same columns.
+//! Writes the kept rows of Parquet files into a Parquet file with the same columns.
 //!
-//! While verdicts come only the numbers of the rows are remembered. The file is made at the end, from the inputs, which are
-//! read once more: column by column, each as it is stored, so memory does not grow with the rows or the file. Other
-//! outputs go on from a checkpoint, and a file of Parquet, whose contents stand at its end, cannot; of the same rows it is
-//! made again, the same.
+//! During the run only the numbers of the kept rows are in memory. At the end the inputs are read
+//! again and the file is written column by column, each in its stored form, so memory does not grow
+//! with the rows or the file. A Parquet file has its table of contents at its end and cannot resume
+//! at a checkpoint like other outputs; it is made again from the same rows, with the same content.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,23 +23,25 @@ use crate::journal::{Journal, Row, RowsLog};
 use crate::output::{Lengths, Output};
 use corpus::parquet::{ParquetFile, ROWS_AT_A_TIME, copy, guarded, open_parquet};
 
-/// What is kept of neighbouring row groups goes into one, until it is as large as this, unpacked; readers like large ones.
+/// Uncompressed size at which a row group ends. Kept rows of neighbouring row groups are merged up
+/// to it, because readers prefer large groups.
 const GROUP_BYTES: u64 = 128 << 20;
 
-/// Nor is more than this many made one: the files of all of them are open at once.
+/// Bound on the merged row groups, all of whose files are open at once.
 const GROUPS_MAX: usize = 128;
 
 pub(crate) struct ParquetOutput {
     output: Output,
     inputs: Vec<Input>,
     kept: RowSet,
-    /// Where there is a journal.
+    /// `None` without a journal.
     log: Option<RowsLog>,
 }
 
 struct Input {
     location: Location,
-    /// What it was when the run began; none where it is no Parquet, which the run will say.
+    /// Schema and number of rows when the run began; `None` for an invalid file, which the run
+    /// rejects.
     schema: Option<(TypePtr, i64)>,
 }
 
@@ -79,7 +81,7 @@ impl ParquetOutput {
                             path.display()
                         );
                     }
-                    // Of equal ones one is enough.
+                    // Shares one of the equal schemas.
                     Some((Arc::clone(first_schema), n_rows))
                 }
             };
@@ -116,7 +118,7 @@ impl ParquetOutput {
         let metadata = file.metadata().file_metadata();
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            // How pandas, Arrow and others make more of the columns than Parquet knows.
+            // Types of the columns that pandas, Arrow and others define beyond Parquet.
             .set_key_value_metadata(metadata.key_value_metadata().cloned());
         let schema = metadata.schema_descr().root_schema_ptr();
         let mut writer = SerializedFileWriter::new(&mut self.output, schema, properties.build().into())
@@ -158,7 +160,7 @@ impl Input {
         Ok((metadata.schema_descr().root_schema_ptr(), metadata.num_rows()))
     }
 
-    /// Opens it again, as it was when the run began.
+    /// Opens the file again. Fails if it has changed since the run began.
     fn open(&self) -> anyhow::Result<SerializedFileReader<ParquetFile>> {
         let failed = || format!("failed to read {} again", self.location.path().display());
         let file = open_parquet(&self.location).with_context(failed)?;
@@ -172,7 +174,7 @@ impl Input {
     }
 }
 
-/// Writes what is kept of some row groups as one.
+/// Writes the kept rows of several row groups as one.
 fn write_group(
     writer: &mut SerializedFileWriter<&mut Output>,
     groups: &[Group],
@@ -185,7 +187,8 @@ fn write_group(
             let column = group.file.metadata().row_group(group.n_group).column(n_column).column_descr_ptr();
             let mut reader = group.file.get_row_group(group.n_group)?.get_column_reader(n_column)?;
             let end = kept.end_in(group.n_file, group.rows.clone());
-            // In the portions in which they were read before, and no further: what was readable is so again.
+            // Reads in the same portions as before, and no further: rows readable then are readable
+            // now.
             for start in (group.rows.start..end).step_by(ROWS_AT_A_TIME) {
                 let rows = start..group.rows.end.min(start + ROWS_AT_A_TIME as u64);
                 let is_kept: Vec<bool> = rows.map(|row| kept.contains(group.n_file, row)).collect();
@@ -199,7 +202,7 @@ fn write_group(
     Ok(())
 }
 
-/// The first column that is another one there and here, as people write them.
+/// The first column that differs, in both forms.
 fn difference(there: &Type, here: &Type) -> Option<[String; 2]> {
     let (there, here) = (there.get_fields(), here.get_fields());
     let place = (0..there.len().max(here.len())).find(|i| there.get(*i) != here.get(*i))?;

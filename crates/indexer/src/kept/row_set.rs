@@ -1,11 +1,11 @@
-//! Which rows of the inputs are kept: a bit for each.
+//! The kept rows of the inputs, as bits.
 
 use std::ops::Range;
 
 /// Rows of several files, counted from 1.
 #[derive(Default)]
 pub(super) struct RowSet {
-    /// Of each file the bits, by 64 rows.
+    /// The bits of each file, 64 rows to a word.
     files: Vec<Vec<u64>>,
 }
 
@@ -27,20 +27,20 @@ impl RowSet {
         word.is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
-    /// How many of these rows are in it.
+    /// The number of `rows` in the set.
     pub(super) fn count(&self, n_file: usize, rows: Range<u64>) -> u64 {
         rows.filter(|row| self.contains(n_file, *row)).count() as u64
     }
 
-    /// The last row of a file that is in it.
+    /// The last row of a file in the set.
     pub(super) fn last(&self, n_file: usize) -> Option<u64> {
         let words = self.files.get(n_file)?;
-        // It has been made for a row.
+        // Not zero: a word is added only for a row in it.
         let last = words.last()?;
         Some(words.len() as u64 * 64 - 1 - u64::from(last.leading_zeros()))
     }
 
-    /// One more than the last of these rows that is in it; where none is, their start.
+    /// The end of the last of `rows` in the set, exclusive; the start of `rows` if none is.
     pub(super) fn end_in(&self, n_file: usize, rows: Range<u64>) -> u64 {
         let Some(last) = self.last(n_file) else { return rows.start };
         let kept = (rows.start..rows.end.min(last + 1)).rev().find(|row| self.contains(n_file, *row));

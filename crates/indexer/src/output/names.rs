@@ -1,18 +1,18 @@
-//! What each output is written as, and what its name may promise: a name that says a format says the right one.
+//! Formats of outputs, and their names: a suffix that stands for a format must state the right one.
 
 use std::path::Path;
 
 use anyhow::{bail, ensure};
 use serde::{Serialize, Serializer};
 
-/// How the files of a folder of results are written.
+/// Format of the files in a folder of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResultsFormat {
-    /// JSON Lines: each item as it was read.
+    /// JSON Lines: each item as read.
     Jsonl,
-    /// The same, packed with gzip.
+    /// JSON Lines, packed with gzip.
     JsonlGz,
-    /// The same, packed with zstd.
+    /// JSON Lines, packed with zstd.
     JsonlZst,
     Parquet,
 }
@@ -20,7 +20,7 @@ pub(crate) enum ResultsFormat {
 impl ResultsFormat {
     pub(crate) const ALL: [Self; 4] = [Self::Jsonl, Self::JsonlGz, Self::JsonlZst, Self::Parquet];
 
-    /// How the names of the files end, which is what `--results-format` calls it, too.
+    /// The suffix of file names, which is also the value of `--results-format`.
     pub(crate) fn suffix(self) -> &'static str {
         match self {
             Self::Jsonl => "jsonl",
@@ -37,7 +37,7 @@ impl Serialize for ResultsFormat {
     }
 }
 
-/// An output, by what it is for.
+/// Role of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The documents that stay.
@@ -49,19 +49,19 @@ pub(crate) enum Role {
     Records,
     Rejects,
     Report,
-    /// In how many documents each term occurs.
+    /// The number of documents for each term.
     Frequencies,
     /// The folder of a job.
     Journal,
     /// The folder of rows for a bulk load.
     Rows,
-    /// The folder of files with the pairs of an index.
+    /// The folder of parts with the pairs of an index.
     PairParts,
-    /// The folder of what is collected, in files of this format.
+    /// The folder of collected items, in files of this format.
     Results(ResultsFormat),
 }
 
-/// How an output is written.
+/// Format of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
     JsonLines,
@@ -71,13 +71,13 @@ pub(crate) enum Written {
     /// One object for the whole file.
     Json,
     Page,
-    /// Lines of terms and counts, which readers check to the byte.
+    /// Lines of terms and counts, checked by readers to the byte.
     Frequencies,
     /// Files under names of their own.
     Folder,
 }
 
-/// Ends of names that promise what no output is written as.
+/// Suffixes of formats in which no output is written.
 const PROMISES: [&str; 46] = [
     ".arff",
     ".arrow",
@@ -127,17 +127,17 @@ const PROMISES: [&str; 46] = [
     ".yml",
 ];
 
-/// How files are packed that can be.
+/// Suffixes of supported packings.
 const PACKED: [&str; 2] = [".gz", ".zst"];
 
-/// Names that promise another packing.
+/// Suffixes of other packings.
 const PACKED_OTHERWISE: [&str; 17] = [
     ".7z", ".br", ".bz2", ".gzip", ".lz", ".lz4", ".lzma", ".lzo", ".rar", ".snappy", ".sz", ".tgz", ".xz",
     ".z", ".zip", ".zlib", ".zstd",
 ];
 
 impl Role {
-    /// Everything that it can be written as; the first is what a name gets that promises nothing.
+    /// All possible formats; the first is the default for names without a known suffix.
     const fn writes(self) -> &'static [Written] {
         match self {
             Self::Kept | Self::Duplicates | Self::Clusters | Self::Pairs | Self::Records => {
@@ -150,7 +150,7 @@ impl Role {
         }
     }
 
-    /// What is written under this name; refuses one that promises something else.
+    /// The format for a name. Refuses the suffix of another format.
     pub(crate) fn of(self, path: &Path) -> anyhow::Result<Written> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         if let Self::Results(format) = self
@@ -176,7 +176,7 @@ impl Role {
         let written = match written {
             Some(written) => written,
             None if promises() => bail!("the name promises {ending}, and {}", self.instead()),
-            // It says how it is to be written, or it is not known.
+            // The name must state the format of a report.
             None if self == Self::Report => bail!("{}", self.instead()),
             None => writes[0],
         };
@@ -192,7 +192,7 @@ impl Role {
         Ok(written)
     }
 
-    /// What is written, and how to name it.
+    /// The possible formats and their suffixes, for an error.
     fn instead(self) -> String {
         let show = |written: &Written| format!("{} ({})", written.what(), written.endings().join(" "));
         match self {
@@ -245,7 +245,7 @@ impl Written {
         }
     }
 
-    /// The ends of names that fit it. Lines of JSON are also read from files that end in .json, and are text.
+    /// Suffixes of the format. JSON Lines are also read from `.json` files, and are text.
     fn endings(self) -> &'static [&'static str] {
         match self {
             Self::JsonLines => &[".jsonl", ".ndjson", ".json", ".txt", ".text"],
@@ -354,7 +354,7 @@ mod tests {
         }
     }
 
-    /// Whatever a name promises, an output either is that or is refused under it.
+    /// For each known suffix, an output either has its format or is refused.
     #[test]
     fn no_output_takes_a_promise_that_it_does_not_keep() {
         let known = Written::ALL.iter().flat_map(|written| written.endings());

@@ -1,4 +1,4 @@
-//! Files that are not whole yet: beside their places, under other names.
+//! Partial files: beside their places, under other names.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -9,40 +9,40 @@ use tempfile::NamedTempFile;
 
 use super::folder_of;
 
-/// After the name of the place and what tells several files of it apart.
+/// Follows the name of the place and a part that distinguishes several files for it.
 const SUFFIX: &str = ".partial";
 
-/// What tells files apart that belong to no journal. The name of a job is longer.
+/// Length of the random part in names of files without a journal. The name of a job is longer.
 const N_RANDOM: usize = 6;
 
-/// What is read at once of a file that is held against its checksum.
+/// Bytes read at once to verify a checksum.
 const HASHED_BYTES: usize = 1 << 20;
 
-/// How far an output was at a checkpoint.
+/// State of an output at a checkpoint.
 #[derive(Clone, Copy)]
 pub(crate) struct Reached {
     pub(crate) len: u64,
-    /// Of so much of it. A journal of before there were any has none.
+    /// Checksum of the first `len` bytes; `None` in a journal older than checksums.
     pub(crate) crc32: Option<u32>,
 }
 
 /// A file that is not whole yet.
 pub(super) enum Partial {
-    /// Gone with the run, unless that is killed.
+    /// Removed at the end of the run, unless the process is killed.
     Temporary(NamedTempFile),
-    /// There for the next run to go on with.
+    /// Kept for the next run to resume.
     Journalled(Box<Journalled>),
 }
 
 pub(super) struct Journalled {
     pub(super) file: File,
     pub(super) path: PathBuf,
-    /// Of all that was written.
+    /// Hash of all written bytes.
     pub(super) hasher: crc32fast::Hasher,
 }
 
 impl Partial {
-    /// A new one for a place. Those that runs which were killed have left of it are removed.
+    /// Creates a partial file for a place, and removes those left by killed runs.
     pub(super) fn temporary(path: &Path) -> io::Result<Self> {
         let folder = folder_of(path);
         let prefix = format!(".{}.", path.file_name().unwrap_or_default().to_string_lossy());
@@ -52,23 +52,23 @@ impl Partial {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // Those of the file that is replaced, else what a new file gets; the process's umask is
-            // taken off.
+            // Those of the replaced file, or else of any new file; the umask of the process is
+            // applied.
             let replaced = fs::metadata(path).ok().map(|metadata| metadata.permissions());
             builder.permissions(replaced.unwrap_or_else(|| fs::Permissions::from_mode(0o666)));
         }
         loop {
             let file = builder.tempfile_in(folder)?;
-            // Where the file system has no locks nothing is removed either.
+            // On a file system without locks, no partial files are removed either.
             let _ = flock(file.as_file(), FlockOperation::NonBlockingLockExclusive);
-            // Another run may have taken it for one that was left before it was locked.
+            // Another run may have removed it as left over before it was locked.
             if file.path().exists() {
                 return Ok(Self::Temporary(file));
             }
         }
     }
 
-    /// A checksum of what was written, where a journal is to hold it.
+    /// The checksum of the written bytes, for a journal.
     pub(super) fn crc32(&self) -> Option<u32> {
         match self {
             Self::Temporary(_) => None,
@@ -85,7 +85,7 @@ impl Partial {
 }
 
 impl Reached {
-    /// Whether a file is so far, and what was written.
+    /// Returns true if the file at `path` has this length and checksum.
     pub(crate) fn is_at(&self, path: &Path) -> io::Result<bool> {
         let file = File::open(path)?;
         Ok(file.metadata()?.len() == self.len && self.is_with(&hash_of(&file, self.len)?))
@@ -131,8 +131,8 @@ impl Seek for Partial {
     }
 }
 
-/// Removes what runs that were killed have left for a place. What cannot be removed is in the way
-/// of nothing.
+/// Removes the partial files of a place that killed runs have left. Ignores errors: a remaining
+/// file does no harm.
 fn remove_left(folder: &Path, prefix: &str) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -143,10 +143,10 @@ fn remove_left(folder: &Path, prefix: &str) {
     }
 }
 
-/// Whether a run writes to a file that is not whole, which holds a lock of it then; also where that
-/// cannot be told.
+/// Returns true if a run holds the lock of a partial file and so writes to it, or if this cannot be
+/// determined.
 pub(crate) fn is_at_work(path: &Path) -> bool {
-    // Not by its kind: another thing of that name is left alone.
+    // Leaves anything but a regular file alone.
     let opened =
         fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file).and_then(|_| File::open(path).ok());
     opened.is_none_or(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_err())
@@ -166,7 +166,7 @@ mod tests {
         left.iter().for_each(|path| fs::write(path, "left").unwrap());
         let of_another_run = Partial::temporary(&place).unwrap();
         let of_this_run = Partial::temporary(&place).unwrap();
-        // The second is a job's that goes on with it, the third of another place.
+        // The second belongs to a job that can resume, the third to another place.
         assert_eq!(left.each_ref().map(|path| path.exists()), [false, true, true]);
         for partial in [&of_another_run, &of_this_run] {
             let Partial::Temporary(file) = partial else { unreachable!("it belongs to no journal") };

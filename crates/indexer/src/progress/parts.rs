@@ -1,4 +1,4 @@
-//! How far a run over the parts of an index has come, in parts and rows.
+//! Progress over the parts of an index, in parts and rows.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ pub(crate) struct PartsProgress {
 }
 
 impl PartsProgress {
-    /// Of so many parts that are to be done.
+    /// Starts the progress over `n_parts` parts.
     pub(crate) fn new(n_parts: u64, quiet: bool) -> Self {
         let view = if quiet {
             View::Nothing
@@ -28,12 +28,12 @@ impl PartsProgress {
         Self { start, next_line: start + LINE_INTERVAL, n_parts, view }
     }
 
-    /// Time at work.
+    /// Working time.
     pub(crate) fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// Shows how far it is, if it is time for that again.
+    /// Updates the display, if an update is due.
     pub(crate) fn show(&mut self, n_done: u64, n_rows: u64) {
         let per_second = (n_rows as f64 / self.elapsed().as_secs_f64().max(1e-3)) as u64;
         match &self.view {

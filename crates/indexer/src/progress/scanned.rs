@@ -1,4 +1,4 @@
-//! How far a run over an index has come, in documents: of the bytes of a store nothing is known.
+//! Progress over an index, in documents: the bytes of a store are not known.
 
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,9 @@ use crate::numbers::Grouped;
 pub(crate) struct Scanned {
     start: Instant,
     next_line: Instant,
-    /// Which of several passes this is; empty where there is one.
+    /// Name of the current pass; empty if there is only one.
     pass: &'static str,
-    /// Where the store counts them.
+    /// `None` if the store does not count documents.
     n_documents: Option<u64>,
     view: View,
 }
@@ -32,7 +32,7 @@ impl Scanned {
         Ok(Self { start, next_line: start + LINE_INTERVAL, pass: "", n_documents, view })
     }
 
-    /// All documents are gone through once more, in the pass of this name.
+    /// Begins another pass over all documents.
     pub(crate) fn begin_pass(&mut self, name: &'static str) {
         self.pass = name;
         if let View::Bar(bar) = &self.view {
@@ -48,7 +48,7 @@ impl Scanned {
         self.start.elapsed()
     }
 
-    /// Shows how far it is, if it is time for that again.
+    /// Updates the display, if an update is due.
     pub(crate) fn show(&mut self, n_read: u64) {
         match &self.view {
             View::Nothing => {}

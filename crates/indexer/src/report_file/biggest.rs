@@ -1,5 +1,5 @@
-//! The groups with the most duplicates, and texts to show of them: which they are is known only at the end, and nobody can
-//! hold the texts of all until then.
+//! The groups with the most duplicates, with the beginnings of their texts. The biggest groups are
+//! known only at the end, and the texts of all groups until then would not fit into memory.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
@@ -12,13 +12,13 @@ use super::findings::step;
 use super::{Example, Group};
 use crate::pipeline::Fingerprinted;
 
-/// Memory for the beginnings of kept documents, in case a duplicate of them comes. The latest are held.
+/// Memory for the beginnings of the latest kept documents, for later duplicates.
 const KEPT_BYTES_MAX: usize = 64 << 20;
 
-/// Memory for the beginnings in groups. Where it is used up the smaller groups lose theirs.
+/// Memory for the beginnings in groups. Beyond it, the smaller groups lose theirs.
 const GROUPS_BYTES_MAX: usize = 64 << 20;
 
-/// What a beginning takes beside its text.
+/// Bytes of a beginning beside its text.
 const BEGINNING_BYTES: usize = 128;
 
 pub(super) struct Biggest {
@@ -29,13 +29,13 @@ pub(super) struct Biggest {
     groups_bytes_max: usize,
 }
 
-/// What is known of the duplicates of one kept document.
+/// The duplicates of one kept document.
 struct Members {
-    /// Of the groups this one is the how-manieth that began.
+    /// Number of groups that began before this one.
     number: usize,
     n_duplicates: u64,
     kept: Option<Box<str>>,
-    /// The first at each rung, which is what differs most between them.
+    /// The first duplicate at each rung: examples as different as possible.
     examples: Vec<(u8, Example)>,
 }
 
@@ -54,7 +54,7 @@ impl Biggest {
 
     pub(super) fn add_kept(&mut self, document: &Fingerprinted) {
         match self.groups.get_mut(&document.id) {
-            // Its duplicates came before it; the group may have lost its texts since.
+            // Duplicates came before this document; the group may have lost its texts since.
             Some(group) if !group.examples.is_empty() => {
                 self.n_bytes += document.excerpt.len() + BEGINNING_BYTES;
                 group.kept = Some(document.excerpt.clone());
@@ -88,7 +88,7 @@ impl Biggest {
         }
     }
 
-    /// The beginning of a kept document, where it is held.
+    /// The beginning of a kept document, if it is in memory.
     pub(super) fn beginning(&self, id: &DocumentId) -> Option<&str> {
         let in_group = self.groups.get(id).and_then(|members| members.kept.as_deref());
         in_group.or_else(|| self.kept.beginnings.get(id).map(|text| &**text))
@@ -98,7 +98,7 @@ impl Biggest {
         self.groups.len()
     }
 
-    /// The `n` groups with the most duplicates, of equally big ones the first.
+    /// The `n` groups with the most duplicates, equally big ones in the order of their beginnings.
     pub(super) fn first(&self, n: usize) -> Vec<Group> {
         let mut groups: Vec<_> = self.groups.iter().collect();
         groups.sort_unstable_by_key(|(_, members)| members.rank());
@@ -116,7 +116,7 @@ impl Biggest {
         groups.into_iter().take(n).map(group).collect()
     }
 
-    /// Takes their texts from the smaller groups, until the others fill half of the room.
+    /// Removes the texts of the smaller groups, until the others fill half of the memory.
     fn forget_small(&mut self) {
         let mut groups: Vec<&mut Members> =
             self.groups.values_mut().filter(|members| members.n_bytes() > 0).collect();
@@ -132,8 +132,8 @@ impl Biggest {
     }
 }
 
-/// Where duplicates are told apart by how near they are: by similarity in steps where it is known, else by distance. The nearest
-/// is 0.
+/// The class of a duplicate by nearness, 0 for the nearest: by similarity in steps if known, else
+/// by distance.
 fn rung(Nearness { similarity, distance, .. }: Nearness) -> u8 {
     similarity.map_or(distance.as_bits() as u8, |similarity| 20 - step(similarity))
 }
@@ -162,7 +162,7 @@ impl Kept {
         while self.n_bytes > n_bytes_max
             && let Some(oldest) = self.order.pop_front()
         {
-            // It may have gone to its group, with its text.
+            // The text may have moved to its group.
             let text = self.beginnings.remove(&oldest).map_or(0, |text| text.len());
             self.n_bytes = self.n_bytes.saturating_sub(n_bytes(&oldest) + text);
         }

@@ -1,4 +1,4 @@
-//! The dropped documents that are most in doubt, with their texts: what a report shows first.
+//! The most doubtful dropped documents, with their texts, for the top of a report.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,13 @@ use super::{Doubtful, Numbers, Pair, Worst};
 use crate::pipeline::Fingerprinted;
 use crate::report::Deduplicated;
 
-/// How many pairs of each kind a report shows.
+/// Pairs of each kind in a report.
 const SHOWN: usize = 5;
 
-/// Bytes of a text that are held until the end of the run, and compared.
+/// Bytes of a text that are held until the end of the run and compared.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// Numbers of a text that the JSON has, from a little before the first that differs.
+/// Numbers of a text in the JSON, from the first difference on.
 const NUMBERS_MAX: usize = 100;
 
 /// The most doubtful pairs of each kind so far.
@@ -31,33 +31,33 @@ pub(super) struct Doubts {
     contained: Most,
 }
 
-/// What is odd about a document that is dropped.
+/// Oddities of a dropped document.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HowDropped {
-    /// A fifth of it or more is in nothing that stays.
+    /// True if a fifth or more of its text is in no document that stays.
     pub(crate) loses_text: bool,
-    /// It is a part of the document that stays, and not similar to it.
+    /// True if the document that stays contains it, but is not similar to it.
     pub(crate) is_contained: bool,
 }
 
-/// The pairs of greatest doubt, of each kept document one, the greatest first.
+/// The most doubtful pairs, at most one of each kept document, in descending order of doubt.
 #[derive(Default)]
 struct Most(Vec<Doubt>);
 
 #[derive(Clone)]
 struct Doubt {
-    /// The lesser is the more doubtful.
+    /// The lesser, the more doubtful.
     rank: f64,
     kept: DocumentId,
     dropped: DocumentId,
     nearness: Nearness,
-    /// The text of the dropped document, where it is at hand.
+    /// The text of the dropped document, if available.
     text: Option<Text>,
     excerpt: Box<str>,
 }
 
 impl Most {
-    /// Says whether a pair of a kept document would be held.
+    /// Returns true if a pair of a kept document would be held.
     fn admits(&self, rank: f64, kept: &DocumentId) -> bool {
         match self.0.iter().find(|doubt| doubt.kept == *kept) {
             Some(held) => rank < held.rank,
@@ -74,13 +74,14 @@ impl Most {
 }
 
 impl Doubts {
-    /// Takes note of a document that is dropped, and how.
+    /// Notes a dropped document and its oddities.
     pub(super) fn add(&mut self, document: &Fingerprinted, of: &Original, how: HowDropped) {
         let nearness = of.nearness;
         let n_bytes = document.n_text_bytes as f64;
-        // Where nothing was compared, the simhashes say how far apart two documents are.
+        // Without a similarity, the distance of the simhashes decides.
         let near = nearness.similarity.map_or(-f64::from(nearness.distance.as_bits()), Similarity::get);
-        // About as many bytes differ; of texts that differ as little the shorter is the more doubtful.
+        // The approximate number of differing bytes; of equal numbers, the shorter text is the more
+        // doubtful.
         let differing = (1.0 - nearness.similarity.map_or(0.0, Similarity::get)) * n_bytes + n_bytes * 1e-6;
         let share = nearness.shares.map_or(1.0, |[of_this, _]| of_this.get());
         let lost = (1.0 - share) * n_bytes;
@@ -107,7 +108,7 @@ impl Doubts {
         }
     }
 
-    /// The kept documents whose texts are to be shown.
+    /// The kept documents whose texts the report shows.
     pub(super) fn kept(&self) -> Vec<DocumentId> {
         let mut kept: Vec<DocumentId> = self.all().map(|doubt| doubt.kept.clone()).collect();
         kept.sort_unstable();
@@ -121,8 +122,8 @@ impl Doubts {
             .flat_map(|most| &most.0)
     }
 
-    /// What a report says of them, with the texts of kept documents; of those without one their
-    /// beginnings, where these are held.
+    /// The content of a report, with the texts of kept documents. A kept document without a text
+    /// shows its beginning, if that is in memory.
     pub(super) fn shown(
         &self,
         counts: &Deduplicated,
@@ -144,7 +145,7 @@ impl Doubts {
     }
 }
 
-/// The texts of documents in an index, where it keeps them.
+/// The texts of documents in an index, if it keeps texts.
 ///
 /// # Errors
 /// Those of the index.
@@ -156,7 +157,7 @@ pub(super) fn texts_of(index: &Index, ids: &[DocumentId]) -> index::Result<HashM
     Ok(texts.filter_map(|(id, text)| Some((id, cut(text?)))).collect())
 }
 
-/// As much of a text as is held.
+/// Cuts a text to its held part.
 fn cut(text: Text) -> Text {
     let mut end = text.len().min(TEXT_BYTES_MAX);
     while !text.is_char_boundary(end) {
@@ -262,7 +263,7 @@ mod tests {
         assert_eq!(dropped(&doubts.least_similar), ["d0", "d2", "d4", "d6", "d8"]);
         doubts.add(&document("near", 9), &of("k4", 0.8001, 1.0, false), HowDropped::default());
         assert_eq!(dropped(&doubts.least_similar), ["d0", "near", "d2", "d4", "d6"]);
-        // Nothing else differs, then the shorter text.
+        // A smaller difference is more doubtful, and then a shorter text.
         doubts.add(&document("long", 900), &of("a", 1.0, 1.0, true), HowDropped::default());
         doubts.add(&document("edited", 100), &of("b", 0.9, 1.0, true), HowDropped::default());
         doubts.add(&document("short", 90), &of("c", 1.0, 1.0, true), HowDropped::default());
@@ -303,7 +304,7 @@ mod tests {
             pair.parts.1.iter().filter(|part| part.differs).map(|part| part.text.as_str()).collect();
         assert_eq!(marked, ["28"]);
         assert_eq!(shown.signs, signs);
-        // Without the kept text its beginning, else nothing.
+        // Without the kept text its beginning, else none.
         let mut biggest = Biggest::new();
         assert_eq!(
             doubts.shown(&counts, &[], &HashMap::new(), &biggest).numbers_differ.pairs[0].text_kept,

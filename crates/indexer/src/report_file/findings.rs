@@ -1,4 +1,4 @@
-//! What a report needs to know of the verdicts, gathered while they are made.
+//! Findings for a report, gathered from the verdicts of a run.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,43 +14,45 @@ use crate::reasons::Reasons;
 use crate::report::Deduplicated;
 use crate::top::Top;
 
-/// What of a text a report shows, in columns of a terminal: so many letters, or half as many Chinese characters.
+/// Columns of an excerpt in a report: as many letters, or half as many Chinese characters.
 pub(crate) const EXCERPT_COLUMNS: usize = 300;
 
-/// How many of each list a report shows.
+/// Lengths of the lists in a report.
 const GROUPS_SHOWN: usize = 20;
 const REPEATS_SHOWN: usize = 20;
 const REASONS_SHOWN: usize = 50;
 
-/// Sources whose names are held, and pairs of them that are counted at once: bounds on memory.
+/// Bounds on memory: sources whose names are held, and pairs of them counted at once.
 const PLACES_MAX: usize = 100_000;
 const PAIRS_MAX: usize = 100_000;
 
-/// The place of documents that an earlier run has put into the index, and of those from the sources beyond the bound.
+/// The place of documents that an earlier run has put into the index, and of those from sources
+/// beyond the bound.
 const IN_INDEX: Place = Place(0);
 const ELSEWHERE: Place = Place(1);
 
 pub(crate) struct Findings {
-    /// By distance: as far as the index looks, and as far as what was confirmed is apart.
+    /// Duplicates by distance: from 0 to the index's distance, or the greatest distance of a
+    /// confirmed pair.
     n_duplicates: Vec<u64>,
-    /// By similarity, in steps of five in a hundred; only what was confirmed.
+    /// Confirmed duplicates by similarity, in steps of .05.
     n_similar: BTreeMap<u8, u64>,
     pub(crate) n_text_bytes_dropped: u64,
     places: Places,
-    /// Where the kept documents come from.
+    /// Places of the kept documents.
     kept: HashMap<DocumentId, Place>,
-    /// Where the duplicates come from of documents that this run keeps and that are yet to come.
+    /// Places of duplicates, by a kept document of this run that is yet to come.
     waiting: HashMap<DocumentId, Vec<Place>>,
-    /// Of a kept document, and of its duplicate.
+    /// Pairs of the places of a kept document and its duplicate.
     pairs: Top<(Place, Place)>,
     biggest: Biggest,
     doubts: Doubts,
-    /// Of kept documents that are in doubt, where the index keeps texts.
+    /// Texts of doubtful kept documents, if the index keeps texts.
     texts: HashMap<DocumentId, Text>,
     reasons: Reasons,
 }
 
-/// A source or, of records without one, the file.
+/// A source or, for records without one, the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Place(u32);
 
@@ -76,7 +78,7 @@ impl Findings {
         }
     }
 
-    /// Takes note of what became of a document, and how.
+    /// Notes a document, its verdict and its oddities.
     pub(crate) fn add(&mut self, item: &Item, verdict: &Verdict, how: HowDropped) {
         let place = self.places.of(item);
         match verdict {
@@ -114,7 +116,7 @@ impl Findings {
         self.biggest.add_duplicate(&item.document, of);
     }
 
-    /// Reads the texts of kept documents that are to be shown.
+    /// Reads the texts of kept documents for the report.
     ///
     /// # Errors
     /// Those of the index.
@@ -123,12 +125,12 @@ impl Findings {
         Ok(())
     }
 
-    /// Takes note of what was rejected in all.
+    /// Sets the reasons of all rejections.
     pub(crate) fn add_reasons(&mut self, reasons: &Reasons) {
         self.reasons = reasons.clone();
     }
 
-    /// What is most in doubt, with the signs that the run went wrong.
+    /// The most doubtful pairs, with the signs of a wrong run.
     pub(super) fn doubtful(&self, counts: &Deduplicated, signs: &[String]) -> Doubtful {
         self.doubts.shown(counts, signs, &self.texts, &self.biggest)
     }
@@ -162,14 +164,14 @@ impl Findings {
     }
 }
 
-/// Which step of five in a hundred a similarity lies in: 20 for what is the same.
+/// The step of .05 in which a similarity lies: 20 for equal texts.
 pub(super) fn step(similarity: Similarity) -> u8 {
     (similarity.get() * 20.0 + 1e-9).floor() as u8
 }
 
 impl Places {
     fn new() -> Self {
-        // In the order of the constants.
+        // In the order of `IN_INDEX` and `ELSEWHERE`.
         let names = vec!["(in the index before)".to_owned(), "(other sources)".to_owned()];
         Self { names, numbers: HashMap::new() }
     }

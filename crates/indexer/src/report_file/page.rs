@@ -1,4 +1,5 @@
-//! The report as a page. maud escapes whatever comes from documents; `bdi` and `dir=auto` keep a right-to-left text to itself.
+//! The report as a page. maud escapes all text from documents; `bdi` and `dir=auto` confine the
+//! direction of a right-to-left text to its element.
 
 use maud::{Markup, html};
 use page::{Page, Part, Side, beside, diff};
@@ -6,7 +7,7 @@ use page::{Page, Part, Side, beside, diff};
 use super::{Ending, Example, FilesLeftOut, Group, Numbers, Options, Pair, ReportFile, Worst};
 use crate::numbers::{Grouped, megabytes};
 
-/// The look of what is in doubt.
+/// Style of doubtful results.
 const STYLE: &str = "\
 .sign { margin: 1rem 0; padding: .5rem 1rem; border-inline-start: .3rem solid #c4820e; background: var(--raised); }
 .sign p { margin: .25rem 0; }
@@ -15,11 +16,11 @@ const STYLE: &str = "\
 .numbers blockquote { font-variant-numeric: tabular-nums; }
 ";
 
-/// What stands where a text would.
+/// Replaces a missing text.
 const NOT_AT_HAND: &str =
     "Its text is not at hand: it was in the index before, or came long before its duplicates.";
 
-/// How many inputs the head names.
+/// Inputs named in the head.
 const INPUTS_NAMED: usize = 5;
 
 pub(super) fn page(report: &ReportFile) -> String {
@@ -47,7 +48,7 @@ pub(super) fn page(report: &ReportFile) -> String {
     .into_html()
 }
 
-/// The files that were read.
+/// Names of the inputs.
 fn of_inputs(report: &ReportFile) -> Markup {
     let inputs = &report.inputs;
     let named = inputs.names.len().min(INPUTS_NAMED);
@@ -62,7 +63,7 @@ fn of_inputs(report: &ReportFile) -> Markup {
     }
 }
 
-/// What decided about near-duplicates.
+/// Options that decide which documents are near-duplicates.
 fn decided_by(options: &Options) -> Markup {
     html! {
         @match options.min_similarity {
@@ -82,7 +83,7 @@ fn decided_by(options: &Options) -> Markup {
     }
 }
 
-/// What the run said that may be wrong with it.
+/// Signs of a wrong run.
 fn signs(report: &ReportFile) -> Markup {
     html! {
         @if !report.doubtful.signs.is_empty() {
@@ -93,7 +94,7 @@ fn signs(report: &ReportFile) -> Markup {
     }
 }
 
-/// How many pairs of a kind there are, and how many are shown.
+/// The number of pairs of a kind, and of those shown.
 fn how_many(Worst { n, pairs }: &Worst) -> String {
     let (n, shown) = (*n, pairs.len() as u64);
     match (n, shown) {
@@ -103,7 +104,7 @@ fn how_many(Worst { n, pairs }: &Worst) -> String {
     }
 }
 
-/// The pairs that are to be looked at before any other.
+/// The pairs worth a look first.
 fn doubtful(report: &ReportFile) -> Markup {
     let (doubtful, options) = (&report.doubtful, &report.options);
     html! {
@@ -149,7 +150,7 @@ fn doubtful(report: &ReportFile) -> Markup {
     }
 }
 
-/// The parts of documents that stay.
+/// Documents contained in documents that stay.
 fn contained(contained: &Worst) -> Markup {
     html! {
         section {
@@ -192,7 +193,7 @@ fn doubtful_pair(pair: &Pair) -> Markup {
     }
 }
 
-/// What of a document is in the other one.
+/// The share of a document contained in the other one.
 fn in_other(share: Option<f64>) -> Markup {
     html! { @if let Some(share) = share { (format!(", {:.1} % of it in the other", share * 100.0)) } }
 }
@@ -210,7 +211,7 @@ fn how_near(pair: &Pair) -> Markup {
     }
 }
 
-/// Of a timestamp what a person reads.
+/// A timestamp to the minute.
 fn minute(timestamp: &str) -> String {
     timestamp.chars().take(16).collect::<String>().replace('T', " ")
 }
@@ -226,7 +227,7 @@ fn percent(part: u64, whole: u64) -> f64 {
 fn summary(report: &ReportFile) -> Markup {
     let counts = &report.counts;
     let (bytes, dropped) = (report.text_bytes, report.text_bytes_dropped);
-    // A row of its own has only what happened.
+    // A row appears only for a number other than 0.
     let some = |n| (n > 0).then_some(n);
     html! {
         section aria-label="Counts" {
@@ -264,7 +265,7 @@ fn summary(report: &ReportFile) -> Markup {
     }
 }
 
-/// What was found and not read.
+/// The files found and not read, by suffix.
 fn left_out(left_out: &FilesLeftOut) -> String {
     let endings = left_out.endings.iter().map(|Ending { ending, n }| format!("{ending} {}", Grouped(*n)));
     let endings = endings.collect::<Vec<_>>().join(", ");

@@ -1,4 +1,5 @@
-//! The reports of a deduplication as files: opened before the run, so that it does not fail at its end, and written then.
+//! The report files of a deduplication: opened before the run, where errors cost least, and written
+//! at its end.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::job::Job;
 use crate::output::Output;
 use crate::report::{Clustered, Deduplicated, Report};
 
-/// Inputs that a report names.
+/// Inputs named in a report.
 const INPUTS_SHOWN: usize = 100;
 
 pub(crate) struct Reporting {

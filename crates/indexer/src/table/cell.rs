@@ -8,7 +8,7 @@ use simhash::{Distance, Fingerprint};
 
 use super::Kind;
 
-/// A value, or none. A journal holds it as JSON.
+/// A value, or none. A journal stores it as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Cell<'a> {
     #[serde(rename = "n")]
@@ -30,10 +30,10 @@ pub(crate) enum Cell<'a> {
     Time(i64),
 }
 
-/// A fingerprint as the number that it is, for a reader that goes on with it.
+/// A fingerprint as a number, for programs.
 pub(crate) struct Bits(pub(crate) Fingerprint);
 
-/// What a column may be made of.
+/// Types of values in a column.
 pub(crate) trait Value<'a> {
     const KIND: Kind;
     const IS_OPTIONAL: bool = false;
@@ -42,7 +42,7 @@ pub(crate) trait Value<'a> {
 }
 
 impl Cell<'_> {
-    /// The same, for as long as one likes.
+    /// A cell that owns its value.
     pub(super) fn into_owned(self) -> Cell<'static> {
         match self {
             Self::None => Cell::None,
@@ -56,7 +56,7 @@ impl Cell<'_> {
         }
     }
 
-    /// Roughly what it takes of memory.
+    /// The approximate size in memory.
     pub(super) fn n_bytes(&self) -> usize {
         let n_bytes = match self {
             Self::Text(text) => text.len(),
@@ -75,7 +75,7 @@ impl<'a> Value<'a> for &'a str {
     }
 }
 
-/// Its digits, as JSON has them everywhere.
+/// The digits of the fingerprint, as in all JSON.
 impl<'a> Value<'a> for Fingerprint {
     const KIND: Kind = Kind::Text;
 
@@ -117,7 +117,7 @@ impl<'a> Value<'a> for Distance {
     }
 }
 
-/// A number of things, of which there are fewer than 2^63.
+/// A count of fewer than 2^63.
 impl<'a> Value<'a> for u64 {
     const KIND: Kind = Kind::Integer;
 
@@ -151,7 +151,7 @@ impl<'a, V: Value<'a>> Value<'a> for Option<V> {
     }
 }
 
-/// Floats as their bits: what is read of decimal digits may be the neighbour of what was written.
+/// Floats by their bits: decimal digits may read back as a neighbouring float.
 mod bits {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

@@ -15,9 +15,10 @@ use super::cell::Cell;
 use crate::output::{Lengths, Output};
 
 pub(super) enum Form {
-    /// An object; what has no value is left out, or null.
+    /// An object; a missing value has no field, or null.
     Json { writes_null: bool },
-    /// Cells with this byte between them, below a row that names the columns; what has no value is empty.
+    /// Cells separated by this byte, below a row with the names of the columns; a missing value is
+    /// empty.
     Delimited(u8),
 }
 
@@ -45,7 +46,7 @@ impl Lines {
             Form::Json { writes_null } => {
                 let fields = self.names.iter().zip(cells);
                 let fields = fields.filter(|(_, cell)| writes_null || **cell != Cell::None);
-                // In the order of the names.
+                // A map sorts the names.
                 let object: Map<_, _> = fields.map(|(name, cell)| ((*name).to_owned(), json(cell))).collect();
                 writeln!(self.output, "{}", Value::from(object)).map_err(|error| self.output.failed(error))
             }
@@ -80,7 +81,7 @@ fn json(cell: &Cell<'_>) -> Value {
     }
 }
 
-/// As readers of CSV have it.
+/// The text of a cell for readers of CSV.
 fn plain<'a>(cell: &'a Cell<'_>) -> Cow<'a, str> {
     match cell {
         Cell::None => Cow::Borrowed(""),

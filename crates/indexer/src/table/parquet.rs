@@ -1,7 +1,7 @@
-//! Rows as a file of Parquet, in row groups that are the same however often the run broke off.
+//! Rows as a Parquet file, in row groups that do not depend on interruptions of the run.
 //!
-//! What a file of Parquet holds stands at its end, so it cannot be gone on with: where there is a journal, that gets the
-//! rows, and the file is made of them at the end of the job.
+//! A Parquet file has its table of contents at its end, so it cannot resume at a checkpoint. With a
+//! journal, the journal gets the rows, and the file is made of them at the end of the job.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use super::{Column, Kind};
 use crate::journal::{Journal, TableLog};
 use crate::output::{Lengths, Output};
 
-/// Of a row group; all of it is held in memory.
+/// Bounds of a row group, which is held in memory.
 const GROUP_ROWS: usize = 1 << 16;
 const GROUP_BYTES: usize = 64 << 20;
 
-/// Rows that a journal gets at once.
+/// Rows in a frame of the journal.
 const LOGGED_ROWS: usize = 1 << 12;
 
 type Row = Vec<Cell<'static>>;
@@ -46,7 +46,7 @@ pub(super) struct Logged {
     output: Output,
     columns: Vec<Column>,
     log: TableLog,
-    /// Not in the log yet.
+    /// Rows not in the log yet.
     rows: Vec<Row>,
 }
 

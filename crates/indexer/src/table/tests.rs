@@ -9,7 +9,7 @@ use simhash::{Distance, Fingerprint};
 use super::*;
 use crate::journal::{Checkpoint, Description, JournalOptions, Stage};
 
-/// One column of each kind of value, which is all that a new column takes.
+/// A column for each kind of value.
 enum Samples {}
 
 #[derive(Clone, Copy)]
@@ -57,7 +57,7 @@ fn the_name_says_how_rows_are_written() {
         write(&path, SAMPLES);
         fs::read(path).unwrap()
     };
-    // In the order of the names; what has no value is left out.
+    // Sorted by name; a missing value has no field.
     let json = concat!(
         r#"{"distance":2,"even":false,"fingerprint":"0000000000000003","half":1.5,"n":3,"name":"a"}"#,
         "\n",
@@ -136,7 +136,7 @@ fn parquet_has_types_and_nulls() {
     assert_eq!(String::from_utf8(schema).unwrap(), expected);
 }
 
-/// Readers find the columns in what has no rows, but for JSON Lines.
+/// Files without rows have columns, except for JSON Lines.
 #[test]
 fn no_rows_are_a_table_too() {
     let folder = tempfile::tempdir().unwrap();
@@ -154,7 +154,7 @@ fn no_rows_are_a_table_too() {
     assert_eq!(file.metadata().file_metadata().schema().get_fields().len(), 8);
 }
 
-/// Memory is bounded by rows, and by bytes where these are long.
+/// A row group ends after a number of rows, or of bytes if these are long.
 #[test]
 fn many_rows_are_several_row_groups() {
     let folder = tempfile::tempdir().unwrap();
@@ -175,7 +175,7 @@ fn many_rows_are_several_row_groups() {
     assert_eq!(n_rows(&path), [64, 36]);
 }
 
-/// What a journal holds of a row is what was put into it, to the last bit.
+/// A journal returns the cells exactly.
 #[test]
 fn cells_come_back_from_a_journal_as_they_were() {
     let floats = [0.0, -0.0, 1.0 / 3.0, 5e-324, 1.797_693_134_862_315_7e308, f64::INFINITY];
@@ -188,7 +188,8 @@ fn cells_come_back_from_a_journal_as_they_were() {
     }
 }
 
-/// Wherever a job breaks off, also while its files are put into their places, the table is in the end the same, to the byte.
+/// At each point of interruption, even while files are moved into their places, the final table is
+/// the same to the byte.
 #[test]
 fn what_was_broken_off_is_gone_on_with() {
     for (name, is_appended) in [("a.jsonl", true), ("a.csv", true), ("a.parquet", false)] {
@@ -211,7 +212,8 @@ fn what_was_broken_off_is_gone_on_with() {
             table.checkpoint(&mut checkpoint.lengths).unwrap();
             journal.save(checkpoint).unwrap();
         };
-        // What comes after a checkpoint does not count, be it many rows; nor does what comes before the first one.
+        // Rows after a checkpoint do not count, even if they are many; nor do rows before the first
+        // one.
         for (checkpoint, rest) in [(None, 0..9_000), (Some(0..10), 10..20), (Some(10..9_500), 9_500..9_500)] {
             let (mut journal, mut table) = open();
             if let Some(rows) = checkpoint {
@@ -240,7 +242,8 @@ fn what_was_broken_off_is_gone_on_with() {
     }
 }
 
-/// What an index is carried over by: null is said, bits are a number where that has no sign, bytes are bytes.
+/// A schema as for exports: null is written, bits are unsigned numbers where possible, bytes are
+/// bytes.
 enum Exact {}
 
 impl Schema for Exact {

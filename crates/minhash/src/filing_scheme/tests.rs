@@ -9,7 +9,7 @@ fn at(similarity: f64) -> Similarity {
     Similarity::clamped(similarity)
 }
 
-/// The formula, which the table states.
+/// Returns the schemes by the formula, as the table should state them.
 fn by_formula(similarity: Similarity) -> (BandScheme<LONG_BINS>, BandScheme<SHORT_BINS>) {
     let wish = Wish {
         similarity,
@@ -65,7 +65,7 @@ fn a_similarity_has_the_scheme_of_its_step() {
     assert_eq!(name(0.9999), name(0.95));
 }
 
-/// As `dedup --contained` and its pages tell it.
+/// The figures in the pages of `dedup --contained`.
 #[test]
 fn what_is_less_similar_meets_less_often() {
     let scheme = FilingScheme::default();
@@ -110,8 +110,8 @@ fn names_are_parsed_back_and_others_refused() {
     }
 }
 
-/// Of every kind of signature, the documents that equal it and no others meet by a hash; and the
-/// bits that follow the segment begin with it.
+/// For every kind of signature, two documents meet by a hash only if they are equal; and the bits
+/// after the segment begin with the segment.
 #[test]
 fn by_a_hash_equal_ones_meet() {
     let small = elements(5, 0..45);
@@ -166,8 +166,8 @@ fn every_kind_is_filed_under_flags_of_its_own() {
     }
 }
 
-/// Fixed: stored rows are made of them. A line for each step: the scheme, then a hash over all keys
-/// and suffixes of a long, a short and a whole document.
+/// Fixed: stored rows are made of these. A line for each step: the scheme, then a hash over all
+/// keys and suffixes of a long, a short and a whole document.
 #[test]
 fn golden_vectors() {
     let (long, short) = (elements(0, 0..300), elements(0, 0..20));
@@ -236,7 +236,7 @@ fn the_curves_are_true() {
     }
 }
 
-/// What a signature says of the long kind is what its bins say.
+/// The filing of a signature of the long kind equals the filing of its bins.
 #[test]
 fn a_signature_is_filed_as_its_bins_are() {
     let set = elements(5, 0..500);

@@ -1,4 +1,4 @@
-//! Writing signatures.
+//! The writer of signatures.
 
 use super::{
     BOTH, BYTE_BINS, ELEMENT_LEN, EQUALITY, LONG, LONG_BINS, LONG_LEN, NUMBERS_LEN, SHORT, SIZE_LEN,
@@ -6,16 +6,16 @@ use super::{
 };
 use crate::Bins;
 
-/// Makes signatures with a digest of the document's numbers, or without: at once, where
-/// [`with_numbers`](Signature::with_numbers) would copy one.
+/// A maker of signatures with a digest of the document's numbers, or without:
+/// [`with_numbers`](Signature::with_numbers) would copy a signature, the maker writes it at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Maker {
-    /// The digest.
+    /// The digest of the numbers.
     pub numbers: Option<u32>,
 }
 
 impl Maker {
-    /// As [`Signature::equality`].
+    /// Makes a signature as [`Signature::equality`] does.
     #[must_use]
     pub fn equality(self, hash: u64) -> Signature {
         let mut bytes = self.start(EQUALITY, 8);
@@ -23,7 +23,7 @@ impl Maker {
         Signature { bytes: bytes.into() }
     }
 
-    /// As [`Signature::short`].
+    /// Makes a signature as [`Signature::short`] does.
     #[must_use]
     pub fn short(self, elements: &[u64]) -> Option<Signature> {
         let mut bytes = self.start(SHORT, ELEMENT_LEN * elements.len());
@@ -31,7 +31,7 @@ impl Maker {
         Some(Signature { bytes: bytes.into() })
     }
 
-    /// As [`Signature::long`].
+    /// Makes a signature as [`Signature::long`] does.
     #[must_use]
     pub fn long(self, bins: &Bins<LONG_BINS>, size: u64) -> Signature {
         let mut bytes = self.start(LONG, LONG_LEN);
@@ -39,7 +39,7 @@ impl Maker {
         Signature { bytes: bytes.into() }
     }
 
-    /// As [`Signature::both`].
+    /// Makes a signature as [`Signature::both`] does.
     #[must_use]
     pub fn both(self, bins: &Bins<LONG_BINS>, size: u64, elements: &[u64]) -> Option<Signature> {
         let mut bytes = self.start(BOTH, LONG_LEN + ELEMENT_LEN * elements.len());
@@ -48,14 +48,14 @@ impl Maker {
         Some(Signature { bytes: bytes.into() })
     }
 
-    /// The signature of this kind and body.
+    /// Makes the signature of this kind and body.
     pub(super) fn copy(self, kind: u8, body: &[u8]) -> Signature {
         let mut bytes = self.start(kind, body.len());
         bytes.extend_from_slice(body);
         Signature { bytes: bytes.into() }
     }
 
-    /// What comes before the body, with space for a body of so many bytes.
+    /// Returns the bytes before the body, with space for a body of `body_len` bytes.
     fn start(self, kind: u8, body_len: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(1 + NUMBERS_LEN * usize::from(self.numbers.is_some()) + body_len);
         match self.numbers {

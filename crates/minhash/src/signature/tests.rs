@@ -86,7 +86,7 @@ fn numbers_are_kept_and_change_nothing_else() {
     }
 }
 
-/// A hash is that of the only element of a set.
+/// The hash of a signature of equality is that of the only element of a set.
 #[test]
 fn a_hash_beside_a_set() {
     let small = elements(0..4);
@@ -172,7 +172,7 @@ fn what_meets_and_what_does_not() {
     check(&equality, &Signature::equality(8), 0.0, Basis::Equality);
 }
 
-/// The mean is right, and the deviation is what the formula says: a little less for small sets.
+/// The mean is right, and the deviation follows the formula: a little less for small sets.
 #[test]
 fn the_estimate_is_unbiased_and_deviates_as_computed() {
     const SEEDS: u64 = 400;

@@ -1,11 +1,11 @@
-//! Why two texts have the simhashes that they have: the bits in which these differ, and the terms that move them.
+//! Explains the simhashes of two texts: the differing bits, and the terms that move them.
 
 use std::io::Write;
 
 use anyhow::Context;
 use features::{Analysis, ComparedTerm, Comparison, Push};
 
-/// Shows the bits, and `n_terms` of the terms.
+/// Prints the bits, and `n_terms` of the terms.
 pub(super) fn show(a: &Analysis, b: &Analysis, n_terms: usize, out: &mut dyn Write) -> anyhow::Result<()> {
     let Comparison { bits, terms } = Comparison::new(a, b).context("both sides have a simhash")?;
     if !bits.is_empty() {
@@ -27,10 +27,10 @@ pub(super) fn show(a: &Analysis, b: &Analysis, n_terms: usize, out: &mut dyn Wri
     Ok(())
 }
 
-/// The bit, and by how much of all weight it was decided.
+/// The value of the bit, and the margin of its decision as a share of all weight.
 fn decision(analysis: &Analysis, bit: u32) -> String {
     let margin = analysis.margins[bit as usize];
-    // The sum of all weights is what a margin is at most.
+    // The sum of all weights bounds a margin.
     let mass: i128 = analysis.terms.iter().map(|term| i128::from(term.weight.0)).sum();
     let value = u8::from(margin > 0);
     format!("{value} by {:>4.1} %", margin.unsigned_abs() as f64 / mass as f64 * 100.0)
@@ -41,7 +41,7 @@ fn pushed(&Push { bit, towards_b }: &Push) -> String {
     format!("{}{bit}", if towards_b { '+' } else { '-' })
 }
 
-/// A term as it can be printed: n-grams may hold white space and control characters.
+/// A printable form of a term: n-grams may hold white space and control characters.
 fn printable(term: &str) -> String {
     term.chars().map(|c| if c.is_control() { '�' } else { c }).collect()
 }

@@ -10,7 +10,7 @@ use page::{CHART_STYLE, Page, Side, beside, windows};
 use super::report::shown;
 use super::{Evaluated, Ground};
 
-/// How many of each list there are examples of.
+/// Renders the page, with `n_examples` of each list.
 pub(super) fn page(ground: &Ground<'_>, evaluated: &[Evaluated], n_examples: usize) -> String {
     let (n, min) = (ground.texts.len() as u64, ground.min_similarity());
     Page {
@@ -47,7 +47,7 @@ fn share(share: Option<f64>) -> Markup {
     html! { td.number { (shown(share)) } }
 }
 
-/// A table that is scrolled where it is wider than the screen.
+/// A table that scrolls if it is wider than the screen.
 fn wide(name: &str, table: &Markup) -> Markup {
     html! { div.wide tabindex="0" role="region" aria-label=(name) { table { (table) } } }
 }

@@ -1,4 +1,4 @@
-//! All pairs that were called near-duplicates, as lines of JSON.
+//! All pairs called near-duplicates, as lines of JSON.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::{Evaluated, Ground};
 
-/// Writes a line for each pair that an index calls near-duplicates: what that says of it, and what is so.
+/// Writes a line for each pair called near-duplicates: the similarity stated by the index, and the
+/// true one.
 pub(super) fn write(path: &Path, ground: &Ground<'_>, evaluated: &[Evaluated]) -> anyhow::Result<()> {
     let failed = || format!("failed to write {}", path.display());
     let mut file = BufWriter::new(File::create(path).with_context(failed)?);

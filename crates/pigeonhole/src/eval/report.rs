@@ -71,7 +71,7 @@ pub(super) fn print(
     Ok(())
 }
 
-/// Each profile against families that are known, and the exact truth to hold it against.
+/// Prints the agreement of each profile with the families, below that of the exact truth.
 fn families(out: &mut dyn Write, ground: &Ground<'_>, evaluated: &[Evaluated]) -> io::Result<()> {
     let Some(truth) = &ground.families else { return Ok(()) };
     let FamilyScore { n_families, n_documents, n_true, .. } = truth;
@@ -97,7 +97,7 @@ fn families(out: &mut dyn Write, ground: &Ground<'_>, evaluated: &[Evaluated]) -
     Ok(())
 }
 
-/// Recall, precision and F1 of each profile in each band that has pairs.
+/// Prints recall, precision and F1 of each profile in each band with pairs.
 fn bands(
     out: &mut dyn Write,
     by: &str,
@@ -125,13 +125,14 @@ fn bands(
     Ok(())
 }
 
-/// As in "0.8 below 0.85".
+/// The name of a band, as in "0.8 below 0.85".
 pub(super) fn named(band: &Band) -> String {
     let to = if band.to.is_finite() { format!("below {}", band.to) } else { "and more".to_owned() };
     format!("{} {to}", band.from)
 }
 
-/// Four decimals, rounded down so that only all is shown as 1; a dash where there is nothing to count.
+/// Formats a share with four decimals, rounded down so that only a full share shows as 1; a dash
+/// without any pairs.
 pub(super) fn shown(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.4}", (share * 1e4 + 1e-9).floor() / 1e4))
 }

@@ -1,43 +1,43 @@
-//! A random sample of documents that go by: so many as are asked for, or as fit in memory.
+//! A random sample of a stream of documents: a given number, or as many as fit in memory.
 
 use std::fs;
 
 use minhash::hash_words;
 use program::MemoryLimits;
 
-/// Of samples, unless another is asked for; any number would do.
+/// Default seed, an arbitrary number.
 pub(super) const SEED: u64 = 1;
 
-/// What a byte of text takes at the peak, with the sets of its n-grams and their exact join.
+/// Bytes of memory for a byte of text at the peak, with its sets of n-grams and their exact join.
 const BYTES_PER_BYTE: u64 = 48;
 
-/// Memory that may be used where the system does not say how much there is.
+/// Assumed free memory on a system that does not report it.
 const MEMORY: u64 = 4 << 30;
 
-/// A document that is in the sample so far.
+/// A document in the sample so far.
 pub(super) struct Chosen {
-    /// Its number among all that came.
+    /// Its number among all offered documents.
     pub(super) number: u64,
     pub(super) id: String,
     pub(super) text: String,
     pub(super) family: Option<u32>,
 }
 
-/// The sample so far, in which each document that came has the same chance to be (Vitter 1985, "Random sampling with a
-/// reservoir", algorithm R). The same documents give the same sample.
+/// The sample so far, in which each offered document has the same chance to be (Vitter 1985,
+/// "Random sampling with a reservoir", algorithm R). The same documents give the same sample.
 pub(super) struct Sample {
     seed: u64,
     n_max: Option<usize>,
     n_bytes_max: u64,
     n_bytes: u64,
     pub(super) n_seen: u64,
-    /// Said where documents went because memory is short.
+    /// True if documents were removed for lack of memory.
     pub(super) is_cut: bool,
     chosen: Vec<Chosen>,
 }
 
 impl Sample {
-    /// At most so many documents, and at most so many bytes of text.
+    /// A sample of at most `n_max` documents and `n_bytes_max` bytes of text.
     pub(super) fn new(seed: u64, n_max: Option<usize>, n_bytes_max: u64) -> Self {
         Self { seed, n_max, n_bytes_max, n_bytes: 0, n_seen: 0, is_cut: false, chosen: Vec::new() }
     }
@@ -65,14 +65,14 @@ impl Sample {
         }
     }
 
-    /// In the order in which they came.
+    /// The sample in the order of the stream.
     pub(super) fn into_chosen(mut self) -> Vec<Chosen> {
         self.chosen.sort_unstable_by_key(|chosen| chosen.number);
         self.chosen
     }
 }
 
-/// How many bytes of text fit in half of the memory that is free.
+/// Bytes of text that fit in half of the free memory.
 pub(super) fn text_bytes_max() -> u64 {
     let free = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -96,7 +96,8 @@ mod tests {
         (sample.into_chosen().iter().map(|chosen| chosen.number).collect(), is_cut)
     }
 
-    /// Each of 1,000 documents is in a sample of 100 with the same chance: of each hundred about ten.
+    /// Each of 1,000 documents is in a sample of 100 with the same chance: about ten of each
+    /// hundred.
     #[test]
     fn a_sample_is_from_everywhere() {
         for (n_max, n_bytes_max, is_cut) in [(Some(100), u64::MAX, false), (None, 1_000, true)] {

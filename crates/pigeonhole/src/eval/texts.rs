@@ -1,4 +1,4 @@
-//! A corpus in memory, or a sample of it, with the sets that the exact truth is made of.
+//! A corpus in memory, or a sample of it, with the sets for the exact truth.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,13 +16,13 @@ use minhash::hash_words;
 use super::sample::{Chosen, SEED, Sample, text_bytes_max};
 use crate::progress::{Progress, complain};
 
-/// So many rejected records are named; the others are counted.
+/// Rejected records named on stderr; further ones are only counted.
 const NAMED_MAX: u64 = 10;
 
 /// Texts that one thread reads at a time.
 const PART_TEXTS: usize = 64;
 
-/// So many copies of one text are evaluated: m copies are m² / 2 pairs.
+/// Copies of one text that are evaluated: m copies are m² / 2 pairs.
 const COPIES_MAX: u32 = 100;
 
 /// Documents by number, in the order of the input.
@@ -33,18 +33,19 @@ pub(super) struct Texts {
     /// In characters.
     pub(super) lengths: Vec<usize>,
     pub(super) sets: Vec<ShingleSets>,
-    /// Of which family each is, by a number; `None` where its record names none, or nobody asks.
+    /// The number of each document's family; `None` if its record names none, or without
+    /// `--families`.
     pub(super) families: Vec<Option<u32>>,
-    /// Documents that were read, of which these are all or a sample.
+    /// Documents read, of which these are all or a sample.
     pub(super) n_read: u64,
     pub(super) n_rejected: u64,
-    /// Copies beyond [`COPIES_MAX`], which are left out.
+    /// Copies left out beyond [`COPIES_MAX`].
     n_copies_left_out: u64,
     cut: Option<Cut>,
     seed: u64,
 }
 
-/// Why not all documents are evaluated.
+/// The reason for a sample instead of all documents.
 #[derive(Clone, Copy)]
 enum Cut {
     Asked,
@@ -52,16 +53,16 @@ enum Cut {
     Pairs { n_max: usize },
 }
 
-/// What is read of a corpus.
+/// Options of reading a corpus.
 #[derive(Clone, Copy)]
 pub(super) struct What<'a> {
-    /// The field that names the family of a document.
+    /// The field with the name of a document's family.
     pub(super) families: Option<&'a FieldPath>,
-    /// Not more documents than this, each with the same chance.
+    /// Bound on the documents, each chosen with the same chance.
     pub(super) n_max: Option<usize>,
-    /// By what they are chosen.
+    /// Seed of the sample.
     pub(super) seed: Option<u64>,
-    /// The normal form in which they are compared.
+    /// The normal form in which texts are compared.
     pub(super) form: NormalForm,
 }
 
@@ -117,7 +118,7 @@ impl Texts {
         Ok(texts)
     }
 
-    /// The sets of all texts, by as many threads as there are processors.
+    /// Makes the sets of all texts, with a thread for each processor.
     fn sketch(&mut self, form: NormalForm) -> anyhow::Result<()> {
         ensure!(u32::try_from(self.len()).is_ok(), "a corpus to evaluate has fewer than 2^32 documents");
         let texts = &self.texts;
@@ -125,16 +126,21 @@ impl Texts {
             texts[part].iter().map(|text| (text.chars().count(), sketcher.sets(text))).collect()
         };
         let (lengths, sets) = (&mut self.lengths, &mut self.sets);
-        for_each_part(texts.len(), || TextSketcher::new(form), read, |read| {
-            for (length, of_text) in read {
-                lengths.push(length);
-                sets.push(of_text);
-            }
-            Ok(())
-        })
+        for_each_part(
+            texts.len(),
+            || TextSketcher::new(form),
+            read,
+            |read| {
+                for (length, of_text) in read {
+                    lengths.push(length);
+                    sets.push(of_text);
+                }
+                Ok(())
+            },
+        )
     }
 
-    /// Leaves out what has come [`COPIES_MAX`] times before.
+    /// Leaves out texts that came [`COPIES_MAX`] times before.
     fn leave_out_copies(&mut self) {
         let hash = |sets: &ShingleSets| {
             let mut hasher = DefaultHasher::new();
@@ -155,14 +161,14 @@ impl Texts {
                     0
                 }
             };
-            // What has nothing to be compared by is no copy of anything.
+            // Texts without any sets are no copies of each other.
             stays.push(n_before < COPIES_MAX || *sets == ShingleSets::default());
         }
         self.n_copies_left_out = stays.iter().filter(|stays| !**stays).count() as u64;
         self.retain(&stays);
     }
 
-    /// Leaves every other document, chosen at random, as all have more than `n_max` pairs.
+    /// Leaves half of the documents, chosen at random, because all have more than `n_max` pairs.
     pub(super) fn halve(&mut self, n_max: usize) {
         let n = self.len();
         let mut order: Vec<usize> = (0..n).collect();
@@ -189,14 +195,14 @@ impl Texts {
         self.texts.len()
     }
 
-    /// Of the lengths in characters the one in the middle.
+    /// The median of the lengths in characters.
     pub(super) fn median_length(&self) -> usize {
         let mut lengths = self.lengths.clone();
         lengths.sort_unstable();
         lengths.get(lengths.len() / 2).copied().unwrap_or_default()
     }
 
-    /// Sentences that say which documents are not evaluated, and why.
+    /// Sentences about the documents left out, with the reasons.
     pub(super) fn left_out(&self) -> Vec<String> {
         let why = |cut| {
             let why = match cut {

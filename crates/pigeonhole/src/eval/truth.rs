@@ -1,4 +1,4 @@
-//! The exact truth: all pairs of a corpus that are similar enough, found without any sketch.
+//! The exact truth: all sufficiently similar pairs of a corpus, found without sketches.
 
 use std::collections::HashMap;
 
@@ -8,24 +8,25 @@ use minhash::Similarity;
 
 use super::texts::Texts;
 
-/// More pairs than this are not held, unless another number is asked for.
+/// Default bound on the pairs in memory.
 pub(super) const PAIRS_MAX: usize = 5_000_000;
 
-/// Curves begin here, or at the least similarity where that is lower: further below, pairs are too many to be joined.
+/// Similarity at which curves begin, unless the least similarity is lower: further below there are
+/// too many pairs for a join.
 const CURVES_FROM: f64 = 0.5;
 
 /// All pairs from a similarity on.
 pub(super) struct Related {
     /// Ascending by their numbers.
     pub(super) pairs: Vec<Pair>,
-    /// The similarity.
+    /// The least similarity.
     pub(super) from: f64,
-    /// Said where they begin higher than they would, as there are too many.
+    /// True if `from` was raised because of too many pairs.
     pub(super) is_cut: bool,
 }
 
-/// All pairs from [`CURVES_FROM`] on, or where these are more than `n_max` from `least` on; where those are, too, the corpus is
-/// halved until they are not.
+/// All pairs from [`CURVES_FROM`] on, or from `least` on if the former are more than `n_max`. If
+/// the latter are more, too, the corpus is halved until they fit.
 pub(super) fn related(texts: &mut Texts, least: f64, n_max: usize) -> Related {
     let from = CURVES_FROM.min(least);
     if let Some(pairs) = pairs(texts, from, n_max) {
@@ -46,7 +47,7 @@ pub(super) fn related(texts: &mut Texts, least: f64, n_max: usize) -> Related {
     }
 }
 
-/// The kind of set that two texts are compared by.
+/// The kind of set by which two texts are compared.
 enum Kind {
     Bigrams,
     NGrams,
@@ -54,7 +55,7 @@ enum Kind {
     Whole,
 }
 
-/// `None` for two that no index compares.
+/// The kind of set for two texts; `None` for a pair that no index compares.
 fn kind(a: &ShingleSets, b: &ShingleSets) -> Option<Kind> {
     let [n_a, n_b] = [a, b].map(|sets| sets.bigrams.len());
     let both = |is_of: fn(usize) -> bool| is_of(n_a) && is_of(n_b);
@@ -69,8 +70,8 @@ fn kind(a: &ShingleSets, b: &ShingleSets) -> Option<Kind> {
     }
 }
 
-/// The Jaccard similarity of two texts, counted: of bigrams where both have at most [`SHORT_MAX`] different ones, else of
-/// n-grams.
+/// The exact Jaccard similarity of two texts: of bigrams if both have at most [`SHORT_MAX`]
+/// different ones, else of n-grams.
 pub(super) fn similarity(texts: &Texts, a: usize, b: usize) -> f64 {
     let [a, b] = [&texts.sets[a], &texts.sets[b]];
     match kind(a, b) {
@@ -81,7 +82,7 @@ pub(super) fn similarity(texts: &Texts, a: usize, b: usize) -> f64 {
     }
 }
 
-/// All pairs with a [`similarity`] of at least `least`, unless they are too many.
+/// All pairs with a [`similarity`] of at least `least`; `None` if they are too many.
 fn pairs(texts: &Texts, least: f64, n_max: usize) -> Option<Vec<Pair>> {
     let n_bigrams = |number: usize| texts.sets[number].bigrams.len();
     let is_short = |number: usize| (1..=SHORT_MAX).contains(&n_bigrams(number));
@@ -106,7 +107,7 @@ fn joined<'a>(
     Some(pairs.into_iter().map(|pair| Pair { a: numbers[pair.a], b: numbers[pair.b], ..pair }).collect())
 }
 
-/// Pairs of texts of which only equality counts.
+/// Pairs of equal texts among those compared as wholes.
 fn equal(texts: &Texts) -> Vec<Pair> {
     let mut seen: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut pairs = Vec::new();

@@ -1,5 +1,5 @@
-//! `pigeonhole tune`: the threshold and the profile that suit a corpus, by what is found in a sample of it, as a file of
-//! settings.
+//! `pigeonhole tune`: chooses the threshold and the profile for a corpus by the results on a
+//! sample, and writes them as a file of settings.
 
 mod histogram;
 mod settings;
@@ -26,17 +26,17 @@ use super::variant::Variant;
 use super::{Evaluated, Ground, asked, read, say_rejected};
 use crate::progress::Progress;
 
-/// A profile is about as good as the best where its recall is not further below.
+/// Greatest difference in recall from the best profile for one that is about as good.
 const ABOUT: f64 = 0.01;
 
-/// Simhashes are not chosen where their recall may be below this, with 95 % confidence: by fewer than 35 pairs they
-/// never are.
+/// Least recall of simhashes, with 95 % confidence, for their choice: fewer than 35 pairs never
+/// suffice.
 const LEAST_RECALL: f64 = 0.9;
 
-/// The least similarity of near-duplicates where nothing tells a better one.
+/// Default least similarity of near-duplicates.
 const MIN_SIMILARITY: f64 = 0.8;
 
-/// The profiles that the programs can be told to use, and verify by.
+/// Verifying profiles, available in all programs.
 const PROFILES: [Profile; 3] = [Profile::Classic, Profile::Minhash, Profile::Full];
 
 #[derive(Debug, clap::Args)]
@@ -76,7 +76,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     ensure!(args.sample > 1, "--sample is at least 2: near-duplicates are pairs");
     if let Some(path) = &args.output {
-        // Said before anything is measured.
+        // Refused before any measurement.
         ensure!(!path.exists(), "{}", is_there(path));
     }
     let mut progress = Progress::start(args.quiet);
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     let default = Similarity::clamped(MIN_SIMILARITY);
     let mut asked = asked(&args.recipe, args.min_similarity.unwrap_or(default), PAIRS_MAX)?;
     let variants = PROFILES.map(|profile| Variant::verified(profile, TextKeeping::Zstd));
-    // What cannot be asked for is refused before anything is read.
+    // Invalid options are refused before any input is read.
     variants[0].open(&asked)?;
     let what = What {
         families: args.families.as_ref(),
@@ -132,8 +132,8 @@ pub(crate) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The one with the fewest rows of those that are about as good as the best; where nothing was there to find, the one that
-/// promises most for its rows.
+/// The profile with the fewest rows among those about as good as the best. Without any pairs to
+/// find, the one that promises most for its rows.
 fn choose(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Profile {
     if ground.pairs.is_empty() {
         return Profile::Minhash;
@@ -145,7 +145,8 @@ fn choose(ground: &Ground<'_>, evaluated: &[Evaluated]) -> Profile {
     cheapest.map_or(Profile::Full, |one| one.variant.profile)
 }
 
-/// Bands promise what they find; of simhashes only what was found speaks, and of a few pairs it says little.
+/// Returns true if the recall of a profile can be relied upon. Bands have a computed recall; the
+/// recall of simhashes is only measured, and a few pairs say little about it.
 fn is_sure(one: &Evaluated) -> bool {
     let whole = &one.scores.whole;
     let least = confidence(whole.n_found, whole.n_true).map_or(0.0, |(least, _)| least);

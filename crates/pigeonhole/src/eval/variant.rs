@@ -1,4 +1,5 @@
-//! An index as the programs make it: what of a corpus it calls near-duplicates, and what of it would be dropped.
+//! An index as the programs make it, and its results for a corpus: near-duplicates, and documents
+//! dropped.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,10 +18,10 @@ use simhash::ROW_KEY_LEN;
 
 use super::texts::{Texts, for_each_part};
 
-/// A text that needs all there is.
+/// A text that makes the extractor load all dictionaries.
 const WARM_UP: &str = "今天天氣很好 and no bridge is near";
 
-/// Options of an index that are evaluated.
+/// Options of an evaluated index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Variant {
     pub(super) profile: Profile,
@@ -38,16 +39,16 @@ impl fmt::Display for Variant {
     }
 }
 
-/// What all variants have in common.
+/// Options common to all variants.
 pub(super) struct Asked {
     pub(super) min_similarity: Similarity,
     pub(super) recipe: Recipe,
     pub(super) dictionaries: Dictionaries,
-    /// More pairs than this are not held.
+    /// Bound on the pairs in memory.
     pub(super) pairs_max: usize,
 }
 
-/// Two documents that are called near-duplicates, by their numbers; `a` is the lesser.
+/// Two documents called near-duplicates, by their numbers; `a` is the lesser.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Called {
     pub(super) a: usize,
@@ -55,26 +56,26 @@ pub(super) struct Called {
     pub(super) nearness: Nearness,
 }
 
-/// What an index found.
+/// Results of an index.
 pub(super) struct Found {
     /// Ascending by numbers.
     pub(super) called: Vec<Called>,
     /// Pairs that were compared.
     pub(super) n_compared: u64,
-    /// Says of each of the pairs that were asked about whether the two share a bucket.
+    /// For each of the related pairs: true if the two share a bucket.
     pub(super) is_proposed: Vec<bool>,
-    /// For each document the kept one that it is dropped for.
+    /// For each document, the kept one for which it is dropped.
     pub(super) dropped_for: Vec<Option<usize>>,
     /// Rows of the index, of all documents.
     pub(super) n_rows: usize,
     /// Bytes of row keys and signatures, of all documents.
     pub(super) n_bytes: usize,
-    /// The time from texts to features, of all threads together.
+    /// Time from texts to features, summed over all threads.
     pub(super) sketching: Duration,
 }
 
 impl Variant {
-    /// The profile as a new index has it, with this way to keep texts.
+    /// The default index of a profile, with the given storage of texts.
     pub(super) fn verified(profile: Profile, texts: TextKeeping) -> Self {
         Self { profile, verify: true, texts }
     }
@@ -84,7 +85,7 @@ impl Variant {
         Self { profile: Profile::Classic, verify: false, texts: TextKeeping::None }
     }
 
-    /// An empty index in memory, made with these options.
+    /// Opens an empty index in memory with these options.
     pub(super) fn open(self, asked: &Asked) -> anyhow::Result<Engine> {
         let options = Options {
             profile: Some(self.profile),
@@ -98,7 +99,8 @@ impl Variant {
         Ok(Engine::open("memory:", &options)?)
     }
 
-    /// What it finds, by the index's rule; of `related` pairs it also says which of them it compares.
+    /// Finds near-duplicates by the rule of the index, and determines which of the `related` pairs
+    /// it compares.
     pub(super) fn find(self, texts: &Texts, related: &[Pair], asked: &Asked) -> anyhow::Result<Found> {
         let engine = self.open(asked)?;
         let (all, sketching) = features(engine.extractor(), texts)?;
@@ -148,7 +150,7 @@ impl Variant {
 fn features(extractor: &Extractor, texts: &Texts) -> anyhow::Result<(Vec<Option<Features>>, Duration)> {
     let start = || {
         let mut buffers = Buffers::new();
-        // Dictionaries are read when they are first needed, and that is no part of a text's time.
+        // Loads the dictionaries in advance, because their time is not that of a text.
         let _ = extractor.features(&mut buffers, WARM_UP);
         buffers
     };
@@ -166,8 +168,8 @@ fn features(extractor: &Extractor, texts: &Texts) -> anyhow::Result<(Vec<Option<
     Ok((all, time))
 }
 
-/// What `dedup` does with the corpus in its order. Documents are called by their numbers, so that an id that comes twice is no
-/// trouble.
+/// Runs `dedup` on the corpus in its order. Documents are named by their numbers, because ids may
+/// repeat.
 fn dropped_for(
     engine: &Engine,
     n_documents: usize,
@@ -191,7 +193,7 @@ fn dropped_for(
     Ok(dropped_for)
 }
 
-/// With what probability the bands propose a pair of this similarity.
+/// The probability that the bands propose a pair of this similarity.
 pub(super) fn promised(texts: &Texts, pair: &Pair) -> f64 {
     use features::shingles::SHORT_MAX;
     use minhash::BandScheme;

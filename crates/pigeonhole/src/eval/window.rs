@@ -1,14 +1,14 @@
-//! The beginning of what differs in two texts, in a line.
+//! Excerpts of two texts from their first difference on, in a line each.
 
 use evaluation::Pair;
 use page::n_same;
 
 use super::Ground;
 
-/// Characters of a text that are shown in a line.
+/// Characters of an excerpt.
 const EXCERPT: usize = 60;
 
-/// Where two texts begin to differ, and a little before.
+/// The excerpts of two texts around their first difference.
 pub(super) fn excerpts(ground: &Ground<'_>, pair: &Pair) -> [String; 2] {
     let [a, b] = [pair.a, pair.b].map(|number| ground.texts.texts[number].as_str());
     let from = n_same(a, b).saturating_sub(EXCERPT / 3);

@@ -1,25 +1,25 @@
-//! The constants of the model, each with its unit and where it is from. A new measurement is a new number here, and a
-//! row of `TABLES` where it is of tables; nothing else knows a figure.
+//! The constants of the model, each with its unit and its source. A new measurement is a new number
+//! here, or a row of `TABLES` if it measures tables; no other file has figures.
 //!
-//! Unless it says otherwise: HBase 2.6.1, standalone on two cores of an Intel Xeon (Sapphire Rapids) that clients and
-//! other work share, tables of `schema/create.rb`. Processor time is of one core.
+//! Unless stated otherwise: HBase 2.6.1, standalone on two cores of an Intel Xeon (Sapphire Rapids)
+//! shared with clients and other work, tables of `schema/create.rb`. Processor time is of one core.
 
 #[cfg(test)]
 use index::Profile;
 
-/// A figure.
+/// A constant.
 pub(super) struct Constant {
     pub(super) name: &'static str,
     pub(super) value: f64,
     pub(super) unit: &'static str,
-    /// The measurement or the rule that it comes from.
+    /// The measurement or the rule behind it.
     pub(super) from: &'static str,
 }
 
 macro_rules! constants {
     ($($(#[$doc:meta])* $name:ident = $value:literal, $unit:literal, $from:literal;)*) => {
         $($(#[$doc])* pub(super) const $name: f64 = $value;)*
-        /// All of them, to be shown.
+        /// All constants, for display.
         pub(super) const ALL: &[Constant] = &[$(
             Constant { name: stringify!($name), value: $value, unit: $unit, from: $from },
         )*];
@@ -27,16 +27,17 @@ macro_rules! constants {
 }
 
 constants! {
-    // What is stored.
+    // Storage.
 
-    /// Of an id in a row nothing is saved: it is the qualifier, which FAST_DIFF writes whole where rows differ.
+    /// The id in a row is not compressed: it is the qualifier, which FAST_DIFF writes in full where
+    /// rows differ.
     INDEX_ROW_BYTES = 18.0, "bytes of a row of NAME beside the id",
         "du of compacted tables: 18.2 by puts (crates/index/README.md, HBase), 16.3 by a bulk load, whose cells have one time";
     RECORD_BYTES = 225.4, "bytes of a row of NAME_docs beside the id, with the signature of a long text",
         "du of compacted tables of 100,000 documents of 40 words, ids of 12, 36 and 80 bytes";
     TEXT_SHARE = 0.46, "of the bytes of a text that it takes in NAME_docs where texts are kept",
         "6,800 of 15,300 bytes of a statute, 8,600 of 18,400 of a PEP, compressed alone: README.md, What it finds";
-    /// What HBase counts towards a block before FAST_DIFF.
+    /// Counted by HBase towards a block before FAST_DIFF.
     RAW_CELL_BYTES = 34.0, "bytes of a cell of NAME before encoding, beside the id",
         "HBase's KeyValue: 4 + 4 bytes of lengths, 2 + 13 of the row, 1 + 1 of the family, 8 + 1 of time and type";
     BLOCK_BYTES = 16_384.0, "bytes of a block before encoding", "BLOCKSIZE of schema/create.rb";
@@ -45,7 +46,7 @@ constants! {
     BLOOM_BITS = 9.7, "bits for each entry of a bloom filter",
         "786,432 bytes for 649,828 buckets, the same file: an error rate of 1 %";
 
-    // What reading and writing costs.
+    // Reading and writing.
 
     SCAN_SECONDS = 57e-6, "s of a region server for a call that scans one bucket",
         "0.57 ms a query of ten scans, in memory, HBase's own RPC";
@@ -76,7 +77,7 @@ constants! {
     STRANGERS_A_MILLION = 63.0, "rows of unlike documents that a query meets in its bands, for each million documents",
         "89,685 headlines (titles_zh); 1.1 among 13,644 poems (poetry_zh), 310 among 557,639 sentences: as the texts are";
 
-    // Rules: these were not measured.
+    // Rules, not measured.
 
     DISK_FILL = 0.6, "of the disk that tables may fill",
         "a rule: a major compaction writes a table anew before the old one goes";
@@ -94,25 +95,25 @@ constants! {
     HEAD_PRICE = 0.25, "of a server's price for each of those", "a rule";
 }
 
-/// By how much the model may miss a measured table.
+/// Greatest relative error of the model for a measured table.
 #[cfg(test)]
 pub(super) const TOLERANCE: f64 = 0.1;
 
-/// Tables that were measured, for a test to hold the model against.
+/// A measured table, as a test of the model.
 #[cfg(test)]
 pub(super) struct Measured {
     pub(super) profile: Profile,
     pub(super) scheme: &'static str,
     pub(super) n_documents: f64,
     pub(super) id_bytes: f64,
-    /// Of `NAME`.
+    /// Bytes of `NAME`.
     pub(super) index_bytes: f64,
-    /// Of `NAME_docs`, where the documents have signatures.
+    /// Bytes of `NAME_docs`, if the documents have signatures.
     pub(super) documents_bytes: Option<f64>,
 }
 
-/// After a major compaction. Those of 100,000 documents are texts of 40 random words and came by bulk load; those of
-/// 500,000 are fingerprints that came by puts: crates/index/README.md, HBase.
+/// Sizes after a major compaction. The 100,000 documents are texts of 40 random words, written by
+/// bulk load; the 500,000 are fingerprints, written by puts: crates/index/README.md, HBase.
 #[cfg(test)]
 pub(super) const TABLES: &[Measured] = &[
     table(Profile::Classic, "5c2", 500_000.0, 11.0, 146e6, None),

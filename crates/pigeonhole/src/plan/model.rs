@@ -1,4 +1,5 @@
-//! From what is asked for to a plan: arithmetic on the constants of [`measured`](super::measured), and nothing else.
+//! The model of a plan: arithmetic on the load and the constants of [`measured`](super::measured)
+//! only.
 
 use index::{Retention, SketchKind, TextKeeping};
 
@@ -9,7 +10,7 @@ mod tests;
 
 const DAY_SECONDS: f64 = 86_400.0;
 
-/// What the deployment is for, checked.
+/// The checked load of a deployment.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
     pub(super) kind: SketchKind,
@@ -20,40 +21,40 @@ pub(super) struct Load {
     pub(super) id_bytes: f64,
     pub(super) text_bytes: f64,
     pub(super) texts: TextKeeping,
-    /// Queries that come in one call.
+    /// Queries in one call.
     pub(super) queries_a_call: f64,
-    /// Rows of unlike documents that a query meets in all its bands, for each million documents.
+    /// Rows of unlike documents met by a query in all its bands, for each million documents.
     pub(super) strangers_a_million: f64,
 }
 
-/// What it runs on.
+/// The machines of a deployment.
 #[derive(Clone, Debug)]
 pub(super) struct Machines {
     pub(super) disk_bytes: f64,
     pub(super) memory_bytes: f64,
     pub(super) cores: f64,
-    /// Random reads a second that the disks of one server do.
+    /// Random reads a second by the disks of one server.
     pub(super) reads_per_second: f64,
     pub(super) seek_seconds: f64,
     pub(super) round_trip_seconds: f64,
     pub(super) price: f64,
     pub(super) replication: f64,
     pub(super) region_bytes: f64,
-    /// Share of the tables that is to be in memory.
+    /// Share of the tables to be in memory.
     pub(super) hot_share: f64,
 }
 
-/// What is kept.
+/// Stored data.
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
     /// Rows of the index for each document.
     pub(super) keys: f64,
-    /// Documents on disk, those that have expired included.
+    /// Documents on disk, including expired ones.
     pub(super) n_documents: f64,
     pub(super) rows: f64,
     pub(super) index_bytes: f64,
     pub(super) documents_bytes: f64,
-    /// Of the kept texts, in NAME_docs beside the records.
+    /// The kept texts, in `NAME_docs` beside the records.
     pub(super) texts_bytes: f64,
     /// With all copies, and with room for compactions.
     pub(super) disk_bytes: f64,
@@ -63,29 +64,30 @@ pub(super) struct Stored {
     pub(super) regions_to_create: f64,
     pub(super) bloom_bytes: f64,
     pub(super) block_index_bytes: f64,
-    /// In the cache beside these.
+    /// Cached data beside blooms and block indexes.
     pub(super) hot_bytes: f64,
 }
 
-/// What one query costs.
+/// Costs of one query.
 #[derive(Clone, Debug)]
 pub(super) struct Query {
-    /// Rows that it meets by chance, in the tables of simhashes and in the bands of signatures.
+    /// Rows met by chance, in the tables of simhashes and in the bands of signatures.
     pub(super) simhash_rows: f64,
     pub(super) band_rows: f64,
     /// Scans of region servers, on average.
     pub(super) calls: f64,
     pub(super) server_seconds: f64,
     pub(super) worker_seconds: f64,
-    /// Blocks that it needs, in memory or not.
+    /// Blocks read, in memory or not.
     pub(super) blocks: f64,
-    /// With everything in memory, in an idle cluster.
+    /// With all data in memory, in an idle cluster.
     pub(super) warm_seconds: f64,
-    /// With nothing but blooms and block indexes in memory: buckets read side by side, and one after another.
+    /// With only blooms and block indexes in memory: buckets read side by side, and one after
+    /// another.
     pub(super) cold_seconds: [f64; 2],
 }
 
-/// What may decide how many region servers there are.
+/// Resources that may determine the number of region servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
     Copies,
@@ -98,7 +100,7 @@ pub(super) enum Limit {
 }
 
 impl Limit {
-    /// What it goes by in the output.
+    /// The name in the output.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Copies => "copies",
@@ -112,7 +114,7 @@ impl Limit {
     }
 }
 
-/// How many machines, and what they take.
+/// Numbers of machines, and their reasons.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) stored: Stored,
@@ -124,15 +126,16 @@ pub(super) struct Plan {
     pub(super) decided_by: Limit,
     pub(super) worker_cores: f64,
     pub(super) workers: f64,
-    /// One machine sorts and writes the rows.
+    /// Time of one machine that sorts and writes the rows.
     pub(super) bulk_load_seconds: f64,
-    /// All worker cores, or one server's where there are fewer.
+    /// Time of `indexer pairs` on the cores of the workers, or of one server if more; at least that
+    /// of the region servers.
     pub(super) pairs_seconds: f64,
     pub(super) price: f64,
 }
 
 impl Load {
-    /// The bits that must agree for two simhashes to meet, for each of their tables.
+    /// For each table of simhashes, the number of bits that must agree for two to meet.
     pub(super) fn table_bits(&self) -> Vec<u32> {
         self.kind.masks().iter().map(|mask| mask.count_ones()).collect()
     }
@@ -141,7 +144,7 @@ impl Load {
         self.kind.n_keys() - self.kind.masks().len()
     }
 
-    /// Bytes that the text of a document takes where texts are kept.
+    /// Bytes of a document's text, if texts are kept.
     pub(super) fn stored_text_bytes(&self) -> f64 {
         match self.texts {
             TextKeeping::None => 0.0,
@@ -149,12 +152,12 @@ impl Load {
         }
     }
 
-    /// How many of the buckets of a query hold something, of `n` documents, and how many of all do.
+    /// The numbers of filled buckets for `n` documents: of those of a query, and of all.
     fn filled(&self, n: f64) -> (f64, f64) {
         let bits = self.table_bits().into_iter().chain(std::iter::repeat_n(u32::BITS, self.n_bands()));
         bits.fold((0.0, 0.0), |(of_query, in_all), bits| {
             let n_buckets = f64::from(bits).exp2();
-            // 1 − e^(−x) without losing the digits of a small x.
+            // 1 − e^(−x), without losing the digits of a small x.
             let share = -(-n / n_buckets).exp_m1();
             (of_query + share, in_all + share * n_buckets)
         })
@@ -191,7 +194,7 @@ pub(super) fn plan(load: &Load, machines: &Machines) -> Plan {
     let worker_seconds =
         load.queries_per_second * query.worker_seconds + load.inserts_per_second * insert_seconds;
     let worker_cores = worker_seconds / m::CPU_FILL;
-    // Two, so that one may be away.
+    // Two, so that one may fail.
     let workers = (worker_cores / m::WORKER_CORES).ceil().max(2.0);
     let rows_to_load = load.n_documents * (stored.keys + 1.0);
     let bulk_load_seconds = (rows_to_load * (m::BULK_SORT_SECONDS + m::BULK_ROW_SECONDS)
@@ -217,8 +220,8 @@ pub(super) fn plan(load: &Load, machines: &Machines) -> Plan {
     }
 }
 
-/// How many servers there must be, and why. Queries and inserts share the cores, so their servers add up; the greater
-/// of the two is named.
+/// The number of servers, and the limit that determines it. Queries and inserts share the cores, so
+/// their servers add up, under the name of the greater.
 fn decide(servers_by: &[(Limit, f64)]) -> (f64, Limit) {
     let of = |wanted: Limit| servers_by.iter().find(|(limit, _)| *limit == wanted).map_or(0.0, |(_, n)| *n);
     let (queries, inserts) = (of(Limit::Queries), of(Limit::Inserts));
@@ -260,10 +263,10 @@ fn stored(load: &Load, machines: &Machines) -> Stored {
     }
 }
 
-/// How many scans of region servers a query takes that passes so many rows, of so many that are asked together, and the
-/// processor time of all its calls.
+/// The scans of region servers for a query that passes `rows` rows, one of `together` in a call,
+/// and the processor time of all its calls.
 fn search(stored: &Stored, rows: f64, together: f64) -> (f64, f64) {
-    // Ranges that fall into one region go in one call.
+    // Ranges in one region go in one call.
     let regions = stored.index_regions;
     let calls = regions * (1.0 - (1.0 - 1.0 / regions).powf(stored.keys * together)) / together;
     let seconds = (calls + m::CONFIRM_CALLS / together) * m::SCAN_SECONDS
@@ -279,14 +282,15 @@ fn query(load: &Load, machines: &Machines, stored: &Stored) -> Query {
     let band_rows = if load.kind.files_by_sets() { n / 1e6 * load.strangers_a_million } else { 0.0 };
     let rows = simhash_rows + band_rows;
     let (calls, server_seconds) = search(stored, rows, load.queries_a_call);
-    // A bucket that is empty is skipped by its bloom filter. What it holds may go on in the next blocks.
+    // A bloom filter skips an empty bucket. The rows of a filled one may continue in the next
+    // blocks.
     let (found, _) = load.filled(n);
     let blocks = found + rows * (m::RAW_CELL_BYTES + load.id_bytes) / m::BLOCK_BYTES + 1.0;
     let worker_seconds = m::CLIENT_CALL_SECONDS / load.queries_a_call
         + m::CLIENT_QUERY_SECONDS
         + load.text_bytes * m::TEXT_SECONDS_A_BYTE
         + rows * m::CLIENT_ROW_SECONDS;
-    // For the rows, then for the records of those that are near.
+    // One round trip for the rows, one for the records of near documents.
     let warm_seconds = 2.0 * machines.round_trip_seconds + server_seconds + worker_seconds;
     let cold_seconds = [2.0, blocks].map(|n_waits| warm_seconds + n_waits * machines.seek_seconds);
     Query {

@@ -1,11 +1,11 @@
-//! Numbers as people write them, and as they read them.
+//! Numbers in the notation of people, parsed and printed.
 
 use corpus::Grouped;
 
-/// Units of counts, and of bytes where `B` or `iB` follows.
+/// Units of counts, and of bytes before `B` or `iB`.
 const UNITS: [(char, i32); 5] = [('k', 1), ('K', 1), ('M', 2), ('G', 3), ('T', 4)];
 
-/// A count: `1e10`, `10_000_000_000`, `10,000`, `2.5M` or `10G`, in powers of 1,000.
+/// Parses a count: `1e10`, `10_000_000_000`, `10,000`, `2.5M` or `10G`, in powers of 1,000.
 pub(super) fn count(text: &str) -> Result<f64, String> {
     let (digits, exponent) = split(text);
     number(digits).map(|number| number * 1000_f64.powi(exponent)).ok_or_else(|| {
@@ -13,7 +13,7 @@ pub(super) fn count(text: &str) -> Result<f64, String> {
     })
 }
 
-/// Bytes: `8TB`, `128GB`, `16GiB`, or a count.
+/// Parses bytes: `8TB`, `128GB`, `16GiB`, or a count.
 pub(super) fn bytes(text: &str) -> Result<f64, String> {
     let (number_of, base) = match text.strip_suffix("iB") {
         Some(rest) => (rest, 1024_f64),
@@ -27,14 +27,14 @@ pub(super) fn bytes(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{text:?} is no number of bytes: write it as 8TB, 128GB or 16GiB"))
 }
 
-/// The digits, and the power that the unit behind them stands for.
+/// Splits a number into digits and the power of its unit.
 fn split(text: &str) -> (&str, i32) {
     let found = UNITS.iter().find_map(|&(unit, exponent)| Some((text.strip_suffix(unit)?, exponent)));
     found.unwrap_or((text, 0))
 }
 
 fn number(digits: &str) -> Option<f64> {
-    // Not "inf" or "nan", which Rust reads as well.
+    // Excludes "inf" and "nan", which Rust parses, too.
     let is_ours = |c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E' | '_' | ',');
     let is_number = digits.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-' | '+'));
     if !is_number || !digits.chars().all(is_ours) {
@@ -43,7 +43,7 @@ fn number(digits: &str) -> Option<f64> {
     digits.replace(['_', ','], "").parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// With commas between the thousands, and with decimals where there is little before them.
+/// Formats a number with commas between the thousands, and with decimals if it is small.
 pub(super) fn grouped(number: f64) -> String {
     let decimals = match number {
         _ if number >= 100.0 || number.fract() == 0.0 => 0,
@@ -56,12 +56,12 @@ pub(super) fn grouped(number: f64) -> String {
     Grouped(number.round() as u64).to_string()
 }
 
-/// In the unit that leaves one to three digits before the point.
+/// Formats bytes in the unit with one to three digits before the point.
 pub(super) fn shown_bytes(bytes: f64) -> String {
     in_units(bytes, &[("bytes", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15)])
 }
 
-/// From microseconds to years.
+/// Formats a time in units from microseconds to years.
 pub(super) fn shown_seconds(seconds: f64) -> String {
     let units = [
         ("µs", 1e-6),
@@ -75,7 +75,8 @@ pub(super) fn shown_seconds(seconds: f64) -> String {
     in_units(seconds, &units)
 }
 
-/// By the largest of the units, which ascend, that is not more than the value; by the first where all are.
+/// Formats a value in the largest of the ascending `units` not above it; in the first one if all
+/// are above.
 fn in_units(value: f64, units: &[(&str, f64)]) -> String {
     let largest = units.iter().rev().find(|(_, size)| value >= *size).or(units.first());
     let (unit, size) = largest.copied().unwrap_or(("", 1.0));

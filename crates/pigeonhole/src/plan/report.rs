@@ -8,13 +8,13 @@ use super::measured as m;
 use super::model::{Limit, Load, Machines, Plan};
 use super::numbers::{grouped, shown_bytes, shown_seconds};
 
-/// So many rows a query are worth a word: reading them takes longer than all else.
+/// Rows a query from which on a note appears: reading them takes longer than all else.
 const ROWS_MANY: f64 = 10_000.0;
 
-/// The most regions that `schema/create.rb` makes.
+/// Bound on the regions made by `schema/create.rb`.
 pub(super) const REGIONS_MAX: f64 = 10_000.0;
 
-/// Lines of a part: what it is, the figure, and where that comes from.
+/// Lines of a part: name, figure, and source.
 type Lines = Vec<(&'static str, String, String)>;
 
 pub(super) fn text(load: &Load, machines: &Machines, plan: &Plan, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -267,7 +267,7 @@ fn others(machines: &Machines, plan: &Plan) -> Lines {
     ]
 }
 
-/// What of the plan should give pause.
+/// Notes about problems of the plan.
 pub(super) fn notes(plan: &Plan) -> Vec<String> {
     let (stored, query) = (&plan.stored, &plan.query);
     let mut notes = Vec::new();

@@ -1,4 +1,5 @@
-//! `pigeonhole scheme minhash`: the bands that n-grams are filed by, their S-curve, and the cheapest ones for a wish.
+//! `pigeonhole scheme minhash`: the bands of n-grams, their S-curve, and the cheapest bands for a
+//! wish.
 
 use std::io::Write;
 
@@ -6,10 +7,10 @@ use features::shingles::{LONG_MIN, SHORT_MAX};
 use minhash::{BandScheme, FilingScheme, SetKind, Similarity, Wish, kept_by_suffix, met_by_bands};
 use simhash::{Fingerprint, ROW_KEY_LEN};
 
-/// Where the curve is shown.
+/// Similarities of the curve.
 const SIMILARITIES: [f64; 14] = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95];
 
-/// Where it is shown in one line.
+/// Similarities of the curve in one line.
 const FEW: [f64; 5] = [0.5, 0.6, 0.7, 0.8, 0.9];
 
 /// Bins of a sketch of a long text.
@@ -78,7 +79,7 @@ impl BandArgs {
     }
 }
 
-/// Bands under a name.
+/// Named bands.
 struct Bands {
     name: &'static str,
     bands: u32,
@@ -92,7 +93,7 @@ impl Bands {
         Self { name, bands, rows, distance }
     }
 
-    /// Those that an index is made with.
+    /// The bands of the default least similarity, for long and for short texts.
     fn built_in() -> [Self; 2] {
         [Self::of("long", &BandScheme::long()), Self::of("short", &BandScheme::short())]
     }
@@ -110,7 +111,7 @@ impl Bands {
     }
 }
 
-/// A line for each.
+/// Prints a line for each.
 pub(super) fn overview(out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(out, "                                      share found of the pairs of similarity")?;
     write!(out, "bands    texts  bands  rows  suffix")?;
@@ -140,7 +141,7 @@ pub(super) fn run(args: &BandArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     }
 }
 
-/// What an index is made with.
+/// Prints the bands of the default least similarity.
 fn built_in(out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(
         out,
@@ -185,7 +186,7 @@ fn built_in(out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Others, with what they cost.
+/// Prints other bands beside the built-in ones, with their costs.
 fn beside_the_built_in(
     name: &'static str,
     scheme: &BandScheme<BINS>,
@@ -223,7 +224,7 @@ fn beside_the_built_in(
     Ok(())
 }
 
-/// From a similarity to what is found, side by side.
+/// Prints the shares found by similarity, side by side.
 fn curves(of: &[Bands; 2], out: &mut dyn Write) -> anyhow::Result<()> {
     writeln!(
         out,

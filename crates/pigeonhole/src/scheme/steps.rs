@@ -1,10 +1,10 @@
-//! The bands of every threshold, side by side: keys, candidates, and the share that is found.
+//! The bands of every threshold, side by side: keys, candidates, and the share found.
 
 use std::io::Write;
 
 use minhash::{BandScheme, FilingScheme, Similarity, Wish, kept_by_suffix};
 
-/// A line for each similarity from which on the bands are others.
+/// Prints a line for each similarity at which the bands change.
 pub(super) fn table(out: &mut dyn Write) -> anyhow::Result<()> {
     let wish = Wish::default();
     writeln!(
@@ -47,7 +47,7 @@ pub(super) fn table(out: &mut dyn Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many other documents a query meets in a band, those counted again that it meets in several.
+/// The number of other documents met by a query, each counted once for every band.
 fn met<const BINS: usize>(scheme: &BandScheme<BINS>, wish: &Wish) -> f64 {
     let agreeing = |similarity: Similarity| similarity.get().powf(f64::from(scheme.rows()));
     wish.n_strangers * f64::from(scheme.bands()) * agreeing(wish.stranger_similarity)

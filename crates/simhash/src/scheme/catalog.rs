@@ -1,24 +1,26 @@
-//! The schemes that go by name. Each is data: blocks, and which of them form a key.
+//! The schemes that go by name. Each is data: blocks, and the combinations of blocks that form a
+//! key.
 
 use crate::Distance;
 
 /// The names that [`TableScheme`](crate::TableScheme) parses; the first is the default.
 pub const SCHEME_NAMES: [&str; 7] = ["5c2", "4c1", "4x4", "t6", "t8", "t11", "t14"];
 
-/// What each of them covers: 3 bits.
+/// The distance that each of them covers: 3 bits.
 const COVERED: Distance = match Distance::new(3) {
     Ok(covered) => covered,
     Err(_) => Distance::MAX,
 };
 
-/// The planes of the affine space AG(3,2): four points of eight whose numbers xor to zero.
+/// Returns the planes of the affine space AG(3,2): four points of eight whose numbers xor to zero.
 fn affine_planes() -> impl Iterator<Item = Vec<usize>> {
     (0..=u8::MAX)
         .map(|set| (0..8).filter(|i| set >> i & 1 == 1).collect::<Vec<usize>>())
         .filter(|points| points.len() == 4 && points.iter().fold(0, |xor, point| xor ^ point) == 0)
 }
 
-/// The distance a named scheme covers, and its tables as flag and mask; flags count from 1 in the order of the keys.
+/// Returns the distance that a named scheme covers, and its tables as flag and mask; flags count
+/// from 1 in the order of the keys.
 pub(super) fn masks(name: &str) -> Option<(Distance, Vec<(u8, u64)>)> {
     let masks: Vec<u64> = match name {
         // Choose two of five (Manku, Jain, Das Sarma, WWW 2007, section 3.1).
@@ -27,7 +29,8 @@ pub(super) fn masks(name: &str) -> Option<(Distance, Vec<(u8, u64)>)> {
             keys_of_blocks(&[13, 13, 13, 13, 12], pairs)
         }
         "4c1" => keys_of_blocks(&[16; 4], (0..4).map(|i| vec![i])),
-        // Nested: a block of 16, and a chunk of 12 of the 48 bits outside it (Manku et al., section 3.1.2).
+        // Nested: a block of 16, and a chunk of 12 of the 48 bits outside it (Manku et al., section
+        // 3.1.2).
         "4x4" => keys_of_blocks(&[16; 4], (0..4).map(|i| vec![i]))
             .into_iter()
             .flat_map(|block| chunks(!block, 12).into_iter().map(move |chunk| block | chunk))
@@ -54,7 +57,8 @@ pub(super) fn masks(name: &str) -> Option<(Distance, Vec<(u8, u64)>)> {
     Some((COVERED, (1..).zip(masks).collect()))
 }
 
-/// Cuts 64 bits into blocks of these widths, most significant first, and joins the blocks of each key.
+/// Cuts 64 bits into blocks of these widths, most significant first, and joins the blocks of each
+/// key.
 fn keys_of_blocks(widths: &[u32], keys: impl IntoIterator<Item = Vec<usize>>) -> Vec<u64> {
     let mut blocks = Vec::new();
     let mut below = u64::BITS;
@@ -105,7 +109,8 @@ mod tests {
         assert!("".parse::<TableScheme>().is_err());
     }
 
-    /// Which bits go into which segment outlives the process: one line a scheme, of all segments of one fingerprint.
+    /// The bits of each segment outlive the process: one line a scheme, of all segments of one
+    /// fingerprint.
     #[test]
     fn golden_segments() {
         let fingerprint = Fingerprint(0x9e37_79b9_7f4a_7c15);

@@ -2,19 +2,22 @@
 
 use super::SchemeError;
 
-/// The search stops here: the schemes of the catalog need 5 to 60 steps, and this many take some tens of milliseconds.
+/// The limit of a search: the schemes of the catalog need 5 to 60 steps, and this many take some
+/// tens of milliseconds.
 const STEPS_MAX: u32 = 100_000;
 
-/// One bit per table.
+/// A set of tables, one bit each.
 type TableSet = [u64; 4];
 
-/// Shows that every set of `max_distance` bits misses at least one mask, and returns the number of steps it took.
+/// Shows that every set of `max_distance` bits misses at least one mask. Returns the number of
+/// steps.
 ///
-/// Two fingerprints share a bucket when the bits they differ in miss a mask. So a scheme is complete exactly when no
-/// set of at most `max_distance` bits touches every mask, that is, when the smallest hitting set of the masks is
-/// larger. The search for a hitting set is exhaustive: it takes a mask that is not yet hit and tries every bit of it.
-/// Three things keep it short and lose nothing: bits that lie in the same masks are tried once; a set of bits is tried in one
-/// order only; and a branch ends when even the bits that hit most could not hit the masks that are left.
+/// Two fingerprints share a bucket if the bits in which they differ miss a mask. A scheme is
+/// complete exactly if no set of at most `max_distance` bits touches every mask: if the smallest
+/// hitting set of the masks is larger. The search for a hitting set is exhaustive: it takes a mask
+/// that is not yet hit and tries every bit of the mask. Three rules keep the search short and lose
+/// nothing: bits that lie in the same masks are tried once; a set of bits is tried in one order
+/// only; and a branch ends when even the bits that hit most could not hit the masks left.
 pub(super) fn prove(masks: impl Iterator<Item = u64> + Clone, max_distance: u32) -> Result<u32, SchemeError> {
     let mut bits: Vec<(TableSet, u32)> = (0..64)
         .map(|bit| {
@@ -43,7 +46,8 @@ struct Search {
 }
 
 impl Search {
-    /// At most `n_bits` of `bits` that together hit all of `unhit`, as a mask, if there are such.
+    /// Returns at most `n_bits` of `bits` that together hit all of `unhit`, as a mask, if there are
+    /// any.
     fn hitting_set(
         &mut self,
         bits: &[(TableSet, u32)],
@@ -62,7 +66,7 @@ impl Search {
         if most * n_bits < left {
             return Ok(None);
         }
-        // The mask with the fewest ways to hit it; one that no bit is left for ends the branch.
+        // The mask with the fewest ways to hit it; a mask without a bit left ends the branch.
         let ways = |table: usize| bits.iter().filter(|(tables, _)| has(*tables, table)).count();
         let Some(table) = (0..256).filter(|&table| has(unhit, table)).min_by_key(|&table| ways(table)) else {
             return Ok(None);
@@ -70,7 +74,8 @@ impl Search {
         let (hitting, mut others): (Vec<_>, Vec<_>) =
             bits.iter().partition(|(tables, _)| has(*tables, table));
         for (tables, bit) in hitting {
-            // `others` holds the bits before this one, not those after it: a set is met once, at its last bit here.
+            // `others` holds the bits before this one, not those after it: a set is met once, at
+            // its last bit here.
             if let Some(rest) = self.hitting_set(&others, difference(unhit, tables), n_bits - 1)? {
                 return Ok(Some(rest | 1 << bit));
             }
@@ -101,7 +106,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Tries every set of at most `n_bits` bits.
+    /// Returns true if a set of at most `n_bits` more bits, with `chosen`, touches every mask:
+    /// tries all of them.
     fn naive_misses(masks: &[u64], n_bits: u32, from: u32, chosen: u64) -> bool {
         masks.iter().all(|mask| mask & chosen != 0)
             || n_bits > 0 && (from..64).any(|bit| naive_misses(masks, n_bits - 1, bit + 1, chosen | 1 << bit))
@@ -127,7 +133,7 @@ mod tests {
         move |block| (0..64).filter(|bit| bit * n_blocks / 64 == block).map(|bit| 1 << bit).sum()
     }
 
-    /// Every choice of `chosen` of `n_blocks` blocks.
+    /// Returns every choice of `chosen` of `n_blocks` blocks.
     fn choose(n_blocks: u32, chosen: u32) -> Vec<u64> {
         let block = blocks(n_blocks);
         (0_u32..1 << n_blocks)
@@ -161,7 +167,8 @@ mod tests {
                 let rest =
                     masks.iter().enumerate().filter(|(i, _)| *i != without).map(|(_, (_, mask))| *mask);
                 let refused = prove(rest, max_distance.as_bits());
-                // The nested scheme and the others are minimal: not one of their tables is to spare.
+                // The nested scheme and the others are minimal: not one of their tables is to
+                // spare.
                 assert!(
                     matches!(refused, Err(SchemeError::Misses { .. })),
                     "{name} without {without}: {refused:?}"
@@ -170,7 +177,7 @@ mod tests {
         }
     }
 
-    /// Masks without any structure make the search long; it must end all the same, and refuse.
+    /// Masks without any structure make the search long, but it must end, and refuse.
     #[test]
     fn a_search_without_end_is_cut_off() {
         let mut state = 1_u64;

@@ -1,15 +1,15 @@
-//! Where to cut a store's key space so that its regions fill evenly.
+//! The cuts of a store's key space, at which its regions fill evenly.
 
 use std::fmt;
 
 use super::{MAX_KEY_BITS, Table, TableScheme};
 
-/// A number of regions that a scheme's keys cannot be cut into.
+/// The error of a number of regions into which a scheme's keys cannot be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SplitsError {
-    /// How many were asked for.
+    /// The number of regions asked for.
     pub n_regions: u32,
-    /// The most there can be.
+    /// The greatest number of regions.
     pub n_regions_max: u32,
 }
 
@@ -26,12 +26,14 @@ impl fmt::Display for SplitsError {
 impl std::error::Error for SplitsError {}
 
 impl TableScheme {
-    /// The segments at which `n_regions` regions begin, but for the first, which begins at the empty key: `n_regions
-    /// - 1` of them, ascending. A region starts at the four big-endian bytes of its segment, so no bucket is cut.
+    /// Returns the segments at which `n_regions` regions begin, ascending: `n_regions - 1` of them,
+    /// as the first region begins at the empty key. A region starts at the four big-endian bytes of
+    /// its segment: no bucket is cut.
     ///
-    /// Segments are right-aligned, so a table of `b` key bits fills only `0..2^b` of the four bytes' range, and tables
-    /// of different widths lie over each other: evenly spaced splits would leave most regions empty. Here every region
-    /// gets the same share of the rows of uniform fingerprints, as nearly as whole segments allow.
+    /// Segments are right-aligned: a table of `b` key bits fills only `0..2^b` of the four bytes'
+    /// range, and tables of different widths lie over each other. Evenly spaced splits would leave
+    /// most regions empty. Here every region gets the same share of the rows of uniform
+    /// fingerprints, as nearly as whole segments allow.
     ///
     /// # Errors
     /// [`SplitsError`] for no region, and for more than [`n_regions_max`](Self::n_regions_max).
@@ -39,8 +41,9 @@ impl TableScheme {
         splits(&self.key_bits(), n_regions)
     }
 
-    /// The most regions that [`splits`](Self::splits) makes: as many as a region holds at least the share of one
-    /// segment where they are fullest, which is below `2^b` for every `b`. More would need two splits at one segment.
+    /// Returns the most regions that [`splits`](Self::splits) makes: a region holds at least the
+    /// share of one of the fullest segments, those below `2^b` for every `b`. More regions would
+    /// need two splits at one segment.
     #[must_use]
     pub fn n_regions_max(&self) -> u32 {
         n_regions_max(&self.key_bits())
@@ -51,11 +54,11 @@ impl TableScheme {
     }
 }
 
-/// The segments at which `n_regions` regions begin, but for the first, where rows are filed under keys of so many bits each: see
-/// [`TableScheme::splits`].
+/// Returns the segments at which `n_regions` regions begin, but for the first, for tables of
+/// `key_bits` bits each: see [`TableScheme::splits`].
 ///
 /// # Errors
-/// As [`TableScheme::splits`].
+/// [`SplitsError`], as of [`TableScheme::splits`].
 pub fn splits(key_bits: &[u32], n_regions: u32) -> Result<Vec<u32>, SplitsError> {
     let n_regions_max = n_regions_max(key_bits);
     if !(1..=n_regions_max).contains(&n_regions) {
@@ -63,7 +66,8 @@ pub fn splits(key_bits: &[u32], n_regions: u32) -> Result<Vec<u32>, SplitsError>
     }
     let all = mass_below(key_bits, 1 << MAX_KEY_BITS);
     let splits = (1..n_regions).map(|region| {
-        // The least segment with region / n_regions of the mass below it; multiplied out, nothing is rounded.
+        // The least segment with region / n_regions of the mass below it; multiplied out, nothing
+        // is rounded.
         let (mut low, mut high) = (0, 1 << MAX_KEY_BITS);
         while low < high {
             let middle = low + (high - low) / 2;
@@ -78,7 +82,7 @@ pub fn splits(key_bits: &[u32], n_regions: u32) -> Result<Vec<u32>, SplitsError>
     Ok(splits.collect())
 }
 
-/// The most regions that [`splits`] makes: see [`TableScheme::n_regions_max`].
+/// Returns the most regions that [`splits`] makes: see [`TableScheme::n_regions_max`].
 #[must_use]
 pub fn n_regions_max(key_bits: &[u32]) -> u32 {
     let most = mass_below(key_bits, 1 << MAX_KEY_BITS) / mass_below(key_bits, 1);
@@ -86,7 +90,8 @@ pub fn n_regions_max(key_bits: &[u32]) -> u32 {
     u32::try_from(most).unwrap_or(u32::MAX)
 }
 
-/// How much of the rows of uniform fingerprints lies below `segment`; the rows under one key weigh `2^32` together.
+/// Returns the mass of the rows of uniform fingerprints below `segment`; the rows of one table
+/// weigh `2^32` together.
 fn mass_below(key_bits: &[u32], segment: u64) -> u128 {
     let of_key = |&bits: &u32| u128::from(segment.min(1 << bits)) << (MAX_KEY_BITS - bits);
     key_bits.iter().map(of_key).sum()
@@ -112,7 +117,7 @@ mod tests {
         .unwrap()
     }
 
-    /// Computed apart from this code, in exact fractions. Tables that were made with them keep them.
+    /// Computed apart from this code, in exact fractions. Existing tables keep these splits.
     #[test]
     fn golden() {
         for (name, n_regions, expected) in [
@@ -166,8 +171,8 @@ mod tests {
         assert!(scheme("4c1").splits(65_536).unwrap().into_iter().eq(1..65_536));
     }
 
-    /// The definition, with the shares in floating point: each region's is 1/n, but for what a segment weighs at
-    /// either end.
+    /// The definition, with the shares in floating point: each region's is 1/n, give or take the
+    /// weight of a segment at either end.
     fn check(scheme: &TableScheme, n_regions: u32) -> Result<(), TestCaseError> {
         let splits = scheme.splits(n_regions).unwrap();
         prop_assert_eq!(splits.len(), n_regions as usize - 1);

@@ -4,7 +4,7 @@
 pub(crate) const BOILERPLATE_MASK: u64 = !(u64::MAX >> 26);
 pub(crate) const BOILERPLATE: u64 = 0x5bd1_e995_7f4a_7c15 & BOILERPLATE_MASK;
 
-/// Where fingerprints that are alike in 28 bits differ: three blocks of `5c2` or so.
+/// The bits in which fingerprints that are alike in 28 bits differ: three blocks of `5c2` or so.
 const ALIKE_MASK: u64 = (u64::MAX >> 28) << 10;
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -26,7 +26,7 @@ impl Random {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
-    /// 1 to `distance_max` bits away.
+    /// Returns bits that differ from `bits` in 1 to `distance_max` places.
     pub(crate) fn neighbour(&mut self, bits: u64, distance_max: usize) -> u64 {
         let distance = 1 + self.below(distance_max);
         let mut flips = 0_u64;
@@ -39,8 +39,9 @@ impl Random {
 
 /// A corpus of one of these kinds:
 /// - `uniform`: a tenth is within distance 3 of an earlier one, the rest is random.
-/// - `skewed`: so too, but 30 % share the first two blocks of `5c2`, as texts with the same boilerplate might.
-/// - `alike`: random, but the same in 28 bits, so that a bucket of some tables holds all of them.
+/// - `skewed`: as `uniform`, but 30 % share the first two blocks of `5c2`, as texts with the same
+///   boilerplate might.
+/// - `alike`: random, but the same in 28 bits: a bucket of some tables holds all of them.
 /// - `equal`: a thousand different ones, again and again.
 pub(crate) struct Corpus {
     pub(crate) fingerprints: Vec<u64>,
@@ -78,7 +79,8 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Processor time of this thread, so that what else runs on the machine counts less. Linux counts it in steps of a few milliseconds.
+/// Processor time of this thread, in which other work on the machine counts less. Linux counts it
+/// in steps of a few milliseconds.
 pub(crate) struct Stopwatch(f64);
 
 impl Stopwatch {

@@ -5,23 +5,23 @@ use super::chunks::{CHUNK_LEN, Chunks};
 /// The most items a block can hold.
 pub(super) const BLOCK_LEN_MAX: usize = 64;
 
-/// Blocks hold a multiple of this many items and begin at one, so that 32 bits address 2^34.
+/// The unit of the length and start of a block, with which 32 bits address 2^34 items.
 const UNIT: usize = 4;
 
 const N_CLASSES: usize = BLOCK_LEN_MAX / UNIT;
 
-/// The smallest class whose blocks hold `len` items, which is 1 to [`BLOCK_LEN_MAX`].
+/// Returns the smallest class whose blocks hold `len` items, which is 1 to [`BLOCK_LEN_MAX`].
 fn class_of(len: usize) -> usize {
     (len - 1) / UNIT
 }
 
-/// How many items a block of this class holds.
+/// Returns the number of items in a block of this class.
 fn class_len(class: usize) -> usize {
     (class + 1) * UNIT
 }
 
-/// An arena of blocks. It does not know how many items are in use in a block: the size of a block is derived from the
-/// number of items its owner says it has, and never stored.
+/// An arena of blocks. The size of a block is never stored: it follows from the number of items in
+/// use, which the owner of the block knows.
 #[derive(Clone, Debug)]
 pub(super) struct Arena<T> {
     items: Chunks<T>,
@@ -47,7 +47,7 @@ impl<T: Copy + Default> Arena<T> {
         self.items.slice_mut(block as usize * UNIT, len)
     }
 
-    /// A block with room for `len` items, 1 to [`BLOCK_LEN_MAX`].
+    /// Returns a block with room for `len` items, 1 to [`BLOCK_LEN_MAX`].
     pub(super) fn allocate(&mut self, len: usize) -> u32 {
         let class = class_of(len);
         if let Some(block) = self.free[class].pop() {
@@ -62,12 +62,12 @@ impl<T: Copy + Default> Arena<T> {
         block_at(start)
     }
 
-    /// Gives back a block that was allocated for `len` items, or has been resized to that many.
+    /// Gives back a block that was allocated for `len` items, or has been resized to `len`.
     pub(super) fn release(&mut self, block: u32, len: usize) {
         self.free[class_of(len)].push(block);
     }
 
-    /// Makes room for one item more in a block of `len`, and returns where the block is now.
+    /// Makes room for one item more in a block of `len`. Returns the block, which may have moved.
     #[inline]
     pub(super) fn grow(&mut self, block: u32, len: usize) -> u32 {
         if class_of(len) == class_of(len + 1) {
@@ -84,7 +84,7 @@ impl<T: Copy + Default> Arena<T> {
         self.items.heap_bytes() + free * size_of::<u32>()
     }
 
-    /// Cuts what is left of the last chunk, too little for the block at hand, into free blocks.
+    /// Cuts the rest of the last chunk, too little for the block at hand, into free blocks.
     fn fill_chunk(&mut self) {
         let mut left = self.items.left_in_chunk();
         while left > 0 {

@@ -2,35 +2,36 @@
 
 use super::arena::{Arena, BLOCK_LEN_MAX};
 
-/// What can be filed in a bucket.
+/// An item that can be filed in a bucket.
 pub(super) trait Item: Copy + Default + PartialEq {
-    /// How many items a bucket holds on average when its directory grows.
+    /// The average number of items in a bucket above which its directory grows.
     const LOAD: usize;
 
-    /// Where it is filed; good in its low bits.
+    /// The hash by which an item is filed; good in its low bits.
     fn hash(self) -> u32;
 
-    /// Not an item but the number of a block, in the place of one.
+    /// Packs the number of a block in the place of an item.
     fn from_link(block: u32) -> Self;
 
-    /// What [`from_link`](Self::from_link) was given.
+    /// Returns the number given to [`from_link`](Self::from_link).
     fn link(self) -> u32;
 }
 
-/// The most items a bucket can hold.
+/// The most items of a bucket.
 pub(super) const BUCKET_LEN_MAX: usize = 1024;
 
-/// Where a bucket's items are, 8 bytes.
+/// The place of a bucket's items, 8 bytes.
 ///
-/// The last block of a chain holds [`BLOCK_LEN_MAX`] items and no link. Each one before it begins with the link to the
-/// next, and but for the first it is full. So how much each block holds follows from the length of the whole. (Single
-/// blocks of growing size would leave as much freed memory behind as they hold, where many buckets grow at once.)
+/// The last block of a chain holds [`BLOCK_LEN_MAX`] items and no link. Each block before it begins
+/// with the link to the next, and all of these but the first are full. The items of each block
+/// follow from the length of the whole. (Single blocks of growing size would leave as much freed
+/// memory behind as they hold, when many buckets grow at once.)
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bucket {
-    /// The first one, where there are items.
+    /// The first block, if there are items.
     pub(super) block: u32,
     pub(super) len: u16,
-    /// For the owner of the directory.
+    /// A mark for the owner of the directory.
     pub(super) marked: bool,
 }
 
@@ -42,20 +43,20 @@ impl Bucket {
         usize::from(self.len)
     }
 
-    /// How many slots of the first block are links: one or none.
+    /// The number of slots of the first block that are links: one or none.
     #[inline]
     pub(super) fn n_links(self) -> usize {
         usize::from(self.len() > BLOCK_LEN_MAX)
     }
 
-    /// How many slots of the first block are in use, with the link.
+    /// The number of slots of the first block in use, with the link.
     #[inline]
     pub(super) fn n_slots(self) -> usize {
         let len = self.len();
         if len <= BLOCK_LEN_MAX { len } else { (len - BLOCK_LEN_MAX - 1) % (BLOCK_LEN_MAX - 1) + 2 }
     }
 
-    /// The bucket without its first block, whose slots these are.
+    /// Returns the bucket without its first block, whose slots these are.
     #[inline]
     pub(super) fn rest<T: Item>(self, slots: &[T]) -> Self {
         let n_items = slots.len() - self.n_links();

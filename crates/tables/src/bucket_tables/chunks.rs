@@ -1,14 +1,14 @@
-//! A growing array that never moves more than one chunk of itself, so that no push stops the world.
+//! A growing array that never moves more than one chunk of itself: no push stops the world.
 
 use std::ops::{Index, IndexMut};
 
 const CHUNK_BITS: u32 = 16;
 
-/// How many elements a chunk holds; a power of two.
+/// The elements of a chunk; a power of two.
 pub(super) const CHUNK_LEN: usize = 1 << CHUNK_BITS;
 
-/// An array in chunks of [`CHUNK_LEN`]: all but the last are full. The first grows as a `Vec` does, so that a small
-/// array stays small; every later one is allocated whole.
+/// An array in chunks of [`CHUNK_LEN`]: all but the last are full. The first grows as a `Vec` does,
+/// which keeps a small array small; every later one is allocated whole.
 #[derive(Clone, Debug)]
 pub(super) struct Chunks<T> {
     chunks: Vec<Vec<T>>,
@@ -29,12 +29,12 @@ impl<T> Chunks<T> {
         self.room().push(element);
     }
 
-    /// How many elements fit before a new chunk is begun.
+    /// The number of elements that fit before a new chunk is begun.
     pub(super) fn left_in_chunk(&self) -> usize {
         self.chunks.last().map_or(0, |last| CHUNK_LEN - last.len())
     }
 
-    /// The last chunk, with room for one element at least.
+    /// Returns the last chunk, with room for one element at least.
     fn room(&mut self) -> &mut Vec<T> {
         if self.left_in_chunk() == 0 {
             let is_first = self.chunks.is_empty();
@@ -43,14 +43,14 @@ impl<T> Chunks<T> {
         self.chunks.last_mut().expect("a chunk was pushed where there was none")
     }
 
-    /// `len` elements from `start`; they lie in one chunk.
+    /// Returns `len` elements from `start`, which must lie in one chunk.
     #[inline]
     pub(super) fn slice(&self, start: usize, len: usize) -> &[T] {
         let at = start % CHUNK_LEN;
         &self.chunks[start / CHUNK_LEN][at..at + len]
     }
 
-    /// `len` elements from `start`; they lie in one chunk.
+    /// Returns `len` elements from `start`, which must lie in one chunk.
     pub(super) fn slice_mut(&mut self, start: usize, len: usize) -> &mut [T] {
         let at = start % CHUNK_LEN;
         &mut self.chunks[start / CHUNK_LEN][at..at + len]
@@ -63,7 +63,8 @@ impl<T> Chunks<T> {
 }
 
 impl<T: Copy + Default> Chunks<T> {
-    /// Appends `len` default elements, at most [`left_in_chunk`](Self::left_in_chunk) or a new chunk's worth.
+    /// Appends `len` default elements, at most [`left_in_chunk`](Self::left_in_chunk) or a new
+    /// chunk's worth.
     pub(super) fn grow(&mut self, len: usize) {
         let chunk = self.room();
         chunk.resize(chunk.len() + len, T::default());
@@ -71,7 +72,7 @@ impl<T: Copy + Default> Chunks<T> {
 }
 
 impl<T: Copy> Chunks<T> {
-    /// Copies `len` elements; both places lie in one chunk each, and do not overlap.
+    /// Copies `len` elements. Source and target must lie in one chunk each, and must not overlap.
     pub(super) fn copy(&mut self, from: usize, to: usize, len: usize) {
         let (from_chunk, from) = (from / CHUNK_LEN, from % CHUNK_LEN);
         let (to_chunk, to) = (to / CHUNK_LEN, to % CHUNK_LEN);
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(chunks[CHUNK_LEN], CHUNK_LEN + 1);
         assert_eq!(chunks.slice(2 * CHUNK_LEN, 3), [n - 3, n - 2, n - 1]);
         assert_eq!(chunks.left_in_chunk(), CHUNK_LEN - 3);
-        // Whatever was not asked for is not held: three chunks, and their list.
+        // Nothing is held that was not asked for: three chunks, and their list.
         assert!(chunks.heap_bytes() <= 3 * CHUNK_LEN * 8 + 4 * size_of::<Vec<usize>>());
     }
 }

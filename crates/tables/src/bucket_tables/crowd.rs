@@ -1,10 +1,10 @@
-//! The many sketches of one segment: boilerplate, or a scheme with short keys.
+//! The many sketches of one segment, as of boilerplate, or of a scheme with short keys.
 
 use super::bucket::Item;
 use super::directory::{BucketFull, Directory, mix};
 
-/// A sketch in a crowd, with its fingerprint beside it, so that a query reads memory in a row instead of one random
-/// place for each candidate.
+/// A sketch in a crowd, with its fingerprint beside it: a query reads memory in a row instead of
+/// one random place for each candidate.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Member {
     /// The low half, then the high one: 8 bytes in 12, where a `u64` would make it 16.
@@ -39,8 +39,8 @@ impl Item for Member {
     }
 }
 
-/// The sketches of one segment in a directory of their own, by entry number, so that one is found, added or removed
-/// without reading the rest.
+/// The sketches of one segment in a directory of their own, by entry number: a crowd finds, adds or
+/// removes one without reading the rest.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Crowd {
     members: Directory<Member>,
@@ -56,22 +56,23 @@ impl Crowd {
         self.members.blocks(probe).flatten().any(|member| member.entry == entry)
     }
 
-    /// Adds an entry, which the caller knows is not there.
+    /// Adds an entry, which must not be there.
     pub(super) fn insert(&mut self, entry: u32, fingerprint: u64) {
         let member = Member::new(entry, fingerprint);
-        // Splitting makes room at last: `mix` keeps different entries different, so no 1,025 of them agree in more
-        // than 22 bits of the hash. With entries numbered as they come it has never been seen to be needed.
+        // Splitting makes room at last: `mix` keeps different entries different, and no 1,025 of
+        // them agree in more than 22 bits of the hash. With entries numbered as they come, no split
+        // was ever seen to be needed.
         while let Err(BucketFull) = self.members.insert(member) {
             self.members.split();
         }
     }
 
-    /// Takes an entry away; false where it is not there.
+    /// Removes an entry. Returns false if it is not there.
     pub(super) fn remove(&mut self, entry: u32, fingerprint: u64) -> bool {
         self.members.remove(Member::new(entry, fingerprint))
     }
 
-    /// Entry and fingerprint of each member.
+    /// Returns the entry and fingerprint of each member.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64)> {
         self.members.all_blocks().flatten().map(|member| (member.entry, member.fingerprint()))
     }

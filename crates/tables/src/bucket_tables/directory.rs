@@ -4,7 +4,8 @@ use super::arena::{Arena, BLOCK_LEN_MAX};
 use super::bucket::{BUCKET_LEN_MAX, Blocks, Bucket, Item};
 use super::chunks::Chunks;
 
-/// Every bit of the result depends on every bit of `x`, and different numbers stay different (MurmurHash3's `fmix32`).
+/// Mixes a number: every bit of the result depends on every bit of `x`, and different numbers stay
+/// different (MurmurHash3's `fmix32`).
 #[inline]
 pub(super) fn mix(mut x: u32) -> u32 {
     x = (x ^ x >> 16).wrapping_mul(0x85eb_ca6b);
@@ -12,11 +13,12 @@ pub(super) fn mix(mut x: u32) -> u32 {
     x ^ x >> 16
 }
 
-/// Items in buckets by the low bits of their hash (Litwin, "Linear hashing: a new tool for file and table addressing",
-/// VLDB 1980).
+/// Items in buckets by the low bits of their hash (Litwin, "Linear hashing: a new tool for file and
+/// table addressing", VLDB 1980).
 ///
-/// With `n` buckets and `2^l < n <= 2^(l+1)`, the buckets below `n − 2^l` and those from `2^l` on go by `l + 1` bits of
-/// the hash, the others still by `l`. One insert splits at most one bucket, of at most [`BUCKET_LEN_MAX`] items.
+/// With `n` buckets and `2^l < n <= 2^(l+1)`, the buckets below `n − 2^l` and those from `2^l` on
+/// go by `l + 1` bits of the hash, the others still by `l`. One insert splits at most one bucket,
+/// of at most [`BUCKET_LEN_MAX`] items.
 #[derive(Clone, Debug)]
 pub(super) struct Directory<T> {
     buckets: Chunks<Bucket>,
@@ -35,7 +37,7 @@ where
     }
 }
 
-/// A bucket that holds [`BUCKET_LEN_MAX`] items takes no more.
+/// The error of a bucket with [`BUCKET_LEN_MAX`] items, which takes no more.
 #[derive(Debug)]
 pub(super) struct BucketFull;
 
@@ -44,7 +46,8 @@ pub(super) struct BucketFull;
 pub(super) struct Probe(Bucket);
 
 impl Probe {
-    /// Whether [`Directory::mark`] was called for this hash, or for one that shared its bucket then.
+    /// Returns true if [`Directory::mark`] was called for this hash, or for one that shared its
+    /// bucket then.
     pub(super) fn is_marked(self) -> bool {
         self.0.marked
     }
@@ -55,8 +58,8 @@ impl<T: Item> Directory<T> {
         self.n_items
     }
 
-    /// Looks a bucket up without reading its items: callers with many hashes look all up before they read the first,
-    /// so that the memory system serves them together.
+    /// Looks a bucket up without reading its items. A caller with many hashes should look all up
+    /// before it reads the first: the memory system then serves them together.
     #[inline]
     pub(super) fn probe(&self, hash: u32) -> Probe {
         if self.n_items == 0 && self.buckets.len() == 0 {
@@ -65,14 +68,15 @@ impl<T: Item> Directory<T> {
         Probe(self.buckets[self.index_of(hash)])
     }
 
-    /// The items of a bucket, among them all of the hash it was looked up for.
+    /// Returns the items of a bucket, among them all of the hash looked up.
     #[inline]
     pub(super) fn blocks(&self, Probe(bucket): Probe) -> Blocks<'_, T> {
         Blocks::new(&self.arena, bucket)
     }
 
-    /// Reads the ends of a bucket's first block, for nothing but to have them near: a loop of such reads waits for memory
-    /// once, where reading bucket by bucket waits for each. (Prefetching in safe code.)
+    /// Reads the ends of a bucket's first block, only to bring them near: a loop of such reads
+    /// waits for memory once, a loop that reads bucket by bucket waits for each. (Prefetching in
+    /// safe code.)
     #[inline]
     pub(super) fn touch(&self, Probe(bucket): Probe) -> u32 {
         if bucket.len() == 0 {
@@ -82,12 +86,12 @@ impl<T: Item> Directory<T> {
         slots[0].link() ^ slots[slots.len() - 1].link()
     }
 
-    /// All items.
+    /// Returns all items.
     pub(super) fn all_blocks(&self) -> impl Iterator<Item = &[T]> {
         (0..self.buckets.len()).flat_map(|index| self.blocks(Probe(self.buckets[index])))
     }
 
-    /// Adds an item, which the caller knows is not there.
+    /// Adds an item, which must not be there.
     pub(super) fn insert(&mut self, item: T) -> Result<(), BucketFull> {
         if self.buckets.len() == 0 {
             self.buckets.push(Bucket::default());
@@ -113,14 +117,14 @@ impl<T: Item> Directory<T> {
         Ok(())
     }
 
-    /// Takes an item away; false where it is not there.
+    /// Removes an item. Returns false if it is not there.
     pub(super) fn remove(&mut self, item: T) -> bool {
         let n_items = self.n_items;
         self.retain(item.hash(), |other| *other != item);
         self.n_items < n_items
     }
 
-    /// Takes away the items for which `keep` is false, of the bucket of `hash`.
+    /// Removes the items for which `keep` is false from the bucket of `hash`.
     pub(super) fn retain(&mut self, hash: u32, keep: impl FnMut(&T) -> bool) {
         if self.buckets.len() == 0 {
             return;
@@ -132,16 +136,16 @@ impl<T: Item> Directory<T> {
         self.moving = items;
     }
 
-    /// Marks the bucket of `hash`, for good: whatever is split from it is marked too.
+    /// Marks the bucket of `hash`, for good: buckets split from it are marked too.
     pub(super) fn mark(&mut self, hash: u32) {
         let index = self.index_of(hash);
         self.buckets[index].marked = true;
     }
 
-    /// Adds one bucket, and moves into it what now belongs there.
+    /// Adds one bucket, and moves the items into it that now belong there.
     pub(super) fn split(&mut self) {
         let new_index = self.buckets.len();
-        // The bit by which the two part is the highest of the new one's number.
+        // The two buckets part by the highest bit of the new one's number.
         let new_bit = 1_u32 << new_index.ilog2();
         let old_index = new_index ^ new_bit as usize;
         let mut items = self.take(old_index);
@@ -171,7 +175,7 @@ impl<T: Item> Directory<T> {
         if index < n_buckets { index } else { index & mask >> 1 }
     }
 
-    /// Empties a bucket. What it returns is to be given back to `moving`, for the next one.
+    /// Empties a bucket. The caller gives the returned vector back to `moving`, for the next one.
     fn take(&mut self, index: usize) -> Vec<T> {
         let mut items = std::mem::take(&mut self.moving);
         items.clear();
@@ -202,7 +206,7 @@ impl<T: Item> Directory<T> {
         self.buckets[index] = bucket;
     }
 
-    /// A new block with these items, to become the first of this bucket.
+    /// Returns a new block with these items, to become the first of this bucket.
     fn chain(&mut self, bucket: Bucket, items: &[T]) -> u32 {
         let n_links = usize::from(bucket.len() > 0);
         let block = self.arena.allocate(n_links + items.len());
@@ -270,7 +274,7 @@ mod tests {
     #[test]
     fn a_bucket_of_many_blocks() {
         let mut directory = Directory::<Plain>::default();
-        // The low ten bits of the hash agree, so that splits do not part them.
+        // The low ten bits of the hash agree: splits do not part these.
         let alike: Vec<u32> =
             (0..4_000_000).filter(|&n| mix(n) & 1023 == 5).take(BUCKET_LEN_MAX + 1).collect();
         let (last, alike) = alike.split_last().unwrap();

@@ -1,4 +1,5 @@
-//! The different sketches that are stored, by number: the fingerprint of each, and what is filed under it.
+//! The different sketches that are stored, by number: the fingerprint of each, and the numbers
+//! filed under it.
 
 use simhash::Fingerprint;
 
@@ -8,7 +9,7 @@ use super::numbers::Numbers;
 /// One sketch's slot, 16 bytes.
 #[derive(Clone, Debug)]
 enum Slot {
-    /// Unused; the next such one.
+    /// A free slot, with the next one.
     Free(Option<u32>),
     /// One number.
     One { n_keys: u32, number: u64 },
@@ -18,20 +19,20 @@ enum Slot {
 
 const _: () = assert!(size_of::<Slot>() == 16);
 
-/// Sketches without their keys: those are where the tables file the entry.
+/// Sketches without their keys: the keys are the places where the tables file the entry.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Entries {
-    /// Apart from the slots, since a query reads many of these and few of those.
+    /// Apart from the slots, since a query reads many fingerprints and few slots.
     fingerprints: Chunks<u64>,
     slots: Chunks<Slot>,
     free: Option<u32>,
     n_used: usize,
     n_postings: usize,
-    /// What the lists of several numbers hold.
+    /// Bytes of the lists of several numbers.
     posting_bytes: usize,
 }
 
-/// What several numbers hold, with their box.
+/// Returns the bytes of a list of several numbers, with its box.
 fn posting_bytes(numbers: &Numbers) -> usize {
     size_of::<Numbers>() + numbers.heap_bytes()
 }
@@ -45,7 +46,7 @@ impl Entries {
         self.n_postings
     }
 
-    /// The fingerprints by entry; in a free slot, what was there before.
+    /// The fingerprints by entry; a free slot keeps its last one.
     #[inline]
     pub(super) fn fingerprints(&self) -> &Chunks<u64> {
         &self.fingerprints
@@ -56,7 +57,7 @@ impl Entries {
         Fingerprint(self.fingerprints[entry as usize])
     }
 
-    /// How many keys its sketch has.
+    /// Returns the number of keys of an entry's sketch.
     pub(super) fn n_keys(&self, entry: u32) -> usize {
         match self.slots[entry as usize] {
             Slot::Free(_) => unreachable!("no table holds an entry that is free"),
@@ -74,10 +75,11 @@ impl Entries {
         }
     }
 
-    /// A new entry with one number.
+    /// Adds an entry with one number.
     ///
     /// # Panics
-    /// Where 2^32 entries are in use already, or the sketch has more keys than that; nothing is changed then.
+    /// If 2^32 entries are in use already, or the sketch has 2^32 keys or more; nothing is changed
+    /// then.
     pub(super) fn add_entry(&mut self, fingerprint: Fingerprint, n_keys: usize, number: u64) -> u32 {
         let n_keys = u32::try_from(n_keys).expect("a sketch has fewer than 2^32 keys");
         let slot = Slot::One { n_keys, number };
@@ -103,13 +105,13 @@ impl Entries {
         entry
     }
 
-    /// Gives the slot of an entry without numbers to the next that comes.
+    /// Frees the slot of an entry without numbers, for the next new entry.
     pub(super) fn free_entry(&mut self, entry: u32) {
         self.slots[entry as usize] = Slot::Free(self.free.replace(entry));
         self.n_used -= 1;
     }
 
-    /// Files one more number; false where it is there already.
+    /// Files one more number. Returns false if it is there already.
     pub(super) fn add_number(&mut self, entry: u32, number: u64) -> bool {
         let slot = &mut self.slots[entry as usize];
         match slot {
@@ -132,7 +134,7 @@ impl Entries {
         true
     }
 
-    /// Takes a number away, or says that it is not there.
+    /// Removes a number.
     pub(super) fn remove_number(&mut self, entry: u32, number: u64) -> Removed {
         let slot = &mut self.slots[entry as usize];
         let left = match slot {
@@ -161,12 +163,12 @@ impl Entries {
     }
 }
 
-/// What [`Entries::remove_number`] did.
+/// The result of [`Entries::remove_number`].
 pub(super) enum Removed {
-    /// It was not there.
+    /// The number was not there.
     No,
-    /// There are others.
+    /// The number was removed, and others are left.
     One,
-    /// It was the last, and the entry waits for [`Entries::free_entry`].
+    /// The number was the last, and the entry waits for [`Entries::free_entry`].
     Last,
 }

@@ -1,29 +1,31 @@
-//! The numbers that are filed under one sketch, where there are several: ascending, in pieces that a visitor gets as slices.
+//! The numbers that are filed under one sketch, if there are several: ascending, in pieces that a
+//! visitor gets as slices.
 
-/// The longest piece, so that neither adding nor removing one number of a hundred million moves more than 16 KiB.
+/// The longest piece: adding or removing one number of a hundred million moves at most 16 KiB.
 pub(super) const PIECE_LEN_MAX: usize = 2048;
 
-/// Two neighbouring pieces that would fill less than this become one: what is removed leaves few gaps.
+/// The length below which two neighbouring pieces become one: removals leave few gaps.
 const MERGED_LEN_MAX: usize = PIECE_LEN_MAX / 2;
 
 /// Different numbers in ascending order.
 #[derive(Clone, Debug)]
 pub(super) struct Numbers {
-    /// None is empty or longer than [`PIECE_LEN_MAX`], and all of a piece are below all of the next.
+    /// No piece is empty or longer than [`PIECE_LEN_MAX`], and all numbers of a piece are below all
+    /// of the next.
     pieces: Vec<Vec<u64>>,
-    /// How many numbers the pieces have room for.
+    /// The number of numbers for which the pieces have room.
     capacity: usize,
 }
 
 impl Numbers {
-    /// Two different numbers.
+    /// Creates a list of two different numbers.
     pub(super) fn pair(a: u64, b: u64) -> Self {
         let piece = vec![a.min(b), a.max(b)];
         let capacity = piece.capacity();
         Self { pieces: vec![piece], capacity }
     }
 
-    /// The only number, where no other is left.
+    /// Returns the only number, if no other is left.
     pub(super) fn single(&self) -> Option<u64> {
         match self.pieces.as_slice() {
             [piece] if piece.len() == 1 => Some(piece[0]),
@@ -31,12 +33,12 @@ impl Numbers {
         }
     }
 
-    /// All numbers, ascending. No piece is empty.
+    /// Returns all numbers, ascending. No piece is empty.
     pub(super) fn pieces(&self) -> impl Iterator<Item = &[u64]> {
         self.pieces.iter().map(Vec::as_slice)
     }
 
-    /// Adds a number; false where it is there already.
+    /// Adds a number. Returns false if it is there already.
     pub(super) fn insert(&mut self, number: u64) -> bool {
         let at = self.piece_of(number);
         let Err(place) = self.pieces[at].binary_search(&number) else { return false };
@@ -62,7 +64,7 @@ impl Numbers {
         true
     }
 
-    /// Takes a number away; false where it is not there.
+    /// Removes a number. Returns false if it is not there.
     pub(super) fn remove(&mut self, number: u64) -> bool {
         let at = self.piece_of(number);
         let Ok(place) = self.pieces[at].binary_search(&number) else { return false };
@@ -79,12 +81,12 @@ impl Numbers {
         true
     }
 
-    /// Heap memory held, in bytes, without the numbers' own place.
+    /// Heap memory held, in bytes, without the `Numbers` itself.
     pub(super) fn heap_bytes(&self) -> usize {
         self.capacity * size_of::<u64>() + self.pieces.capacity() * size_of::<Vec<u64>>()
     }
 
-    /// The piece that holds `number`, if any does.
+    /// Returns the only piece that may hold `number`.
     fn piece_of(&self, number: u64) -> usize {
         self.pieces.partition_point(|piece| piece[0] <= number).saturating_sub(1)
     }
@@ -112,11 +114,11 @@ mod tests {
         assert_eq!(numbers.single().is_some(), expected.len() == 1);
     }
 
-    /// Held against the standard set, in orders that fill, split, empty and join pieces.
+    /// Compared with the standard set, in orders that fill, split, empty and join pieces.
     #[test]
     fn numbers_are_a_set_in_order() {
         let n = 5 * PIECE_LEN_MAX as u64;
-        // 7,919 is a prime that does not divide n, so multiples of it meet every number once.
+        // 7,919 is a prime that does not divide n: multiples of it meet every number once.
         let scattered: Vec<u64> = (0..n).map(|i| i * 7919 % n).collect();
         let ascending: Vec<u64> = (0..n).collect();
         let descending: Vec<u64> = (0..n).rev().collect();

@@ -1,4 +1,4 @@
-//! One table: which entries are filed under which segment.
+//! One table: the entries filed under each segment.
 
 use std::collections::BTreeMap;
 
@@ -44,12 +44,13 @@ impl Item for Filed {
     }
 }
 
-/// Entries by segment. A bucket holds several segments; where one would hold too many items, its most frequent segment
-/// moves out into a [`Crowd`] and the bucket is marked. Either all of a segment is in its bucket or all is in its crowd.
+/// Entries by segment. A bucket holds several segments; if one would hold too many items, its most
+/// frequent segment moves out into a [`Crowd`] and the bucket is marked. Either all of a segment is
+/// in its bucket or all is in its crowd.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     filed: Directory<Filed>,
-    /// Boxed, since the nodes of a B-tree move their values about. None is empty.
+    /// Boxed, since the nodes of a B-tree move their values about. No crowd is empty.
     crowds: BTreeMap<u32, Box<Crowd>>,
 }
 
@@ -61,25 +62,25 @@ pub(super) struct SegmentProbe {
 }
 
 impl Table {
-    /// Looks a segment up without reading what is filed there.
+    /// Looks a segment up without reading the entries filed there.
     #[inline]
     pub(super) fn probe(&self, segment: u32) -> SegmentProbe {
         SegmentProbe { segment, probe: self.filed.probe(mix(segment)) }
     }
 
-    /// See [`Directory::touch`].
+    /// Reads a bucket ahead: see [`Directory::touch`].
     #[inline]
     pub(super) fn touch(&self, probe: SegmentProbe) -> u32 {
         self.filed.touch(probe.probe)
     }
 
-    /// The crowd of a segment, where it has grown into one.
+    /// Returns the crowd of a segment that has grown into one.
     #[inline]
     pub(super) fn crowd(&self, SegmentProbe { segment, probe }: SegmentProbe) -> Option<&Crowd> {
         if probe.is_marked() { self.crowds.get(&segment).map(Box::as_ref) } else { None }
     }
 
-    /// The entries filed under a segment that has no crowd.
+    /// Returns the entries filed under a segment without a crowd.
     #[inline]
     pub(super) fn entries(&self, SegmentProbe { segment, probe }: SegmentProbe) -> impl Iterator<Item = u32> {
         let items = self.filed.blocks(probe).flatten();
@@ -94,9 +95,11 @@ impl Table {
         }
     }
 
-    /// Files an entry, which the caller knows is not there, under a segment; `fingerprints` by entry.
+    /// Files an entry, which must not be there, under a segment; `fingerprints` is indexed by
+    /// entry.
     pub(super) fn insert(&mut self, segment: u32, entry: u32, fingerprints: &Chunks<u64>) {
-        // Each turn of the loop takes one segment out of the bucket, so there is a second one only in theory.
+        // Each turn of the loop takes one segment out of the bucket: a second turn is needed only
+        // in theory.
         loop {
             if self.filed.probe(mix(segment)).is_marked()
                 && let Some(crowd) = self.crowds.get_mut(&segment)
@@ -110,7 +113,7 @@ impl Table {
         }
     }
 
-    /// Takes an entry away from a segment; `fingerprint` is its.
+    /// Removes an entry from a segment; `fingerprint` is the entry's.
     pub(super) fn remove(&mut self, segment: u32, entry: u32, fingerprint: u64) -> bool {
         if self.filed.probe(mix(segment)).is_marked()
             && let Some(crowd) = self.crowds.get_mut(&segment)
@@ -129,7 +132,7 @@ impl Table {
         self.filed.heap_bytes() + crowds + btree_bytes(self.crowds.len(), size_of::<(u32, Box<Crowd>)>())
     }
 
-    /// Makes a crowd of the most frequent segment in the bucket where `segment` belongs.
+    /// Makes a crowd of the most frequent segment in the bucket of `segment`.
     #[cold]
     fn move_out(&mut self, segment: u32, fingerprints: &Chunks<u64>) {
         let hash = mix(segment);

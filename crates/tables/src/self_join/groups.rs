@@ -2,18 +2,21 @@
 
 use simhash::Fingerprint;
 
-/// The fingerprints of a corpus, equal ones in one group; groups are numbered from 0, ascending by fingerprint.
+/// The fingerprints of a corpus, equal ones in one group; groups are numbered from 0, ascending by
+/// fingerprint.
 ///
-/// Takes 17 bytes a fingerprint where all are different, down to 4 where all are equal; twice the 17 while it is being built.
+/// Takes 17 bytes a fingerprint if all are different, down to 4 if all are equal; twice the 17
+/// while it is being built.
 #[derive(Clone, Debug)]
 pub struct Groups {
     /// One for each group, ascending.
     fingerprints: Vec<u64>,
-    /// Where in `members` each group ends.
+    /// The end of each group in `members`.
     ends: Vec<u32>,
     /// Positions in the corpus: group by group, ascending within each.
     members: Vec<u32>,
-    /// How many groups lie below each value of the top bits, and how many there are: where to look one up.
+    /// The number of groups below each value of the top bits, then the number of all: an index for
+    /// look-ups.
     below: Vec<u32>,
     top_shift: u32,
 }
@@ -22,7 +25,7 @@ impl Groups {
     /// Groups the fingerprints of a corpus, in O(n log n).
     ///
     /// # Panics
-    /// Where there are 2^32 fingerprints or more.
+    /// If there are 2^32 fingerprints or more.
     #[must_use]
     pub fn new(corpus: &[Fingerprint]) -> Self {
         let n = u32::try_from(corpus.len()).expect("a corpus has fewer than 2^32 fingerprints");
@@ -43,7 +46,8 @@ impl Groups {
             groups.ends.push(start + equal.len() as u32);
         }
         drop(sorted);
-        // About four groups to a value of the top bits, one bit at least so that the shift is in range.
+        // About four groups to a value of the top bits, with at least one bit to keep the shift in
+        // range.
         let top_bits = (groups.fingerprints.len() / 4).checked_ilog2().unwrap_or(0).max(1);
         groups.top_shift = u64::BITS - top_bits;
         groups.below = vec![0; (1 << top_bits) + 1];
@@ -56,32 +60,32 @@ impl Groups {
         groups
     }
 
-    /// How many groups there are: how many different fingerprints.
+    /// The number of groups, which is the number of different fingerprints.
     #[must_use]
     pub fn len(&self) -> usize {
         self.fingerprints.len()
     }
 
-    /// Whether the corpus was empty.
+    /// Returns true if the corpus was empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.fingerprints.is_empty()
     }
 
-    /// The fingerprint that the members of a group share.
+    /// Returns the fingerprint that the members of a group share.
     #[must_use]
     pub fn fingerprint(&self, group: usize) -> Fingerprint {
         Fingerprint(self.fingerprints[group])
     }
 
-    /// Where in the corpus its members are, ascending; never none.
+    /// Returns the positions of a group's members in the corpus, ascending; never none.
     #[must_use]
     pub fn members(&self, group: usize) -> &[u32] {
         let start = if group == 0 { 0 } else { self.ends[group - 1] };
         &self.members[start as usize..self.ends[group] as usize]
     }
 
-    /// The group of a fingerprint, where the corpus has it.
+    /// Returns the group of a fingerprint, if the corpus has it.
     #[must_use]
     pub fn find(&self, fingerprint: Fingerprint) -> Option<usize> {
         let top = (fingerprint.0 >> self.top_shift) as usize;
@@ -94,7 +98,7 @@ impl Groups {
         &self.fingerprints
     }
 
-    /// The group of a fingerprint of the corpus.
+    /// Returns the group of a fingerprint of the corpus.
     pub(super) fn position(&self, bits: u64) -> usize {
         self.find(Fingerprint(bits)).expect("pairs are made of the corpus's own fingerprints")
     }

@@ -1,16 +1,19 @@
-//! Brings fingerprints together that agree in the bits of a mask.
+//! The partition, which brings fingerprints together that agree in the bits of a mask.
 
-/// A part of this many 8-byte fingerprints lies in the second-level cache, with its counts.
+/// The 8-byte fingerprints of a part that lies in the second-level cache, with its counts.
 const PART_LEN: usize = 8192;
 
-/// More parts than this at once, and their write positions no longer lie in the caches and page tables near the core.
+/// The most bits of the number of a part. The write positions of more parts at once would no longer
+/// lie in the caches and page tables near the core.
 const COARSE_BITS_MAX: u32 = 11;
 
-/// Counts of a part that is too large take no more than 256 KB.
+/// The most bits of the number of a bin: even the counts of a part that is too large take at most
+/// 512 KB.
 const FINE_BITS_MAX: u32 = 16;
 
-/// Calls `visit` for bins of fingerprints, those of two and more, such that any two that agree in all bits of `mask` are
-/// in one. Some that do not agree may be in it too: bins go by a hash of the masked bits, about one fingerprint a bin.
+/// Calls `visit` for bins of two and more fingerprints: any two that agree in all bits of `mask`
+/// are in one bin. A bin may hold others too: bins go by a hash of the masked bits, about one
+/// fingerprint a bin.
 ///
 /// Two passes of counting sort: into parts that fit a cache, and within each part into bins.
 pub(super) fn for_each_bin(fingerprints: &[u64], mask: u64, visit: &mut dyn FnMut(&mut [u64])) {
@@ -56,13 +59,15 @@ impl Bins {
     }
 }
 
-/// Good in its high bits (Knuth, "Sorting and Searching", section 6.4: multiplication by the golden ratio).
+/// Returns a hash that is good in its high bits (Knuth, "Sorting and Searching", section 6.4:
+/// multiplication by the golden ratio).
 #[inline]
 fn hash(bits: u64) -> u64 {
     bits.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Sorts `from` into `to` by `digit`, which is below `n_digits`; leaves in `ends` where each digit's elements end.
+/// Sorts `from` into `to` by `digit`, which is below `n_digits`. Leaves in `ends` the end of each
+/// digit's elements.
 fn counting_sort(
     from: &[u64],
     to: &mut [u64],

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use simhash::{BucketKey, Distance, Facet, Fingerprint, SCHEME_NAMES, TableScheme};
 
-/// A distance.
+/// Returns a distance of `n_bits`.
 pub(crate) fn apart(n_bits: u32) -> Distance {
     Distance::new(n_bits).expect("at most 64")
 }
@@ -13,13 +13,13 @@ pub(crate) fn schemes() -> Vec<TableScheme> {
     SCHEME_NAMES.map(|name| name.parse().expect("a named scheme")).into()
 }
 
-/// `bits` with those of its bits flipped, each given once or more.
+/// Returns `bits` with the bits at `flips` flipped, each given once or more.
 pub(crate) fn flipped(bits: u64, flips: &[u32]) -> u64 {
     bits ^ flips.iter().fold(0, |mask, flip| mask | 1 << flip)
 }
 
-/// Fingerprints around a few centres: equal ones, all zero, all one, some that differ in one block only, and neighbours at every
-/// distance up to 5.
+/// Fingerprints around a few centres: equal ones, all zero, all one, some that differ in one block
+/// only, and neighbours at every distance up to 5.
 pub(crate) fn fingerprints(n_max: usize) -> impl Strategy<Value = Vec<u64>> {
     let centre = prop_oneof![Just(0), Just(u64::MAX), Just(0x0123_4567_89ab_cdef), any::<u64>()];
     let near = |centre: u64| {
@@ -33,7 +33,8 @@ pub(crate) fn fingerprints(n_max: usize) -> impl Strategy<Value = Vec<u64>> {
     })
 }
 
-/// Sketches whose keys have nothing to do with their fingerprints, few enough of each for any two to share some.
+/// Sketches whose keys are independent of their fingerprints, with few enough keys for any two to
+/// share some.
 pub(crate) fn explicit_sketches(n_max: usize) -> impl Strategy<Value = Vec<Facet>> {
     let flag = prop_oneof![4 => 0..4_u8, 1 => Just(u8::MAX)];
     let segment = prop_oneof![Just(0), Just(1), Just(0x0100_0000), Just(u32::MAX)];

@@ -1,4 +1,4 @@
-//! Fingerprints in, matches out: every clever thing against the naive one.
+//! Fingerprints in, matches out: every layout against the naive one.
 
 mod corpora;
 mod self_join;

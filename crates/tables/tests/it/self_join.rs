@@ -21,7 +21,7 @@ fn check_groups(corpus: &[Fingerprint], groups: &Groups) {
     assert!(seen.iter().all(|&seen| seen));
 }
 
-/// Every pair once, and no other.
+/// Checks that every pair is reported once, and no other.
 fn check(bits: &[u64], schemes: &[TableScheme]) {
     let corpus: Vec<Fingerprint> = bits.iter().copied().map(Fingerprint).collect();
     let groups = Groups::new(&corpus);
@@ -51,7 +51,7 @@ proptest! {
         check(&fingerprints, &schemes());
     }
 
-    /// Other distances than 3, up to the greatest: `k + 1` blocks find what is within `k`.
+    /// Other distances than 3, up to the greatest: `k + 1` blocks find every pair within `k`.
     #[test]
     fn every_distance(fingerprints in fingerprints(300), max_distance in 0..=7_u32) {
         let masks: Vec<(u8, u64)> = (0..=max_distance)
@@ -64,7 +64,7 @@ proptest! {
         check(&fingerprints, &[scheme]);
     }
 
-    /// Thousands in one bucket, so that buckets are cut again, and again within.
+    /// Thousands in one bin: buckets are cut again, and again within.
     #[test]
     fn crowded_buckets(
         centre: u64, varying in any::<u64>(), thin in any::<u64>(), seeds in proptest::collection::vec(any::<u64>(), 1500)
@@ -93,7 +93,8 @@ fn one_block_with_all_its_values() {
     }
 }
 
-/// Two bits more than the distance, all their subsets: every table and block is met by many pairs at once.
+/// Two bits more than the distance, all their subsets: every table and block is met by many pairs
+/// at once.
 #[test]
 fn a_cube_of_scattered_bits() {
     let places = [0, 9, 13, 25, 31, 38, 44, 51, 57, 63];

@@ -1,4 +1,5 @@
-//! Layouts against the naive scan: random inserts and removals, then every query that could tell them apart.
+//! Layouts against the naive scan: random inserts and removals, then every query that could tell
+//! them apart.
 
 use pigeonhole_tables::{BucketTables, Cost, NaiveTables, Tables};
 use proptest::prelude::*;
@@ -9,7 +10,7 @@ use crate::corpora::{apart, explicit_sketches, fingerprints, flipped, schemes};
 /// Query, fingerprint, distance and numbers of a hit.
 type Answer = (usize, Fingerprint, Distance, Vec<u64>);
 
-/// What a call visits, in an order of its own; that queries come in their order is checked here.
+/// Returns the hits of a call, sorted; checks that queries come in their order.
 fn near(tables: &dyn Tables, queries: &[Facet], max_distance: Distance) -> (Vec<Answer>, Cost) {
     let mut answers: Vec<Answer> = Vec::new();
     let cost = tables.near(queries, max_distance, &mut |hit| {
@@ -39,7 +40,7 @@ fn check_same(tables: &dyn Tables, naive: &NaiveTables, queries: &[Facet], dista
     }
 }
 
-/// What to do with which sketch and number.
+/// An insert or removal of a sketch and number.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     is_insert: bool,
@@ -98,7 +99,7 @@ proptest! {
         check_insert_all(&sketches, &operations);
     }
 
-    /// Within a scheme's distance the tables find what a scan of the fingerprints alone would.
+    /// Within a scheme's distance the tables find all that a scan of the fingerprints alone would.
     #[test]
     fn every_fingerprint_within_the_distance_is_found(fingerprints in fingerprints(60)) {
         for scheme in schemes() {
@@ -125,7 +126,7 @@ fn found(tables: &dyn Tables, query: &Facet, max_distance: Distance) -> Vec<u64>
     answers.into_iter().flat_map(|(.., numbers)| numbers).collect()
 }
 
-/// Candidates at exactly the distance were dropped: `<` for `<=`.
+/// A regression: candidates at exactly the distance were dropped, with `<` for `<=`.
 #[test]
 fn a_candidate_at_exactly_the_distance_is_found_and_one_bit_further_is_not() {
     for scheme in schemes() {
@@ -144,7 +145,7 @@ fn a_candidate_at_exactly_the_distance_is_found_and_one_bit_further_is_not() {
     }
 }
 
-/// Identical fingerprints returned nothing, or only the last one filed.
+/// A regression: identical fingerprints returned nothing, or only the last one filed.
 #[test]
 fn identical_fingerprints_are_all_returned() {
     for scheme in schemes() {
@@ -162,7 +163,7 @@ fn identical_fingerprints_are_all_returned() {
     }
 }
 
-/// An index of one element never matched.
+/// A regression: an index of one element never matched.
 #[test]
 fn one_element_matches_and_none_does_not() {
     for scheme in schemes() {
@@ -183,7 +184,7 @@ fn one_element_matches_and_none_does_not() {
     }
 }
 
-/// Thousands in one bucket: all of a block's values, so that every one has near neighbours, some removed again.
+/// Thousands in one bucket: all of a block's values, each with near neighbours, some removed again.
 #[test]
 fn a_crowd_that_differs_in_one_block_only() {
     for (name, n) in [("5c2", 2500), ("4c1", 1500), ("t8", 256)] {
@@ -210,7 +211,8 @@ fn a_crowd_that_differs_in_one_block_only() {
     }
 }
 
-/// One fingerprint under many keys is as many sketches; each is added and removed without reading the others.
+/// One fingerprint under many keys is as many sketches; each is added and removed without reading
+/// the others.
 #[test]
 fn equal_fingerprints_under_different_keys_are_different_sketches() {
     let sketch = |n: u32| Facet::new(Fingerprint(5), vec![key(1, 0), key(2, n)]);
@@ -230,7 +232,8 @@ fn equal_fingerprints_under_different_keys_are_different_sketches() {
     );
 }
 
-/// Many buckets that grew at the same time left more freed blocks behind than they held.
+/// A regression: many buckets that grew at the same time left more freed blocks behind than they
+/// held.
 #[test]
 fn segments_that_grow_together_waste_no_memory() {
     let heap_bytes = |n_segments: u32| {
@@ -248,7 +251,8 @@ fn key(flag: u8, segment: u32) -> BucketKey {
     BucketKey { flag, segment }
 }
 
-/// What is removed is used again: a stream of as many inserts as removals holds no more memory at its end.
+/// Freed memory is used again: a stream of as many inserts as removals holds no more memory at its
+/// end.
 #[test]
 fn a_window_over_a_stream_does_not_grow() {
     let scheme = TableScheme::default();

@@ -1,4 +1,4 @@
-//! What a deduplication may be asked.
+//! Options of a deduplication.
 
 use std::path::PathBuf;
 
@@ -19,46 +19,46 @@ use crate::report_file::Target;
 pub(crate) struct DedupOptions {
     #[serde(flatten)]
     pub(crate) job: JobOptions,
-    /// To know all that is [asked](StoreOptions::asked) takes files.
+    /// Described by [`StoreOptions::asked`], which reads files.
     #[serde(skip)]
     pub(crate) store: StoreOptions,
-    /// It goes neither with reports, clusters nor a dry run, and needs an output.
+    /// Excludes reports, clusters and dry runs, and requires an output.
     #[serde(flatten)]
     pub(crate) journal: Option<JournalOptions>,
     pub(crate) keep: Keep,
-    /// Written down where it was asked for, which journals of before do not know.
+    /// Serialized only where given, because older journals lack it.
     #[serde(serialize_with = "values::shown", skip_serializing_if = "Option::is_none")]
     pub(crate) contained: Option<Similarity>,
     pub(crate) time_field: Option<FieldPath>,
-    /// Written down where it is not the usual one, which journals of before do not know.
+    /// Serialized only where not the default, because older journals lack it.
     #[serde(serialize_with = "values::text", skip_serializing_if = "is_usual")]
     pub(crate) known_ids: KnownIds,
-    /// What documents are ranked by, which follows from the two above.
+    /// The ranking of documents, derived from the two above.
     #[serde(skip)]
     pub(crate) rank_by: Option<RankBy>,
-    /// The folder for the texts of what is kept, where the index is in memory. Another one changes nothing.
+    /// The folder for kept texts, for an index in memory. The results do not depend on it.
     #[serde(skip)]
     pub(crate) spool: Option<PathBuf>,
     #[serde(serialize_with = "values::path")]
     pub(crate) output: Option<PathBuf>,
     #[serde(serialize_with = "values::path")]
     pub(crate) duplicates: Option<PathBuf>,
-    /// Never with a journal.
+    /// `None` with a journal.
     #[serde(skip)]
     pub(crate) clusters: Option<PathBuf>,
-    /// Never with a journal.
+    /// `None` with a journal.
     #[serde(skip)]
     pub(crate) pairs: Option<PathBuf>,
-    /// Of the clusters.
+    /// Treatment of chained clusters.
     #[serde(skip)]
     pub(crate) chains: Chains,
-    /// Never with a journal.
+    /// Empty with a journal.
     #[serde(skip)]
     pub(crate) report: Vec<Target>,
-    /// Never with a journal.
+    /// False with a journal.
     #[serde(skip)]
     pub(crate) dry_run: bool,
-    /// How many groups are printed where no output file is given, as one is where there is a journal.
+    /// Groups to print without an output file; a journal requires an output.
     #[serde(skip)]
     pub(crate) groups: usize,
 }
@@ -68,7 +68,7 @@ fn is_usual(known_ids: &KnownIds) -> bool {
 }
 
 impl DedupOptions {
-    /// The job, where it has a journal.
+    /// The description of the job for a journal.
     pub(crate) fn description(&self) -> anyhow::Result<Description> {
         Description::new("dedup").with(self)?.with(&self.store.asked()?)
     }

@@ -1,39 +1,37 @@
-//! Each document once, also where it is replaced while the index is gone through.
+//! Passes each document once, even if it is replaced during the scan.
 //!
-//! A store that numbers its writes is gone through in the order of these numbers, so a document
-//! that is replaced comes again at the end. Only there it has to be known which ones came before.
+//! A store with numbered writes is scanned in the order of their numbers, so a replaced document
+//! comes again at the end. Only there, earlier documents have to be known.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use index::{DocumentId, Page, Result, WriteMark};
 
-/// The documents that came.
+/// The documents passed so far.
 ///
-/// Memory: 16 bytes for each, where the store numbers its writes.
+/// Memory: 16 bytes for each, if the store numbers its writes.
 pub(super) struct Once {
-    /// The last write before the first page. No document of before comes twice in a store that has
-    /// none.
+    /// The last write before the first page; `None` for a store without numbered writes, whose scan
+    /// passes each document once.
     begun: Option<u64>,
-    /// Hashes of the ids of those that were there by then; in order once one of those that came
-    /// later has come.
+    /// Hashes of the ids of documents written up to `begun`; sorted once later writes come.
     before: Vec<IdHash>,
     is_sorted: bool,
     later: HashSet<IdHash>,
 }
 
-/// So long that no two are equal by chance.
+/// Long enough to exclude equal hashes by chance.
 type IdHash = [u64; 2];
 
 impl Once {
-    /// Of an index of which this was the last write.
+    /// A filter for the scan of an index whose last write is `begun`.
     pub(super) fn new(begun: Option<WriteMark>) -> Self {
         let begun = begun.map(|begun| begun.number);
         Self { begun, before: Vec::new(), is_sorted: false, later: HashSet::new() }
     }
 
-    /// Leaves out of the next page the documents that came before, which may have been other
-    /// versions.
+    /// Removes documents from the next page that came before, perhaps in other versions.
     pub(super) fn retain_new(&mut self, page: &mut Page) -> Result<()> {
         let Some(begun) = self.begun else { return Ok(()) };
         let ends_before = match &page.next {
@@ -70,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// It was exported twice, in both versions.
+    /// A replaced document was exported twice, in both versions.
     #[test]
     fn a_document_that_is_replaced_meanwhile_comes_once() {
         let folder = tempfile::tempdir().unwrap();
@@ -90,7 +88,8 @@ mod tests {
             came.extend(page.documents.into_iter().map(|stored| stored.document.id));
             next = page.next;
             n_pages += 1;
-            // Some that came, some that are to come, and new ones; again and again.
+            // Replaces some documents before the cursor and some after, and inserts new ones,
+            // repeatedly.
             match n_pages {
                 2 => insert(5..15, 1),
                 4 => insert(0..20, 2),

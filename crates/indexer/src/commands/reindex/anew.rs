@@ -1,4 +1,4 @@
-//! The documents of the old index with features made anew, of the texts in the inputs.
+//! Carries documents of the old index over with features made anew from the texts of the inputs.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::rejects::Rejects;
 use crate::report::{Counts, Indexed};
 use crate::shard::Shard;
 
-/// What makes the features that the new index needs, by the old one's recipe.
+/// The extractor of the features that the new index needs, by the recipe of the old one.
 pub(super) fn extractor(recipe: &RecipeOptions, old: &Metadata, new: &Metadata) -> anyhow::Result<Extractor> {
     let new = Metadata { recipe: old.recipe.clone(), ..new.clone() };
     Extractor::of_index(&new, &recipe.dictionaries()?).context("failed to build the recipe of the old index")
@@ -44,7 +44,7 @@ struct Anew<'a> {
     carried: Carried,
 }
 
-/// A text that was read.
+/// A record with its features.
 struct Taken {
     id: DocumentId,
     features: Features,
@@ -74,7 +74,8 @@ impl Anew<'_> {
     }
 }
 
-/// Whether two documents are of different texts, by what both have: the same recipe makes the same of one text.
+/// Returns true if two documents come from different texts, judged by the features that both have:
+/// one recipe makes equal features of equal texts.
 fn differ(a: &Features, b: &Features) -> bool {
     let simhashes = a.simhash.zip(b.simhash).is_some_and(|(a, b)| a != b);
     let signatures = a.signature.as_ref().zip(b.signature.as_ref()).is_some_and(|(a, b)| a != b);

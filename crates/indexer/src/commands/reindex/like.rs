@@ -1,15 +1,15 @@
-//! What the new index is like: as it was asked for, and otherwise as the old one.
+//! Attributes of the new index: the requested ones, and otherwise those of the old index.
 
 use anyhow::{Context, ensure};
 use index::{Error, ErrorKind, Index, Metadata, Mode, OpenOptions, Profile, SketchKind};
 
-/// The options of a new index.
+/// The options of the new index.
 pub(super) fn options(asked: OpenOptions, old: &Metadata) -> OpenOptions {
     let profile = asked.profile.unwrap_or(old.kind.profile());
     let needs_verifying = profile != Profile::Classic || asked.min_similarity.is_some();
     let verify = asked.verify.unwrap_or(old.min_similarity.is_some() || needs_verifying);
     let has_tables = profile != Profile::Minhash && old.kind.files_by_simhash();
-    // A name that is not known is refused where the index is made.
+    // An unknown name is refused when the index is made.
     let finds =
         |name: &String| name.parse::<SketchKind>().is_ok_and(|kind| kind.max_distance() >= old.max_distance);
     let keeps_distance = has_tables && asked.scheme.as_ref().is_none_or(finds);
@@ -20,7 +20,7 @@ pub(super) fn options(asked: OpenOptions, old: &Metadata) -> OpenOptions {
         verify: Some(verify),
         min_similarity: asked.min_similarity.or(old.min_similarity.filter(|_| verify)),
         same_numbers: asked.same_numbers.or(Some(old.same_numbers).filter(|_| verify)),
-        // The documents' signatures were made with it.
+        // The key of the documents' signatures.
         key: old.key.filter(|_| verify),
         retain: asked.retain.or(old.retain),
         recipe: old.recipe.clone(),
@@ -28,7 +28,8 @@ pub(super) fn options(asked: OpenOptions, old: &Metadata) -> OpenOptions {
     }
 }
 
-/// What a new index says of itself. Tables that have no name are nothing that can be asked for.
+/// The metadata of the new index. Refuses unnamed tables of the old index, which no flag can
+/// request, and signatures of another key.
 pub(super) fn metadata(options: &OpenOptions, old: &Metadata) -> anyhow::Result<Metadata> {
     let own = "the tables of the old index are its own; name others for the new one with --scheme";
     let new = options.new_metadata().with_context(|| match &options.scheme {
@@ -46,7 +47,8 @@ pub(super) fn metadata(options: &OpenOptions, old: &Metadata) -> anyhow::Result<
     Ok(new)
 }
 
-/// The new index, where it is there already. It must be what was asked for, and of the old one's recipe.
+/// Opens the new index; `None` if it does not exist. An existing one must have the requested
+/// attributes and the recipe of the old one.
 pub(super) fn existing(uri: &str, asked: OpenOptions, old: &Metadata) -> Result<Option<Index>, Error> {
     let options = OpenOptions { mode: Mode::MustExist, key: old.key, recipe: old.recipe.clone(), ..asked };
     match engine::open_index(uri, &options) {
@@ -59,7 +61,7 @@ pub(super) fn existing(uri: &str, asked: OpenOptions, old: &Metadata) -> Result<
 mod tests {
     use super::*;
 
-    /// What is asked for by flags.
+    /// Options requested by flags.
     fn asked(flags: &str) -> OpenOptions {
         let mut asked = OpenOptions::default();
         let words: Vec<&str> = flags.split_whitespace().collect();
@@ -79,7 +81,7 @@ mod tests {
         asked
     }
 
-    /// Profile, scheme, distance and least similarity of what is made of an index with flags.
+    /// Profile, scheme, distance and least similarity of the index made from an old one with flags.
     fn made(old: &str, flags: &str) -> String {
         let old = asked(old).new_metadata().unwrap();
         match metadata(&options(asked(flags), &old), &old) {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use corpus::{InputOptions, Rank};
 use engine::clusters::RunTexts;
-use engine::{Engine, Options};
 use engine::dedup::Kept;
+use engine::{Engine, Options};
 use index::{DocumentId, NewDocument, Profile};
 use simhash::Fingerprint;
 
@@ -15,7 +15,8 @@ use crate::job::JobOptions;
 use crate::opening::StoreOptions;
 use crate::report::Deduplicated;
 
-/// Few ids, few ranks, and fingerprints in narrow clusters, so that all cases come up.
+/// Makes documents of few ids, few ranks, and fingerprints in narrow clusters, so that all cases
+/// occur.
 fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Fingerprinted> {
     let mut state = seed;
     let mut next = |n: u64| {
@@ -40,10 +41,11 @@ fn documents(seed: u64, n: usize, n_ids: u64) -> Vec<Fingerprinted> {
     (0..n).map(|_| document()).collect()
 }
 
-/// What is expected of a document: `None` for one that is rejected, of a duplicate whose it is and how far off.
+/// The expected result: `None` for a rejected document, the original and its distance for a
+/// duplicate.
 type Expected = Option<Option<(String, u32)>>;
 
-/// Sorts by rank and compares each document with all that are kept, and with all that are `stored`.
+/// Sorts by rank, and compares each document with all kept and all `stored` ones.
 fn naive(documents: &[Fingerprinted], mut stored: HashMap<DocumentId, Fingerprint>) -> Vec<Expected> {
     let mut expected = vec![None; documents.len()];
     let mut kept: HashMap<DocumentId, Option<Fingerprint>> = HashMap::new();
@@ -78,13 +80,20 @@ fn simhash(document: &Fingerprinted) -> Option<Fingerprint> {
     document.features.as_ref()?.simhash
 }
 
-/// By simhashes alone.
+/// An index by simhashes alone.
 fn classic() -> Options {
     Options { profile: Some(Profile::Classic), verify: Some(false), ..Options::default() }
 }
 
 fn rule(engine: Engine) -> Rule {
-    Rule { engine: Arc::new(engine), dry_run: false, logs: None, kept: Kept::default(), waiting: None, asks_known_ids: false }
+    Rule {
+        engine: Arc::new(engine),
+        dry_run: false,
+        logs: None,
+        kept: Kept::default(),
+        waiting: None,
+        asks_known_ids: false,
+    }
 }
 
 fn check(documents: &mut [Fingerprinted], stored: &[Fingerprinted]) {
@@ -115,11 +124,12 @@ fn the_best_stay_as_by_sorting_and_comparing_with_all() {
         check(&mut documents(seed, 100, 60), &[]);
         check(&mut documents(seed, 100, 60), &documents(seed + 1000, 20, 60));
     }
-    // Ids that hardly come twice, in several batches.
+    // Nearly distinct ids, in several batches.
     check(&mut documents(1, STORE_BATCH * 2 + 100, 1 << 30), &documents(2, 10, 1 << 30));
 }
 
-/// Reads `first` in the first pass and `second` in the second one; gives what is written, or the error.
+/// Reads `first` in the first pass and `second` in the second pass; returns the written files or
+/// the error.
 fn run_over(first: &str, second: &str) -> Result<String, String> {
     let folder = tempfile::tempdir().unwrap();
     let [input, kept] = ["input.jsonl", "kept.jsonl"].map(|name| folder.path().join(name));
@@ -175,8 +185,8 @@ fn an_input_that_changes_between_the_passes_is_noticed() {
     }
 }
 
-/// Texts wait in a file, and are in memory for the batch that is decided about; what a forged signature says makes no
-/// difference.
+/// Texts wait in a file, and only the current batch is in memory. Forged signatures change no
+/// result.
 #[test]
 fn texts_are_counted_and_wait_in_a_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -189,7 +199,7 @@ fn texts_are_counted_and_wait_in_a_file() {
         |n: usize| (0..90).map(|k| format!("w{} ", (n * 1_000 + k) * 7_919 % 99_991)).collect::<String>();
     let signature = engine.extractor().features(&mut buffers, &of(0)).unwrap();
     let mut documents: Vec<Fingerprinted> = documents(1, 3, 1 << 30);
-    // The second is a copy, the third says that it is one.
+    // The second document is a copy; the third only has the signature of one.
     for (document, text) in documents.iter_mut().zip([of(0), of(0), of(5)]) {
         document.features = Some(signature.clone());
         document.rank = Rank::NONE;

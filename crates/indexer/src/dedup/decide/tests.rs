@@ -9,12 +9,12 @@ use index::{
 
 use super::*;
 
-/// A store into which another program writes, each time after it was asked what is near, and whose caller dies at some
-/// call: before or after it is done.
+/// A store with a second writer and a dying caller. The second writer inserts documents each time
+/// after the caller has asked for near ones; the caller dies before or after some call.
 struct Shared {
     store: MemoryStore,
     others: Mutex<VecDeque<Vec<Document>>>,
-    /// Half calls that are left before the caller dies.
+    /// Half calls left before the caller dies.
     left: Mutex<usize>,
 }
 
@@ -81,7 +81,8 @@ impl Store for Dying {
     }
 }
 
-/// Places on a line: three steps are near, four are not. Those of a hundred more are off to another side.
+/// A fingerprint for a place on a line: within three steps is near, four steps are not. Each
+/// further hundred of places is far from the others.
 fn at(place: u64) -> Fingerprint {
     Fingerprint((0..place % 100).fold(place / 100 * (0b111 << 60), |bits, bit| bits | 1 << bit))
 }
@@ -96,7 +97,7 @@ fn index_over(shared: &Arc<Shared>) -> Index {
     Index::over(Box::new(Dying(Arc::clone(shared))), &options).unwrap()
 }
 
-/// Decides about the places, in two calls, until the caller dies.
+/// Decides the places, in two calls, until the caller dies.
 fn run(index: &Index, log: &Path, known_ids: KnownIds, places: &[u64]) -> anyhow::Result<Vec<Option<Match>>> {
     let mut calls = if log.exists() { Calls::open(log, 0)? } else { Calls::create(log)? };
     let mut answers = Vec::new();
@@ -112,8 +113,8 @@ fn run(index: &Index, log: &Path, known_ids: KnownIds, places: &[u64]) -> anyhow
     Ok(answers)
 }
 
-/// What must hold of all answers: what is dropped is near to something that is there, what is kept is there, and no two
-/// that are there are near.
+/// Checks all answers: a dropped document is near to a stored one, a kept one is stored, and no two
+/// stored ones are near.
 fn check(index: &Index, places: &[u64], answers: &[Option<Match>], what: &str) {
     let page = index.scan(Cursor::start(), 100).unwrap();
     let there: BTreeMap<DocumentId, Fingerprint> = page
@@ -142,7 +143,8 @@ fn check(index: &Index, places: &[u64], answers: &[Option<Match>], what: &str) {
     }
 }
 
-/// Wherever a run dies among others that write what it foresaw as its own, the next one comes to what holds of all.
+/// At each point of death, and while other writers insert the foreseen documents, the next run
+/// reaches a valid state.
 #[test]
 fn killed_at_every_call_among_others() {
     let places = [10, 12, 13, 30, 16, 33, 36, 50];
@@ -170,7 +172,7 @@ fn killed_at_every_call_among_others() {
             n_deaths += usize::from(!is_whole);
             let answers = first.unwrap_or_else(|_| run(&index, &log, known_ids, &places).unwrap());
             check(&index, &places, &answers, &format!("{name}, {n_calls} calls"));
-            // Once more, as after a death that came when all was done.
+            // Runs once more, as after a death at the very end.
             let again = run(&index, &log, known_ids, &places).unwrap();
             check(&index, &places, &again, &format!("{name}, {n_calls} calls, again"));
             let kept = |answers: &[Option<Match>]| answers.iter().map(Option::is_none).collect::<Vec<_>>();

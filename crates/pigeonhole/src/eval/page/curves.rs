@@ -1,4 +1,5 @@
-//! The curves: what is found by similarity, beside what the bands promise, and how good it is by length.
+//! Curves: the share of pairs found by similarity, beside the promise of the bands, and the quality
+//! by length.
 
 use corpus::Grouped;
 use evaluation::{Band, Bin, confidence};
@@ -11,13 +12,13 @@ use super::super::report::{named, shown};
 use super::super::{Evaluated, Ground};
 use super::{heads, number, share, wide};
 
-/// A promise is drawn at so many places between two ticks.
+/// Points of a promise between two ticks.
 const STEPS: u32 = 20;
 
-/// Of charts by similarity.
+/// Distance of the ticks in charts by similarity.
 const TICK: f64 = 0.1;
 
-/// The number of the curve of what the bands promise short texts, beside that of long ones.
+/// Numbers of the curves that the bands promise for long and for short texts.
 const OF_LONG: usize = 0;
 const OF_SHORT: usize = 1;
 
@@ -76,7 +77,7 @@ fn found(ground: &Ground<'_>, place: usize, evaluated: &Evaluated) -> Chart {
         (CurveKind::Before, "compared", (|bin| bin.n_proposed) as fn(&Bin) -> u64),
         (CurveKind::Measured, "called", |bin| bin.n_called),
     ] {
-        // A bin without pairs says nothing, and breaks no line.
+        // A bin without pairs has no share, and does not interrupt the line.
         let bins = curve.iter().filter(|bin| bin.n_pairs > 0);
         let dots = bins.map(|bin| {
             let n = of(bin);
@@ -149,7 +150,7 @@ pub(super) fn by_length(evaluated: &[Evaluated]) -> Markup {
     }
 }
 
-/// Bands are equally far apart: each is some twice as long as the one before.
+/// A chart by length. Bands are equidistant, each with some twice the length of the one before.
 fn quality(what: &str, evaluated: &[Evaluated], of: fn(&Band) -> Option<f64>) -> Chart {
     let bands = evaluated.first().map_or(&[][..], |one| &one.scores.by_length);
     let has_pairs = |at: &usize| {
@@ -174,7 +175,7 @@ fn quality(what: &str, evaluated: &[Evaluated], of: fn(&Band) -> Option<f64>) ->
         to: shown_bands.len() as f64 + 0.5,
         ticks,
     };
-    // What is in the legend first lies on top.
+    // The first curve of the legend is drawn last, on top.
     let curves = evaluated.iter().enumerate().map(curve).rev().collect();
     Chart { name: format!("{what} by length"), axis, curves }
 }

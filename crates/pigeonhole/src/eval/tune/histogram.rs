@@ -1,4 +1,4 @@
-//! Pairs of a sample by their similarity, counted, with some of each step to read.
+//! Pairs of a sample by similarity: their numbers, and some of each step to read.
 
 use corpus::Grouped;
 use evaluation::Pair;
@@ -7,7 +7,7 @@ use minhash::hash_words;
 use super::super::Ground;
 use super::super::window::excerpts;
 
-/// Steps of a similarity, in hundredths.
+/// Width of a step of similarity, in hundredths.
 const STEP: u32 = 5;
 
 /// Pairs to read at each step.
@@ -83,7 +83,7 @@ fn show(ground: &Ground<'_>, pair: &Pair, lines: &mut Vec<String>) {
     let differ = excerpts(ground, pair);
     let [a, b] = &begins;
     lines.extend([format!("    begin   {a}"), format!("            {b}")]);
-    // Where they differ at once their beginnings show it.
+    // The beginnings already show a difference near the start.
     let [text_a, text_b] = numbers.map(|number| &ground.texts.texts[number]);
     if text_a != text_b && differ.iter().any(|excerpt| excerpt.starts_with('…')) {
         let [a, b] = &differ;

@@ -1,4 +1,5 @@
-//! The file of settings that `tune` writes: what was chosen, and in comments what was measured and why.
+//! The file of settings written by `tune`: the choice, and the measurements and reasons in
+//! comments.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -20,22 +21,22 @@ use super::{ABOUT, LEAST_RECALL, histogram, is_sure};
 /// Columns of a comment.
 const WIDTH: usize = 110;
 
-/// What is promised is little below this.
+/// Recall below which the promise is called low.
 const PROMISE: f64 = 0.99;
 
 pub(super) struct Settings<'a> {
     pub(super) ground: &'a Ground<'a>,
     pub(super) evaluated: &'a [Evaluated],
     pub(super) choice: Profile,
-    /// Said where the least similarity was asked for.
+    /// True if the user gave the least similarity.
     pub(super) is_asked: bool,
-    /// Where families are known.
+    /// `None` without families.
     pub(super) thresholds: Option<&'a Thresholds>,
     pub(super) recipe: &'a RecipeArgs,
     pub(super) command: &'a Command<'a>,
 }
 
-/// The command that does what was chosen.
+/// The command that runs `dedup` with the settings.
 pub(super) struct Command<'a> {
     pub(super) files: &'a FileArgs,
     pub(super) output: Option<&'a Path>,
@@ -55,7 +56,7 @@ impl fmt::Display for Command<'_> {
     }
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 fn of_shell(word: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@+,".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
@@ -75,7 +76,7 @@ impl Settings<'_> {
                 "Settings for `--config` of all three programs, written by `pigeonhole tune` {version}."
             ),
         );
-        // A command is one line, to be copied.
+        // A command stays on one line, to be copied.
         line(&mut text, &program::line(&format!("To run: {}", self.command)));
         blank(&mut text);
         comment(&mut text, &self.sample());
@@ -175,7 +176,7 @@ impl Settings<'_> {
         why
     }
 
-    /// The thresholds with what is found from each on, and what tells which one to take.
+    /// Writes the thresholds with the results from each on, and the reason for the chosen one.
     fn similarities(&self, text: &mut String) {
         let min = self.ground.min_similarity();
         match self.thresholds {
@@ -242,7 +243,7 @@ impl Settings<'_> {
         }
     }
 
-    /// What simhash was measured with, where that was said.
+    /// Writes the explicit options of the recipe for simhashes.
     fn recipe(&self, text: &mut String) {
         let terms = &self.recipe.terms;
         let paths =
@@ -254,7 +255,7 @@ impl Settings<'_> {
                 let value = match name.as_str() {
                     "segmenter" | "weights" => quoted(&value),
                     "simplify" | "seed" | "top-terms" => value,
-                    // Of files there is a digest; their paths are what is set.
+                    // The recipe has digests of files; settings have their paths.
                     _ => return None,
                 };
                 Some((name, value))
@@ -275,18 +276,18 @@ fn of_path(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 
-/// A string of TOML. What JSON escapes, TOML does, and DEL beside it.
+/// A TOML string: escaped like JSON, and DEL in addition.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string().replace('\u{7f}', "\\u007F")
 }
 
 fn setting(text: &mut String, name: &str, value: &str) {
-    // A string takes all that is written, here and below.
+    // Writing to a string cannot fail, here and below.
     let _ = writeln!(text, "{name} = {value}");
 }
 
 fn line(text: &mut String, line: &str) {
-    // A comment of TOML holds no control characters.
+    // TOML comments hold no control characters.
     let _ = writeln!(text, "{}", format!("# {}", line.replace(char::is_control, " ")).trim_end());
 }
 
@@ -294,7 +295,7 @@ fn blank(text: &mut String) {
     text.push_str("#\n");
 }
 
-/// Words in lines of comments.
+/// Breaks words into lines of comments.
 fn comment(text: &mut String, words: &str) {
     let mut current = String::new();
     for word in words.split(' ') {

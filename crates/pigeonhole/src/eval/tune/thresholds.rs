@@ -1,4 +1,4 @@
-//! Thresholds held against families: what of them is found from a similarity on, and what of that is one of them.
+//! Agreement of thresholds with families: recall and precision of all pairs from a similarity on.
 
 use evaluation::{FamilyScore, Pair, families};
 use minhash::Similarity;
@@ -6,15 +6,15 @@ use minhash::Similarity;
 use super::super::texts::Texts;
 use super::super::truth::Related;
 
-/// In hundredths, the thresholds that are tried.
+/// The thresholds tried, in hundredths.
 const TRIED: std::ops::RangeInclusive<u32> = 50..=95;
 const STEP: usize = 5;
 
-/// How each threshold agrees with families, by the exact pairs.
+/// Agreement of each threshold with families, by the exact pairs.
 pub(super) struct Thresholds(pub(super) Vec<(Similarity, FamilyScore)>);
 
 impl Thresholds {
-    /// Of those thresholds from which on all pairs are known.
+    /// Tries the thresholds from which on all pairs are known.
     pub(super) fn new(texts: &Texts, related: &Related) -> Self {
         let tried = TRIED.step_by(STEP).map(|hundredths| f64::from(hundredths) / 100.0);
         let score = |least: f64| {
@@ -25,7 +25,8 @@ impl Thresholds {
         Self(tried.filter(|&least| least >= related.from).map(score).collect())
     }
 
-    /// The one with the best F1, of equally good ones the greatest; none where no family has two documents that are similar.
+    /// The threshold with the best F1, the greatest of equally good ones; `None` if no family has
+    /// two similar documents.
     pub(super) fn best(&self) -> Option<Similarity> {
         let scored = self.0.iter().filter_map(|(least, score)| Some((*least, score.f1()?)));
         scored.max_by(|x, y| x.1.total_cmp(&y.1).then(x.0.cmp(&y.0))).map(|(least, _)| least)

@@ -62,7 +62,7 @@ fn a_document_has_a_row_for_each_table_and_band() {
     ] {
         let stored = plan(&load(profile, scheme, 1e9), &machines()).stored;
         assert_eq!((stored.keys, stored.rows), (keys, keys * 1e9));
-        // Three copies on disks of which three fifths are full.
+        // Three copies on disks three fifths full.
         close(stored.disk_bytes, (stored.index_bytes + stored.documents_bytes) * 5.0, 1e-12);
     }
 }
@@ -80,8 +80,8 @@ fn kept_texts_take_room_beside_the_records() {
     assert_eq!((with.documents_bytes, with.index_bytes), (without.documents_bytes, without.index_bytes));
 }
 
-/// 6 tables of 26 bits and 4 of 25: 10^10 · (6 · 2^-26 + 4 · 2^-25) = 2,086. What the other schemes read is in
-/// README.md.
+/// 6 tables of 26 bits and 4 of 25: 10^10 · (6 · 2^-26 + 4 · 2^-25) = 2,086. README.md has the
+/// figures of the other schemes.
 #[test]
 fn a_query_meets_as_many_strangers_as_key_bits_leave() {
     for (scheme, expected) in [("5c2", 2_086.0), ("t11", 214.0), ("4c1", 610_352.0), ("t14", 32.6)] {
@@ -93,7 +93,7 @@ fn a_query_meets_as_many_strangers_as_key_bits_leave() {
     assert_eq!((query.simhash_rows, query.band_rows), (0.0, m::STRANGERS_A_MILLION));
 }
 
-/// Of 2^20 documents and keys of 26 bits, one bucket in 64 holds one; of 2^36 all do.
+/// With 2^20 documents and keys of 26 bits, one bucket in 64 is filled; with 2^36, all are.
 #[test]
 fn blocks_are_read_of_buckets_that_hold_something() {
     let blocks = |n: f64| plan(&load(Profile::Classic, "5c2", n), &machines()).query.blocks;
@@ -102,7 +102,8 @@ fn blocks_are_read_of_buckets_that_hold_something() {
     assert!(blocks(2_f64.powi(36)) > 11.0);
 }
 
-/// 57 µs of a region server for each of ten buckets in ten of very many regions, and a row's for each of 2,086.
+/// 57 µs of a region server for each of ten buckets in ten of very many regions, and the time of a
+/// row for each of 2,086.
 #[test]
 fn a_query_costs_calls_and_rows() {
     let asked = load(Profile::Classic, "5c2", 1e10);
