@@ -39,8 +39,6 @@
 #![forbid(unsafe_code)]
 
 mod budget;
-#[cfg(feature = "cli")]
-pub mod cli;
 mod columns;
 mod compression;
 mod content;
@@ -100,7 +98,7 @@ pub use location::{Identity, Location, NoIdentity};
 pub use made_ids::{FILES_MAX, MadeIds, RoundIds};
 pub use members::Members;
 pub use numbers::Grouped;
-pub use options::{InputOptions, RecordOptions};
+pub use options::{InputOptions, RECORD_BYTES_MAX, RecordOptions, WAIT};
 pub use origin::Origin;
 pub use rank::{Rank, RankBy};
 pub use records::{Chunk, Numbered, Place, Position, RawRecord, RecordError};

@@ -45,10 +45,10 @@ pub struct RecordOptions {
 }
 
 /// Default of [`RecordOptions::record_bytes_max`].
-pub(crate) const RECORD_BYTES_MAX: usize = 16 << 20;
+pub const RECORD_BYTES_MAX: usize = 16 << 20;
 
 /// Default of [`InputOptions::wait`].
-pub(crate) const WAIT: Duration = Duration::from_secs(60);
+pub const WAIT: Duration = Duration::from_secs(60);
 
 impl InputOptions {
     /// Returns the default options for these files, folders, globs and addresses.

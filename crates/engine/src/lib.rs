@@ -23,8 +23,6 @@
 //! ```
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "cli")]
-pub mod cli;
 pub mod clusters;
 mod counting;
 pub mod dedup;

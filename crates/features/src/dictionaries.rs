@@ -103,7 +103,7 @@ fn idf_entries(text: &str) -> impl Iterator<Item = Result<(&str, u32), LineError
 impl Dictionaries {
     /// Reads every line of the user dictionary and of the idf, to find a bad one before it is
     /// needed.
-    pub(crate) fn check(&self) -> Result<(), (&'static str, LineError)> {
+    pub fn check(&self) -> Result<(), (&'static str, LineError)> {
         if let Some(text) = &self.user_dictionary {
             user_words(text).try_for_each(|line| line.map(drop)).map_err(|e| (field::USER_DICTIONARY, e))?;
         }

@@ -12,17 +12,28 @@ pub const RECIPE_VERSION: u32 = 2;
 /// The versions that this program follows.
 pub(crate) const RECIPE_VERSIONS: std::ops::RangeInclusive<u32> = 1..=RECIPE_VERSION;
 
-pub(crate) const VERSION: &str = "version";
-pub(crate) const SIMPLIFY: &str = "simplify";
-pub(crate) const FOLD: &str = "fold";
-pub(crate) const SEGMENTER: &str = "segmenter";
-pub(crate) const WEIGHTS: &str = "weights";
-pub(crate) const TOP_TERMS: &str = "top-terms";
-pub(crate) const SEED: &str = "seed";
-pub(crate) const DICTIONARY: &str = "dictionary";
-pub(crate) const USER_DICTIONARY: &str = "user-dictionary";
-pub(crate) const STOP_WORDS: &str = "stop-words";
-pub(crate) const IDF: &str = "idf";
+/// The version of the recipe.
+pub const VERSION: &str = "version";
+/// Traditional Chinese counts as simplified.
+pub const SIMPLIFY: &str = "simplify";
+/// Marks on letters do not count.
+pub const FOLD: &str = "fold";
+/// The cut of texts into terms.
+pub const SEGMENTER: &str = "segmenter";
+/// The weights of terms.
+pub const WEIGHTS: &str = "weights";
+/// Terms that count.
+pub const TOP_TERMS: &str = "top-terms";
+/// The seed of the term hash.
+pub const SEED: &str = "seed";
+/// jieba's dictionary.
+pub const DICTIONARY: &str = "dictionary";
+/// The user's dictionary.
+pub const USER_DICTIONARY: &str = "user-dictionary";
+/// Stop words.
+pub const STOP_WORDS: &str = "stop-words";
+/// Document frequencies.
+pub const IDF: &str = "idf";
 
 /// All fields. Recipes of version 1 lack [`FOLD`].
 pub(crate) const ALL: [&str; 11] = [

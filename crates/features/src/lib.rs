@@ -2,7 +2,7 @@
 //!
 //! A [`Recipe`] holds the choices, a [`Fingerprinter`] follows them. This crate knows nothing of
 //! documents, files or stores: texts and dictionaries come as `&str`, fingerprints leave as 64
-//! bits. Only the arguments for command lines, behind the feature `cli`, read dictionary files.
+//! bits.
 //!
 //! ```
 //! use pigeonhole_features::{Dictionaries, Fingerprinter, Recipe};
@@ -17,14 +17,13 @@
 
 mod analysis;
 mod built_in;
-#[cfg(feature = "cli")]
-pub mod cli;
+mod choices;
 mod comparison;
 mod dictionaries;
 mod digest;
 pub mod document_frequencies;
 mod error;
-mod field;
+pub mod field;
 mod fingerprinter;
 mod form;
 mod growth;
@@ -38,6 +37,7 @@ mod terms;
 mod weight;
 
 pub use analysis::{Analysis, Term};
+pub use choices::Choices;
 pub use comparison::{ComparedTerm, Comparison, Push};
 pub use dictionaries::Dictionaries;
 pub use digest::{Digest, ParseDigestError};

@@ -144,7 +144,7 @@ impl Recipe {
     }
 
     /// Refuses counts of terms that the recipe makes otherwise, or not at all.
-    pub(crate) fn check_counts(&self, dictionaries: &Dictionaries) -> Result<(), RecipeError> {
+    pub fn check_counts(&self, dictionaries: &Dictionaries) -> Result<(), RecipeError> {
         let Some(counted) = dictionaries.idf_header() else { return Ok(()) };
         match counted.difference(&self.counts_header(0, 0)) {
             None => Ok(()),

@@ -12,10 +12,10 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use corpus::FieldPath;
-use engine::cli::StoreArgs;
 use engine::dedup::KnownIds;
-use features::cli::RecipeArgs;
 use minhash::Similarity;
+use program::flags::RecipeArgs;
+use program::flags::StoreArgs;
 use program::settings;
 
 use self::carry::{ExportArgs, ImportArgs, ReindexArgs};
@@ -213,7 +213,7 @@ pub(crate) enum Command {
     /// of copies n - 1. Where the index keeps texts every pair is counted over them.
     Pairs(PairsArgs),
     #[command(flatten)]
-    Manual(manual::Command),
+    Manual(program::manual::Command),
 }
 
 #[derive(Debug, Args)]

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use engine::cli::StoreArgs;
 use engine::{Engine, Extractor, Options};
+use program::flags::StoreArgs;
 // What the libraries take from a command line is plain data here. Who fills it in is the room of the command line.
-pub(crate) use engine::cli::BuiltArgs as BuiltOptions;
-pub(crate) use features::cli::RecipeArgs as RecipeOptions;
 use index::{ErrorKind, Index, Metadata, Mode, OpenOptions, Profile, Retention, TextKeeping};
 use minhash::Similarity;
+pub(crate) use program::flags::BuiltArgs as BuiltOptions;
+pub(crate) use program::flags::RecipeArgs as RecipeOptions;
 use serde::Serialize;
 use simhash::Distance;
 use store_hbase::BulkLoad;

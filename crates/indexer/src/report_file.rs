@@ -14,8 +14,8 @@ use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
-use ::page::Part;
 use corpus::LeftOut;
+use program::page::Part;
 use serde::Serialize;
 
 pub(crate) use self::doubtful::HowDropped;

@@ -9,9 +9,9 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use engine::{Buffers, Engine, Extractor, in_common};
 use features::Analysis;
-use features::cli::RecipeArgs;
 use index::{Features, Index, MemoryStore, OpenOptions, Rule, SketchKind};
 use minhash::{Basis, Comparison, SetKind, Signature, Similarity};
+use program::flags::RecipeArgs;
 
 use crate::stored::StoredArgs;
 
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "URL", help_heading = "Index")]
     store: Option<String>,
     /// How similar near-duplicates are at least, .5 to 1 [default: what the index asks for, 0.8 without one]
-    #[arg(long, value_name = "SHARE", value_parser = engine::cli::parse_similarity, help_heading = "Index")]
+    #[arg(long, value_name = "SHARE", value_parser = program::flags::parse_similarity, help_heading = "Index")]
     min_similarity: Option<Similarity>,
     /// Show the bits in which the simhashes differ, too, and the heaviest terms, which decide them
     #[arg(long)]

@@ -22,13 +22,13 @@ use anyhow::{Context, ensure};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use corpus::FieldPath;
-use corpus::cli::{FileArgs, IdArgs, RecordArgs};
-use engine::cli::parse_similarity;
 use engine::in_common;
 use evaluation::{Audit, Bin, FamilyScore, Fate, Pair, Scores, Truth, audit, curve, families, score};
-use features::cli::RecipeArgs;
 use index::{Profile, TextKeeping};
 use minhash::Similarity;
+use program::flags::RecipeArgs;
+use program::flags::parse_similarity;
+use program::flags::{FileArgs, IdArgs, RecordArgs};
 
 use self::texts::{Texts, What};
 use self::truth::{Related, related};

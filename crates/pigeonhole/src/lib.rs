@@ -128,7 +128,7 @@ enum Command {
     /// the index may go on. Whoever is interrupted runs it again: what was mended stays mended.
     Repair(upkeep::RepairArgs),
     #[command(flatten)]
-    Manual(manual::Command),
+    Manual(program::manual::Command),
 }
 
 /// Options shown by `-h`; `--help` shows all.

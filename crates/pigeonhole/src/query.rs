@@ -5,9 +5,9 @@ use std::io::Write;
 
 use anyhow::{Context, ensure};
 use engine::Buffers;
-use features::cli::RecipeArgs;
 use index::{Features, Index, Rule};
 use minhash::Similarity;
+use program::flags::RecipeArgs;
 use program::settings::TASK;
 use simhash::{Distance, Fingerprint};
 
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     max_distance: Option<Distance>,
     /// Only what is at least so similar, .5 to 1 [default: the index's own least similarity, which is also the least]
-    #[arg(long, value_name = "SHARE", value_parser = engine::cli::parse_similarity)]
+    #[arg(long, value_name = "SHARE", value_parser = program::flags::parse_similarity)]
     min_similarity: Option<Similarity>,
     /// How many matches to show, the nearest first
     #[arg(long, value_name = "N", default_value_t = 20)]

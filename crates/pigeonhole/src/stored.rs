@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
-use engine::cli::ClockArgs;
 use engine::{Engine, Options};
-use features::cli::RecipeArgs;
 use index::{Index, Mode, OpenOptions};
+use program::flags::ClockArgs;
+use program::flags::RecipeArgs;
 
 /// Which index.
 #[derive(Debug, clap::Args)]

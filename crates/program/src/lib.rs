@@ -1,13 +1,18 @@
-//! Common behaviour of all programs: sources of their [`settings`], messages to people on stderr
-//! and on a terminal, and limits of the system turned into errors.
+//! The room of the programs' command lines: [`flags`] that several programs have, sources of
+//! [`settings`], man pages, messages to people on stderr and on a terminal, limits of the system
+//! turned into errors, and the look of reports as pages.
 //!
 //! File names, ids and other data from outside may hold control sequences of a terminal. All output
 //! of a program goes through this crate, so no message has to care: clippy refuses stdout and
 //! stderr elsewhere.
 #![forbid(unsafe_code)]
 
+pub mod flags;
 mod limits;
+pub mod manual;
 mod memory;
+#[cfg(feature = "pages")]
+pub mod page;
 mod printable;
 mod say;
 mod screen;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::{CommandFactory, Parser, Subcommand};
-use engine::cli::StoreArgs;
-use features::cli::RecipeArgs;
+use program::flags::RecipeArgs;
+use program::flags::StoreArgs;
 use program::settings::{SettingsArgs, with_short_help};
 
 use crate::access::keys::{Keys, Scope};
@@ -174,7 +174,7 @@ pub enum Command {
     },
     /// Completions, man pages.
     #[command(flatten)]
-    Manual(manual::Command),
+    Manual(program::manual::Command),
 }
 
 /// What `-h` shows; all else is in `--help`.

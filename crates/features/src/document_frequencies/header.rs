@@ -57,7 +57,6 @@ impl Header {
     }
 
     /// Returns the value of a field of the recipe.
-    #[cfg(feature = "cli")]
     pub(crate) fn term_field(&self, name: &str) -> Option<&str> {
         TERM_FIELDS.iter().position(|&field| field == name).map(|i| self.terms[i].as_str())
     }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use corpus::cli::{FileArgs, RecordArgs, TextlessArgs};
 use corpus::{Digits, FieldPath, GivenFields};
-use engine::cli::{BuiltArgs, PlaceArgs, StoreArgs, UriParser};
-use features::cli::RecipeArgs;
+use program::flags::RecipeArgs;
+use program::flags::{BuiltArgs, PlaceArgs, StoreArgs, UriParser};
+use program::flags::{FileArgs, RecordArgs, TextlessArgs};
 
 use super::run::{JournalArgs, RunArgs, SourceArgs};
 use super::values::path_for;
@@ -99,7 +99,13 @@ struct GivenArgs {
     #[arg(long, value_name = "FIELD", default_value = "fingerprint", env = "PIGEONHOLE_FINGERPRINT_FIELD")]
     fingerprint_field: FieldPath,
     /// What fingerprints that are strings are written in
-    #[arg(long, value_name = "DIGITS", default_value = "hex", env = "PIGEONHOLE_FINGERPRINT_DIGITS")]
+    #[arg(
+        long,
+        value_name = "DIGITS",
+        default_value = "hex",
+        env = "PIGEONHOLE_FINGERPRINT_DIGITS",
+        value_parser = program::flags::digits()
+    )]
     fingerprint_digits: Digits,
     /// The field that holds a document's signature, as `export` writes it: base64, in Parquet bytes
     #[arg(long, value_name = "FIELD", default_value = "signature", env = "PIGEONHOLE_SIGNATURE_FIELD")]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use corpus::FieldPath;
-use corpus::cli::RecordArgs;
-use engine::cli::StoreArgs;
-use features::cli::RecipeArgs;
+use program::flags::RecipeArgs;
+use program::flags::RecordArgs;
+use program::flags::StoreArgs;
 
 use super::{SourceArgs, WorkArgs};
 use crate::output::ResultsFormat;

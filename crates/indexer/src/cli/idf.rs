@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
-use features::cli::TermArgs;
+use program::flags::TermArgs;
 
 use super::InputArgs;
 use super::values::path_for;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, ensure};
 use corpus::InputOptions;
-use corpus::cli::IdArgs;
 use engine::dedup::KnownIds;
 use features::Weights;
+use program::flags::IdArgs;
 
 use super::{
     BulkRowsArgs, CollectArgs, Command, CountingArgs, DedupArgs, FingerprintArgs, IdfArgs, IdfMergeArgs,

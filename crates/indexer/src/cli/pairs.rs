@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, value_parser};
-use engine::cli::{PlaceArgs, parse_similarity};
 use minhash::Similarity;
+use program::flags::{PlaceArgs, parse_similarity};
 use simhash::Distance;
 
 use super::options::shard_asked;

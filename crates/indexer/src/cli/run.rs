@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 use corpus::FieldPath;
-use corpus::cli::{FileArgs, IdArgs, RecordArgs};
 use index::Source;
+use program::flags::{FileArgs, IdArgs, RecordArgs};
 
 use super::values::path_for;
 use crate::output::Role;

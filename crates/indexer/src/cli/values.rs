@@ -21,7 +21,7 @@ pub(super) fn path_for(role: Role) -> impl TypedValueParser<Value = PathBuf> {
 /// The least share of a document that is contained.
 pub(super) fn contained() -> impl TypedValueParser<Value = Similarity> {
     StringValueParser::new().try_map(|text| {
-        let share = engine::cli::parse_similarity(&text)?;
+        let share = program::flags::parse_similarity(&text)?;
         let least = Similarity::clamped(0.5);
         if share >= least { Ok(share) } else { Err("it is a share from .5 to 1, as in 0.9".to_owned()) }
     })

@@ -6,7 +6,7 @@ use engine::dedup::Original;
 use features::numbers;
 use index::{DocumentId, Index, Nearness, Text};
 use minhash::Similarity;
-use page::{Part, item_windows, windows};
+use program::page::{Part, item_windows, windows};
 
 use super::biggest::Biggest;
 use super::{Doubtful, Numbers, Pair, Worst};

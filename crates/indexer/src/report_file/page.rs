@@ -2,7 +2,7 @@
 //! direction of a right-to-left text to its element.
 
 use maud::{Markup, html};
-use page::{Page, Part, Side, beside, diff};
+use program::page::{Page, Part, Side, beside, diff};
 
 use super::{Ending, Example, FilesLeftOut, Group, Numbers, Options, Pair, ReportFile, Worst};
 use crate::numbers::{Grouped, megabytes};

@@ -5,7 +5,7 @@ mod curves;
 use corpus::Grouped;
 use evaluation::{FamilyScore, Pair};
 use maud::{Markup, html};
-use page::{CHART_STYLE, Page, Side, beside, windows};
+use program::page::{CHART_STYLE, Page, Side, beside, windows};
 
 use super::report::shown;
 use super::{Evaluated, Ground};

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use corpus::FieldPath;
-use corpus::cli::{FileArgs, IdArgs, RecordArgs};
-use engine::cli::parse_similarity;
 use evaluation::confidence;
-use features::cli::RecipeArgs;
 use index::{Profile, TextKeeping};
 use minhash::Similarity;
+use program::flags::RecipeArgs;
+use program::flags::parse_similarity;
+use program::flags::{FileArgs, IdArgs, RecordArgs};
 
 use self::settings::{Command, Settings};
 use self::thresholds::Thresholds;

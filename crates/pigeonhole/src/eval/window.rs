@@ -1,7 +1,7 @@
 //! Excerpts of two texts from their first difference on, in a line each.
 
 use evaluation::Pair;
-use page::n_same;
+use program::page::n_same;
 
 use super::Ground;
 

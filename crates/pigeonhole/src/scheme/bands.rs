@@ -27,7 +27,7 @@ pub(super) struct BandArgs {
     #[arg(long, value_name = "SHARE", help_heading = "The cheapest bands")]
     recall: Option<f64>,
     /// From which similarity on pairs are to be found, above 0 [default: 0.8]
-    #[arg(long, value_name = "SHARE", value_parser = engine::cli::parse_similarity, help_heading = "The cheapest bands")]
+    #[arg(long, value_name = "SHARE", value_parser = program::flags::parse_similarity, help_heading = "The cheapest bands")]
     similarity: Option<Similarity>,
     /// At most so many bands, which are rows of the index for each document [default: as many as are cheapest]
     #[arg(long, value_name = "N", help_heading = "The cheapest bands")]
@@ -38,7 +38,7 @@ pub(super) struct BandArgs {
     /// How similar those are to what is looked for [default: 0.1]
     ///
     /// About 0.05 in news, and 0.13 in specifications that share a frame.
-    #[arg(long, value_name = "SHARE", value_parser = engine::cli::parse_similarity, help_heading = "The cheapest bands")]
+    #[arg(long, value_name = "SHARE", value_parser = program::flags::parse_similarity, help_heading = "The cheapest bands")]
     others_similarity: Option<Similarity>,
     /// The curve of so many bands …
     #[arg(long, value_name = "N", requires_all = ["rows", "distance"], help_heading = "Other bands")]

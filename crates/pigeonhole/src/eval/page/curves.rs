@@ -6,7 +6,7 @@ use evaluation::{Band, Bin, confidence};
 use index::Profile;
 use maud::{Markup, html};
 use minhash::{BandScheme, Similarity};
-use page::{Axis, Chart, Curve, CurveKind, Dot, legend};
+use program::page::{Axis, Chart, Curve, CurveKind, Dot, legend};
 
 use super::super::report::{named, shown};
 use super::super::{Evaluated, Ground};

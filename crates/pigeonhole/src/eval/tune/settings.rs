@@ -7,11 +7,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use corpus::Grouped;
-use corpus::cli::FileArgs;
 use evaluation::confidence;
-use features::cli::RecipeArgs;
 use index::Profile;
 use minhash::BandScheme;
+use program::flags::FileArgs;
+use program::flags::RecipeArgs;
 
 use super::super::report::shown;
 use super::super::{Evaluated, Ground};

@@ -1,6 +1,6 @@
 //! The part of two texts worth seeing: the one where they differ.
 
-use crate::diff::{Part, diff, diff_items};
+use super::diff::{Part, diff, diff_items};
 
 /// Maximum number of characters of a text that are compared and shown.
 const WINDOW: usize = 3_000;

@@ -1,13 +1,12 @@
 //! The arguments for a recipe: the files read, the fields asked for, and the errors of a bad file.
-#![cfg(feature = "cli")]
 #![expect(clippy::unwrap_used, reason = "what fails here is a failed test")]
 
 use std::error::Error;
 use std::io::Write;
 
 use clap::{CommandFactory, Parser};
-use pigeonhole_features::cli::RecipeArgs;
-use pigeonhole_features::{Recipe, Segmenter, Weights};
+use features::{Recipe, Segmenter, Weights};
+use program::flags::RecipeArgs;
 
 #[derive(Parser)]
 struct Program {

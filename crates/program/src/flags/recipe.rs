@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::field;
-use crate::recipe::NONE;
-use crate::{Dictionaries, LineError, Recipe, RecipeError, Segmenter, Weights};
+use features::{Choices, Dictionaries, LineError, Recipe, RecipeError, Segmenter, Weights, field};
 
 /// The part of a letter that does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -126,45 +124,22 @@ impl RecipeArgs {
         Ok(dictionaries)
     }
 
-    /// Returns the fields asked for, which must agree with a stored recipe.
+    /// The fields of a recipe that were asked for: a stored recipe must agree with them.
     #[must_use]
     pub fn explicit_fields(&self, dictionaries: &Dictionaries) -> BTreeMap<String, String> {
-        let asked = [
-            (field::SEGMENTER, self.terms.segmenter.is_some()),
-            (field::WEIGHTS, self.weights.is_some()),
-            (field::TOP_TERMS, self.top_terms.is_some()),
-            (field::SEED, self.seed.is_some()),
-            (field::SIMPLIFY, self.terms.simplify.is_some()),
-            (field::FOLD, self.terms.fold.is_some()),
-            (field::USER_DICTIONARY, dictionaries.user_dictionary.is_some()),
-            (field::STOP_WORDS, dictionaries.stop_words.is_some()),
-            (field::IDF, dictionaries.idf.is_some()),
-        ];
-        let mut fields = self.recipe(dictionaries).fields();
-        fields.retain(|name, _| asked.contains(&(name, true)));
-        fields
+        self.choices().fields(dictionaries)
     }
 
-    /// Returns the recipe of the arguments. An argument that was not given has its value from the
-    /// header of the document frequencies, or else its default.
+    /// The recipe of the arguments, with defaults for the others.
     #[must_use]
     pub fn recipe(&self, dictionaries: &Dictionaries) -> Recipe {
-        let default = Recipe::default();
-        let counted = dictionaries.idf_header();
-        let counted = |field| counted.as_ref().and_then(|header| header.term_field(field));
-        let simplify = || counted(field::SIMPLIFY)?.parse().ok();
-        let folds = || counted(field::FOLD).is_some_and(|fold| fold != NONE);
-        let segmenter = || counted(field::SEGMENTER)?.parse().ok();
-        Recipe {
-            simplify: self.terms.simplify.or_else(simplify).unwrap_or(default.simplify),
-            fold_diacritics: self.terms.fold.map_or_else(folds, |fold| fold == Fold::Diacritics),
-            segmenter: self.terms.segmenter.or_else(segmenter).unwrap_or(default.segmenter),
-            weights: self.weights.unwrap_or(default.weights),
-            top_terms: self.top_terms.unwrap_or(default.top_terms),
-            seed: self.seed.unwrap_or(default.seed),
-            ..default
-        }
-        .with_dictionaries(dictionaries)
+        self.choices().recipe(dictionaries)
+    }
+
+    fn choices(&self) -> Choices {
+        let Self { terms: TermArgs { segmenter, simplify, fold, .. }, weights, top_terms, seed, .. } = *self;
+        let fold_diacritics = fold.map(|fold| fold == Fold::Diacritics);
+        Choices { segmenter, simplify, fold_diacritics, weights, top_terms, seed }
     }
 }
 

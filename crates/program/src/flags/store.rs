@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, Command};
-use features::cli::{DictionaryFileError, RecipeArgs};
+use engine::{Options, StoreUri, shown};
 use index::{InvalidRetention, Key, Mode, OpenOptions, Profile, Retention, SketchKind, TextKeeping};
 use minhash::Similarity;
 use simhash::Distance;
 
-use crate::{Options, StoreUri, shown};
+use super::{DictionaryFileError, RecipeArgs};
 
 /// Which index, and how it is built if it is new.
 #[derive(Args, Clone, Debug, Default)]

@@ -1,9 +1,8 @@
 //! Pages that the programs write as files. Each page is one file, fetches nothing, runs no script,
 //! and is readable by keyboard, on a telephone, and by day or night.
 //!
-//! The crate knows no documents and no figures: the program provides the content of a page. maud
+//! The module knows no documents and no figures: the program provides the content of a page. maud
 //! escapes all content taken from texts.
-#![forbid(unsafe_code)]
 
 mod chart;
 mod diff;

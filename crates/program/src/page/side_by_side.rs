@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::diff::Part;
+use super::diff::Part;
 
 /// One of two texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,13 +4,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::PossibleValue;
-use clap::{Args, ValueEnum};
-
-use super::field_path::FieldPath;
-use super::fields::Digits;
-use super::format::Format;
-use super::options::{InputOptions, RECORD_BYTES_MAX, RecordOptions, WAIT};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use corpus::{Digits, FieldPath, Format, InputOptions, RECORD_BYTES_MAX, RecordOptions, WAIT};
 
 /// Which files are read.
 #[derive(Clone, Debug, Args)]
@@ -77,7 +73,7 @@ struct FormArgs {
     /// .htm .xhtml html, .warc .wet warc; .gz .zst .bz2 may follow. With this, every file of a folder is read. A file that
     /// plainly is something else, by how it begins, is not read: refused where it was named itself, and else one rejected
     /// record.
-    #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT")]
+    #[arg(long, value_name = "FORMAT", env = "PIGEONHOLE_FORMAT", value_parser = format())]
     format: Option<Format>,
     /// The field that holds a document's id, a string or an integer: a name, or a JSON pointer as /meta/id [default: id]
     ///
@@ -145,39 +141,36 @@ impl From<TextlessArgs> for RecordOptions {
     }
 }
 
-impl ValueEnum for Format {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.name()).help(match self {
-            Self::Jsonl => "JSON Lines: one object a line",
-            Self::Csv => "Comma-separated values; the first row names the fields",
-            Self::Tsv => "Tab-separated values, with the quoting of CSV",
-            Self::Parquet => "Parquet, from files only",
-            Self::Text => {
+fn format() -> impl TypedValueParser<Value = Format> {
+    let possible = |format: Format| {
+        PossibleValue::new(format.name()).help(match format {
+            Format::Jsonl => "JSON Lines: one object a line",
+            Format::Csv => "Comma-separated values; the first row names the fields",
+            Format::Tsv => "Tab-separated values, with the quoting of CSV",
+            Format::Parquet => "Parquet, from files only",
+            Format::Text => {
                 "A file is a document: its path is the id, all of it the text, in any usual encoding"
             }
-            Self::Html => "A file is a page: its path is the id, and what a reader sees of its HTML the text",
-            Self::Warc => {
+            Format::Html => {
+                "A file is a page: its path is the id, and what a reader sees of its HTML the text"
+            }
+            Format::Warc => {
                 "WARC and WET: HTML pages and plain texts, those with an HTTP answer where its status is 200"
             }
-        }))
-    }
+        })
+    };
+    let named = |name: String| Format::ALL.into_iter().find(|format| format.name() == name);
+    PossibleValuesParser::new(Format::ALL.map(possible))
+        .try_map(move |name| named(name).ok_or("the format is not known"))
 }
 
-impl ValueEnum for Digits {
-    fn value_variants<'a>() -> &'a [Self] {
-        &[Self::Hex, Self::Decimal]
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(match self {
-            Self::Hex => PossibleValue::new("hex").help("16 hexadecimal digits"),
-            Self::Decimal => PossibleValue::new("decimal").help("A decimal number, with a sign or without"),
-        })
-    }
+/// The digits of fingerprints in records: `hex` or `decimal`.
+pub fn digits() -> impl TypedValueParser<Value = Digits> {
+    const HEX: &str = "hex";
+    let hex = PossibleValue::new(HEX).help("16 hexadecimal digits");
+    let decimal = PossibleValue::new("decimal").help("A decimal number, with a sign or without");
+    PossibleValuesParser::new([hex, decimal])
+        .map(|name| if name == HEX { Digits::Hex } else { Digits::Decimal })
 }
 
 #[cfg(test)]

@@ -1,0 +1,11 @@
+//! Flags that several programs have: the index, its recipe, and the inputs.
+
+#[cfg(feature = "input")]
+mod input;
+mod recipe;
+mod store;
+
+#[cfg(feature = "input")]
+pub use input::{FileArgs, IdArgs, RecordArgs, TextlessArgs, digits};
+pub use recipe::{DictionaryFileError, Fold, RecipeArgs, TermArgs};
+pub use store::{BuiltArgs, ClockArgs, PlaceArgs, StoreArgs, UriParser, check_uri, parse_similarity};
