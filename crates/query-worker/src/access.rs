@@ -1,8 +1,8 @@
-//! Access: the keys, what each is for, and what each operation of the API needs.
+//! Access: API keys, their scopes, and the scope that each operation of the API needs.
 //!
-//! The rules (`rules.rs`) are stated here, in code. The guard of [`api`](crate::api) asks by them, and the API's
-//! description is made from them. What stands before a route besides, as the names by which the worker is asked,
-//! belongs to that guard.
+//! `rules.rs` states the rules in code; both the guard of [`api`](crate::api) and the API's
+//! description use them. Other checks before a route, such as the one of host names, belong to the
+//! guard.
 
 pub mod keys;
 mod pass;
