@@ -13,11 +13,11 @@ use std::sync::Arc;
 use self::keys::Keys;
 pub(crate) use self::pass::Pass;
 
-/// Who may come in, and by what names the worker may be asked. All and any by default.
+/// Keys and host names that requests are checked against. The default admits every request.
 #[derive(Clone, Default)]
 pub struct Access {
-    /// Without keys everybody may come in.
+    /// The keys; `None` admits requests without a key.
     pub keys: Option<Arc<Keys>>,
-    /// The names besides `localhost` and IP addresses; without this any.
+    /// Names of the worker besides `localhost` and IP addresses; `None` admits any name.
     pub hosts: Option<Vec<String>>,
 }

@@ -22,7 +22,7 @@ pub(crate) fn check(config: &Config) -> anyhow::Result<String> {
     let asked = Worker::asked(config)?;
     let uri = asked.uri;
     let connections = connections(config, uri)?;
-    // A start that makes no index reports the error itself.
+    // If no index is to be made, the opening reports a missing one.
     if asked.options.mode == Mode::MustExist
         || is_there(uri).with_context(|| format!("failed to open index `{uri}`"))?
     {

@@ -78,7 +78,7 @@ fn obey(settings: &Settings) -> anyhow::Result<()> {
         Some(Command::Manual(command)) => {
             return command.run(Config::command_line(), &mut program::stdout()).or_else(|error| {
                 match error.kind() {
-                    // The reader of stdout closed the pipe: a manual page may be read in part.
+                    // The reader has closed the pipe, which is no failure.
                     io::ErrorKind::BrokenPipe => Ok(()),
                     _ => Err(error.into()),
                 }

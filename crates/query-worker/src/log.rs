@@ -27,7 +27,7 @@ const OUR_TARGETS: [&str; 2] = ["query_worker", "pigeonhole_"];
 
 static STDERR: LazyLock<Queue> = LazyLock::new(|| Queue::before(program::stderr_exact()));
 
-/// How to log.
+/// Format and level of the log.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Log")]
 pub struct LogArgs {

@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 pub(crate) use self::kind::Kind;
 use crate::request_id;
 
-/// The most characters of a detail that holds what the client sent.
+/// The most characters of a detail that quotes the client's input.
 const DETAIL_CHARS_MAX: usize = 1000;
 
 /// Log target of store failures. Operators filter by this name, so it stays when the code moves.

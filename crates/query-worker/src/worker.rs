@@ -261,8 +261,7 @@ impl Worker {
         self.admission.batch()
     }
 
-    /// Admits the work on texts of a request that holds a place, by the bytes of memory that it
-    /// takes.
+    /// Admits the work on texts of a request with a place, by the bytes of memory that it takes.
     ///
     /// # Errors
     /// [`Problem::busy`] if too many requests wait.

@@ -152,7 +152,7 @@ fn parse_file(file: &Path, bytes: &[u8]) -> anyhow::Result<Vec<Arc<Key>>> {
     text.and_then(parse).with_context(|| format!("the keys of `{}` cannot be used", file.display()))
 }
 
-/// Reads a file that only its owner can write: write access to the keys is access to the index.
+/// Reads a file, and on Unix refuses one that others may write: they could add keys of their own.
 fn read_private(file: &Path) -> anyhow::Result<Vec<u8>> {
     let mut open = File::open(file)?;
     #[cfg(unix)]

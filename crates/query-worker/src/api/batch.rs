@@ -48,8 +48,8 @@ pub(super) trait Asks {
 /// Operation of a batch on some lines; returns one answer for each.
 pub(super) type Work<T, A> = fn(&Worker, Vec<T>) -> Vec<Result<(StatusCode, A), Problem>>;
 
-/// Answer to one line: that of a single request, with the line's number and the status that the
-/// single request would have had.
+/// Answer to one line: the answer to a single request, with the line's number and the status of
+/// such a request.
 #[derive(Serialize)]
 struct LineAnswer<'a, A> {
     line: u64,
@@ -147,9 +147,8 @@ where
         }
     }
 
-    /// Answers the first of `call` and returns them with the remaining lines. If the work takes too
-    /// long, answers all lines with the timeout; returns no remaining lines, since the work is
-    /// still under way.
+    /// Returns the answers to the first lines of `call`, and the remaining lines. Returns a timeout
+    /// for every line, and `None`, if the work takes too long and is still under way.
     async fn answer(&self, call: VecDeque<Line>) -> (Vec<u8>, Option<VecDeque<Line>>) {
         let numbers: Vec<u64> = call.iter().map(|line| line.number).collect();
         let (permit, work) = (Arc::clone(&self.permit), self.work);
@@ -195,7 +194,7 @@ where
     }
 
     /// Ends a batch whose client does not take its answers. A client that only sends will read once
-    /// it has sent the rest, which is dropped; the answers then tell it the last line processed.
+    /// it has sent the rest, which is dropped; the last answer then reports how far it came.
     async fn give_up(&self, reading: Reading, unread: Unread) {
         let Unread { mut answers, next } = unread;
         if self.answers.is_closed() {

@@ -54,9 +54,9 @@ pub(super) struct Compared {
     a: ComparedSide,
     b: ComparedSide,
     /// Share of the character n-grams of either side that both have (Jaccard), from 0 to 1, rounded
-    /// down to four decimals. Counted if both texts are at hand, given or kept by the index; else
-    /// estimated by the signatures, for texts of more than 50 characters. Null if the index does
-    /// not verify, or only one of the texts is that long.
+    /// down to four decimals. Counted if both texts are at hand, given or kept by the index.
+    /// Otherwise taken from the signatures, which estimate it for texts of more than 50 characters;
+    /// then null if the index does not verify, or only one of the texts is that long.
     similarity: Option<f64>,
     /// True if the similarity was counted over both texts.
     exact: bool,

@@ -1,5 +1,6 @@
-//! Checks before every route: the host name, the key and the length of the path. The guard also
-//! bounds the time of a request. The [rules] state the scope of each operation.
+//! Checks before every route: the host name, the length of the path, the key, the page that asks
+//! and the coding of the body. The guard also bounds the time of a request. The [rules] state the
+//! scope of each operation.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -37,8 +38,8 @@ fn needs(method: &Method, path: &str) -> Option<Scope> {
     if method == Method::GET && super::is_open(path) { None } else { rules::needs(method, path) }
 }
 
-/// Middleware that admits or refuses a request, and ends one that takes too long. Work that has
-/// begun keeps its place until its end. The answer holds the [`Pass`].
+/// Middleware: admits or refuses a request, and ends one that takes too long. Work already begun
+/// keeps its place until its end. The answer holds the [`Pass`].
 pub(super) async fn guard(
     State(guard): State<Arc<Guard>>,
     path: Option<MatchedPath>,

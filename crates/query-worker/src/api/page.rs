@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 
 use crate::worker::Worker;
 
-/// Content security policy: scripts, styles and answers of this worker only, no frames of other
-/// pages, and no markup made of texts.
+/// Content security policy: scripts, styles and answers come from this worker only, no other page
+/// may frame this one, and scripts cannot make markup of a text.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";

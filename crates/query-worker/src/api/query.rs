@@ -112,7 +112,7 @@ impl From<Nearness> for Evidence {
     }
 }
 
-/// Number of reads for an answer.
+/// Buckets and candidates read for an answer.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Cost {
     n_buckets: u64,

@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::timed::Turns;
 
-/// Stream that writes `refusal(status)` in place of a status that hyper writes by itself.
+/// Stream that writes `refusal(status)` in place of hyper's own answer with `status`.
 pub(super) struct Refusing<S, F> {
     stream: S,
     turns: Arc<Turns>,

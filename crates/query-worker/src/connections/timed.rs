@@ -161,7 +161,7 @@ impl HttpBody for InTurn {
     }
 }
 
-/// Body of a request that reports polls for input that has not come.
+/// Body of a request, which reports polls for input that has not come.
 pub(super) struct Asking<B> {
     body: B,
     client: Client,

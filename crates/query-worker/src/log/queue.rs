@@ -1,4 +1,4 @@
-//! Queue between the threads that log and the output, so that a stalled reader of the output does
+//! Queue between the logging threads and the output, so that a stalled reader of the output does
 //! not stop the worker.
 //!
 //! Lines without room are dropped and counted. `tracing-appender` has a similar queue, but bounds

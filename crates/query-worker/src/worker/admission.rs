@@ -115,9 +115,9 @@ impl Admission {
         Ok(Permit::of(place))
     }
 
-    /// Admits the work of a request that holds a place, by the bytes of memory that the work takes.
-    /// Light work keeps the place. Heavy work gives it up and waits in a queue of its own, first
-    /// come, first served, for as long as the request may take.
+    /// Admits the work of a request with a place, by the bytes of memory that the work takes. Light
+    /// work keeps the place. Heavy work gives it up and waits in a queue of its own, first come,
+    /// first served, for as long as the request may take.
     pub(crate) async fn work(&self, permit: Permit, n_bytes: usize) -> Result<Permit, Problem> {
         if !is_heavy(n_bytes) {
             return Ok(permit);

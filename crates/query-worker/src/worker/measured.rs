@@ -1,4 +1,4 @@
-//! Store wrapper that times and counts calls, the only place that does so.
+//! Store wrapper that times and counts calls, the only place to do so.
 
 use std::sync::Arc;
 use std::time::Instant;
