@@ -1,6 +1,9 @@
-// Elements, and numbers as people read them. Texts become text nodes only, so that nothing in them is ever markup.
+// Elements, and numbers for people. Texts become text nodes only, so no text is ever markup.
 
-/** An element with attributes (`on…` are listeners, `false` and `undefined` leave one out) and children. */
+/**
+ * Returns an element with attributes and children. Attributes `on…` are listeners; `false` and
+ * `undefined` leave an attribute out.
+ */
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
