@@ -26,7 +26,7 @@ const DETAIL_CHARS_MAX: usize = 1000;
 /// Log target of store failures. Operators filter by this name, so it stays when the code moves.
 const STORE_TARGET: &str = "query_worker::api::problem";
 
-/// Part of a detail after which a write may have been done.
+/// End of a detail, for failures after which a write may have been done.
 const MAY_BE_DONE: &str = "what it was to write may have been written, or be yet: with an id of its own the same request is \
                            safe to repeat, and is answered `unchanged` then";
 

@@ -118,7 +118,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Opens the index, or creates it if `--create-index` is given, with the extractor of its
+    /// Opens the index, or creates it if the configuration says so, with the extractor of its
     /// recipe.
     ///
     /// # Errors
@@ -327,7 +327,7 @@ impl Worker {
         &self.metrics
     }
 
-    /// Returns the file sets that are newer than the running configuration.
+    /// Returns the record of outdated file sets.
     pub(crate) fn outdated(&self) -> &Arc<Outdated> {
         &self.outdated
     }

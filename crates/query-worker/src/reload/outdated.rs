@@ -1,5 +1,5 @@
-//! File sets that are newer than the running configuration, for the metrics and the readiness
-//! check.
+//! Outdated file sets, for the metrics and the readiness check: the files cannot be read or are
+//! refused, so earlier contents stay in force.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
