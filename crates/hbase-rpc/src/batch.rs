@@ -62,8 +62,8 @@ impl Client {
     /// Compares and changes each row in one atomic step, in no order among rows. A check that may
     /// have been executed is never sent twice: its outcome is [`Checked::Unknown`].
     ///
+    /// # Errors
     /// [`Error`] if one of the checks cannot be tried; others may have been executed.
-    /// [`Error`], where one of them cannot be tried; others may have been done.
     pub async fn check_and_mutate_many(
         &self,
         table: &str,

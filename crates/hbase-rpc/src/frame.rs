@@ -1,7 +1,7 @@
 //! Frames on the wire: a preamble, then requests and answers, each after its length.
 //!
 //! ```text
-//! "HBas"  u8 version 0  u8 authentication  [what a ticket takes]  u32 length  ConnectionHeader
+//! "HBas"  u8 version 0  u8 authentication  [tokens of a ticket]  u32 length  ConnectionHeader
 //! u32 length  varint length  RequestHeader   [varint length  message]  [cells]
 //! u32 length  varint length  ResponseHeader  [varint length  message]  [cells]
 //! ```
