@@ -24,8 +24,8 @@ pub enum Error {
     /// The two sides do not trust each other, or one of them does not speak TLS: the message of the
     /// TLS library.
     Tls(String),
-    /// No valid ticket of Kerberos was there to show, or the server uses Kerberos differently or
-    /// not at all: the reason, and a remedy where there is one.
+    /// No ticket of Kerberos could be had for this server, or the server uses Kerberos differently
+    /// or not at all: the reason, and a remedy where there is one.
     Kerberos(String),
     /// The request, of this length in bytes, exceeds the bound of the connection
     /// ([`request_len_max`](crate::ConnectionOptions::request_len_max)) or of the protocol.

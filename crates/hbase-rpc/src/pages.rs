@@ -208,7 +208,7 @@ impl Client {
         Ok(())
     }
 
-    /// Reads parts of one region, in the order of their keys. Several parts do not overlap.
+    /// Reads parts of one region, in the order of their keys. Parts read together do not overlap.
     async fn read(&self, of: Of<'_>, region: &Region, mut parts: VecDeque<Part>) -> Outcome {
         let mut outcome = Outcome::default();
         while !parts.is_empty() {

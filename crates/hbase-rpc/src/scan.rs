@@ -97,7 +97,7 @@ impl<'a> Scanner<'a> {
             match self.page(&mut regions).await {
                 Ok(rows) => {
                     retry.has_gone_on();
-                    // An answer without rows is not the end.
+                    // An answer without rows is not the end: the server may be at work.
                     if !rows.is_empty() {
                         return Ok(Some(rows));
                     }
