@@ -4,7 +4,8 @@
 //! the records at the first search, and follow the commits of all processes from then on. Every
 //! change has a number, and a document's record stands under the number of its insertion: so a
 //! follower reads the changes after the last number it knows. In an index with texts, the text of a
-//! document stands under the same number, in a database read only by counts.
+//! document stands under the same number, in a database of its own: searches read texts only where
+//! they count.
 //!
 //! Locks are always taken in this order: the environment's gate, LMDB's write lock, the tables.
 
