@@ -26,7 +26,7 @@ const CACHED_BYTES_MAX: usize = 4 << 20;
 pub(super) struct Packer(Option<Compressor<'static>>);
 
 impl Packer {
-    /// The record of a text that is stored under `number`.
+    /// Encodes a text stored under `number`.
     pub(super) fn encode(&mut self, number: u64, text: &Text) -> Result<Vec<u8>> {
         let failed = |error| {
             Error::new(ErrorKind::Internal, format!("the text of record {number} cannot be compressed"))

@@ -9,7 +9,7 @@ use super::layout::damaged;
 use super::server::Server;
 
 impl Server {
-    /// Translates an error of the server into one that says how to mend it.
+    /// Translates an error of the server into one with a remedy.
     pub(super) fn explain(&self, error: RedisError) -> Error {
         let Self { address, .. } = self;
         let (kind, what) = match error.kind() {
@@ -124,7 +124,8 @@ pub(super) fn is_elsewhere(error: &RedisError) -> Option<&'static str> {
     .find_map(|(code, why)| (says(error, code) || is_full_of_clients(error, code)).then_some(why))
 }
 
-/// Returns true for the error sent without a code before the server closes the connection.
+/// Returns true for the error of too many clients, of which `words` are a part: it has no code, and
+/// the server closes the connection after it.
 fn is_full_of_clients(error: &RedisError, words: &str) -> bool {
     words.contains(' ') && error.to_string().contains(words)
 }

@@ -68,7 +68,7 @@ impl RedisStore {
     /// Opens the index named by `uri`. The first call connects.
     ///
     /// # Errors
-    /// `InvalidArgument` if the password file cannot be read.
+    /// `InvalidArgument` if the address is none or the password file cannot be read.
     pub fn new(uri: &RedisUri) -> Result<Self> {
         Self::with_clock(uri, Clock::system())
     }

@@ -33,7 +33,7 @@ impl TextDigest {
 pub(crate) struct Packer(Option<Compressor<'static>>);
 
 impl Packer {
-    /// The value of the text of a document.
+    /// Encodes the text of a document.
     pub(crate) fn encode(&mut self, id: &DocumentId, text: &Text) -> Result<Vec<u8>> {
         let failed = |error| {
             let what = format!("the text of document \"{id}\" cannot be compressed");
