@@ -100,7 +100,7 @@ impl RedisStore {
         Ok(store)
     }
 
-    /// Returns the metadata, which never change for an index.
+    /// Returns the metadata, which never changes for an index.
     fn known(&self) -> Result<&Metadata> {
         match self.known.metadata() {
             Some(metadata) => Ok(metadata),
@@ -156,7 +156,7 @@ impl RedisStore {
         Ok(insertions)
     }
 
-    /// Reads the values of these keys, all as of one moment. The metadata are read with them,
+    /// Reads the values of these keys, all as of one moment. The metadata is read with them,
     /// because a server that has lost an index, or has another one, must not pass for an empty one.
     fn values(&self, keys: Vec<Vec<u8>>) -> Result<Vec<Option<Vec<u8>>>> {
         let n_values = keys.len();
